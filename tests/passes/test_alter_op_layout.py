@@ -257,6 +257,17 @@ def test_concatenation_without_a_common_block_stays() -> None:
     assert shape_of(joined.results[0]) == (1, 23, 4, 4)
 
 
+@pytest.mark.parametrize(("convolutions", "left"), [(2, 3), (1, 2)])
+def test_a_plain_part_of_a_concatenation_is_blocked_for_several(convolutions: int, left: int) -> None:
+    """One transform for it and one behind, instead of one per part, if there are several."""
+    net = Net((2, 16, 4, 4), (2, 16, 4, 4))
+    parts = [net.conv(net.inputs[0], 16) for _ in range(convolutions)]
+    module = alter(net.done(net.add(transform.ConcatenateOp, *parts, net.inputs[1], axis=1)))
+    assert len(transforms(module)) == left
+    (joined,) = ops(module, transform.ConcatenateOp)
+    assert len(shape_of(joined.results[0])) == (5 if convolutions > 1 else 4)
+
+
 def test_concatenation_along_rows_and_with_a_constant() -> None:
     net = Net((1, 16, 4, 4))
     x = net.add(transform.ConcatenateOp, net.conv(net.inputs[0], 16), net.constant(1, 16, 2, 4), axis=2)
