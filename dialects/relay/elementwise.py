@@ -109,9 +109,7 @@ def unary(
     return Row
 
 
-def binary(
-    op: str, numpy: Function, operands: Kind = ANY, result: Attribute | None = None, *more: OpTrait
-) -> type[Binary]:
+def binary(op: str, numpy: Function, operands: Kind = ANY, result: Attribute | None = None) -> type[Binary]:
     """The class of a binary operator: `numpy` of the operands."""
     kind = operands
 
@@ -121,7 +119,6 @@ def binary(
         OPERANDS: ClassVar[Kind] = kind
         RESULT: ClassVar[Attribute | None] = result
         evaluate = plain(numpy)
-        traits = traits_def(*more)
 
     return Row
 
@@ -180,15 +177,15 @@ ZerosLikeOp = unary("zeros_like", np.zeros_like, ANY, None, FLAT)
 BitwiseNotOp = unary("bitwise_not", np.invert, INTEGERS)
 
 # Predicates
-IsFiniteOp = unary("isfinite", np.isfinite, ANY, i1, FLAT)
-IsInfOp = unary("isinf", np.isinf, ANY, i1, FLAT)
-IsNanOp = unary("isnan", np.isnan, ANY, i1, FLAT)
-LogicalNotOp = unary("logical_not", np.logical_not, BOOLEANS, None, FLAT)
+IsFiniteOp = unary("isfinite", np.isfinite, ANY, i1)
+IsInfOp = unary("isinf", np.isinf, ANY, i1)
+IsNanOp = unary("isnan", np.isnan, ANY, i1)
+LogicalNotOp = unary("logical_not", np.logical_not, BOOLEANS)
 
 # Of two operands
-EqualOp = binary("equal", np.equal, ANY, i1, FLAT)
-GreaterOp = binary("greater", np.greater, ANY, i1, FLAT)
-LessOp = binary("less", np.less, ANY, i1, FLAT)
+EqualOp = binary("equal", np.equal, ANY, i1)
+GreaterOp = binary("greater", np.greater, ANY, i1)
+LessOp = binary("less", np.less, ANY, i1)
 PowerOp = binary("power", _power)
 
 

@@ -164,7 +164,7 @@ class ArgwhereOp(Operator):
     condition = operand_def(TensorType)
     points = result_def(TensorType)
     number = result_def(TensorType)
-    traits = traits_def(OPAQUE, FLAT)
+    traits = traits_def(OPAQUE)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

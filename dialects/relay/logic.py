@@ -13,15 +13,15 @@ from .elementwise import binary, broadcast_shape
 from .layout_traits import Pointwise
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
-from .traits import ANY, BOOLEANS, BROADCAST, FLAT, INTEGERS
+from .traits import ANY, BOOLEANS, BROADCAST, INTEGERS
 
-GreaterEqualOp = binary("greater_equal", np.greater_equal, ANY, i1, FLAT)
-LessEqualOp = binary("less_equal", np.less_equal, ANY, i1, FLAT)
-NotEqualOp = binary("not_equal", np.not_equal, ANY, i1, FLAT)
+GreaterEqualOp = binary("greater_equal", np.greater_equal, ANY, i1)
+LessEqualOp = binary("less_equal", np.less_equal, ANY, i1)
+NotEqualOp = binary("not_equal", np.not_equal, ANY, i1)
 
-LogicalAndOp = binary("logical_and", np.logical_and, BOOLEANS, None, FLAT)
-LogicalOrOp = binary("logical_or", np.logical_or, BOOLEANS, None, FLAT)
-LogicalXorOp = binary("logical_xor", np.logical_xor, BOOLEANS, None, FLAT)
+LogicalAndOp = binary("logical_and", np.logical_and, BOOLEANS)
+LogicalOrOp = binary("logical_or", np.logical_or, BOOLEANS)
+LogicalXorOp = binary("logical_xor", np.logical_xor, BOOLEANS)
 
 BitwiseAndOp = binary("bitwise_and", np.bitwise_and, INTEGERS)
 BitwiseOrOp = binary("bitwise_or", np.bitwise_or, INTEGERS)

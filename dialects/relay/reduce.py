@@ -16,7 +16,7 @@ from .attributes import Value, boolean, optional_ints
 from .layout_traits import Arrangement, InLayout, Layout, Takes
 from .numerics import AnyArray, divide, highest, is_float, lowest, widened
 from .operator import Operator, Signature, Tensor
-from .traits import ANY, BOOLEANS, COMM_REDUCE, FLAT, FLOATS, Averages, Kind, Selects
+from .traits import ANY, BOOLEANS, COMM_REDUCE, FLOATS, Averages, Kind, Selects
 
 
 def _reduced(op: Operator, layout: Arrangement) -> InLayout | None:
@@ -165,7 +165,7 @@ class ArgReduce(Reduce):
 
     RESULT: ClassVar[Attribute | None] = i32
     select_last_index = boolean(False)
-    traits = traits_def(Layout(_arg_reduced), FLAT)
+    traits = traits_def(Layout(_arg_reduced))
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

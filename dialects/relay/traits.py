@@ -72,7 +72,10 @@ class ScaleEquivariant(OpTrait):
 
 @dataclass(frozen=True)
 class Flat(OpTrait):
-    """Its results are constant wherever they have a derivative, so that no gradient goes through it."""
+    """Its results are constant wherever they have a derivative, so that no gradient goes through it.
+
+    Operators whose results are never floats need not say so: no gradient comes to them.
+    """
 
 
 FLAT = Flat()
