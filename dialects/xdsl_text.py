@@ -6,6 +6,8 @@
   whenever it is UTF-8. All characters beyond ASCII are printed as escapes.
 - A string that does not end takes time exponential in its length. Its regular expression gets possessive quantifiers.
 - An affine expression is not multiplied with, or divided by, one of symbols, though its printed form can be. Now it is.
+- In text, a product of two dims, a quotient by one or a division of numbers by 0 escapes as Python's error. Now it is a
+  ParseError at the operator.
 - Two values are printed with one name where the name of one is that of the other with a number: the second `%a` is
   `%a_1`, as is what was `%a_1_1` once. Now the next number that is free is taken.
 
@@ -22,15 +24,18 @@ from typing import Any, TypeAlias
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr
+from xdsl.parser.affine_parser import AffineParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Position, Token
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind, StringLiteral
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
 _STRING = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
 _print_value = Printer.print_ssa_value
 _print_dense = DenseIntOrFPElementsAttr.print_without_type
 _lex_string = MLIRLexer._lex_string_literal  # pyright: ignore[reportPrivateUsage]
+_combine = AffineParser._create_binop_expr  # pyright: ignore[reportPrivateUsage]
 
 
 def print_dense(self: DenseIntOrFPElementsAttr[Any], printer: Printer) -> None:
@@ -110,11 +115,22 @@ _OPERATORS: dict[str, tuple[AffineBinaryOpKind, Operator]] = {
 }
 
 
+def combine_affine(self: AffineParser, lhs: AffineExpr, rhs: AffineExpr, binop: MLIRToken) -> AffineExpr:
+    """The affine expression `lhs binop rhs`. Raises ParseError where it is none."""
+    try:
+        return _combine(self, lhs, rhs, binop)
+    except (NotImplementedError, ZeroDivisionError) as error:
+        is_product = binop.text == "*"
+        expected = "a number or sizes on one side" if is_product else "a number other than 0, or sizes, on the right"
+        raise ParseError(binop.span, f"expected {expected} of '{binop.text}', got '{lhs}' and '{rhs}'") from error
+
+
 def install() -> None:
     """Have xDSL print and read as above."""
     for name, (kind, affine) in _OPERATORS.items():
         setattr(AffineExpr, name, semi_affine(kind, affine))
     DenseIntOrFPElementsAttr.print_without_type = print_dense
     Printer.print_ssa_value = print_ssa_value
+    AffineParser._create_binop_expr = combine_affine  # pyright: ignore[reportPrivateUsage]
     MLIRLexer._lex_string_literal = lex_string_literal  # pyright: ignore[reportPrivateUsage]
     MLIRLexer._unescaped_characters_regex = _STRING  # pyright: ignore[reportPrivateUsage]

@@ -86,7 +86,7 @@ def _of_result(op: Operation, known: Mapping[str, FuncOp], found: Mapping[SSAVal
         return f"NCHW{shape[-1]}c"
     # Reshapes have a `Layout`, too, for where no element moves.
     keeps_axes = op.has_trait(Layout) and not isinstance(op, Reshaping)
-    if not isinstance(op, Operator) or not (keeps_axes or op.pattern() in _POINTWISE):
+    if not isinstance(op, Operator) or not (keeps_axes or op.is_pointwise() or op.pattern() in _POINTWISE):
         return ""
     rank = len(shape)
     return next((found[value] for value in op.operands if value in found and len(shape_of(value)) == rank), "")

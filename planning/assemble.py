@@ -97,7 +97,9 @@ def assemble(
     for size, location in required_of(main) if values.symbols else ():
         values.require(size, location)
     indices = tuple(
-        IndexBound(one.input, tuple(values.quantity(n, one.location) for n in one.extents), places(one.location))
+        IndexBound(
+            one.input, tuple(values.quantity(n, one.location) for n in one.extents), places(one.location), one.ignored
+        )
         for one in index_bounds_of(main)
     )
     sizes = None

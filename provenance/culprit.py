@@ -27,6 +27,7 @@ def culprits(frame: FrameType) -> tuple[str, str]:
 
 
 def _location(value: object) -> LocationAttr | None:
-    """Of an op, or of what a frontend has of a node."""
-    location = value.location if isinstance(value, Operation) else getattr(value, "__dict__", {}).get("leaf")
+    """Of an op, which has none while it is made, or of what a frontend has of a node."""
+    name = "location" if isinstance(value, Operation) else "leaf"
+    location = getattr(value, "__dict__", {}).get(name)
     return location if isinstance(location, LocationAttr) else None

@@ -6,7 +6,7 @@ Each is a generator: it yields the values with which a body is to run, and is se
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def _loop(step: Step, values: Environment) -> Control:
     """`for (i = 0; i < trips and keep_going; i++)`: carried values, then what each iteration leaves, stacked."""
     body = step.bodies["body"]
     limit, condition = (*step.inputs, "", "")[:2]
-    trips = int(values.array(limit).reshape(()).item()) if limit else None
+    trips = int(_scalar(_whole(values.array(limit), step), "a number of iterations", step)) if limit else None
     going = _truth(values.array(condition), step) if condition else True
     carried = _entering(step, [values[name] if name else None for name in step.inputs[2:]])
     kept: list[list[Array]] = [[] for _ in step.outputs[len(carried) :]]
@@ -69,17 +69,16 @@ def _scan(step: Step, values: Environment) -> Control:
     axes: list[int] = attributes.get("scan_input_axes") or [0] * scanned
     backwards: list[int] = attributes.get("scan_input_directions") or [0] * scanned
     slices = [
-        np.moveaxis(values.array(name), axis, 0)[:: -1 if back else 1]
+        _moved(step, values.array(name), axis, 0)[:: -1 if back else 1]
         for name, axis, back in zip(names[len(names) - scanned :], axes, backwards, strict=True)
     ]
     if len({len(rows) for rows in slices}) > 1:
-        found = ", ".join(str(len(rows)) for rows in slices)
-        raise FrontendError(expectation(step.kind, "inputs of one length", found, f"layer '{step.layer}'"))
+        _refuse(step, "inputs of one length", ", ".join(str(len(rows)) for rows in slices))
     states, columns = yield from _scanned(step, states, slices, values)
     axes = attributes.get("scan_output_axes") or [0] * outputs
     backwards = attributes.get("scan_output_directions") or [0] * outputs
     stacked: list[Value] = [
-        np.moveaxis(_stacked(step, at, column[:: -1 if back else 1]), 0, axis)
+        _moved(step, _stacked(step, at, column[:: -1 if back else 1]), 0, axis)
         for at, (column, axis, back) in enumerate(zip(columns, axes, backwards, strict=True))
     ]
     return [*states, *stacked]
@@ -102,12 +101,22 @@ def _scanned(
 
 def _batched_scan(step: Step, values: Environment, scanned: int) -> Control:
     """Scan of opset 8: everything has a leading axis of a batch, of which each entry has a length of its own."""
-    lengths, *names = step.inputs
+    body, (lengths, *names) = step.bodies["body"], step.inputs
     states = [values.array(name) for name in names[: len(names) - scanned]]
     backwards: list[int] = step.attributes.get("directions") or [0] * scanned
     inputs = [values.array(name) for name in names[len(names) - scanned :]]
-    longest = inputs[0].shape[1]
-    counts = [int(n) for n in values.array(lengths).tolist()] if lengths else [longest] * len(inputs[0])
+    leading = {x.shape[:2] for x in inputs}
+    if len(leading) > 1 or inputs[0].ndim < 2:
+        _refuse(step, "inputs of one batch and length", ", ".join(str(list(x.shape)) for x in inputs))
+    ((batch, longest),) = leading
+    counts: list[int] = _whole(values.array(lengths), step).tolist() if lengths else [longest] * batch
+    if np.shape(counts) != (batch,) or not all(0 <= count <= longest for count in counts):
+        _refuse(step, f"{batch} lengths from 0 to {longest}", str(counts))
+    if any(state.shape[:1] != (batch,) for state in states):
+        _refuse(step, f"states of a batch of {batch}", ", ".join(str(list(state.shape)) for state in states))
+    if not batch:
+        nothing = [_stacked(step, at, []) for at in range(len(body.outputs) - len(states))]
+        return [*states, *(np.zeros((0, longest, *found.shape[1:]), found.dtype) for found in nothing)]
     left: list[list[Array]] = []
     for entry, count in enumerate(counts):
         slices = [x[entry, :count][:: -1 if back else 1] for x, back in zip(inputs, backwards, strict=True)]
@@ -128,19 +137,43 @@ def _entering(step: Step, carried: Sequence[Value]) -> list[Value]:
 
 def _stacked(step: Step, at: int, column: Sequence[Array]) -> Array:
     """What iterations left of output `at`, along a new first axis."""
-    if column:
-        return np.stack(column)
-    types: Sequence[tuple[tuple[int, ...], np.dtype[np.generic]]] = step.attributes["scan_types"]
-    shape, dtype = types[at]
-    return np.zeros((0, *shape), dtype)
+    if not column:
+        types: Sequence[tuple[tuple[int, ...], np.dtype[np.generic]]] = step.attributes["scan_types"]
+        shape, dtype = types[at]
+        return np.zeros((0, *shape), dtype)
+    shapes = list(dict.fromkeys(array.shape for array in column))
+    if len(shapes) > 1:
+        first, second = (str(list(shape)) for shape in shapes[:2])
+        _refuse(step, f"iterations that leave one shape, {first} of the first", second)
+    return np.stack(column)
+
+
+def _moved(step: Step, array: Array, source: int, target: int) -> Array:
+    """An array with one of its axes elsewhere."""
+    for axis in (source, target):
+        if not -array.ndim <= axis < array.ndim:
+            _refuse(step, f"a tensor that has an axis {axis}", f"one of shape {list(array.shape)}")
+    return np.moveaxis(array, source, target)
 
 
 def _truth(array: Array, step: Step) -> bool:
+    return bool(_scalar(array, "a condition", step))
+
+
+def _whole(array: Array, step: Step) -> Array:
+    if array.dtype.kind not in "iu":
+        _refuse(step, "a count of whole numbers", str(array.dtype))
+    return array
+
+
+def _scalar(array: Array, what: str, step: Step) -> bool | int | float:
     if array.size != 1:
-        raise FrontendError(
-            f"{step.kind}: expected a condition of one element, got {array.shape} (layer '{step.layer}')"
-        )
-    return bool(array.reshape(()).item())
+        _refuse(step, f"{what} of one element", str(array.shape))
+    return array.reshape(()).item()
+
+
+def _refuse(step: Step, expected: str, found: str) -> NoReturn:
+    raise FrontendError(expectation(step.kind, expected, found, f"layer '{step.layer}'"))
 
 
 CONTROL: dict[str, Callable[[Step, Environment], Control]] = {"If": _if, "Loop": _loop, "Scan": _scan, "While": _while}

@@ -275,19 +275,36 @@ def tensor(value: Value, name: str) -> Array:
 
 
 def computed(value: Value) -> Value:
-    """A value as one that code is not specialised for."""
+    """A value as one that code is not specialised for, and that is no constant of the program."""
     if isinstance(value, list):
         return [computed(item) for item in value]
-    if not isinstance(value, Known):
-        return value
-    return value.array if value.array.flags.c_contiguous else value.array.copy()
+    return value.array.copy() if isinstance(value, Known) else value
 
 
-def plain(value: Value) -> Any:
-    """A value of a model as a caller sees it."""
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return value.array if isinstance(value, Known) else value
+def released(values: Sequence[Value], inputs: Iterable[Value]) -> list[Any]:
+    """What a call gives, as the caller's own: no array shares memory with an input, a constant or another one."""
+    held: dict[int, list[Array]] = {}
+
+    def fresh(array: Array) -> Array:
+        root = array
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        neighbours = held.setdefault(id(root if root.base is None else root.base), [])
+        if any(np.may_share_memory(array, other) for other in neighbours):
+            return array.copy()
+        neighbours.append(array)
+        return array
+
+    def own(value: Value) -> Any:
+        if isinstance(value, list):
+            return [own(item) for item in value]
+        if isinstance(value, Known):
+            return value.array.copy()
+        return fresh(value) if isinstance(value, np.ndarray) else value
+
+    for value in inputs:
+        own(value)
+    return [own(value) for value in values]
 
 
 # What a stretch leaves behind.

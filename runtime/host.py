@@ -15,7 +15,7 @@ from ..support.dtypes import Array
 from ..support.errors import FrontendError
 from . import host_maps, host_sequences, host_tensors, host_text
 from .control import CONTROL, NEVER_COMPILED, Control
-from .flow import Environment, Known, Step, Value
+from .flow import Environment, Step, Value, computed
 
 HOST = "Host"
 """The kind of such steps."""
@@ -42,7 +42,7 @@ class Task(NamedTuple):
 
 def _host(step: Step, values: Environment) -> Control:
     task: Task = step.attributes["task"]
-    inputs = [_given(values[name]) if name else None for name in step.inputs]
+    inputs = [computed(values[name]) if name else None for name in step.inputs]
     try:
         found = OPERATORS[task.operator](task.attributes, inputs)
     except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError, MemoryError) as error:
@@ -56,10 +56,6 @@ def _fail(task: Task, error: Exception) -> NoReturn:
     if not text.startswith("expected"):
         text = f"expected inputs that it can take, got: {text}"
     raise FrontendError(f"{task.operator.rpartition('.')[2]}: {text} ({task.where})") from error
-
-
-def _given(value: Value) -> Any:
-    return value.array if isinstance(value, Known) else value
 
 
 def is_hosted(value: object) -> bool:

@@ -17,22 +17,29 @@ from .tensors import TensorSpec, named
 
 @dataclass(frozen=True)
 class IndexBound:
-    """An input whose elements are indices, from `-extent` to `extent - 1`."""
+    """An input whose elements are indices, from `-extent` to `extent - 1`, or classes."""
 
     input: int
     extents: tuple[Number, ...]
     """One for all, or one for each place along the last axis."""
     layers: tuple[str, ...] = ()
     """Those that read or write there, each with its file."""
+    ignored: tuple[int, ...] | None = None
+    """Of classes, which lie from 0 to `extent - 1`: values that stand for none. None of other indices."""
 
     def known(self, values: Values) -> IndexBound:
         """The bound for values of the sizes."""
         return replace(self, extents=tuple(number(extent, values) for extent in self.extents))
 
-
-def _outside(array: Any, limits: Any) -> npt.NDArray[np.bool_]:
-    """Which indices are not inside."""
-    return (array >= limits) if array.dtype.kind == "u" else (array < -limits) | (array >= limits)
+    def outside(self, array: Any) -> npt.NDArray[np.bool_]:
+        """Which elements of an array are not inside."""
+        limits = np.asarray(cast("tuple[int, ...]", self.extents))
+        outside = array >= limits
+        if array.dtype.kind != "u":
+            outside |= array < (-limits if self.ignored is None else 0)
+        for value in self.ignored or ():
+            outside &= array != value
+        return outside
 
 
 def check_indices(bounds: Iterable[IndexBound], specs: Sequence[TensorSpec], arrays: Sequence[Array]) -> None:
@@ -47,12 +54,12 @@ def check_indices(bounds: Iterable[IndexBound], specs: Sequence[TensorSpec], arr
             unsigned = array if array.dtype.kind == "u" else array.view(f"u{array.itemsize}")
             if int(unsigned.max()) < extent:
                 continue
-        limits = np.asarray(extents, np.int64)
-        wrong = _outside(array, limits)
+        wrong = bound.outside(array)
         if wrong.any():
             place = tuple(int(at) for at in np.argwhere(wrong)[0])
             extent = extents[place[-1] if len(extents) > 1 else 0]
             where = f"inputs: '{specs[bound.input].name}' at {list(place)}"
-            raise FrontendError(
-                expectation(where, f"an index from {-extent} to {extent - 1}", str(array[place])) + named(bound.layers)
-            )
+            expected = f"an index from {-extent} to {extent - 1}"
+            if bound.ignored is not None:
+                expected = " or ".join((f"a class from 0 to {extent - 1}", *map(str, bound.ignored)))
+            raise FrontendError(expectation(where, expected, str(array[place])) + named(bound.layers))

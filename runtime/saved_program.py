@@ -37,7 +37,7 @@ def saved(program: Program) -> dict[str, object]:
         "inputs": saved_specs(program.inputs),
         "outputs": saved_specs(program.outputs),
         "arena_bytes": program.arena_bytes,
-        **({"indices": [[one.input, one.extents, one.layers] for one in program.indices]} if program.indices else {}),
+        **({"indices": list(map(_saved_bound, program.indices))} if program.indices else {}),
         **({} if program.sizes is None else {"sizes": _saved_sizes(program.sizes)}),
     }
 
@@ -68,8 +68,15 @@ def restored(data: Mapping[str, Any]) -> Program:
         restored_specs(data["outputs"]),
         data["arena_bytes"],
         _restored_sizes(data["sizes"]) if "sizes" in data else None,
-        tuple(IndexBound(at, tuple(map(_number, extents)), tuple(by)) for at, extents, by in data.get("indices", ())),
+        tuple(
+            IndexBound(at, tuple(map(_number, extents)), tuple(by), *map(tuple, ignored))
+            for at, extents, by, *ignored in data.get("indices", ())
+        ),
     )
+
+
+def _saved_bound(bound: IndexBound) -> list[object]:
+    return [bound.input, bound.extents, bound.layers, *([] if bound.ignored is None else [bound.ignored])]
 
 
 def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:

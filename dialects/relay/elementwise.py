@@ -20,7 +20,6 @@ from ..element_types import DTYPES, dtype_name, is_integer, is_small, numpy_dtyp
 from ..size_types import tensor_of
 from ..sizes import broadcast_sizes
 from .attributes import real, required_real, required_string, string
-from .layout_traits import Pointwise
 from .numerics import AnyArray, divide, is_float, widened
 from .operator import Operator, Signature, Tensor
 from .small_dtypes import converted, element_bits, reinterpreted
@@ -35,6 +34,7 @@ from .traits import (
     OPAQUE,
     Kind,
     Neutral,
+    Pointwise,
     ScaleEquivariant,
 )
 

@@ -13,25 +13,35 @@ from .attributes import to_attribute, to_python
 from .core import FuncOp
 
 INDEX_BOUNDS = "index_bounds"
-"""The attribute of `@main` with triples: number of an input, extents, and the location of what uses the indices."""
+"""The attribute of `@main` with rows: number of an input, extents, the location of what uses the indices; of classes
+also the values that stand for none."""
 
 
 class IndexBound(NamedTuple):
-    """An input whose elements are indices from `-extent` to `extent - 1`."""
+    """An input whose elements are indices from `-extent` to `extent - 1`, or classes."""
 
     input: int
     extents: tuple[Size, ...]
     """One for all elements, or one for each place along the last axis."""
     location: LocationAttr
+    ignored: tuple[int, ...] | None = None
+    """Of classes, which lie from 0 to `extent - 1`: values that stand for none."""
 
 
 def set_index_bounds(func: FuncOp, bounds: Sequence[IndexBound]) -> None:
     """Note bounds, of equal ones the first."""
     func.attributes.pop(INDEX_BOUNDS, None)
-    if distinct := {(one.input, tuple(map(str, one.extents))): one for one in reversed(bounds)}:
+    if distinct := {(one.input, tuple(map(str, one.extents)), one.ignored): one for one in reversed(bounds)}:
         rows = reversed(distinct.values())
         func.attributes[INDEX_BOUNDS] = ArrayAttr[Attribute](
-            ArrayAttr([IntegerAttr(one.input, i64), to_attribute(cast("tuple[int, ...]", one.extents)), one.location])
+            ArrayAttr(
+                [
+                    IntegerAttr(one.input, i64),
+                    to_attribute(cast("tuple[int, ...]", one.extents)),
+                    one.location,
+                    *([] if one.ignored is None else [to_attribute(one.ignored)]),
+                ]
+            )
             for one in rows
         )
 
@@ -40,7 +50,12 @@ def index_bounds_of(func: FuncOp) -> tuple[IndexBound, ...]:
     """What `set_index_bounds` noted."""
     noted = cast("ArrayAttr[ArrayAttr[Any]]", func.attributes.get(INDEX_BOUNDS, ArrayAttr([])))
     return tuple(
-        IndexBound(row.data[0].value.data, cast("tuple[Size, ...]", to_python(row.data[1])), row.data[2])
+        IndexBound(
+            row.data[0].value.data,
+            cast("tuple[Size, ...]", to_python(row.data[1])),
+            row.data[2],
+            *(cast("tuple[int, ...]", to_python(ignored)) for ignored in row.data[3:]),
+        )
         for row in noted
     )
 

@@ -95,15 +95,8 @@ class Layout(OpTrait):
     takes: Takes = Takes.FIRST
 
 
-@dataclass(frozen=True)
-class Pointwise(Layout):
-    """Each element of the result depends on the operands' elements at its place, which broadcast as numpy's.
-
-    So it computes in any layout that all operands are brought to, and on the parts of operands that repeat.
-    """
-
-    rule: Callable[[Operator, Arrangement], InLayout | None] = lambda op, layout: InLayout(layout)
-    takes: Takes = Takes.BROADCAST
+EVERYWHERE = Layout(lambda op, layout: InLayout(layout), Takes.BROADCAST)
+"""What is pointwise computes in any layout that all operands are brought to."""
 
 
 def _on_axis(op: Operator, layout: Arrangement) -> InLayout | None:

@@ -10,10 +10,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
 from .elementwise import binary, broadcast_shape
-from .layout_traits import Pointwise
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
-from .traits import ANY, BOOLEANS, BROADCAST, INTEGERS
+from .traits import ANY, BOOLEANS, BROADCAST, INTEGERS, Pointwise
 
 GreaterEqualOp = binary("greater_equal", np.greater_equal, ANY, i1)
 LessEqualOp = binary("less_equal", np.less_equal, ANY, i1)

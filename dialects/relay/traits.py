@@ -41,6 +41,14 @@ OPAQUE = FusionPattern(OpPattern.OPAQUE)
 
 
 @dataclass(frozen=True)
+class Pointwise(OpTrait):
+    """Each element of the result depends on the operands' elements at its place, which broadcast as numpy's.
+
+    So it computes in any layout that all operands are brought to, and on the parts of operands that repeat.
+    """
+
+
+@dataclass(frozen=True)
 class Stateful(OpTrait):
     """It says something about a run, and is not evaluated at compile time (TVM's TOpIsStateful)."""
 

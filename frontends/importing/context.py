@@ -69,17 +69,18 @@ class Context:
         """Have every call checked: its sizes must not make this one negative."""
         self.required.append(size)
 
-    def require_indices(self, index: int, extents: Sequence[Size]) -> None:
+    def require_indices(self, index: int, extents: Sequence[Size], ignored: tuple[int, ...] | None = None) -> None:
         """Have every call checked: elements of input `index` must lie from `-extent` to `extent - 1`.
 
-        extents: one for all elements, or one for each place along the last axis. Only an input of the program, or what
-        is one in another shape or integer dtype, can be checked before anything runs; other indices are brought inside.
+        extents: one for all elements, or one for each place along the last axis. ignored: of classes, which lie from 0
+        to `extent - 1`, values that stand for none. Only an input of the program, or what is one in another shape or
+        integer dtype, can be checked before anything runs; other indices are brought inside.
         """
         value = self.tensor(index).value
         while len(extents) == 1 and value is not None and isinstance(value.owner, _MOVES):
             value = value.owner.operands[0]
         if isinstance(value, BlockArgument) and dtype_of(value).kind in "iu":
-            self.bounds.append(IndexBound(value.index, tuple(extents), self.leaf))
+            self.bounds.append(IndexBound(value.index, tuple(extents), self.leaf, ignored))
 
     def require_least(self, size: Size, least: Size, what: str) -> None:
         """Have every call checked: `size`, which `what` says, must be `least` or more.
@@ -190,10 +191,17 @@ class Context:
         if (found := size_in(self.tensor(index))) is not None:
             self.read.append(self.tensor(index))
             return found
+        number = self.number(index, what)
+        if not np.isfinite(number):
+            self.fail(f"{what} that is finite", str(number))
+        return int(number)
+
+    def number(self, index: int, what: str) -> float:
+        """The one number in input `index`, called `what`, which must be known at import."""
         array = self.array(index, what)
-        if array.size != 1 or not np.isfinite(array).all():
+        if array.size != 1 or array.dtype.kind in "OSU":
             self.fail(f"{what} that is one number", f"{array.dtype}{list(array.shape)}")
-        return int(array.item())
+        return array.item()
 
     # Results.
 

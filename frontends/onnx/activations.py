@@ -84,6 +84,12 @@ def swish(ctx: Context, x: Term) -> Term:
     return x * sigmoid(x if alpha == 1.0 else x * alpha)
 
 
+def swiglu(ctx: Context) -> SSAValue:
+    """The gate's `swish` times the values, which are of one shape."""
+    ctx.require_shape(1, ctx.shape(0), "values")
+    return (swish(ctx, wide_term(ctx, 0)) * wide_term(ctx, 1)).to(ctx.dtype(0)).value
+
+
 def thresholded_relu(ctx: Context, x: Term) -> Term:
     return where(x > ctx.float("alpha", 1.0), x, 0.0)
 
@@ -179,6 +185,7 @@ TABLE = {
     "Softmax": softmax(SoftmaxOp),
     "Softplus": activation(lambda ctx, x: logarithm_of_1_and_exp(x)),
     "Softsign": activation(softsign),
+    "SwiGLU": Converter(swiglu),
     "Swish": activation(swish),
     "ThresholdedRelu": activation(thresholded_relu),
 }

@@ -14,6 +14,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.scatter import ScatterElementsOp, ScatterNdOp, TensorScatterOp
 from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.sizes import holds_zero
+from ...runtime.index_bounds import IndexBound
 from ..importing.converter import Converter, Narrowed
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
@@ -21,20 +22,19 @@ from .known import filled_value
 from .shaping import axis_of
 
 
-def check_indices(ctx: Context, index: int, extents: Sequence[int]) -> None:
+def check_indices(ctx: Context, index: int, extents: Sequence[int], ignored: tuple[int, ...] | None = None) -> None:
     """Complain when input `index`, if it is known, has indices outside of axes of `extents` (one along the last axis).
 
-    Of an input of the program every call is checked; what the program computes is brought to the nearest inside.
+    ignored: as for `require_indices`. Of an input of the program every call is checked; what the program computes is
+    brought to the nearest inside.
     """
     known = ctx.tensor(index).array
     if known is None:
-        ctx.require_indices(index, extents)
+        ctx.require_indices(index, extents, ignored)
         return
-    if not known.size:
-        return
-    limits = np.asarray(extents)
-    if not (np.all(known >= -limits) and np.all(known < limits)):
-        ctx.fail(f"indices in [-{list(extents)}, {list(extents)})", f"{known.min()} to {known.max()}")
+    if IndexBound(index, tuple(extents), ignored=ignored).outside(known).any():
+        expected = f"[-{list(extents)}, {list(extents)})" if ignored is None else f"[0, {extents[0]})"
+        ctx.fail(f"indices in {expected}", f"{known.min()} to {known.max()}")
 
 
 def gather_elements(ctx: Context) -> SSAValue:

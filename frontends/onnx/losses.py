@@ -7,6 +7,7 @@ from ...dialects.relay.nn import LogSoftmaxOp
 from ..importing.converter import Converter, Result
 from ..importing.terms import Term, ones, term
 from .context import Context
+from .indexing import check_indices
 
 
 def _loss(ctx: Context, predictions: Term) -> Term:
@@ -16,6 +17,8 @@ def _loss(ctx: Context, predictions: Term) -> Term:
     reduction = ctx.str("reduction", "mean")
     # Without ignore_index all targets count: no class is -1.
     ignored = ctx.int("ignore_index", -1)
+    if len(predictions.shape) > 1:
+        check_indices(ctx, 1, [classes], (ignored,) if ctx.has_attribute("ignore_index") else ())
     return predictions.apply(NLLLossOp, targets, weights, reduction=reduction, ignore_index=ignored)
 
 

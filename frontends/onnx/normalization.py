@@ -91,7 +91,7 @@ def _vector(value: Term, row: tuple[int, ...]) -> Term:
     if len(value.shape) > len(row):
         value = value.reshape(*value.shape[-len(row) :])
     if value.shape != row:
-        value = value.apply(BroadcastToOp, new_shape=row)
+        value = value.apply(BroadcastToOp, shape=row)
     return value.reshape(prod(row))
 
 
@@ -231,7 +231,7 @@ def group_norm(ctx: Context) -> SSAValue:
         if ctx.opset >= 21 or given.shape == (channels,):
             return given
         every = (groups, channels // groups)
-        return given.reshape(groups, 1).apply(BroadcastToOp, new_shape=every).reshape(channels)
+        return given.reshape(groups, 1).apply(BroadcastToOp, shape=every).reshape(channels)
 
     result = data.apply(GroupNormOp, of_channels(1), of_channels(2), num_groups=groups, epsilon=_epsilon(ctx))
     return result.reshape(*ctx.shape(0)).value
@@ -279,8 +279,8 @@ def dropout(ctx: Context) -> tuple[Result, Result] | SSAValue:
     if ctx.opset < 12:
         rate, training = ctx.float("ratio", 0.5), False
     else:
-        rate = float(ctx.array(1, "ratio")) if ctx.has(1) else 0.5
-        training = ctx.has(2) and bool(ctx.array(2, "training_mode"))
+        rate = ctx.number(1, "a ratio") if ctx.has(1) else 0.5
+        training = ctx.has(2) and bool(ctx.number(2, "a training mode"))
     wanted = any(ctx.node.output[1:])
     if training and rate:
         return _dropped(ctx, rate)

@@ -15,13 +15,6 @@ from .context import Context
 from .tensors import dtype_of
 
 
-def _number(ctx: Context, index: int, what: str) -> float:
-    array = ctx.array(index, what)
-    if array.size != 1:
-        ctx.fail(f"{what} as one number", f"shape {list(array.shape)}")
-    return float(array.item())
-
-
 def _dtype(ctx: Context) -> np.dtype[np.generic]:
     code = ctx.int("output_datatype", TensorProto.FLOAT)
     return dtype_of(code, f"{ctx.node.op_type} '{ctx.node.output[0]}'")
@@ -51,7 +44,7 @@ def cosine_window(*shares: float) -> Converter[Context]:
 def mel_weight_matrix(ctx: Context) -> Result:
     """(bins of the spectrum, mel bins): each column rises from its left edge to its centre, and falls to its right."""
     bins, length = ctx.size(0, "bins"), ctx.size(1, "a length")
-    rate, *ends = (_number(ctx, 2 + i, what) for i, what in enumerate(("a sample rate", *["an edge in hertz"] * 2)))
+    rate, *ends = (ctx.number(2 + i, what) for i, what in enumerate(("a sample rate", *["an edge in hertz"] * 2)))
     for size in (bins, length):
         ctx.require_least(size, 1, f"whether {size} is at least 1")
     if any(decide(1, "<=", one) is False for one in (bins, length, int(rate))):

@@ -11,6 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.attributes import Value
+from ...dialects.relay.canonicalization.constant_operands import constant_value
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import AddOp, CastOp, MultiplyOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
@@ -35,7 +36,6 @@ from .blocking import (
     product_block,
     vector_block,
 )
-from .constant_operands import constant_value
 
 _FEW = 3
 """Channels, of an image, that are packed along its rows."""

@@ -17,7 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.relay.core import ConstantOp
-from ...dialects.relay.layout_traits import Arrangement, InLayout, Layout, Takes
+from ...dialects.relay.layout_traits import EVERYWHERE, Arrangement, InLayout, Layout, Takes
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.transform import ExpandDimsOp, LayoutTransformOp, SqueezeOp
@@ -69,7 +69,7 @@ class SinkLayouts(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Operator, rewriter: PatternRewriter, /) -> None:
-        trait = op.get_trait(Layout)
+        trait = EVERYWHERE if op.is_pointwise() else op.get_trait(Layout)
         if trait is None:
             return
         rank = max((len(shape_of(value)) for value in op.operands), default=0)

@@ -60,6 +60,13 @@ def points(ranges: tuple[Range, ...]) -> Iterator[tuple[int, ...]]:
     return itertools.product(*(range(low, high + 1) for low, high in ranges))
 
 
+@pytest.mark.parametrize("divisor", [2, 7])
+def test_bounds_of_what_is_left_over_are_exact(divisor: int) -> None:
+    ranges = ((0, 20),) * DIMS
+    assert bounds(D[0] % divisor, ranges) == (0, divisor - 1)
+    assert bounds(D[0] % divisor * 3 + D[1] // divisor, ranges) == (0, 3 * (divisor - 1) + 20 // divisor)
+
+
 @settings(max_examples=150, deadline=None)
 @given(EXPRESSIONS, RANGES)
 def test_simplified_expression_has_the_same_values(expr: AffineExpr, ranges: tuple[Range, ...]) -> None:

@@ -148,6 +148,15 @@ def test_comparisons_hold_for_all_values_or_raise():
     assert SEQ != "seq"
 
 
+@pytest.mark.parametrize("relation", ["<=", "=="])
+def test_a_number_and_its_negative_are_two_questions(relation: str):
+    for first, second in ((3, -3), (-5, 5)):
+        answers = {number: decide(SEQ, relation, number) for number in (first, second)}
+        assert answers == {number: False if number < 0 else None for number in answers}
+    assert (SEQ + 7) - (SEQ - 7) == 14
+    assert [str(SEQ * number) for number in (2, -2)] == ["2*seq", "-2*seq"]
+
+
 def test_bounds_know_what_terms_share():
     assert bounds((SEQ + 15) // 16 * 16 - SEQ) == (0, 15)
     assert bounds(SEQ - size_min(SEQ, 512)) == (0, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from functools import cache
@@ -99,6 +100,22 @@ def test_a_string_without_end_is_an_error_at_its_place():
     assert (error.value.span.get_location().line, error.value.span.get_location().col) == (2, 7)
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("d0 * d1", r"a number or sizes on one side of '\*', got 'd0' and 'd1'"),
+        ("d0 floordiv d1", "a number other than 0, or sizes, on the right of 'floordiv', got 'd0' and 'd1'"),
+        ("d0 + 5 mod 0", "on the right of 'mod', got '5' and '0'"),
+    ],
+)
+def test_what_is_no_affine_expression_is_an_error_at_its_operator(text: str, complaint: str):
+    start = "affine_map<(d0, d1) -> ("
+    with pytest.raises(ParseError, match=complaint) as error:
+        Parser(context(), f"{start}{text})>").parse_attribute()
+    operator = next(word for word in ("*", "floordiv", "mod") if word in text)
+    assert error.value.span.start == len(start) + text.index(operator)
+
+
 def module_text() -> str:
     """Constants of every dtype with specials, at every level that has them, and a layer with a name of its own."""
     lines: list[str] = ["relay.func @main() -> () {"]
@@ -147,3 +164,14 @@ def test_no_two_values_are_printed_with_one_name(hints: list[str]):
     names = found.getvalue().split("%")[1:]
     assert names[: len(hints)] == names[len(hints) :]
     assert len(set(names)) == len(hints)
+
+
+def test_each_replaced_attribute_has_a_patch_in_the_docs():
+    root = Path(__file__).parents[2]
+    source = (root / "dialects/xdsl_text.py").read_text()
+    page = (root / "docs/xdsl.md").read_text()
+    replaced = re.findall(r"^    \w+\.(\w+) = ", source.partition("def install")[2], re.MULTILINE)
+    assert len(replaced) == 4
+    assert all(f".{name}`" in page for name in replaced)
+    assert all(f"{name}`" in page for name in re.findall(r'"(\w+)": \(AffineBinaryOpKind', source))
+    assert page.count("```diff") == 5

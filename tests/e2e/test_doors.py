@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -187,3 +188,10 @@ def test_a_command_shows_a_bug_in_one_line(capsys: pytest.CaptureFixture[str], b
         "whence-opt: error: internal error in pass relay-fuse-ops: TypeError: 'NoneType' object is not callable"
     )
     assert line.endswith("(WHENCE_DEBUG=1 shows where)")
+
+
+def test_an_operation_that_ends_while_it_is_made_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "m.mlir"
+    file.write_text("func.func @f(%a: i32) {\n  %0 = arith.cmpi sgesge, %a, %a : i32\n}\n")
+    assert opt.main([str(file)]) == 1
+    assert capsys.readouterr().err.startswith("whence-opt: error: Unknown comparison mnemonic: sgesge")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +72,36 @@ def test_a_branch_that_is_not_taken_may_have_any_indices():
     }""")
     doubled = np.concatenate([data(1, 3)] * 2)
     np.testing.assert_array_equal(executable(data(1, 3), np.array([5, 5])), doubled)
+
+
+LOSSES = {
+    "NegativeLogLikelihoodLoss (x, t)": ([0, 2], [3, 0], [0, -1]),
+    "SoftmaxCrossEntropyLoss (x, t)": ([0, 2], [3, 0], [0, -1]),
+    "SoftmaxCrossEntropyLoss <ignore_index = -1> (x, t)": ([-1, 2], [3, -1], [-2, 0]),
+    "NegativeLogLikelihoodLoss <ignore_index = 255> (x, t)": ([255, 2], [3, 255], [-1, 0]),
+}
+
+
+@pytest.mark.parametrize("extent", ["3", "n"])
+@pytest.mark.parametrize("node", LOSSES)
+def test_a_target_outside_the_classes_is_an_error_unless_it_is_ignored(node: str, extent: str, tmp_path: Path):
+    inside, *outside = (np.array(targets) for targets in LOSSES[node])
+    executable = compiled(f"(float[2, {extent}] x, int64[2] t) => (y) {{ [loss] y = {node} }}")
+    reference = executable(data(2, 3), inside)
+    executable.export_library(tmp_path / "m.so")
+    loaded = load_module(tmp_path / "m.so")
+    np.testing.assert_array_equal(loaded(data(2, 3), inside), reference)
+    for targets, call in product(outside, (executable, loaded)):
+        with pytest.raises(FrontendError, match=r"'t' at \[\d\]: expected a class from 0 to 2.*\(layer 'loss', <mem"):
+            call(data(2, 3), targets)
+
+
+@pytest.mark.parametrize("node", LOSSES)
+def test_a_target_of_the_model_outside_the_classes_is_refused(node: str):
+    for at, targets in enumerate(LOSSES[node]):
+        text = f"(float[2, 3] x) => (y) <int64[2] t = {{{targets[0]}, {targets[1]}}}> {{ [loss] y = {node} }}"
+        if not at:
+            compiled(text)
+            continue
+        with pytest.raises(FrontendError, match=r"expected indices in \[0, 3\), got .*\(layer 'loss'"):
+            compiled(text)

@@ -10,7 +10,7 @@ from onnx import helper
 import whence
 from whence.explorer.report import some, table, tally
 from whence.support.errors import FrontendError
-from whence.support.names import shown
+from whence.support.names import shortened, shown
 
 EVIL = "a\x1b[31m\nb\u202ec\x9b"
 SAFE = r"a\x1b[31m\nb\u202ec\x9b"
@@ -22,6 +22,17 @@ def test_names_are_shown_without_control_characters():
     assert table([(EVIL, 1)], indent="") == f"{SAFE}  1"
     assert some([EVIL] * 8, 1) == f"{SAFE} and 7 more"
     assert tally([EVIL, EVIL]) == f"{SAFE} x2"
+
+
+@pytest.mark.parametrize("limit", [5, 8, 9])
+def test_of_a_long_text_both_ends_are_left(limit: int):
+    text = "abcdefghijkl"
+    start, end = shortened(text, limit).split("..")
+    assert len(start) + 2 + len(end) == limit
+    assert text.startswith(start)
+    assert text.endswith(end)
+    assert 0 <= len(start) - len(end) <= 1
+    assert shortened(text[:limit], limit) == text[:limit]
 
 
 def test_answers_and_errors():

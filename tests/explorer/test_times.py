@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
+from unittest.mock import Mock
 
 import numpy as np
 import onnx.parser
@@ -105,3 +107,15 @@ def test_cached_kernels_keep_their_work(source: ModelProto, compiled: whence.Exe
         assert first is not second
         assert kernel_of(compiled.artifact, 0).work
         assert vars(first)["work"] == vars(second)["work"]
+
+
+def test_where_nothing_is_estimated_all_is_shared_out(monkeypatch: pytest.MonkeyPatch):
+    compiled = whence.compile(parsed("a = Relu(x) y = Tanh(a)", "float[6,40] x", "float[6,40] y"))
+    kernel = kernel_of(compiled.artifact, compiled.artifact.calls[0].kernel)
+    idle = replace(kernel, work=((0, 0),) * len(kernel.work))
+    monkeypatch.setattr("whence.explorer.times.kernel_of", Mock(return_value=idle))
+    (call,) = compiled.artifact.calls
+    parts = shares(compiled.artifact, call, owners(compiled.artifact))
+    assert len(parts) == 2
+    assert min(parts.values()) > 0
+    assert sum(parts.values()) == pytest.approx(1)

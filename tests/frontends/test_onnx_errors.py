@@ -399,3 +399,28 @@ def test_functions_that_double_again_and_again(monkeypatch: pytest.MonkeyPatch):
 
     from_onnx(model(4))
     fails(model(8), "expected functions that come to at most 40 nodes")
+
+
+ONE_NUMBER = {
+    "a count of tiles that is one number, got int64[2]": (
+        5,
+        "<int64[2] t = {2, 3}, int64 a = {1}> { y = Tile (x, t, a) }",
+    ),
+    "an axis that is one number, got int64[2]": (5, "<int64 t = {2}, int64[2] a = {0, 1}> { y = Tile (x, t, a) }"),
+    "a ratio that is one number, got float32[2]": (13, "<float[2] r = {0.5, 0.1}> { y = Dropout (x, r) }"),
+    "a frame step that is one number, got int64[2]": (17, "<int64[2] s = {2, 3}> { y = STFT (x, s, x) }"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*expected ONNX opset")
+@pytest.mark.parametrize("expected", ONE_NUMBER)
+def test_what_is_to_be_one_number(expected: str):
+    opset, text = ONE_NUMBER[expected]
+    fails(parse(f"(float[2,3] x) => (y) {text}", opset), f"expected {expected} (layer")
+
+
+def test_one_number_may_have_a_dimension():
+    text = "(float[2,3] x) => (y) <int64[1] t = {2}, int64[1] a = {1}> { y = Tile (x, t, a) }"
+    with pytest.warns(FrontendWarning, match="expected ONNX opset"):
+        module = from_onnx(parse(text, 5))
+    assert "-> tensor<2x6xf32>" in str(module)

@@ -12,6 +12,7 @@ from operator_cases import random
 
 from whence.frontends.onnx import from_onnx
 from whence.passes.relay.evaluate import evaluate_module
+from whence.support.errors import FrontendError
 
 
 def few(shape: tuple[int, ...], dtype: str, least: int = -4) -> NDArray[Any]:
@@ -92,6 +93,18 @@ def test_activations(op: str, attributes: dict[str, Any]):
     opset = {"Gelu": 20, "Mish": 18, "HardSwish": 14, "Celu": 12}.get(op, 10)
     x = np.concatenate([random((40,)), np.array([0, -0.0, 30, -30, 100, -100], np.float32)])
     check_node(op, x, opset=opset, **attributes)
+
+
+@pytest.mark.filterwarnings("ignore:.*expected ONNX opset")
+@pytest.mark.parametrize("alpha", [1.0, 0.5])
+def test_a_gate_and_values_have_one_shape(alpha: float):
+    gate, values = random((3, 4)), random((3, 4))
+    model, inputs = one_node("SwiGLU", [gate, values], opset=28, alpha=alpha)
+    (found,) = evaluate_module(from_onnx(model), list(inputs.values()))
+    np.testing.assert_allclose(np.asarray(found, np.float32), gate / (1 + np.exp(-alpha * gate)) * values, rtol=1e-5)
+    model, _ = one_node("SwiGLU", [gate[:1], values], opset=28, alpha=alpha)
+    with pytest.raises(FrontendError, match=r"SwiGLU: expected values of shape \[1, 4\], got \[3, 4\]"):
+        from_onnx(model)
 
 
 @pytest.mark.parametrize("op", ["Softplus", "Mish"])

@@ -111,6 +111,16 @@ def test_dense_layers_and_their_biases(to_batch: bool, shapes: list[tuple[int, .
     assert (left.count("add"), left.count("nn.relu")) == ((3, 3) if apart else (1, 1))
 
 
+@pytest.mark.parametrize("axis", [1, -1])
+def test_biases_along_the_units_are_one_addition(axis: int) -> None:
+    net = Net(RNG.standard_normal((2, 4)).astype(F))
+    (x,) = net.inputs
+    net.finish(*(net(nn.BiasAddOp, net(nn.DenseOp, x, net.random(3, 4)), net.random(3), axis=axis) for _ in range(3)))
+    check(net, CombineParallelDensePass())
+    left = names(net.module)
+    assert [left.count(name) for name in ("nn.batch_matmul", "add", "nn.bias_add")] == [1, 1, 0]
+
+
 def test_dense_layers_of_different_units() -> None:
     def made() -> Net:
         net = Net(RNG.standard_normal((2, 4)).astype(F))

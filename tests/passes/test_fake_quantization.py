@@ -43,6 +43,17 @@ def pool(kind: str, rank: int) -> Any:
     return getattr(relay.nn, f"adaptive_{kind}_pool{rank}d")
 
 
+def transposed(data_layout: str, kernel_layout: str, out_layout: str, **attributes: Any) -> Expr:
+    """A transposed convolution from 4 channels of 5 x 6 to 6, of 3 x 2 elements."""
+    extents = {"N": 1, "C": 4, "H": 5, "W": 6}
+    kernel = {"I": 4, "O": 6, "H": 3, "W": 2}
+    data = dq(var("x", *(extents[axis] for axis in data_layout)))
+    weight = dq(var("w", *(kernel[axis] for axis in kernel_layout)), 0.02, 4)
+    layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout, "out_layout": out_layout}
+    sizes: dict[str, Any] = {"channels": 6, "kernel_size": (3, 2), **attributes}
+    return relay.nn.conv2d_transpose(data, weight, (2, 1), (1, 0, 0, 1), **sizes, **layouts)
+
+
 def normal(*shape: int) -> Expr:
     return relay.const(RNG.standard_normal(shape, np.float32))
 
@@ -92,6 +103,13 @@ REGIONS: dict[str, tuple[Expr, set[str]]] = {
     ),
     "convolution": (q(relay.nn.relu(CONV), 0.3), {"qnn.conv2d", "cast", "maximum", "qnn.requantize"}),
     "per channel": (q(relay.clip(BIASED, 0.0, 6.0)), {"qnn.conv2d", "add", "clip", "qnn.requantize"}),
+    **{
+        f"transposed convolution {' '.join(layouts)}": (
+            q(transposed(*layouts, output_padding=(1, 0)), 0.3),
+            {"qnn.conv2d_transpose", "qnn.requantize"},
+        )
+        for layouts in (("NCHW", "IOHW", ""), ("NHWC", "HWIO", ""), ("NHWC", "OIHW", "NCHW"), ("NCHW", "HWOI", "NHWC"))
+    },
     "batched product": (
         q(relay.nn.batch_matmul(dq(var("a", 2, 3, 16)), dq(var("b", 2, 5, 16), 0.02, 4)), 0.3),
         {"qnn.batch_matmul", "qnn.requantize"},

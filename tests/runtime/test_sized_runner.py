@@ -70,3 +70,14 @@ def test_arguments_are_ready_at_their_boundary_only():
     for offset in (0, 4, 1, 2):
         array = memory[start + offset : start + offset + 12].view(np.float32)
         assert (arguments.ready([array]) is not None) == (offset % 4 == 0)
+
+
+def test_memory_of_a_run_serves_the_next_of_its_size():
+    executable = compiled("""graph (float[n, 64] x, float[64, 64] w) => (float[n] y) <int64[1] last = {1}> {
+        a = Softmax (x) b = MatMul (a, w) y = ReduceMax <keepdims = 0> (b, last)
+    }""")
+    arrays = np.ones((300, 64), np.float32), np.ones((64, 64), np.float32)
+    executable(*arrays)
+    ((arena, _),) = executable.runner._arenas
+    executable(*arrays)
+    assert executable.runner._arenas[0][0] is arena

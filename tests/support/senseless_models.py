@@ -41,7 +41,7 @@ def used(model: Any, dice: Dice, **options: Any) -> None:
         [size if size >= 0 else dice.choice((0, 1, 2, 3)) for size in spec.shape or ()] for spec in executable.inputs
     ]
     # A loop may be as long as a number of 64 bits says.
-    is_loop = isinstance(model, ModelProto) and any(node.op_type == "Loop" for node in model.graph.node)
+    is_loop = b"Loop" in (model.SerializeToString() if isinstance(model, ModelProto) else bytes(model))
     if not is_loop and all(np.prod(shape, dtype=np.float64) < _LARGE for shape in shapes):
         executable.run(
             {spec.name: np.ones(shape, spec.dtype) for spec, shape in zip(executable.inputs, shapes, strict=True)}
@@ -151,7 +151,10 @@ def _change_output(dice: Dice, model: ModelProto) -> None:
 
 
 def _change_type(dice: Dice, model: ModelProto) -> None:
-    value = dice.choice([*model.graph.input, *model.graph.output])
+    ends = [*model.graph.input, *model.graph.output]
+    if not ends:
+        return
+    value = dice.choice(ends)
     tensor = value.type.tensor_type
     draw = dice.random()
     if draw < 0.3:

@@ -6,7 +6,7 @@ import io
 import random
 import re
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -260,7 +260,8 @@ def command_line(dice: Dice) -> Callable[[], object]:
     kind = dice.random()
 
     def call() -> None:
-        with TemporaryDirectory() as folder:
+        # What a command writes without being told where lies beside the model.
+        with TemporaryDirectory() as folder, chdir(folder):
             model = Path(folder) / dice.choice(("m.mlir", "m.relay", "m.onnx", "m.tflite", "m.tar", "m.so", "m.txt"))
             content = "def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }"
             model.write_text(

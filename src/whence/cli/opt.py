@@ -31,16 +31,16 @@ from whence.reading.models import model_path, shipped_models
 from whence.reading.textio import attach_params, decoded, name_weights, relay_module, write_files
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.support.instrument import PassInfo, PassInstrument
-from whence.universe import ALL_PASSES
+from whence.universe import ALL_PASSES, multiverse, passes_of_others
 
 
 def listed() -> list[str]:
-    """The passes of ours: name, what each does, and what it is called in TVM."""
+    """The passes of ours: name, what each does, and what it is called in TVM; then the names of other packages'."""
     width = max(len(row.name) for row in ALL_PASSES)
     return [
         f"{row.name:{width}}  {row.help}" + (f" (TVM: {row.tvm}, level {row.level})" if row.tvm else "")
         for row in sorted(ALL_PASSES, key=lambda row: row.name)
-    ]
+    ] + passes_of_others()
 
 
 def _llvm() -> type[Target]:
@@ -127,6 +127,7 @@ class WhenceOptMain(xDSLOptMain):
         # What errors are about: a pass, a target or the input; "" where their texts say so.
         self.kind, self.running = "", ""
         self.timer, self.audits = Timer(), list[Audit]()
+        multiverse()  # before xDSL loads it, to say which package is broken
         given = list(sys.argv[1:] if args is None else args)
         # An option that takes a value or none would swallow the input file after it.
         given = ["--time-passes-json" if word == "--time-passes=json" else word for word in given]

@@ -101,6 +101,7 @@ def write_source(module: ModuleOp, building: Building, context: PassContext) -> 
     target = building.target
     head = {
         "target": [target.triple, target.cpu, target.features, target.host],
+        "machine": target.record.facts if target.record is not None else None,
         "options": {
             "opt_level": building.opt_level,
             "required_pass": context.required_pass,

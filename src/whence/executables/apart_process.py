@@ -28,6 +28,7 @@ from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import WhenceError
+from whence.support.machine import Machine
 
 _NICE = 10
 """How much less of the machine this process gets than calls do, in steps of `nice`."""
@@ -60,8 +61,12 @@ def compiled(package: Package, sizes: dict[str, int]) -> Artifact:
         pool.add(name, array)
     bind_sizes(module, sizes)
     with PassContext(**head["options"]) as options:
+        record = Machine.of_facts(head["machine"]) if head["machine"] is not None else None
         how = Building(
-            Target(*head["target"]), options.opt_level, head["audit"], desired_layouts=head["desired_layouts"]
+            Target(*head["target"], record=record),
+            options.opt_level,
+            head["audit"],
+            desired_layouts=head["desired_layouts"],
         )
         return how(module, Ledger())
 

@@ -16,7 +16,7 @@ from whence.frontends.importing.importer import Model, import_symbolic, node_of
 from whence.frontends.importing.stretches import import_open_stretch, import_stretch
 from whence.frontends.importing.tensor import Undecided
 from whence.provenance.ledger import Ledger, recording
-from whence.runtime.flow import Output, Region, Step, Stretch, Value, plain
+from whence.runtime.flow import Output, Region, Step, Stretch, Value, released
 from whence.runtime.frames import Run
 from whence.runtime.host import HOST
 from whence.runtime.interpreter import Interpreter
@@ -124,7 +124,7 @@ class DynamicExecutable(InterpretedExecutable):
             given = "; ".join(f"{spec} of shape {list(np.shape(inputs[spec.name]))}" for spec in opened)
             raise FrontendError(f"{error}, for {given}" if opened else str(error)) from error
         self._last = list(run.visited)
-        return {name: plain(value) for name, value in zip(self._source.region.outputs, found, strict=True)}
+        return dict(zip(self._source.region.outputs, released(found, values.values()), strict=True))
 
     def __call__(self, *arrays: Any) -> Any:
         """The short form: inputs in order; one output as it is, several as a tuple."""

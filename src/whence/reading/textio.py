@@ -12,7 +12,6 @@ from pathlib import Path
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
-from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from whence.dialects.element_types import tensor_type
@@ -24,12 +23,13 @@ from whence.runtime.params import load_params, write_params
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
 from whence.support.files import replacing
+from whence.universe import multiverse
 
 
 def context() -> Context:
-    """A context that knows the dialects of every installed universe."""
+    """A context that knows the dialects of every installed universe; raises PipelineError for one that is broken."""
     ctx = Context()
-    for name, factory in Universe.get_multiverse().all_dialects.items():
+    for name, factory in multiverse().all_dialects.items():
         ctx.register_dialect(name, factory)
     return ctx
 

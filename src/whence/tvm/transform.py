@@ -18,6 +18,7 @@ from xdsl.ir import Operation
 
 from whence.dialects.relay.attributes import to_python
 from whence.frontends.relay.expr import Call, Op, Var
+from whence.passes.classes import pass_class
 from whence.passes.registry import PASSES, Row
 from whence.passes.relay.convert_layout import ConvertLayoutPass
 from whence.passes.relay.convert_layout import LayoutConfig as LayoutConfig
@@ -52,7 +53,7 @@ _ROWS = {_name(row): row for row in PASSES if row.name.startswith("relay-")}
 
 def maker(name: str, row: Row) -> Callable[..., Pass]:
     def make(*arguments: Any, **options: Any) -> Pass:
-        kind = row.load()
+        kind = pass_class(row)
         known = [field.name for field in fields(kind)]
         given = dict(zip(known, arguments, strict=False))
         wrong = sorted(set(options) - set(known)) or sorted(set(options) & set(given))

@@ -14,6 +14,7 @@ from whence.frontends.relay.tvm_forms import own_attributes
 from whence.frontends.relay.type_view import SPELLINGS, tensor_type
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.relay.picking import PICKING
+from whence.relay.randomness import RANDOM
 from whence.relay.reordered import REORDERED
 from whence.relay.sized import resized
 from whence.support.errors import FrontendError
@@ -183,7 +184,7 @@ def tile(data: Expr, reps: Any) -> Expr:
 
 def broadcast_to(data: Expr, shape: Any) -> Expr:
     """The tensor repeated to a shape."""
-    return builder("broadcast_to")(data, new_shape=_extents(shape))
+    return builder("broadcast_to")(data, shape=_extents(shape))
 
 
 def _extents(shape: Any) -> list[int]:
@@ -332,5 +333,6 @@ COMPOSED: dict[str, Builder] = {
 }
 COMPOSED.update(PICKING)
 COMPOSED.update(REORDERED)
+COMPOSED.update(RANDOM)
 COMPOSED.update(resized(COMPOSED))
 """By TVM's names of the functions."""

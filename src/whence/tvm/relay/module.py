@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay.expr import Expr, Function, GlobalVar, Program, TypeData, Var, free_vars
+from whence.frontends.relay.infer import infer
 from whence.frontends.relay.view import view
 from whence.relay.ty import GlobalTypeVar
 from whence.support.errors import FrontendError
@@ -137,7 +139,7 @@ class IRModule:
         if not isinstance(key, GlobalVar) and key not in self.program.functions and key in self.program.types:
             return self.program.types[key]
         function = self.program.functions[self.get_global_var(_name(key)).name_hint]
-        function.home = self.program
+        function.home = partial(infer, self.program)
         return function
 
     def __setitem__(self, key: str | GlobalVar, function: Expr | TypeData) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 
 from whence.dialects.relay.signature import Tensor
-from whence.frontends.relay.expr import Expr, Tuple, TupleGetItem
+from whence.frontends.relay import tvm_calls
+from whence.frontends.relay.expr import Call, Expr, Op, Tuple, TupleGetItem
 from whence.frontends.relay.infer import infer_expr
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.support.errors import FrontendError
@@ -88,6 +89,15 @@ def all_class_non_max_suppression(
     return TupleWrapper(Tuple([TupleGetItem(call, 0), number]), 2)
 
 
+def fixed_point_multiply_per_axis(
+    x: Any, y: Any, lshift: Any, rshift: Any, is_lshift_required: bool, is_rshift_required: bool, axes: Sequence[int]
+) -> Expr:
+    """Whole numbers times `y * 2^(lshift - rshift - 31)`, which have one number for each index of some axes."""
+    options = {"is_lshift_required": bool(is_lshift_required), "is_rshift_required": bool(is_rshift_required)}
+    factors = [as_expr(factor) for factor in (y, lshift, rshift)]
+    return Call(Op("fixed_point_multiply_per_axis"), [x, *factors], {**options, "axes": list(axes)})
+
+
 def sliding_window(data: Expr, axis: int, window_shape: Sequence[int], strides: Sequence[int]) -> Expr:
     """Windows over the axes from `axis` on: the places of windows, and behind them the elements of each.
 
@@ -115,6 +125,60 @@ def fifo_buffer(data: Expr, buffer: Expr, axis: int) -> Expr:
     return builder("strided_slice")(whole, begin=[-kept], end=[2**63 - 1], axes=[axis])
 
 
+def bitserial_dense(
+    data: Expr,
+    weight: Expr,
+    units: int | None = None,
+    data_bits: int = 1,
+    weight_bits: int = 1,
+    pack_dtype: str = "uint32",
+    out_dtype: str = "int16",
+    unipolar: bool = True,
+) -> Expr:
+    """The product of the lowest bits of data and a transposed weight; how bits would be packed makes no difference."""
+    options = {"units": units, "data_bits": data_bits, "weight_bits": weight_bits, "unipolar": unipolar}
+    return _of_bits(tvm_calls.bitserial_dense, data, weight, {**options, "out_dtype": out_dtype})
+
+
+def bitserial_conv2d(
+    data: Expr,
+    weight: Expr,
+    strides: Any = (1, 1),
+    padding: Any = (0, 0),
+    channels: int | None = None,
+    kernel_size: Any = (3, 3),
+    activation_bits: int = 1,
+    weight_bits: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    pack_dtype: str = "uint32",
+    out_dtype: str = "int16",
+    unipolar: bool = True,
+) -> Expr:
+    """The convolution of the lowest bits of data and weights."""
+    window = {"strides": _both(strides), "padding": _both(padding), "kernel_size": _both(kernel_size)}
+    layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout, "channels": channels}
+    bits = {"activation_bits": activation_bits, "weight_bits": weight_bits, "unipolar": unipolar}
+    return _of_bits(tvm_calls.bitserial_conv2d, data, weight, {**window, **layouts, **bits, "out_dtype": out_dtype})
+
+
+def _both(value: Any) -> list[int]:
+    return [value, value] if isinstance(value, int) else list(value)
+
+
+def _of_bits(form: tvm_calls.Form, data: Expr, weight: Expr, attrs: dict[str, Any]) -> Expr:
+    product = form([data, weight], attrs)
+    assert product is not None
+    return product
+
+
+def bitpack(
+    data: Expr, bits: int = 1, pack_axis: int = 1, bit_axis: int = 2, pack_type: str = "uint32", name: str = "BitPack"
+) -> Expr:
+    """Words of the bits of numbers; the name of TVM's stage is no attribute here."""
+    return builder("nn.bitpack")(data, bits=bits, pack_axis=pack_axis, bit_axis=bit_axis, pack_type=pack_type)
+
+
 def device_copy(data: Expr, src_device: object, dst_device: object) -> Expr:
     """The data: there is one device."""
     return builder("copy")(data)
@@ -139,8 +203,12 @@ REORDERED: dict[str, Builder] = {
     "qnn.leaky_relu": quantized_leaky_relu,
     "qnn.avg_pool2d": quantized_avg_pool2d,
     "vision.all_class_non_max_suppression": all_class_non_max_suppression,
+    "fixed_point_multiply_per_axis": fixed_point_multiply_per_axis,
     "sliding_window": sliding_window,
     "nn.fifo_buffer": fifo_buffer,
+    "nn.bitserial_dense": bitserial_dense,
+    "nn.bitserial_conv2d": bitserial_conv2d,
+    "nn.bitpack": bitpack,
     "device_copy": device_copy,
     "annotation.on_device": on_device,
 }

@@ -30,7 +30,6 @@ SIZED: dict[str, tuple[str, ...]] = {
     "image.resize2d": ("size", "roi"),
 }
 """Of operators that have a `dyn` twin, the parameters that are operands of it."""
-_RENAMED = {"broadcast_to": {"shape": "new_shape"}}
 _DEFAULTS: dict[str, dict[str, Any]] = {"image.resize2d": {"roi": np.zeros(4, np.float32)}}
 
 
@@ -67,9 +66,7 @@ def sized(name: str, static: Builder) -> Builder:
                 given[key] = const(np.asarray(given[key]))
         if name == "nn.pad":
             given.setdefault("pad_value", 0.0)
-        renamed = _RENAMED.get(name, {})
-        operands = {renamed.get(key, key): value for key, value in given.items()}
-        call = builder(f"dyn.{name}")(**operands, span=span)
+        call = builder(f"dyn.{name}")(**given, span=span)
         return TupleWrapper(call, 2) if name == "topk" and given.get("ret_type", "both") == "both" else call
 
     return build

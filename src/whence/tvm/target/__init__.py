@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 from whence.lowering.external.registry import split_target
-from whence.lowering.llvm_to_native.target import Target as Machine
+from whence.lowering.llvm_to_native.target import Target as LLVMTarget
 from whence.support.errors import PipelineError, expectation
+from whence.support.machine import Machine, register_machine
 
-__all__ = ["Target", "TargetLike", "check_host", "params_beside", "target_of"]
+__all__ = ["Machine", "Target", "TargetLike", "check_host", "params_beside", "register_machine", "target_of"]
 
-TargetLike: TypeAlias = "str | Machine | Mapping[object, object] | Sequence[object] | None"
+TargetLike: TypeAlias = "str | LLVMTarget | Mapping[object, object] | Sequence[object] | None"
 """A text, a target, `{"kind": "llvm", "mcpu": ..}`, one of these by a device or in a list; None is this machine."""
 
 _OPTIONS = ("mtriple", "mcpu", "mattr", "num-cores", "device", "model", "libs")
@@ -23,13 +24,13 @@ _IDLE = ("keys", "tag", "host")
 class _Targets(type):
     """Makes targets, which are `lowering`'s, and says what one is."""
 
-    def __call__(cls, target: TargetLike, host: TargetLike = None) -> Machine:
+    def __call__(cls, target: TargetLike, host: TargetLike = None) -> LLVMTarget:
         found = target_of(target)
         check_host(found, host)
         return _machine(found)
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Machine)
+        return isinstance(instance, LLVMTarget)
 
 
 class Target(metaclass=_Targets):
@@ -39,9 +40,9 @@ class Target(metaclass=_Targets):
     """
 
     @staticmethod
-    def current(allow_none: bool = True) -> Machine | None:
+    def current(allow_none: bool = True) -> LLVMTarget | None:
         """The target of the innermost `with` scope; None without one, PipelineError unless that is allowed."""
-        return Machine.current(allow_none)
+        return LLVMTarget.current(allow_none)
 
     @staticmethod
     def list_kinds() -> list[str]:
@@ -49,11 +50,11 @@ class Target(metaclass=_Targets):
         return ["llvm"]
 
 
-def target_of(target: TargetLike) -> str | Machine:
+def target_of(target: TargetLike) -> str | LLVMTarget:
     """A target as `whence.compile` takes it; raises PipelineError for what is none, and for several."""
     if target is None:
-        return Machine.current() or "native"
-    if isinstance(target, Machine):
+        return LLVMTarget.current() or "native"
+    if isinstance(target, LLVMTarget):
         return target
     if isinstance(target, str):
         return _without_words(target)
@@ -66,17 +67,17 @@ def target_of(target: TargetLike) -> str | Machine:
     if len(several) != 1:
         raise PipelineError(expectation("target", "one target, as there is one machine", f"{len(several)}"))
     one = several[0]
-    if not isinstance(one, str | Machine | Mapping):
+    if not isinstance(one, str | LLVMTarget | Mapping):
         raise PipelineError(expectation("target", "a text, a Target or its options", type(one).__name__))
     return target_of(cast("TargetLike", one))
 
 
-def _without_words(text: str) -> str | Machine:
+def _without_words(text: str) -> str | LLVMTarget:
     """The target of a text: `llvm` with nothing that names another machine is this one."""
     kind, *options = text.split() or [""]
     if kind != "llvm" or any(option.lstrip("-").split("=")[0] in ("mtriple", "mcpu", "mattr") for option in options):
         return text
-    return replace(Machine.native(), attrs=Machine.parse(text).attrs) if options else "native"
+    return replace(LLVMTarget.native(), attrs=LLVMTarget.parse(text).attrs) if options else "native"
 
 
 def check_host(target: TargetLike, host: TargetLike) -> None:
@@ -103,12 +104,12 @@ def params_beside(
     return params
 
 
-def _machine(target: str | Machine) -> Machine:
-    if isinstance(target, Machine):
+def _machine(target: str | LLVMTarget) -> LLVMTarget:
+    if isinstance(target, LLVMTarget):
         return target
     _, text = split_target(target)
     found = _without_words(text)
-    return found if isinstance(found, Machine) else Machine.parse(found)
+    return found if isinstance(found, LLVMTarget) else LLVMTarget.parse(found)
 
 
 def _text(options: Mapping[object, object]) -> str:

@@ -291,17 +291,99 @@ def roi_pool_nchw_python(a_np: Array, rois_np: Array, pooled_size: Any, spatial_
     return _one(relay.vision.roi_pool, a_np, rois_np, pooled_size=size, spatial_scale=spatial_scale, layout="NCHW")
 
 
-def roi_align_nchw_python(
-    a_np: Array, rois_np: Array, pooled_size: Any, spatial_scale: float, sample_ratio: int, mode: Any = "avg"
+def _roi_align(layout: str) -> Any:
+    def align(
+        a_np: Array, rois_np: Array, pooled_size: Any, spatial_scale: float, sample_ratio: int, mode: Any = "avg"
+    ) -> Array:
+        return _one(
+            relay.vision.roi_align,
+            a_np,
+            rois_np,
+            pooled_size=_each(pooled_size, 2),
+            spatial_scale=spatial_scale,
+            sample_ratio=sample_ratio,
+            mode=mode.decode() if isinstance(mode, bytes) else mode,
+            layout=layout,
+        )
+
+    return align
+
+
+roi_align_nchw_python, roi_align_nhwc_python = map(_roi_align, ("NCHW", "NHWC"))
+
+
+def reorg_python(a_np: Array, stride: int) -> Array:
+    """Images taken apart as YOLO does it."""
+    return _one(relay.vision.yolo_reorg, a_np, stride=stride)
+
+
+def grid_sample_python(
+    data: Array,
+    grid: Array,
+    method: str = "bilinear",
+    layout: str = "NCHW",
+    padding_mode: str = "zeros",
+    align_corners: bool = True,
 ) -> Array:
-    """Samples between the elements of regions, their mean or the greatest."""
+    """Samples of images where a grid says."""
+    options = {"method": method, "layout": layout, "padding_mode": padding_mode, "align_corners": align_corners}
+    return _one(relay.image.grid_sample, data, grid, **options)
+
+
+def crop_and_resize_python(
+    image: Array,
+    boxes: Array,
+    box_indices: Array,
+    crop_size: Sequence[int],
+    layout: str,
+    method: str = "bilinear",
+    extrapolation_value: float = 0,
+) -> Array:
+    """Boxes of images, each brought to one size."""
+    options: dict[str, Any] = {"layout": layout, "method": method, "extrapolation_value": float(extrapolation_value)}
+    return _one(relay.image.crop_and_resize, image, boxes, box_indices, crop_size=list(crop_size), **options)
+
+
+def group_norm_python(
+    data: Array, gamma: Array, beta: Array, num_groups: int, channel_axis: int, axes: Any, epsilon: float = 1e-5
+) -> Array:
+    """Group normalization along all axes but the first one."""
+    del axes
+    return _one(relay.nn.group_norm, data, gamma, beta, num_groups=num_groups, axis=channel_axis, epsilon=epsilon)
+
+
+def dense(
+    x: Array, y: Array, bias: Array | None, use_bias: bool = False, use_relu: bool = False, out_dtype: Any = None
+) -> Array:
+    """The product with a transposed weight, a bias and a relu if they are asked for."""
+    found = _one(relay.nn.dense, x, y, out_dtype=out_dtype or "")
+    if use_bias and bias is not None:
+        found = found + bias
+    return np.maximum(found, 0) if use_relu else found
+
+
+def deformable_conv2d_nchw_python(
+    a_np: Array,
+    offset_np: Array,
+    w_np: Array,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    deformable_groups: int,
+    groups: int,
+) -> Array:
+    """A convolution whose windows read where offsets say, of NCHW data."""
+    strides, size = _each(stride, 2), list(w_np.shape[2:])
     return _one(
-        relay.vision.roi_align,
+        relay.nn.deformable_conv2d,
         a_np,
-        rois_np,
-        pooled_size=_each(pooled_size, 2),
-        spatial_scale=spatial_scale,
-        sample_ratio=sample_ratio,
-        mode=mode.decode() if isinstance(mode, bytes) else mode,
-        layout="NCHW",
+        offset_np,
+        w_np,
+        strides=strides,
+        padding=_pads(padding, a_np.shape[2:], size, strides),
+        dilation=_each(dilation, 2),
+        deformable_groups=deformable_groups,
+        groups=groups,
+        kernel_size=size,
+        channels=w_np.shape[0],
     )

@@ -8,7 +8,7 @@ from whence.relay.qnn.op import QNN_LEGALIZE
 
 def CanonicalizeOps() -> transform.Pass:
     """Operators on quantised tensors become arithmetic; products of them stay, which kernels compute as they are."""
-    return transform.QnnCanonicalize()
+    return transform.QnnCanonicalize(written_out=True)
 
 
 def Legalize() -> transform.Pass:

@@ -1,25 +1,18 @@
-"""Patterns that leave out casts and clips which change no number, and dequantisations which change no order."""
+"""A pattern that leaves out casts which change no number."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32, f64, i1
+from xdsl.dialects.builtin import bf16, f16, f32, f64, i1
 from xdsl.ir import Attribute, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.element_types import bit_width, is_integer, is_small, is_unsigned, numpy_dtype
-from ...dialects.relay.elementwise import CastOp, ClipOp
-from ...dialects.relay.operator import element_of
-from ...dialects.relay.qnn import DequantizeOp
-from ...dialects.relay.reduce import ArgMaxOp, ArgMinOp
-from ...dialects.relay.sorting import ArgsortOp
-from .blocking import moved
-from .constant_operands import constant_value, erase_unused, sole_user
-
-Ordering: TypeAlias = ArgMaxOp | ArgMinOp | ArgsortOp
+from ...element_types import bit_width, is_integer, is_small, is_unsigned, numpy_dtype
+from ..elementwise import CastOp, ClipOp
+from ..operator import element_of
+from .constant_operands import erase_unused, sole_user
 
 
 class _Float(NamedTuple):
@@ -95,28 +88,3 @@ class MergeCasts(RewritePattern):
         else:
             rewriter.replace(op, CastOp(base, dtype=op.dtype.data))
         erase_unused([before], rewriter)
-
-
-@dataclass
-class OrderBeforeDequantize(RewritePattern):
-    """The order of quantised numbers is that of what they stand for: a positive scale for all, and none that meet.
-
-    TVM does not look at the scales; those of single channels, and negative ones, change the order.
-    """
-
-    module: ModuleOp
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: Ordering, rewriter: PatternRewriter, /) -> None:
-        asked = op.data.owner
-        if not isinstance(asked, DequantizeOp) or element_of(asked.result) != f32:
-            return
-        scale, zero = (constant_value(value, self.module) for value in (asked.input_scale, asked.input_zero_point))
-        element = element_of(asked.data)
-        if scale is None or zero is None or scale.size != 1 or zero.size != 1 or is_small(element):
-            return
-        # Differences of 16-bit numbers are told apart by a float's 24 digits, while these do not leave its range.
-        if bit_width(element) > 16 or not 1e-30 < float(scale.flat[0]) < 1e30:
-            return
-        rewriter.replace(op, moved(op, asked.data))
-        erase_unused([asked.result], rewriter)

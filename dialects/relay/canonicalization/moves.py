@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.relay.layout import parse_layout, strides
-from ...dialects.relay.operator import shape_of
-from ...dialects.relay.shapes import ContribReverseReshapeOp
-from ...dialects.relay.transform import BatchFlattenOp, LayoutTransformOp, ReshapeOp, Reshaping, TransposeOp
-from ...dialects.sizes import holds_zero
+from ...sizes import holds_zero
+from ..layout import parse_layout, strides
+from ..operator import shape_of
+from ..shapes import ContribReverseReshapeOp
+from ..transform import BatchFlattenOp, LayoutTransformOp, ReshapeOp, Reshaping, TransposeOp
 from .constant_operands import erase_unused, sole_user
 
 Merged: TypeAlias = ReshapeOp | BatchFlattenOp | ContribReverseReshapeOp

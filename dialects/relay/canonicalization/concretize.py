@@ -8,15 +8,15 @@ from typing import ClassVar, cast
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.element_types import dtype_name
-from ...dialects.relay.collapse import CollapseSumLikeOp, CollapseSumToOp
-from ...dialects.relay.creation import FullLikeOp, FullOp, OnesOp, ZerosOp
-from ...dialects.relay.elementwise import CastLikeOp, CastOp, OnesLikeOp, ZerosLikeOp
-from ...dialects.relay.open_extents import is_open
-from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.rearrange import BroadcastToLikeOp, ReshapeLikeOp
-from ...dialects.relay.transform import BroadcastToOp, ReshapeOp
-from ...dialects.sizes import holds_zero
+from ...element_types import dtype_name
+from ...sizes import holds_zero
+from ..collapse import CollapseSumLikeOp, CollapseSumToOp
+from ..creation import FullLikeOp, FullOp, OnesOp, ZerosOp
+from ..elementwise import CastLikeOp, CastOp, OnesLikeOp, ZerosLikeOp
+from ..open_extents import is_open
+from ..operator import Operator, element_of, shape_of
+from ..rearrange import BroadcastToLikeOp, ReshapeLikeOp
+from ..transform import BroadcastToOp, ReshapeOp
 from .constant_operands import erase_unused
 
 _CONCRETE: dict[type[Operator], tuple[type[Operator], tuple[int, ...], str, bool]] = {
@@ -25,7 +25,7 @@ _CONCRETE: dict[type[Operator], tuple[type[Operator], tuple[int, ...], str, bool
     FullLikeOp: (FullOp, (1,), "shape", True),
     ReshapeLikeOp: (ReshapeOp, (0,), "newshape", False),
     CollapseSumLikeOp: (CollapseSumToOp, (0,), "shape", False),
-    BroadcastToLikeOp: (BroadcastToOp, (0,), "new_shape", False),
+    BroadcastToLikeOp: (BroadcastToOp, (0,), "shape", False),
     CastLikeOp: (CastOp, (0,), "", True),
 }
 """Operator -> what it becomes, the operands that this keeps, its attribute of the shape, and whether it has a dtype."""

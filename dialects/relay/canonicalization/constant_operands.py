@@ -9,15 +9,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ...dialects.element_types import numpy_dtype
-from ...dialects.relay.constants import pool_of
-from ...dialects.relay.core import ConstantOp
-from ...dialects.relay.creation import FullLikeOp, FullOp, OnesOp, ZerosOp
-from ...dialects.relay.elementwise import OnesLikeOp, ZerosLikeOp
-from ...dialects.relay.open_extents import is_open
-from ...dialects.relay.operator import element_of
-from ...provenance.dce import is_trivially_dead_when_unused
-from ...support.dtypes import Array
+from ....provenance.dce import is_trivially_dead_when_unused
+from ....support.dtypes import Array
+from ...element_types import numpy_dtype
+from ..constants import pool_of
+from ..core import ConstantOp
+from ..creation import FullLikeOp, FullOp, OnesOp, ZerosOp
+from ..elementwise import OnesLikeOp, ZerosLikeOp
+from ..open_extents import is_open
+from ..operator import element_of
 
 
 def is_at_hand(op: Operation | object, module: ModuleOp) -> bool:
