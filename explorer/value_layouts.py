@@ -9,17 +9,15 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.relay.core import CallOp, FuncOp, ReturnOp
 from ..dialects.relay.layout import parse_layout
-from ..dialects.relay.nn import BiasAddOp
+from ..dialects.relay.layout_traits import Layout
 from ..dialects.relay.operator import Operator, shape_of
 from ..dialects.relay.traits import OpPattern
-from ..dialects.relay.transform import ConcatenateOp, LayoutTransformOp, PadOp, Reduce, StridedSliceOp, TransposeOp
+from ..dialects.relay.transform import LayoutTransformOp, Reshaping, TransposeOp
 from ..planning.artifact import Artifact
 from ..provenance.span import leaves
 from .layers import functions, snapshot
 from .results import results
 
-_KEEP = (BiasAddOp, ConcatenateOp, PadOp, StridedSliceOp, Reduce)
-"""Beside pointwise operators, those that leave axes where they are."""
 _POINTWISE = (OpPattern.ELEMWISE, OpPattern.BROADCAST)
 
 
@@ -86,7 +84,9 @@ def _of_result(op: Operation, known: Mapping[str, FuncOp], found: Mapping[SSAVal
     shape = shape_of(op.results[0])
     if op.name.endswith("_NCHWc"):
         return f"NCHW{shape[-1]}c"
-    if not (isinstance(op, Operator) and (op.is_pointwise() or op.pattern() in _POINTWISE or isinstance(op, _KEEP))):
+    # Reshapes have a `Layout`, too, for where no element moves.
+    keeps_axes = op.has_trait(Layout) and not isinstance(op, Reshaping)
+    if not isinstance(op, Operator) or not (keeps_axes or op.is_pointwise() or op.pattern() in _POINTWISE):
         return ""
     rank = len(shape)
     return next((found[value] for value in op.operands if value in found and len(shape_of(value)) == rank), "")

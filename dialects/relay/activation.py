@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from .attributes import integer
+from .layout_traits import ON_AXIS
 from .numerics import AnyArray, along
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST
@@ -23,7 +24,7 @@ class PReluOp(Operator):
     alpha = operand_def(TensorType)
     result = result_def(TensorType)
     axis = integer(1)
-    traits = traits_def(BROADCAST)
+    traits = traits_def(BROADCAST, ON_AXIS)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

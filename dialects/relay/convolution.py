@@ -12,10 +12,14 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
 from .attributes import integer, ints, optional_integer, optional_ints, string
+from .channels import CONV_CHANNELS
 from .layout import axes_of, layout_view, logical_shape, shape_in
+from .layout_traits import OwnLayouts
 from .numerics import AnyArray, factor, strided
 from .operator import Operator, Signature, Tensor
 from .traits import OUT_ELEMWISE_FUSABLE
+
+CONV_LAYOUTS = OwnLayouts(("data_layout", "kernel_layout"), ("C", "OI"))
 
 
 def expand_padding(sig: Signature, padding: Sequence[int], rank: int = 2) -> tuple[int, ...]:
@@ -142,7 +146,7 @@ class Conv1DOp(Conv):
     kernel_layout = string("OIW")
     out_layout = string("")
     out_dtype = string("")
-    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE, CONV_LAYOUTS, CONV_CHANNELS)
 
 
 @irdl_op_definition
@@ -150,6 +154,7 @@ class Conv2DOp(Conv2D):
     """2-d convolution (cross-correlation), NCHW and OIHW by default."""
 
     name = "relay.nn.conv2d"
+    traits = traits_def(CONV_LAYOUTS, CONV_CHANNELS)
 
 
 @irdl_op_definition
@@ -185,4 +190,4 @@ class Conv3DOp(Conv):
     kernel_layout = string("OIDHW")
     out_layout = string("")
     out_dtype = string("")
-    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE, CONV_LAYOUTS, CONV_CHANNELS)

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
 from .attributes import integer, ints, optional_integer, optional_ints, string
-from .convolution import expand_padding
+from .convolution import CONV_LAYOUTS, expand_padding
 from .layout import axes_of, layout_view, logical_shape, parse_layout, shape_in
 from .numerics import AnyArray, factor
 from .operator import Operator, Signature, Tensor
@@ -108,6 +108,7 @@ def _transpose(rank: int) -> type[ConvTranspose]:
         kernel_layout = string(f"IO{SPATIAL}")
         out_layout = string("")
         out_dtype = string("")
+        traits = traits_def(CONV_LAYOUTS)
 
     return Row
 

@@ -16,7 +16,7 @@ from ..size_types import tensor_of
 from .attributes import real, real_or_size, required_ints, required_string, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
-from .traits import BROADCAST, ELEMWISE, INJECTIVE
+from .traits import BROADCAST, ELEMWISE, FLAT, INJECTIVE
 
 
 class Creation(Operator):
@@ -77,6 +77,7 @@ class FullLikeOp(Operator):
 
 
 class Constant(Creation):
+    traits = traits_def(FLAT)
     shape = required_ints()
     dtype = required_string()
 
@@ -131,6 +132,7 @@ class ArangeOp(Creation):
     """
 
     name = "relay.arange"
+    traits = traits_def(FLAT)
     start = real(0.0)
     stop = real_or_size(0.0)
     step = real(1.0)

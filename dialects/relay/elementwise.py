@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.traits import OpTrait
 
 from ...support.dtypes import rounded
 from ..element_types import DTYPES, dtype_name, is_integer, is_small, numpy_dtype
@@ -27,6 +28,7 @@ from .traits import (
     BOOLEANS,
     BROADCAST,
     ELEMWISE,
+    FLAT,
     FLOATS,
     INTEGERS,
     OPAQUE,
@@ -91,7 +93,9 @@ def plain(function: Function) -> Any:
     return classmethod(evaluate)
 
 
-def unary(op: str, numpy: Function, operand: Kind = ANY, result: Attribute | None = None) -> type[Unary]:
+def unary(
+    op: str, numpy: Function, operand: Kind = ANY, result: Attribute | None = None, *more: OpTrait
+) -> type[Unary]:
     """The class of a unary operator: `numpy` of the operand."""
 
     @irdl_op_definition
@@ -100,6 +104,7 @@ def unary(op: str, numpy: Function, operand: Kind = ANY, result: Attribute | Non
         OPERAND: ClassVar[Kind] = operand
         RESULT: ClassVar[Attribute | None] = result
         evaluate = plain(numpy)
+        traits = traits_def(*more)
 
     return Row
 
@@ -161,14 +166,14 @@ TanOp = unary("tan", np.tan, FLOATS)
 
 # Of any numbers. `round` takes halves to even, `trunc` goes towards zero, and the sign of NaN is NaN.
 AbsOp = unary("abs", np.abs)
-CeilOp = unary("ceil", np.ceil)
+CeilOp = unary("ceil", np.ceil, ANY, None, FLAT)
 CopyOp = unary("copy", np.copy)
-FloorOp = unary("floor", np.floor)
-OnesLikeOp = unary("ones_like", np.ones_like)
-RoundOp = unary("round", np.round)
-SignOp = unary("sign", np.sign)
-TruncOp = unary("trunc", np.trunc)
-ZerosLikeOp = unary("zeros_like", np.zeros_like)
+FloorOp = unary("floor", np.floor, ANY, None, FLAT)
+OnesLikeOp = unary("ones_like", np.ones_like, ANY, None, FLAT)
+RoundOp = unary("round", np.round, ANY, None, FLAT)
+SignOp = unary("sign", np.sign, ANY, None, FLAT)
+TruncOp = unary("trunc", np.trunc, ANY, None, FLAT)
+ZerosLikeOp = unary("zeros_like", np.zeros_like, ANY, None, FLAT)
 BitwiseNotOp = unary("bitwise_not", np.invert, INTEGERS)
 
 # Predicates

@@ -13,6 +13,7 @@ from xdsl.irdl import irdl_op_definition, traits_def
 
 from .attributes import integer
 from .elementwise import ErfOp, Unary, unary
+from .layout_traits import ON_AXIS
 from .normalization import SameType, SoftmaxOp
 from .numerics import AnyArray
 from .operator import Signature
@@ -36,7 +37,7 @@ class FastErfOp(Unary):
 class FastSoftmaxOp(SameType):
     name = "relay.nn.fast_softmax"
     axis = integer(-1)
-    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE, ON_AXIS)
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:

@@ -12,6 +12,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 from ..size_types import tensor_of
 from ..sizes import broadcast_sizes
 from .attributes import boolean, integer, optional_integer, string
+from .channels import DENSE_CHANNELS
+from .layout_traits import ON_AXIS
 from .numerics import AnyArray, along, factor
 from .operator import Operator, Signature, Tensor
 from .traits import BROADCAST, OUT_ELEMWISE_FUSABLE
@@ -30,7 +32,7 @@ class DenseOp(Operator):
     result = result_def(TensorType)
     units = optional_integer()
     out_dtype = string("")
-    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE, DENSE_CHANNELS)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -166,7 +168,7 @@ class BiasAddOp(Operator):
     bias = operand_def(TensorType)
     result = result_def(TensorType)
     axis = integer(1)
-    traits = traits_def(BROADCAST)
+    traits = traits_def(BROADCAST, ON_AXIS)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

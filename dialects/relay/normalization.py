@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from .attributes import boolean, integer, real
+from .layout_traits import ON_AXIS, UNCHANGED
 from .numerics import AnyArray, along, strided, widened
 from .operator import Operator, Signature, Tensor
 from .traits import OPAQUE, OUT_ELEMWISE_FUSABLE, Stateful
@@ -31,7 +32,7 @@ class BatchNormOp(Operator):
     epsilon = real(1e-5)
     center = boolean(True)
     scale = boolean(True)
-    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE, ON_AXIS)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -103,7 +104,7 @@ class DropoutOp(Operator):
     result = result_def(TensorType)
     mask = result_def(TensorType)
     rate = real(0.5)
-    traits = traits_def(OPAQUE, Stateful())
+    traits = traits_def(OPAQUE, Stateful(), UNCHANGED)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -134,7 +135,7 @@ class LRNOp(SameType):
     bias = real(2.0)
     alpha = real(0.0001)
     beta = real(0.75)
-    traits = traits_def(OPAQUE)
+    traits = traits_def(OPAQUE, ON_AXIS)
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:
@@ -161,7 +162,7 @@ def shifted(data: AnyArray, axis: int) -> AnyArray:
 class SoftmaxOp(SameType):
     name = "relay.nn.softmax"
     axis = integer(-1)
-    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE, ON_AXIS)
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:
@@ -173,7 +174,7 @@ class SoftmaxOp(SameType):
 class LogSoftmaxOp(SameType):
     name = "relay.nn.log_softmax"
     axis = integer(-1)
-    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE, ON_AXIS)
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:

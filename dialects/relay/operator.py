@@ -30,7 +30,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import Pure
+from xdsl.traits import OpTraitInvT, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
@@ -253,6 +253,14 @@ class Operator(IRDLOperation):
         if len(inferred) != len(self.results) or not all(map(fits, inferred, self.result_types)):
             wanted = ", ".join(map(str, inferred))
             self.signature.fail(f"result {wanted}", ", ".join(map(str, self.result_types)))
+
+    @classmethod
+    def get_trait(cls, trait: type[OpTraitInvT] | OpTraitInvT) -> OpTraitInvT | None:
+        """The trait of a kind that the nearest class declares: xDSL keeps those of all bases, in no order."""
+        for declared in cls.traits.gen_traits():
+            if isinstance(declared, trait) if isinstance(trait, type) else declared == trait:
+                return cast(OpTraitInvT, declared)
+        return None
 
     @classmethod
     def pattern(cls) -> OpPattern:

@@ -15,9 +15,10 @@ from ..size_types import tensor_of
 from .attributes import boolean, ints, string
 from .convolution import expand_padding, window_extent
 from .layout import axes_of
+from .layout_traits import OF_IMAGE, OwnLayouts
 from .numerics import AnyArray, along, divide, lowest, strided, widened
 from .operator import Operator, Signature, Tensor
-from .traits import OUT_ELEMWISE_FUSABLE
+from .traits import OUT_ELEMWISE_FUSABLE, Averages, Selects
 
 SPATIAL = ("", "W", "HW", "DHW")
 """The letters of that many spatial axes."""
@@ -30,7 +31,7 @@ class Pool(Operator):
     """The letters of the spatial axes."""
     data = operand_def(TensorType)
     result = result_def(TensorType)
-    traits = traits_def(OUT_ELEMWISE_FUSABLE)
+    traits = traits_def(OUT_ELEMWISE_FUSABLE, OwnLayouts(blocks=("C",)), OF_IMAGE)
 
     @classmethod
     def image_axes(cls, sig: Signature) -> tuple[int, ...]:
@@ -111,6 +112,8 @@ def taps(windows: Sequence[Window], x: AnyArray, fill: float) -> list[AnyArray]:
 class MaxPool(WindowedPool):
     """The largest element of each window."""
 
+    traits = traits_def(Selects())
+
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
         first, *rest = taps(cls.windows(sig), x, lowest(x.dtype))
@@ -141,6 +144,8 @@ MaxPool1DOp, MaxPool2DOp, MaxPool3DOp = map(_max_pool, (1, 2, 3))
 
 class AvgPool(WindowedPool):
     """Divides by the number of elements inside the image, with `count_include_pad` inside the padded image."""
+
+    traits = traits_def(Averages())
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:
@@ -180,6 +185,7 @@ AvgPool1DOp, AvgPool2DOp, AvgPool3DOp = map(_avg_pool, (1, 2, 3))
 @irdl_op_definition
 class GlobalMaxPool2DOp(Pool):
     name = "relay.nn.global_max_pool2d"
+    traits = traits_def(Selects())
     SPATIAL: ClassVar[str] = "HW"
     layout = string("NCHW")
     out_layout = string("")
@@ -192,6 +198,7 @@ class GlobalMaxPool2DOp(Pool):
 @irdl_op_definition
 class GlobalAvgPool2DOp(Pool):
     name = "relay.nn.global_avg_pool2d"
+    traits = traits_def(Averages())
     SPATIAL: ClassVar[str] = "HW"
     layout = string("NCHW")
     out_layout = string("")
@@ -250,6 +257,8 @@ class AdaptivePool(Pool):
 class AdaptiveMaxPool(AdaptivePool):
     """The largest element of each window."""
 
+    traits = traits_def(Selects())
+
     @classmethod
     def combined(cls, x: AnyArray, axis: int) -> AnyArray:
         return x.max(axis=axis, keepdims=True)
@@ -257,6 +266,8 @@ class AdaptiveMaxPool(AdaptivePool):
 
 class AdaptiveAvgPool(AdaptivePool):
     """The mean of each window."""
+
+    traits = traits_def(Averages())
 
     @classmethod
     def combined(cls, x: AnyArray, axis: int) -> AnyArray:

@@ -17,6 +17,7 @@ from ..element_types import DTYPES, dtype_name
 from ..size_types import tensor_of
 from ..sizes import same, same_shape
 from .attributes import boolean, integer, string
+from .layout_traits import ON_AXIS
 from .numerics import AnyArray, along
 from .operator import Operator, Signature, Tensor, shape_of
 from .small_dtypes import converted
@@ -61,7 +62,7 @@ def dequantized(x: AnyArray, scale: AnyArray, zero_point: AnyArray) -> AnyArray:
 class Scaled(Operator):
     """Shared by what reads or makes quantised numbers of one scale: pointwise, unless parameters go along `axis`."""
 
-    traits = traits_def(BROADCAST, Pointwise())
+    traits = traits_def(BROADCAST, Pointwise(), ON_AXIS)
 
     def is_pointwise(self) -> bool:
         rank = len(shape_of(self.operands[0]))
@@ -157,7 +158,7 @@ class RequantizeOp(Rescaled):
     rounding = string("None")
     compute_dtype = string("None")
     out_dtype = string("int8")
-    traits = traits_def(ELEMWISE)
+    traits = traits_def(ELEMWISE, ON_AXIS)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

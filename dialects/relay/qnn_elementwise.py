@@ -30,8 +30,10 @@ class Binary(Operator):
     """Shapes broadcast as numpy's. The result has the dtype of the operands.
 
     Operands of 8 bits are computed as onnxruntime computes them: on quotients of the scales, rounded to float32 after
-    each step, and the zero point is added before the result is rounded.
+    each step, and the zero point is added before the result is rounded. `REAL` is the operator on the real numbers.
     """
+
+    REAL: ClassVar[type[Operator]]
 
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
@@ -101,18 +103,21 @@ def _quantized(sig: Signature, values: AnyArray, scale: AnyArray, zero_point: An
 @irdl_op_definition
 class AddOp(Sum):
     name = "relay.qnn.add"
+    REAL: ClassVar[type[Operator]] = elementwise.AddOp
     SIGN: ClassVar[int] = 1
 
 
 @irdl_op_definition
 class SubtractOp(Sum):
     name = "relay.qnn.subtract"
+    REAL: ClassVar[type[Operator]] = elementwise.SubtractOp
     SIGN: ClassVar[int] = -1
 
 
 @irdl_op_definition
 class MulOp(Binary):
     name = "relay.qnn.mul"
+    REAL: ClassVar[type[Operator]] = elementwise.MultiplyOp
 
     @classmethod
     def steps(cls, left: AnyArray, right: AnyArray, *parameters: AnyArray) -> AnyArray:

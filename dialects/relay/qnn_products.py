@@ -20,6 +20,7 @@ from . import convolution_transpose, matmul
 from .attributes import boolean, integer, ints, optional_integer, optional_ints, string, to_attribute
 from .convolution import Conv2D, expand_padding, window_extent
 from .layout import layout_view
+from .layout_traits import OwnLayouts
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .qnn import parameter, spread
@@ -53,6 +54,7 @@ class Conv2DOp(Conv2D):
     """2-d convolution, of `data - input_zero_point` with `weight - kernel_zero_point` (one, or one per output)."""
 
     name = "relay.qnn.conv2d"
+    traits = traits_def(OwnLayouts(("data_layout", "kernel_layout"), ("", "")))
     # Own operands come before those of a base.
     data = operand_def(TensorType)
     weight = operand_def(TensorType)

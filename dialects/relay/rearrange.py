@@ -21,9 +21,10 @@ from xdsl.irdl import (
 from ..size_types import tensor_of
 from .attributes import boolean, integer, optional_ints, real, required_ints, string
 from .elementwise import broadcast_shape
+from .layout_traits import OF_IMAGE, ON_AXIS, OwnLayouts
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
-from .traits import BROADCAST, INJECTIVE, OPAQUE
+from .traits import BROADCAST, INJECTIVE, OPAQUE, Selects
 from .transform import Injective
 
 
@@ -32,6 +33,7 @@ class TileOp(Injective):
     """The tensor `reps[i]` times along each axis; the shorter of shape and `reps` gets ones in front."""
 
     name = "relay.tile"
+    traits = traits_def(Selects())
     reps = required_ints()
 
     @classmethod
@@ -53,6 +55,7 @@ class RepeatOp(Injective):
     """Each element `repeats` times in a row along `axis`."""
 
     name = "relay.repeat"
+    traits = traits_def(Selects())
     repeats = integer(1)
     axis = integer(0)
 
@@ -74,6 +77,7 @@ class ReverseOp(Injective):
     """In reverse order along the axes in `axis`."""
 
     name = "relay.reverse"
+    traits = traits_def(Selects())
     axis = required_ints()
 
     @classmethod
@@ -129,7 +133,7 @@ class SplitOp(Operator):
     sections = boolean(False)
     """Whether the one number is that of equal parts."""
     axis = integer(0)
-    traits = traits_def(OPAQUE)
+    traits = traits_def(OPAQUE, ON_AXIS)
 
     @classmethod
     def bounds(cls, sig: Signature) -> list[range]:
@@ -298,6 +302,7 @@ class Blocks(Injective):
 
     block_size = integer(1)
     layout = string("NCHW")
+    traits = traits_def(OwnLayouts(among=("NCHW", "NHWC")), OF_IMAGE, Selects())
 
     @classmethod
     def image(cls, sig: Signature) -> tuple[int, int, int, int]:

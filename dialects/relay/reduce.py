@@ -12,10 +12,28 @@ from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
-from .attributes import boolean, optional_ints
+from .attributes import Value, boolean, optional_ints
+from .layout_traits import Arrangement, InLayout, Layout, Takes
 from .numerics import AnyArray, divide, highest, is_float, lowest, widened
 from .operator import Operator, Signature, Tensor
-from .traits import ANY, BOOLEANS, COMM_REDUCE, FLOATS, Kind
+from .traits import ANY, BOOLEANS, COMM_REDUCE, FLOATS, Averages, Kind, Selects
+
+
+def _reduced(op: Operator, layout: Arrangement) -> InLayout | None:
+    sig = op.signature
+    axes, kept = Reduce.axes(sig), bool(sig.get("keepdims"))
+    if any(map(layout.splits, axes)):
+        return None
+    attributes: dict[str, Value] = {"axis": sorted(map(layout.axis, axes)), "exclude": False}
+    if layout.blocks:
+        return InLayout(layout, attributes | {"keepdims": True}, squeezed=() if kept else axes)
+    return InLayout(layout if kept else layout.without(axes), attributes)
+
+
+def _arg_reduced(op: Operator, layout: Arrangement) -> InLayout | None:
+    """Places are counted in the order of the axes."""
+    axes = list(map(layout.axis, Reduce.axes(op.signature)))
+    return _reduced(op, layout) if axes == sorted(axes) else None
 
 
 class Reduce(Operator):
@@ -29,7 +47,7 @@ class Reduce(Operator):
     axis = optional_ints()
     keepdims = boolean(False)
     exclude = boolean(False)
-    traits = traits_def(COMM_REDUCE)
+    traits = traits_def(COMM_REDUCE, Layout(_reduced, Takes.BROADCAST))
 
     @classmethod
     def axes(cls, sig: Signature) -> tuple[int, ...]:
@@ -66,6 +84,7 @@ class MeanOp(Reduce):
     """Integers divide towards zero; over no elements it is NaN, of integers 0."""
 
     name = "relay.mean"
+    traits = traits_def(Averages())
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -81,6 +100,7 @@ class MaxOp(Reduce):
     """Over no elements the least number of the dtype, of floats -inf."""
 
     name = "relay.max"
+    traits = traits_def(Selects())
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -93,6 +113,7 @@ class MinOp(Reduce):
     """Over no elements the greatest number of the dtype, of floats inf."""
 
     name = "relay.min"
+    traits = traits_def(Selects())
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -144,6 +165,7 @@ class ArgReduce(Reduce):
 
     RESULT: ClassVar[Attribute | None] = i32
     select_last_index = boolean(False)
+    traits = traits_def(Layout(_arg_reduced))
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

@@ -13,9 +13,10 @@ from ..element_types import DTYPES, numpy_dtype
 from ..size_types import tensor_of
 from .attributes import boolean, integer, optional_ints, optional_reals, real, required_ints, string
 from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, quotient, resized
+from .layout_traits import OF_IMAGE, OwnLayouts
 from .numerics import AnyArray, is_float
 from .operator import Operator, Signature, Tensor
-from .traits import OPAQUE
+from .traits import OPAQUE, Averages, Selects
 
 
 class Resized(Operator):
@@ -23,17 +24,33 @@ class Resized(Operator):
 
     data = operand_def(TensorType)
     result = result_def(TensorType)
-    traits = traits_def(OPAQUE)
+    traits = traits_def(OPAQUE, OwnLayouts(), OF_IMAGE, Selects(), Averages())
+
+    SPATIAL: ClassVar[str] = "HW"
+    """The letters of the axes that are resized."""
 
     @classmethod
     def axes(cls, sig: Signature) -> tuple[int, ...]:
-        """The axes that are resized."""
-        raise NotImplementedError
+        """The axes that are resized, in the order of their letters."""
+        layout = sig.str("layout")
+        if sorted(layout) != sorted("NC" + cls.SPATIAL) or len(sig.shape(0)) != len(layout):
+            sig.fail(f"a layout of N, C and {cls.SPATIAL} that fits", f"{layout!r} for {sig.types[0]}")
+        return tuple(layout.index(letter) for letter in cls.SPATIAL)
 
     @classmethod
     def how(cls, sig: Signature) -> list[Resizing]:
         """How each of them is."""
         raise NotImplementedError
+
+    @classmethod
+    def selects(cls, sig: Signature) -> bool:
+        """Whether each result is the element nearest to its place."""
+        return all(one.method == "nearest_neighbor" for one in cls.how(sig)) and not cls.extrapolates(sig)
+
+    @classmethod
+    def extrapolates(cls, sig: Signature) -> bool:
+        """Whether there is a number of its own outside of the image."""
+        return any(one.mode == "tf_crop_and_resize" for one in cls.how(sig))
 
     @classmethod
     def extrapolation(cls, sig: Signature) -> float:
@@ -52,21 +69,13 @@ class Resized(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
         how = cls.how(sig)
-        if all(one.method == "nearest_neighbor" and one.mode != "tf_crop_and_resize" for one in how):
+        if cls.selects(sig):
             for axis, one in zip(cls.axes(sig), how, strict=True):
                 x = x.take(one.table()[0][0], axis)
             return x
         found = resized(x, cls.axes(sig), how, cls.extrapolation(sig))
         dtype = numpy_dtype(cls.infer(sig)[0].element_type)
         return found if is_float(dtype) else np.trunc(found)
-
-
-def spatial(sig: Signature, letters: str) -> tuple[int, ...]:
-    """The axes of `letters` in the attribute `layout`, in their order."""
-    layout = sig.str("layout")
-    if sorted(layout) != sorted("NC" + letters) or len(sig.shape(0)) != len(layout):
-        sig.fail(f"a layout of N, C and {letters} that fits", f"{layout!r} for {sig.types[0]}")
-    return tuple(layout.index(letter) for letter in letters)
 
 
 class Resize(Resized):
@@ -77,8 +86,6 @@ class Resize(Resized):
     roi: starts, then ends, of the part that mode tf_crop_and_resize takes, in fractions of the image. antialias: when
     it gets smaller, the filter gets as much wider. Integers are rounded towards zero.
     """
-
-    LETTERS: ClassVar[str]
 
     size = required_ints()
     roi = optional_reals()
@@ -93,10 +100,6 @@ class Resize(Resized):
     scales = optional_reals()
     ratio = optional_ints()
     antialias = boolean(False)
-
-    @classmethod
-    def axes(cls, sig: Signature) -> tuple[int, ...]:
-        return spatial(sig, cls.LETTERS)
 
     @classmethod
     def extrapolation(cls, sig: Signature) -> float:
@@ -145,20 +148,19 @@ class Resize(Resized):
 @irdl_op_definition
 class Resize1DOp(Resize):
     name = "relay.image.resize1d"
-    LETTERS: ClassVar[str] = "W"
+    SPATIAL: ClassVar[str] = "W"
     layout = string("NCW")
 
 
 @irdl_op_definition
 class Resize2DOp(Resize):
     name = "relay.image.resize2d"
-    LETTERS: ClassVar[str] = "HW"
 
 
 @irdl_op_definition
 class Resize3DOp(Resize):
     name = "relay.image.resize3d"
-    LETTERS: ClassVar[str] = "DHW"
+    SPATIAL: ClassVar[str] = "DHW"
     layout = string("NCDHW")
 
 
@@ -174,16 +176,13 @@ class Upsampling3DOp(Resized):
     """`scale_d` x `scale_h` x `scale_w` times as large; `method` nearest_neighbor or trilinear."""
 
     name = "relay.nn.upsampling3d"
+    SPATIAL: ClassVar[str] = "DHW"
     scale_d = real(1.0)
     scale_h = real(1.0)
     scale_w = real(1.0)
     layout = string("NCDHW")
     method = string("nearest_neighbor")
     coordinate_transformation_mode = string("half_pixel")
-
-    @classmethod
-    def axes(cls, sig: Signature) -> tuple[int, ...]:
-        return spatial(sig, "DHW")
 
     @classmethod
     def how(cls, sig: Signature) -> list[Resizing]:
@@ -206,10 +205,6 @@ class UpsamplingOp(Resized):
     layout = string("NCHW")
     method = string("nearest_neighbor")
     align_corners = boolean(False)
-
-    @classmethod
-    def axes(cls, sig: Signature) -> tuple[int, ...]:
-        return spatial(sig, "HW")
 
     @classmethod
     def how(cls, sig: Signature) -> list[Resizing]:

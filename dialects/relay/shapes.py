@@ -15,7 +15,7 @@ from ..size_types import tensor_of
 from .attributes import required_ints, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
-from .traits import OPAQUE
+from .traits import FLAT, OPAQUE
 from .transform import Reshaping
 
 
@@ -26,7 +26,7 @@ class OfShape(Operator):
     result = result_def(TensorType)
     dtype = string("int32")
     # Not to take what makes `data`, of which nothing is read, into a kernel.
-    traits = traits_def(OPAQUE)
+    traits = traits_def(OPAQUE, FLAT)
 
     @classmethod
     def made(cls, sig: Signature, shape: Sequence[int]) -> list[Tensor]:

@@ -13,7 +13,7 @@ from ..size_types import tensor_of
 from .attributes import boolean, integer, integer_or_size, string
 from .numerics import AnyArray, is_float
 from .operator import Operator, Signature, Tensor
-from .traits import OPAQUE
+from .traits import FLAT, OPAQUE
 
 
 class Sorting(Operator):
@@ -50,6 +50,7 @@ class ArgsortOp(Sorting):
     """The indices that sort, as numbers of `dtype`."""
 
     name = "relay.argsort"
+    traits = traits_def(FLAT)
     dtype = string("int32")
 
     @classmethod

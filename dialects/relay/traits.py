@@ -79,6 +79,30 @@ class ScaleEquivariant(OpTrait):
 
 
 @dataclass(frozen=True)
+class Flat(OpTrait):
+    """Its results are constant wherever they have a derivative, so that no gradient goes through it.
+
+    Operators whose results are never floats need not say so: no gradient comes to them.
+    """
+
+
+FLAT = Flat()
+
+
+@dataclass(frozen=True)
+class Selects(OpTrait):
+    """Its results are among the elements of its first operand, which the places or the order of those decide.
+
+    So it computes on integers what it does on the numbers that they stand for in one scale.
+    """
+
+
+@dataclass(frozen=True)
+class Averages(OpTrait):
+    """Its results are averages of elements of its first operand, maybe with weights."""
+
+
+@dataclass(frozen=True)
 class Kind:
     """The element types an operator takes, and what an error calls such an operand."""
 

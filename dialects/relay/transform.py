@@ -15,15 +15,16 @@ from ..size_types import tensor_of
 from ..sizes import ENDLESS, Size, UndecidedSize, ceil_div, decide, proves, same, size_max, size_min, symbols_of
 from .attributes import integer, optional_integer, optional_ints, required_ints, required_string, string
 from .layout import blocked_shape, layout_view
+from .layout_traits import Arrangement, InLayout, Layout, Takes
 from .numerics import AnyArray
-from .operator import Operator, Signature, Tensor
+from .operator import Operator, Signature, Tensor, shape_of
 from .reduce import MaxOp as MaxOp
 from .reduce import MeanOp as MeanOp
 from .reduce import MinOp as MinOp
 from .reduce import Reduce as Reduce
 from .reduce import SumOp as SumOp
 from .reshape_codes import spelled_out
-from .traits import BROADCAST, INJECTIVE
+from .traits import BROADCAST, INJECTIVE, Selects
 
 
 class Injective(Operator):
@@ -45,8 +46,53 @@ class Injective(Operator):
         return tuple(cls.extents(sig)) == sig.shape(0)
 
 
+def _reshaped(op: Operator, layout: Arrangement) -> InLayout | None:
+    """A layout that has but extents of 1 elsewhere leaves the elements in order."""
+    kept = layout.without([axis for axis, extent in enumerate(shape_of(op.operands[0])) if extent == 1])
+    shape = shape_of(op.results[0])
+    if kept.stored != kept.plain or min(shape, default=1) < 1:
+        return None
+    return InLayout(None, {"newshape": shape}, ReshapeOp)
+
+
+def _squeezed(op: Operator, layout: Arrangement) -> InLayout | None:
+    if layout.blocks:
+        return None
+    axes, shape = op.signature.get("axis"), shape_of(op.operands[0])
+    axes = [a % len(shape) for a in axes] if axes is not None else [i for i, n in enumerate(shape) if n == 1]
+    return InLayout(layout.without(axes), {"axis": sorted(map(layout.axis, axes))})
+
+
+def _concatenated(op: Operator, layout: Arrangement) -> InLayout:
+    return InLayout(layout, {"axis": layout.axis(op.signature.int("axis"))})
+
+
+def _padded(op: Operator, layout: Arrangement) -> InLayout | None:
+    widths = op.signature.ints("pad_width")
+    pairs = dict(zip(layout.plain, zip(widths[::2], widths[1::2], strict=True), strict=True))
+    if any(any(pairs[letter]) for letter in layout.blocks):
+        return None
+    return InLayout(layout, {"pad_width": [w for a in layout.axes for w in ((0, 0) if a.factor else pairs[a.letter])]})
+
+
+def _sliced(op: Operator, layout: Arrangement) -> InLayout | None:
+    """Axes in blocks are cut between blocks, and forwards."""
+    rows: list[tuple[int, int, int]] = []
+    for axis, begin, end, stride in StridedSliceOp.asked(op.signature):
+        if layout.splits(axis):
+            indices, block = range(shape_of(op.operands[0])[axis])[begin:end:stride], layout.block(axis)
+            if stride != 1 or indices.start % block or indices.stop % block:
+                return None
+            begin, end = indices.start // block, indices.stop // block
+        rows.append((begin, end, layout.axis(axis)))
+    begins, ends, axes = ([row[column] for row in rows] for column in range(3))
+    return InLayout(layout, {"begin": begins, "end": ends, "axes": axes})
+
+
 class Reshaping(Injective):
     """The elements in row-major order, in another shape."""
+
+    traits = traits_def(Layout(_reshaped), Selects())
 
     @classmethod
     def evaluate(cls, sig: Signature, *operands: Any) -> AnyArray:
@@ -85,6 +131,7 @@ class TransposeOp(Injective):
     """Without `axes` the order of the axes is reversed."""
 
     name = "relay.transpose"
+    traits = traits_def(Selects())
     axes = optional_ints()
 
     @classmethod
@@ -115,6 +162,7 @@ class SqueezeOp(Reshaping):
     """Without `axis` every extent of 1 goes."""
 
     name = "relay.squeeze"
+    traits = traits_def(Layout(_squeezed))
     axis = optional_ints()
 
     @classmethod
@@ -148,7 +196,7 @@ class ConcatenateOp(Operator):
     data = var_operand_def(TensorType)
     result = result_def(TensorType)
     axis = integer(0)
-    traits = traits_def(INJECTIVE)
+    traits = traits_def(INJECTIVE, Layout(_concatenated, Takes.PARTS))
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -196,6 +244,7 @@ class StridedSliceOp(Injective):
     """`begin`, `end`, `strides` per axis of `axes` (from axis 0 without it); negative indices count from the end."""
 
     name = "relay.strided_slice"
+    traits = traits_def(Layout(_sliced), Selects())
     begin = required_ints()
     end = required_ints()
     strides = optional_ints()
@@ -277,7 +326,7 @@ class TakeOp(Operator):
     batch_dims = integer(0)
     axis = optional_integer()
     mode = string("clip")
-    traits = traits_def(INJECTIVE)
+    traits = traits_def(INJECTIVE, Selects())
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -328,7 +377,7 @@ class TakeOp(Operator):
 @irdl_op_definition
 class BroadcastToOp(Injective):
     name = "relay.broadcast_to"
-    traits = traits_def(BROADCAST)
+    traits = traits_def(BROADCAST, Selects())
     shape = required_ints()
 
     @classmethod
@@ -376,6 +425,7 @@ class PadOp(Injective):
     """`pad_width`: before and after of each axis in turn. The second operand is the value, a scalar."""
 
     name = "relay.nn.pad"
+    traits = traits_def(Layout(_padded))
     data = operand_def(TensorType)  # again: a class's own operands come before inherited ones
     value = operand_def(TensorType)
     pad_width = required_ints()

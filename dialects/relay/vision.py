@@ -15,6 +15,7 @@ from ..size_types import tensor_of
 from ..sizes import size_min
 from .attributes import boolean, integer, ints, real, string
 from .layout import layout_view
+from .layout_traits import OF_IMAGE, OwnLayouts
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
 from .traits import FLOATS, OPAQUE
@@ -58,6 +59,7 @@ class RoiAlignOp(Pooled):
 
     name = "relay.vision.roi_align"
     LAYOUTS: ClassVar[Sequence[str]] = ("NCHW", "NHWC")
+    traits = traits_def(OwnLayouts(among=("NCHW", "NHWC")), OF_IMAGE)
     sample_ratio = integer(-1)
     mode = string("avg")
     aligned = boolean(False)

@@ -173,9 +173,8 @@ class Op(Expr):
         """What was said of the operator under a key (`register_op_attr`), or its `TOpPattern`; None without either."""
         if (told := op_attr(self.name, attr_name)) is not None or attr_name != "TOpPattern":
             return told
-        return next(
-            (int(trait.kind) for trait in operators()[self.name].traits if isinstance(trait, FusionPattern)), None
-        )
+        pattern = operators()[self.name].get_trait(FusionPattern)
+        return None if pattern is None else int(pattern.kind)
 
     def has_attr(self, attr_name: str) -> bool:
         return self.get_attr(attr_name) is not None

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.relay import OPERATORS
+from ...dialects.relay.convolution import CONV_LAYOUTS
 from ...dialects.relay.core import ConstantOp, FuncOp
 from ...dialects.relay.nn import (
     ContribConv2DNCHWcOp,
@@ -32,10 +33,18 @@ from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
-from .blocking import blocked_source, in_blocks, moved, panel_width, product_block, vector_block
-from .permuted_layouts import SinkPermutation
+from .blocking import (
+    SMALLEST_BLOCK,
+    in_blocks,
+    in_layouts,
+    input_block,
+    moved,
+    panel_width,
+    product_block,
+    vector_block,
+)
 from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
-from .sink_transforms import SINKING, SMALLEST_BLOCK
+from .sink_layouts import sinking
 
 
 def _is_plain_f32(op: Operator, data: SSAValue, weight: SSAValue) -> bool:
@@ -54,39 +63,24 @@ class BlockConv(RewritePattern):
         if type(op) not in (Conv1DOp, Conv2DOp, Conv3DOp):
             return
         assert isinstance(op, Conv)
-        sig, plain, kernel_plain = op.signature, "NC" + op.SPATIAL, "OI" + op.SPATIAL
-        layouts = sig.str("data_layout"), sig.str("kernel_layout"), sig.str("out_layout") or plain
+        plain, kernel_plain = "NC" + op.SPATIAL, "OI" + op.SPATIAL
         input, filters = op.operands
-        if layouts != (plain, kernel_plain, plain) or not _is_plain_f32(op, input, filters):
+        if CONV_LAYOUTS.of(op) != (plain, kernel_plain, plain) or not _is_plain_f32(op, input, filters):
             return
-        groups = sig.int("groups")
+        groups = op.signature.int("groups")
         channels, outputs = shape_of(input)[1], shape_of(filters)[0]
         depthwise = groups == channels == outputs
         if depthwise:
             block_in = block_out = vector_block(channels, self.lanes)
-            kernel, named = f"{kernel_plain}1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
+            kernel, contrib = f"{kernel_plain}1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
         else:
-            block_in = self._input_block(input, channels // groups)
+            block_in = input_block(input, channels // groups, self.lanes)
             block_out = product_block(outputs // groups, self.lanes)
-            kernel, named = f"{kernel_plain}{block_in}i{block_out}o", ContribConv2DNCHWcOp
-        data = LayoutTransformOp(input, src_layout=plain, dst_layout=in_blocks(plain, block_in))
-        weight = LayoutTransformOp(filters, src_layout=kernel_plain, dst_layout=kernel)
-        blocks = {
-            "data_layout": in_blocks(plain, block_in),
-            "kernel_layout": kernel,
-            "out_layout": in_blocks(plain, block_out),
-        }
+            kernel, contrib = f"{kernel_plain}{block_in}i{block_out}o", ContribConv2DNCHWcOp
         # TVM has names of their own for blocked 2-d convolutions only.
-        conv = moved(op, data, weight, into=named if isinstance(op, Conv2DOp) else None, **blocks)
-        back = LayoutTransformOp(conv, src_layout=in_blocks(plain, block_out), dst_layout=plain)
-        rewriter.replace(op, (data, weight, conv, back))
-
-    def _input_block(self, data: SSAValue, channels: int) -> int:
-        """The producer's block if it fits a group's `channels`: blocks of the input cost no vector width."""
-        source = blocked_source(data)
-        if source is not None and source.block >= SMALLEST_BLOCK and channels % source.block == 0:
-            return source.block
-        return product_block(channels, self.lanes)
+        kind = contrib if isinstance(op, Conv2DOp) else None
+        made = in_layouts(op, CONV_LAYOUTS, in_blocks(plain, block_in), kernel, in_blocks(plain, block_out), into=kind)
+        rewriter.replace(op, made)
 
 
 @dataclass
@@ -160,6 +154,7 @@ class AlterOpLayoutPass(ModulePass):
         packing = (self.lanes, self.bytes, op)
         quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
         blocks: list[RewritePattern] = [*own, *quantized]
+        permutations: set[Operation] = set()
         if chosen := operators_with(ALTER_LAYOUT):
             from .op_hooks import ApplyHooks, Unless, Written, attributes, flat_types, output_types
 
@@ -169,10 +164,9 @@ class AlterOpLayoutPass(ModulePass):
                 )
 
             hooks = {name: hooked(given) for name, given in chosen.items()}
-            moving = SinkPermutation(set())
-            rewrite(op, [ApplyHooks(hooks, op, layouts=True, back=moving.made)], recursive=False)
-            blocks = [*(Unless(frozenset(hooks), one) for one in blocks), moving]
-        patterns = [*blocks, *SINKING]
+            rewrite(op, [ApplyHooks(hooks, op, layouts=True, back=permutations)], recursive=False)
+            blocks = [Unless(frozenset(hooks), pattern) for pattern in blocks]
+        patterns = [*blocks, *sinking(permutations)]
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):

@@ -7,21 +7,22 @@ still that one layer, and a transform belongs to the layer that asked for it, ho
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter
 
 from ...dialects.relay.attributes import Value, to_python
-from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.transform import ExpandDimsOp, LayoutTransformOp, SqueezeOp
+from ...dialects.relay.layout_traits import Arrangement, OwnLayouts
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.transform import LayoutTransformOp
 from ...support.machine import CHANNEL_BLOCK
 
 PLAIN = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 """The plain layout of a rank."""
+SMALLEST_BLOCK = 4
+"""Blocks below this many channels are not worth bringing operands to."""
 _PANELS = (4, 3, 2, 1)
 """Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
 _WIDEST = 8
@@ -79,33 +80,22 @@ def in_blocks(plain: str, block: int) -> str:
 
 
 @cache
-def channel_block(layout: str, plain: str) -> int | None:
-    """16 for `NCHW16c`, if `plain` is NCHW; None for another kind of layout."""
-    found = re.fullmatch(rf"{plain}(\d+)c", layout)
-    return int(found[1]) if found else None
+def _from_blocks(source: str, target: str) -> Arrangement | None:
+    blocks = re.fullmatch(rf"{target}\d+c", source) if target in PLAIN.values() else None
+    return Arrangement(source, target) if blocks else None
 
 
-@dataclass(frozen=True)
-class Blocked:
-    """A blocked value, and the transform that brings it back to the plain layout, such as NCHW."""
-
-    value: SSAValue
-    block: int
-    back: LayoutTransformOp
-
-    @property
-    def plain(self) -> str:
-        """The plain layout."""
-        return self.back.dst_layout.data
-
-
-def blocked_source(value: SSAValue) -> Blocked | None:
-    """What `value` is the plain form of; None when it is not made by a transform from blocks."""
+def arrangement(value: SSAValue) -> Arrangement | None:
+    """The layout of what `value` is the plain form of; None where no transform from blocks of channels makes it."""
     back = value.owner
-    if isinstance(back, LayoutTransformOp) and (plain := back.dst_layout.data) in PLAIN.values():
-        if (block := channel_block(back.src_layout.data, plain)) is not None:
-            return Blocked(back.data, block, back)
-    return None
+    return _from_blocks(back.src_layout.data, back.dst_layout.data) if isinstance(back, LayoutTransformOp) else None
+
+
+def input_block(data: SSAValue, channels: int, lanes: int) -> int:
+    """The producer's block if it fits a group's `channels`: blocks of the input cost no vector width."""
+    block = layout.block(1) if (layout := arrangement(data)) is not None else 0
+    fits = block >= SMALLEST_BLOCK and channels % block == 0
+    return block if fits else product_block(channels, lanes)
 
 
 def transform(value: SSAValue | Operation, src: str, dst: str, asked: Operation) -> LayoutTransformOp:
@@ -132,46 +122,15 @@ def moved(
     return made
 
 
-class Sinking:
-    """Collects the blocked form of one operator, then puts it in place with one transform back behind it."""
-
-    def __init__(self, op: Operator):
-        self.op = op
-        self._new: list[Operation] = []
-        self._sources: dict[LayoutTransformOp, None] = {}
-
-    def take(self, source: Blocked, block: int) -> SSAValue:
-        """The blocked value in blocks of `block`."""
-        self._sources[source.back] = None
-        if source.block == block:
-            return source.value
-        layouts = in_blocks(source.plain, source.block), in_blocks(source.plain, block)
-        return self.add(transform(source.value, *layouts, self.op))
-
-    def wrap(self, value: SSAValue, block: int) -> SSAValue:
-        """A plain value of at most the sources' rank, which broadcasts as numpy's, in blocks of `block`."""
-        plain = PLAIN[max(len(shape_of(v)) for v in (*self.op.operands, *self.op.results))]
-        if missing := len(plain) - len(shape_of(value)):
-            value = self.add(ExpandDimsOp(value, axis=0, num_newaxis=missing, location=self.op.location))
-        return self.add(transform(value, plain, in_blocks(plain, block), self.op))
-
-    def add(self, op: Operation) -> SSAValue:
-        """Put `op` before what comes next."""
-        self._new.append(op)
-        return op.results[0]
-
-    def finish(self, made: Operator, block: int, rewriter: PatternRewriter, squeeze: Sequence[int] = ()) -> None:
-        """Replace the operator by its blocked form and a transform back, which the first source's layer asked for.
-
-        made: the blocked form.
-        squeeze: axes of extent 1 that the operator's result does not have.
-        """
-        asked = next(iter(self._sources))
-        plain = asked.dst_layout.data
-        result = self.add(transform(self.add(made), in_blocks(plain, block), plain, asked))
-        if squeeze:
-            result = self.add(SqueezeOp(result, axis=squeeze, location=self.op.location))
-        rewriter.replace(self.op, self._new, [result])
-        for source in self._sources:
-            if source.result.first_use is None:
-                rewriter.erase(source)
+def in_layouts(op: Operator, named: OwnLayouts, *layouts: str, into: type[Operator] | None = None) -> list[Operation]:
+    """`op` in other layouts of its operands, and of its result (the first unless it is said), between transforms."""
+    *sources, target = named.of(op)
+    made: list[Operation] = []
+    operands = list(op.operands)
+    for index, (source, layout) in enumerate(zip(sources, layouts, strict=False)):
+        if source != layout:
+            made.append(transform(operands[index], source, layout, op))
+            operands[index] = made[-1].results[0]
+    made.append(moved(op, *operands, into=into, **named.attributes_for(type(op), layouts)))
+    result = layouts[len(sources)] if len(sources) < len(layouts) else layouts[0]
+    return made if result == target else [*made, transform(made[-1], result, target, op)]

@@ -9,10 +9,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ...dialects.relay.channels import CONV_CHANNELS
 from ...dialects.relay.nn import Conv2DOp
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from .channel_axes import output_axes
 from .parallel_branches import JoinAlongAxis, combine
 
 
@@ -25,7 +25,7 @@ class CombineConv2D(JoinAlongAxis):
             not isinstance(op, Conv2DOp)
             or is_open(op.weight.type)
             or op.signature.int("groups") != 1
-            or (axes := output_axes(op)) is None
+            or (axes := CONV_CHANNELS.output(op)) is None
         ):
             return None
         shape, axis = shape_of(op.weight), axes[1]
@@ -39,7 +39,7 @@ class CombineConv2D(JoinAlongAxis):
         return self._axes(root)[1]
 
     def _axes(self, root: Operator) -> tuple[int, int]:
-        axes = output_axes(root) if isinstance(root, Conv2DOp) else None
+        axes = CONV_CHANNELS.output(root)
         assert axes is not None
         return axes
 

@@ -13,35 +13,22 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.relay import OPERATORS, qnn_products
-from ...dialects.relay.convolution_transpose import (
-    Conv1DTransposeOp,
-    Conv2DTransposeOp,
-    Conv3DTransposeOp,
-    ConvTranspose,
-)
+from ...dialects.relay.convolution_transpose import ConvTranspose
 from ...dialects.relay.core import ConstantOp, FuncOp
 from ...dialects.relay.layout import parse_layout, strides
-from ...dialects.relay.nn import Conv, Conv1DOp, Conv2DOp, Conv3DOp, Pool
+from ...dialects.relay.layout_traits import OwnLayouts
+from ...dialects.relay.nn import Conv2DOp
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.rearrange import Blocks
-from ...dialects.relay.resize import Resize, UpsamplingOp
 from ...dialects.relay.transform import LayoutTransformOp
-from ...dialects.relay.vision import RoiAlignOp
 from ...frontends.relay.op_attrs import CONVERT_LAYOUT, operators_with
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
-from .blocking import moved, transform
-from .permuted_layouts import SinkPermutation
-from .sink_transforms import SINKING
+from .blocking import in_layouts
+from .sink_layouts import sinking
 
 NAME = "relay-convert-layout"
-TRANSPOSED = (Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp)
-CONVOLUTIONS = (Conv1DOp, Conv2DOp, Conv3DOp, qnn_products.Conv2DOp, *TRANSPOSED)
-IMAGES = (Pool, Resize, UpsamplingOp, Blocks, RoiAlignOp)
-_IN_BLOCKS = (Conv1DOp, Conv2DOp, Conv3DOp, *TRANSPOSED, Pool)
-"""Operators that compute on blocks of channels."""
 _BY_NAME = {op.name.removeprefix("relay."): op for op in OPERATORS}
 
 
@@ -63,33 +50,18 @@ def parse_layouts(text: str) -> dict[str, list[str]]:
 def _checked(name: str, layouts: Sequence[str]) -> tuple[str, str]:
     """The data and kernel layout of an operator, kernel "default" where nothing is said."""
     cls = _BY_NAME.get(name)
-    if cls is None or not issubclass(cls, CONVOLUTIONS + IMAGES):
-        known = sorted(n for n, op in _BY_NAME.items() if issubclass(op, CONVOLUTIONS + IMAGES))
+    named = None if cls is None else cls.get_trait(OwnLayouts)
+    if cls is None or named is None:
+        known = sorted(name for name, operator in _BY_NAME.items() if operator.has_trait(OwnLayouts))
         _fail(f"an operator that takes layouts, among {', '.join(known)}", repr(name))
     data, kernel = (*layouts, "default", "default")[:2]
-    spatial = cls.SPATIAL if issubclass(cls, Conv | ConvTranspose | Pool) else "HW"
-    if issubclass(cls, Resize):
-        spatial = cls.LETTERS
-    blocks = issubclass(cls, _IN_BLOCKS)
-    if not _has_axes(data, f"NC{spatial}", "C" if blocks else "") or len(layouts) > 2:
-        _fail(f"a data layout of the axes N, C, {', '.join(spatial)} for {name}", ",".join(layouts))
-    if kernel != "default" and not _has_axes(kernel, f"OI{spatial}", "OI" if blocks else ""):
-        _fail(f"a kernel layout of the axes O, I, {', '.join(spatial)} for {name}", kernel)
+    first, *others = named.attributes
+    spatial = ", ".join(named.plain(cls, first)[2:])
+    if not named.allows(cls, first, data) or len(layouts) > 2:
+        _fail(f"a data layout of the axes N, C, {spatial} for {name}", ",".join(layouts))
+    if kernel != "default" and not (others and named.allows(cls, others[0], kernel)):
+        _fail(f"a kernel layout of the axes O, I, {spatial} for {name}", kernel)
     return data, kernel
-
-
-def _has_axes(layout: str, letters: str, blocked: str = "") -> bool:
-    """Whether a layout has those axes, and blocks of some of them at most."""
-    try:
-        axes = parse_layout(layout)
-    except ValueError:
-        return False
-    return sorted(_plain(layout)) == sorted(letters) and {axis.letter for axis in axes if axis.factor} <= set(blocked)
-
-
-def _plain(layout: str) -> str:
-    """A layout without its blocks."""
-    return "".join(letter for letter in layout if letter.isupper())
 
 
 def _divides(value: SSAValue, source: str, target: str) -> bool:
@@ -135,67 +107,24 @@ class Convert(RewritePattern):
         wanted = self.desired.get(op.name.removeprefix("relay."))
         if wanted is None or not isinstance(op, Operator) or op in self.skipped:
             return
-        if isinstance(op, Conv | ConvTranspose):
-            self._convolution(op, *wanted, rewriter)
-        else:
-            self._image(op, wanted[0], rewriter)
-
-    def _convolution(self, op: Conv | ConvTranspose, data: str, kernel: str, rewriter: PatternRewriter) -> None:
-        sig = op.signature
-        old, weights = sig.str("data_layout"), sig.str("kernel_layout")
-        result = sig.str("out_layout") or old
-        if not all(layout.isalpha() for layout in (old, weights, result)):
+        named = op.get_trait(OwnLayouts)
+        if named is None or not all(map(str.isalpha, old := named.of(op))):
             return  # blocked already
-        kernel = _kernel(op, data) if kernel == "default" else kernel
-        if (old, weights, result) == (data, kernel, data):
+        data, kernel = wanted
+        layouts = [data, *(_kernel(op, data) if kernel == "default" else kernel for _ in named.attributes[1:])]
+        moves = zip((*op.operands[: len(layouts)], op.results[0]), old, (*layouts, data), strict=True)
+        if old == (*layouts, data) or not all(_divides(*move) for move in moves):
             return
-        moves = zip((*op.operands[:2], op.results[0]), (old, weights, result), (data, kernel, data), strict=True)
-        if not all(_divides(*move) for move in moves):
-            return
-        x = self._there(op.operands[0], old, data, op)
-        w = self._there(op.operands[1], weights, kernel, op)
-        layouts: dict[str, Any] = {"data_layout": data, "kernel_layout": kernel, "out_layout": ""}
-        new = moved(op, x or op.operands[0], w or op.operands[1], *op.operands[2:], **layouts)
-        self._finish(op, [step for step in (x, w) if step is not None], new, data, result, rewriter)
-
-    def _image(self, op: Operator, data: str, rewriter: PatternRewriter) -> None:
-        sig = op.signature
-        old = sig.str("layout")
-        result = (sig.str("out_layout") if "out_layout" in op.declared_attributes() else "") or old
-        if (old, result) == (data, data) or not (old + result).isalpha():
-            return
-        if not _divides(op.operands[0], old, data):
-            return
-        x = self._there(op.operands[0], old, data, op)
-        changed: dict[str, Any] = {"layout": data} | (
-            {"out_layout": ""} if "out_layout" in op.declared_attributes() else {}
-        )
-        new = moved(op, x or op.operands[0], *op.operands[1:], **changed)
-        self._finish(op, [x] if x is not None else [], new, data, result, rewriter)
-
-    def _there(self, value: SSAValue, old: str, new: str, op: Operator) -> LayoutTransformOp | None:
-        return transform(value, old, new, op) if old != new else None
-
-    def _finish(
-        self,
-        op: Operator,
-        before: Sequence[Operation],
-        new: Operator,
-        data: str,
-        result: str,
-        rewriter: PatternRewriter,
-    ) -> None:
-        ops = [*before, new]
-        if data != result:
-            ops.append(back := transform(new, data, result, op))
-            self.made.add(back)
-        rewriter.replace(op, ops, [ops[-1].results[0]])
+        made = in_layouts(op, named, *layouts)
+        if old[-1] != data:
+            self.made.add(made[-1])
+        rewriter.replace(op, made, [made[-1].results[0]])
 
 
-def _kernel(op: Conv | ConvTranspose, data: str) -> str:
+def _kernel(op: Operator, data: str) -> str:
     """The kernel layout that TVM takes with a data layout; blocks as wide as the data's of inputs and outputs."""
     sides = "IO" if isinstance(op, ConvTranspose) else "OI"
-    spatial = "".join(letter for letter in data if letter in op.SPATIAL)
+    spatial = "".join(letter for letter in data if letter.isupper() and letter not in "NC")
     sig = op.signature
     letters = sig.str("data_layout")
     depthwise = sig.int("groups") > 1 and sig.int("groups") == shape_of(op.operands[0])[letters.index("C")]
@@ -259,7 +188,7 @@ class ConvertLayoutPass(ModulePass):
         skipped = config.skipped(op) if config is not None else ()
         if given:
             self._hooks(op, given, asked, made)
-        patterns = [Convert(desired, made, skipped), *SINKING, SinkPermutation(made)]
+        patterns = [Convert(desired, made, skipped), *sinking(made)]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):
                 # Two readers of one value may have asked for the same transform.

@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay import nn, pooling, rearrange, reduce, resize, sorting, transform
+from ...dialects.relay import rearrange, sorting
 from ...dialects.relay.attributes import Value, to_python
 from ...dialects.relay.canonicalization.constant_operands import erase_unused
-from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.operator import element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp
 from ...provenance.rewrite import stands_for
 
 BYTES = ("int8", "uint8")
-
-RESIZED = (resize.Resize1DOp, resize.Resize2DOp, resize.Resize3DOp, resize.UpsamplingOp, resize.Upsampling3DOp)
-
-MOVES = (
-    nn.MaxPool1DOp,
-    nn.MaxPool3DOp,
-    pooling.AdaptiveMaxPool1DOp,
-    pooling.AdaptiveMaxPool2DOp,
-    pooling.AdaptiveMaxPool3DOp,
-    rearrange.DepthToSpaceOp,
-    rearrange.RepeatOp,
-    rearrange.ReverseOp,
-    rearrange.SpaceToDepthOp,
-    rearrange.TileOp,
-    reduce.MaxOp,
-    reduce.MinOp,
-    transform.TakeOp,
-    *RESIZED,
-)
-"""Further operators whose results are among the elements of their first operand."""
-
-
-def picks_elements(op: Operator) -> bool:
-    """Whether resizing takes the nearest element at each place."""
-    return op.signature.str("method") == "nearest_neighbor" and not extrapolates(op)
-
-
-def extrapolates(op: Operator) -> bool:
-    """Whether there is a number of its own outside of the image."""
-    return op.signature.attributes.get("coordinate_transformation_mode") == StringAttr("tf_crop_and_resize")
 
 
 def real(value: SSAValue, *dtypes: str) -> DequantizeOp | None:

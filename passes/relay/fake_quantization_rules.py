@@ -6,9 +6,8 @@ one rescaling. Functions of one tensor are operators of `qnn`, or tables of all 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -16,21 +15,29 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.element_types import dtype_name
+from ...dialects.relay import OPERATORS, matmul, qnn_elementwise, reduce, transform
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay import matmul, nn, pooling, qnn_elementwise, reduce, transform
 from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused, is_any_open, sole_user
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.normalization import SoftmaxOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp, RequantizeOp
+from ...dialects.relay.resize import Resized
+from ...dialects.relay.traits import Averages
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import replace_with_constant, stands_for
 from ...support.dtypes import Array, limits
 from ...support.errors import PipelineError
-from .fake_quantization_moves import BYTES, RESIZED, attributes_of, extrapolates, is_one, picks_elements, real
+from .fake_quantization_moves import BYTES, attributes_of, is_one, real
 from .qnn_canonicalize import Arithmetic
 
+_QUANTIZED: Mapping[type[Operator], type[Operator]] = {
+    op.REAL: op
+    for op in OPERATORS
+    if issubclass(op, qnn_elementwise.Unary | qnn_elementwise.Binary) and hasattr(op, "REAL")
+}
+"""Operators on numbers -> those on quantised ones."""
 _FINE = 256
 """Averages are of so many parts of a step."""
 _REGION = 32
@@ -158,7 +165,6 @@ class Optional(RewritePattern):
     """quantize(f(dequantize(x))) -> qnn.f(x), for operators of which the integers give other values."""
 
     names: frozenset[str]
-    KINDS: ClassVar[dict[type[Operator], type[Operator]]] = {SoftmaxOp: qnn_elementwise.SoftmaxOp}
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
@@ -169,7 +175,7 @@ class Optional(RewritePattern):
         if source is None or sole_user(op.data) is None or not _in_one_step(op):
             return
         scales = source.input_scale, source.input_zero_point, op.output_scale, op.output_zero_point
-        made = self.KINDS[type(inner)](source.data, *scales, location=None, **attributes_of(inner))
+        made = _QUANTIZED[type(inner)](source.data, *scales, location=None, **attributes_of(inner))
         used = list(op.operands)
         rewriter.replace(op, stands_for(made, inner, op, source))
         erase_unused(used, rewriter)
@@ -225,22 +231,15 @@ class MoveAverage(RewritePattern):
     """Averages of integers, also those between the places of an image, are in finer steps those of the numbers."""
 
     module: ModuleOp
-    KINDS: ClassVar[tuple[type[Operator], ...]] = (
-        nn.AvgPool1DOp,
-        nn.AvgPool2DOp,
-        nn.AvgPool3DOp,
-        pooling.AdaptiveAvgPool1DOp,
-        pooling.AdaptiveAvgPool2DOp,
-        pooling.AdaptiveAvgPool3DOp,
-        nn.GlobalAvgPool2DOp,
-        reduce.MeanOp,
-        *RESIZED,
-    )
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, self.KINDS) or (inner := real(op.operands[0], *BYTES)) is None:
+        if (
+            not isinstance(op, Operator)
+            or not op.has_trait(Averages)
+            or (inner := real(op.operands[0], *BYTES)) is None
+        ):
             return
-        if isinstance(op, RESIZED) and (picks_elements(op) or extrapolates(op)):
+        if isinstance(op, Resized) and (op.selects(op.signature) or op.extrapolates(op.signature)):
             return
         if is_any_open(op) or 0 in shape_of(op.results[0]) or 0 in shape_of(inner.data):
             return
@@ -276,27 +275,6 @@ def _needed(made: Sequence[Operation]) -> list[Operation]:
     return [one for one in made if one in wanted]
 
 
-_BINARY: dict[type[Operator], type[Operator]] = {
-    ew.AddOp: qnn_elementwise.AddOp,
-    ew.SubtractOp: qnn_elementwise.SubtractOp,
-    ew.MultiplyOp: qnn_elementwise.MulOp,
-}
-_UNARY: dict[type[Operator], type[Operator]] = {
-    cls.REAL: cls
-    for cls in (
-        qnn_elementwise.AbsOp,
-        qnn_elementwise.ErfOp,
-        qnn_elementwise.ExpOp,
-        qnn_elementwise.LeakyReluOp,
-        qnn_elementwise.LogOp,
-        qnn_elementwise.RsqrtOp,
-        qnn_elementwise.SigmoidOp,
-        qnn_elementwise.SqrtOp,
-        qnn_elementwise.TanhOp,
-    )
-}
-
-
 @dataclass
 class BinaryOnIntegers(RewritePattern):
     """quantize(dequantize(x) + dequantize(y)) -> qnn.add(x, y), and the like; a constant is quantised now."""
@@ -306,10 +284,9 @@ class BinaryOnIntegers(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
         inner = op.data.owner
-        kind = _BINARY.get(type(inner)) if isinstance(inner, Operator) else None
-        if kind is None or sole_user(op.data) is None or not _in_one_step(op):
+        kind = _QUANTIZED.get(type(inner)) if isinstance(inner, ew.Binary) else None
+        if not isinstance(inner, ew.Binary) or kind is None or sole_user(op.data) is None or not _in_one_step(op):
             return
-        assert isinstance(inner, ew.AddOp | ew.SubtractOp | ew.MultiplyOp)
         dtype = op.signature.str("out_dtype")
         sides = [real(value, dtype) for value in inner.operands]
         if dtype not in BYTES or not any(sides):
@@ -358,7 +335,7 @@ class FunctionOfBytes(RewritePattern):
         scales = source.input_scale, source.input_zero_point, op.output_scale, op.output_zero_point
         dtype, own = op.signature.str("out_dtype"), dtype_name(element_of(source.data))
         used = list(op.operands)
-        kind = _UNARY.get(type(region[0])) if len(region) == 1 else None
+        kind = _QUANTIZED.get(type(region[0])) if len(region) == 1 and isinstance(region[0], ew.Unary) else None
         if kind is not None and dtype == own:
             alpha = {"alpha": region[0].signature.get("alpha")} if "alpha" in kind.declared_attributes() else {}
             rewriter.replace(op, kind(source.data, *scales, location=None, **alpha))

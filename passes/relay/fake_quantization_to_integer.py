@@ -25,25 +25,14 @@ from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
 from ...dialects.relay.qnn_products import BatchMatmulOp, Conv2DOp, Conv2DTransposeOp, DenseOp
+from ...dialects.relay.resize import Resized
+from ...dialects.relay.traits import Selects
 from ...frontends.relay.op_attrs import FAKE_QUANTIZATION, OPTIONAL_FAKE_QUANTIZATION, operators_with
 from ...provenance.rewrite import replace_with_constant, rewrite, stands_for
 from . import fake_quantization_moves as moving
 from . import fake_quantization_rules as rules
 from .known_values import GetOfTuple
 from .qnn_canonicalize import same_number
-
-_MOVES = (
-    nn.GlobalMaxPool2DOp,
-    nn.MaxPool2DOp,
-    transform.BatchFlattenOp,
-    transform.BroadcastToOp,
-    transform.ExpandDimsOp,
-    transform.ReshapeOp,
-    transform.SqueezeOp,
-    transform.StridedSliceOp,
-    transform.TransposeOp,
-)
-"""Operators whose results are among the elements of their first operand, which the order of numbers decides at most."""
 
 
 def dequantized(value: SSAValue, *, whole: bool = False) -> DequantizeOp | None:
@@ -105,19 +94,16 @@ class DropRoundTrip(RewritePattern):
             erase_unused(operands, rewriter)
 
 
-@dataclass
 class MoveDequantize(RewritePattern):
     """Elements move as integers, and are dequantised after."""
 
-    moves: tuple[type[Operator], ...] = _MOVES
-
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Operator) or not isinstance(op, self.moves):
+        if not isinstance(op, Operator) or not op.has_trait(Selects):
             return
         inner = dequantized(op.operands[0])
         if inner is None:
             return
-        if isinstance(op, moving.RESIZED) and not moving.picks_elements(op):
+        if isinstance(op, Resized) and not op.selects(op.signature):
             return
         axis = inner.signature.int("axis")
         if not is_whole(inner):
@@ -312,8 +298,7 @@ class FakeQuantizationToIntegerPass(ModulePass):
     optional_qnn_ops: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        moves = (*_MOVES, *moving.MOVES) if self.complete else _MOVES
-        patterns: list[RewritePattern] = [QuantizeConstant(op), DropRoundTrip(op), MoveDequantize(moves)]
+        patterns: list[RewritePattern] = [QuantizeConstant(op), DropRoundTrip(op), MoveDequantize()]
         patterns += [
             MoveThroughConcatenate(op),
             QuantizeBeforeConcatenate(),

@@ -17,6 +17,7 @@ from ...dialects.relay.elementwise import AddOp, OnesLikeOp, ZerosLikeOp
 from ...dialects.relay.grouping import replace_uses
 from ...dialects.relay.operator import Operator, element_of
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
+from ...dialects.relay.traits import Flat
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import fields_of
 from ...provenance.builder import LocatedBuilder
@@ -191,6 +192,8 @@ class _Backward:
         if not any(result in self.gradients for result in op.results):
             return
         rule = RULES.get(type(op))
+        if rule is None and op.has_trait(Flat):
+            return
         if rule is None:
             fail(op, "an operator with a gradient", op.name.removeprefix("relay."))
         given = [

@@ -13,9 +13,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.relay.canonicalization.constant_operands import constant_value, is_at_hand, sole_user
+from ...dialects.relay.channels import Channels
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import AddOp, MultiplyOp, SubtractOp
-from ...dialects.relay.nn import BiasAddOp, Conv2DOp, DenseOp
+from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.traits import ScaleEquivariant
@@ -24,7 +25,6 @@ from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite, stands_for
 from ...support.dtypes import Array
 from ...support.errors import PipelineError
-from .channel_axes import Anchor, input_axes, is_along, output_axes
 from .fold_constant import FoldConstantPass
 
 _REACH = 8
@@ -38,6 +38,12 @@ def factor_of(op: MultiplyOp, module: ModuleOp) -> tuple[SSAValue, ConstantOp, A
         if value is not None and isinstance(factor.owner, ConstantOp) and data.type == op.result.type:
             return (data, factor.owner, value) if is_float(value.dtype) else None
     return None
+
+
+def is_along(shape: tuple[int, ...], rank: int, axis: int) -> bool:
+    """Whether a tensor of `shape`, broadcast to `rank` dimensions, varies along `axis` at most."""
+    skipped = rank - len(shape)
+    return skipped >= 0 and all(extent == 1 or i + skipped == axis for i, extent in enumerate(shape))
 
 
 @dataclass
@@ -74,7 +80,7 @@ class _Scaling(RewritePattern):
         new = type(op).create(operands=operands, result_types=list(op.result_types), properties=dict(op.properties))
         rewriter.replace(op, [*made, new])
 
-    def scale_weight(self, anchor: Anchor, scaling: MultiplyOp, axis: int, rewriter: PatternRewriter) -> SSAValue:
+    def scale_weight(self, anchor: Operator, scaling: MultiplyOp, axis: int, rewriter: PatternRewriter) -> SSAValue:
         """Take the factor of `scaling` to the weight's `axis` instead; return the factor, where biases can use it."""
         found = factor_of(scaling, self.module)
         assert found is not None
@@ -105,7 +111,7 @@ class ScaleResult(_Scaling):
             owner = value.owner
             if sole_user(value) is None or not isinstance(owner, Operator):
                 return
-            if isinstance(owner, Conv2DOp | DenseOp):
+            if (channels := owner.get_trait(Channels)) is not None:
                 break
             match owner:
                 case Operator() if owner.has_trait(ScaleEquivariant):
@@ -121,9 +127,9 @@ class ScaleResult(_Scaling):
                     return
         else:
             return
-        axes = output_axes(owner)
-        rank = len(shape_of(owner.result))
-        if axes is None or not self.is_constant(owner.weight) or not is_along(array.shape, rank, axes[0]):
+        axes = channels.output(owner)
+        rank = len(shape_of(owner.results[0]))
+        if axes is None or not self.is_constant(owner.operands[1]) or not is_along(array.shape, rank, axes[0]):
             return
         for bias, _ in biased:
             if isinstance(bias, BiasAddOp) and bias.signature.int("axis") % rank != axes[0]:
@@ -140,9 +146,11 @@ class ScaleData(_Scaling):
     """`conv(x * s, w)` becomes `conv(x, w * s)`; a relu between needs a positive `s`."""
 
     @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: Conv2DOp | DenseOp, rewriter: PatternRewriter, /) -> None:
+    def match_and_rewrite(self, op: Operator, rewriter: PatternRewriter, /) -> None:
+        if (channels := op.get_trait(Channels)) is None:
+            return
         positive = False
-        value: SSAValue = op.data
+        value = op.operands[0]
         for _ in range(_REACH):
             if sole_user(value) is None or not isinstance(owner := value.owner, Operator):
                 break
@@ -151,9 +159,9 @@ class ScaleData(_Scaling):
             positive = True
             value = owner.operands[0]
         scaled = value.owner
-        if not isinstance(scaled, MultiplyOp) or sole_user(value) is None or not self.is_constant(op.weight):
+        if not isinstance(scaled, MultiplyOp) or sole_user(value) is None or not self.is_constant(op.operands[1]):
             return
-        if (found := factor_of(scaled, self.module)) is None or (axes := input_axes(op)) is None:
+        if (found := factor_of(scaled, self.module)) is None or (axes := channels.input(op)) is None:
             return
         data, _, array = found
         if not is_along(array.shape, len(shape_of(data)), axes[0]) or (positive and not np.greater(array, 0).all()):

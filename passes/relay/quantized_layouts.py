@@ -26,8 +26,16 @@ from ...dialects.relay.qnn_products import (
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import LayoutTransformOp, ReshapeOp
 from ...dialects.sizes import proves, same
-from .blocking import PLAIN, blocked_source, in_blocks, largest_divisor, panel_width, product_block, vector_block
-from .sink_transforms import SMALLEST_BLOCK
+from .blocking import (
+    PLAIN,
+    SMALLEST_BLOCK,
+    in_blocks,
+    input_block,
+    largest_divisor,
+    panel_width,
+    product_block,
+    vector_block,
+)
 
 _FEW = 3
 """Channels, of an image, that are packed along its rows."""
@@ -132,7 +140,7 @@ class BlockQuantizedConv2D(RewritePattern):
             layout, kind = f"OIHW1i{block_out}o", ContribConv2DNCHWcOp
             along["along"] = "W"
         else:
-            block_in = self._input_block(op.data, channels // groups)
+            block_in = input_block(op.data, channels // groups, self.lanes)
             block_out = product_block(outputs // groups, self.lanes)
             words = self._channel_words(work, op.weight, zero_point, block_in)
             layout, kind = f"OIHW{-(-block_in // work.parts)}i{block_out}o", ContribConv2DNCHWcOp
@@ -156,13 +164,6 @@ class BlockQuantizedConv2D(RewritePattern):
             zero_point = work.add(ReshapeOp, zero_point, newshape=(outputs, 1, 1, 1, 1))
         words = work.words(split, zero_point, 2)
         return work.add(ReshapeOp, words, newshape=(outputs, depth // block * -(-block // work.parts), height, width))
-
-    def _input_block(self, data: SSAValue, channels: int) -> int:
-        """The producer's block if it fits a group's `channels`."""
-        source = blocked_source(data)
-        if source is not None and source.block >= SMALLEST_BLOCK and channels % source.block == 0:
-            return source.block
-        return product_block(channels, self.lanes)
 
 
 @dataclass

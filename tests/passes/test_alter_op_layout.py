@@ -257,6 +257,17 @@ def test_concatenation_without_a_common_block_stays() -> None:
     assert shape_of(joined.results[0]) == (1, 23, 4, 4)
 
 
+@pytest.mark.parametrize(("convolutions", "left"), [(2, 3), (1, 2)])
+def test_a_plain_part_of_a_concatenation_is_blocked_for_several(convolutions: int, left: int) -> None:
+    """One transform for it and one behind, instead of one per part, if there are several."""
+    net = Net((2, 16, 4, 4), (2, 16, 4, 4))
+    parts = [net.conv(net.inputs[0], 16) for _ in range(convolutions)]
+    module = alter(net.done(net.add(transform.ConcatenateOp, *parts, net.inputs[1], axis=1)))
+    assert len(transforms(module)) == left
+    (joined,) = ops(module, transform.ConcatenateOp)
+    assert len(shape_of(joined.results[0])) == (5 if convolutions > 1 else 4)
+
+
 def test_concatenation_along_rows_and_with_a_constant() -> None:
     net = Net((1, 16, 4, 4))
     x = net.add(transform.ConcatenateOp, net.conv(net.inputs[0], 16), net.constant(1, 16, 2, 4), axis=2)
@@ -333,6 +344,7 @@ def test_bias_add_poolings_padding_slices_and_means() -> None:
     x = net.add(nn.MaxPool2DOp, x, pool_size=[2, 2], strides=[2, 2], ceil_mode=True, layout="NCHW", out_layout="NCHW")
     x = net.add(transform.PadOp, x, net.constant(), pad_width=[0, 0, 0, 0, 1, 0, 2, 1])
     x = net.add(transform.StridedSliceOp, x, begin=[16, -3], end=[32, 100], axes=[1, 3])
+    x = net.add(transform.StridedSliceOp, x, begin=[-1], end=[-9], strides=[-1], axes=[2])
     kept = net.add(transform.MeanOp, x, axis=[-1, 2], keepdims=True)
     gone = net.add(transform.MaxOp, x, axis=[0, 1], exclude=True)
     mean = net.add(transform.MeanOp, x, axis=[3], keepdims=True)
@@ -350,7 +362,7 @@ def test_what_mixes_channels_stays_plain() -> None:
         net.add(transform.StridedSliceOp, x, begin=[4], end=[16], axes=[1]),
         net.add(transform.StridedSliceOp, x, begin=[16], end=[20], axes=[1]),
         net.add(transform.StridedSliceOp, x, begin=[0], end=[32], strides=[2], axes=[1]),
-        net.add(transform.StridedSliceOp, x, begin=[-1], end=[-9], strides=[-1], axes=[2]),
+        net.add(transform.StridedSliceOp, x, begin=[31], end=[15], strides=[-1], axes=[1]),
         net.add(transform.SumOp, x, axis=[1]),
         net.add(nn.BiasAddOp, x, net.constant(8), axis=2),
         net.add(nn.LRNOp, x),

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import i8
 
 from whence import ir, relay
 from whence.dialects.element_types import numpy_dtype
+from whence.dialects.relay.operator import element_of
 from whence.frontends.relay.expr import Expr, free_vars
 from whence.frontends.relay.op_attrs import reset_op_attr
+from whence.passes.pipelines import run_passes
 from whence.passes.relay.evaluate import evaluate_module
+from whence.passes.relay.fake_quantization_to_integer import FakeQuantizationToIntegerPass
 from whence.relay import transform
 from whence.relay.op import (
     register_fake_quantization_to_integer,
@@ -159,6 +163,27 @@ def test_regions_are_computed_on_integers(name: str) -> None:
     difference, operators = compared(region, hard_fail=True)
     assert operators == wanted
     assert difference <= 1
+
+
+SELECTIONS = {
+    "tile": relay.tile(X, (2, 1, 1, 1)),
+    "take": relay.take(X, relay.const(np.array([3, 0])), axis=1),
+    "max": relay.max(X, axis=1),
+    "nn.adaptive_max_pool2d": relay.nn.adaptive_max_pool2d(X, (3, 3)),
+    "nn.depth_to_space": relay.nn.depth_to_space(X, 2),
+    "image.resize2d": relay.image.resize2d(X, (16, 16), method="nearest_neighbor"),
+}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_what_selects_elements_does_so_on_integers_in_every_program(name: str) -> None:
+    module = relay.IRModule.from_expr(SELECTIONS[name]).module.clone()
+    data = RNG.integers(-128, 128, (1, 4, 8, 8), np.int8)
+    before = evaluate_module(module, [data])[0]
+    run_passes(module, [FakeQuantizationToIntegerPass()], audit=True)
+    (moved,) = (op for op in module.walk() if op.name == f"relay.{name}")
+    assert element_of(moved.operands[0]) == i8
+    np.testing.assert_array_equal(evaluate_module(module, [data])[0], before)
 
 
 def test_sums_of_products_are_rescaled_per_channel() -> None:

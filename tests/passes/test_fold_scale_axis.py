@@ -53,6 +53,19 @@ def test_only_a_positive_factor_passes_a_relu(
     assert multiplications(net) == left
 
 
+@pytest.mark.parametrize("after", [True, False])
+@pytest.mark.parametrize(("kind", "spatial"), [(nn.Conv1DOp, (6,)), (nn.Conv3DOp, (3, 4, 2))])
+def test_convolutions_of_any_rank_take_factors(
+    make_net: MakeNet, kind: type[nn.Conv1DOp | nn.Conv3DOp], spatial: tuple[int, ...], after: bool
+):
+    net = make_net(np.random.default_rng(3).standard_normal((2, 4, *spatial)).astype(np.float32))
+    factor = NEGATIVE.reshape(4, *[1] * len(spatial))
+    data = net.inputs[0] if after else net(e.MultiplyOp, net.inputs[0], factor)
+    x = net(kind, data, net.random(4, 4, *[1] * len(spatial)))
+    net.finish(net(e.MultiplyOp, x, factor) if after else x)
+    assert multiplications(net) == 0
+
+
 AFTER = ["nobody", "conv", "bias", "relu"]
 
 

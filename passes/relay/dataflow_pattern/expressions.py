@@ -220,7 +220,7 @@ def plain(value: object) -> Any:
 def attribute(node: Node, name: str) -> Any:
     """An attribute of a call or of what is called; None when it has none of that name."""
     if isinstance(node, type):
-        pattern = next((trait for trait in node.traits if isinstance(trait, FusionPattern)), None)
+        pattern = node.get_trait(FusionPattern)
         return int(pattern.kind) if name == "TOpPattern" and pattern is not None else None
     if isinstance(node, FuncOp | FnOp):
         return plain(node.attributes.get(name))

@@ -75,24 +75,6 @@ UNARY: dict[type[Operator], Derivative] = {
 }
 """Operators of one operand."""
 
-FLAT: tuple[type[Operator], ...] = (
-    e.CeilOp,
-    e.FloorOp,
-    e.RoundOp,
-    e.SignOp,
-    e.TruncOp,
-    e.OnesLikeOp,
-    e.ZerosLikeOp,
-    e.EqualOp,
-    e.GreaterOp,
-    e.LessOp,
-    e.IsFiniteOp,
-    e.IsInfOp,
-    e.IsNanOp,
-    e.LogicalNotOp,
-)
-"""Operators whose results are constant wherever they have a derivative."""
-
 
 def _add(s: Site, g: Sequence[SSAValue]) -> Gradients:
     return [s.collapse(g[0], value) for value in s.op.operands]
@@ -148,14 +130,8 @@ def _only(derivative: Derivative) -> Rule:
     return lambda s, g: [derivative(s, g[0])]
 
 
-def nothing(s: Site, g: Sequence[SSAValue]) -> Gradients:
-    """The rule of operators whose results do not change with small changes of operands."""
-    return [None] * len(s.op.operands)
-
-
 RULES: dict[type[Operator], Rule] = {
     **{op: _only(derivative) for op, derivative in UNARY.items()},
-    **dict.fromkeys(FLAT, nothing),
     e.AddOp: _add,
     e.SubtractOp: _subtract,
     e.MultiplyOp: _multiply,

@@ -15,14 +15,11 @@ from ....dialects.relay.cumulative import CumsumOp
 from ....dialects.relay.dilation import DilateOp
 from ....dialects.relay.division import FloorModOp
 from ....dialects.relay.elementwise import CastOp, ClipOp
-from ....dialects.relay.indexing import ArgwhereOp, GatherNdOp, OneHotOp
+from ....dialects.relay.indexing import GatherNdOp, OneHotOp
 from ....dialects.relay.matmul import BatchMatmulOp
 from ....dialects.relay.operator import Operator, element_of, shape_of
-from ....dialects.relay.reduce import ArgMaxOp, ArgMinOp, SumOp
+from ....dialects.relay.reduce import SumOp
 from ....dialects.relay.scatter import ScatterNdOp
-from ....dialects.relay.shapes import NdarraySizeOp, ShapeOfOp
-from ....dialects.relay.sorting import ArgsortOp
-from .elementwise import nothing
 from .site import Gradients, Rule, Site
 
 
@@ -193,14 +190,4 @@ RULES: dict[type[Operator], Rule] = {
     transform.LayoutTransformOp: _layout,
     creation.FullLikeOp: _full,
     creation.FullOp: _full,
-    creation.ZerosOp: nothing,
-    creation.OnesOp: nothing,
-    creation.ArangeOp: nothing,
-    ShapeOfOp: nothing,
-    NdarraySizeOp: nothing,
-    OneHotOp: nothing,
-    ArgwhereOp: nothing,
-    ArgMaxOp: nothing,
-    ArgMinOp: nothing,
-    ArgsortOp: nothing,
 }

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay import (
+    OPERATORS,
     collapse,
     convolution,
     creation,
@@ -26,6 +27,7 @@ from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import reduce as r
 from whence.dialects.relay import transform as t
 from whence.dialects.relay.operator import Operator
+from whence.dialects.relay.traits import Flat
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.analysis.traversal import functions_of
 from whence.passes.relay.first_order_gradient import FirstOrderGradientPass, first_order_gradient
@@ -36,9 +38,9 @@ Parse = Callable[[str], ModuleOp]
 
 UNARY: dict[type[Operator], Callable[..., Array]] = {
     op: positive if op in (e.LogOp, e.Log2Op, e.Log10Op, e.Log1pOp, e.SqrtOp, e.RsqrtOp) else floats
-    for op in RULES
-    if issubclass(op, e.Unary) and op not in (e.AcoshOp, e.CastOp, e.ClipOp) and op not in (e.IsFiniteOp, e.IsInfOp)
-    if op not in (e.IsNanOp, e.LogicalNotOp)
+    for op in OPERATORS
+    if issubclass(op, e.Unary) and op.RESULT is None and (op in RULES or op.has_trait(Flat))
+    if op not in (e.AcoshOp, e.CastOp, e.ClipOp, e.LogicalNotOp)
 }
 
 
@@ -154,6 +156,22 @@ def test_operators(make: Make, arrays: list[Array]) -> None:
 
 
 T = "tensor<2x3xf64>"
+
+
+@pytest.mark.parametrize("name", ["less_equal", "not_equal", "greater"])
+def test_no_gradient_goes_through_a_comparison(parse: Parse, name: str) -> None:
+    module = parse(f"""
+      relay.func @main(%x: {T}, %y: {T}) -> ({T}) {{
+        %c = relay.{name} %x, %y : ({T}, {T}) -> tensor<2x3xi1>
+        %f = relay.cast %c {{dtype = "float64"}} : (tensor<2x3xi1>) -> {T}
+        %z = relay.multiply %f, %x : ({T}, {T}) -> {T}
+        relay.return %z : {T}
+      }}""")
+    x, y = floats(2, 3), floats(2, 3)
+    run_passes(module, [FirstOrderGradientPass()], audit=True)
+    _, (dx, dy) = Interpreter(module).main(x, y)
+    np.testing.assert_array_equal(dx, getattr(np, name)(x, y))
+    assert not dy.any()
 
 
 def test_values_that_are_read_twice_and_tuples(parse: Parse) -> None:
