@@ -5,6 +5,7 @@
 # make fuzz-relay  5,000 random Relay programs through every pass
 # make fuzz-sizes   1,000 random programs of open sizes, then exported ones at every size
 # make conformance   the ONNX standard's own node tests
+# make seconds   every test, and the CPU seconds of folders, files and tests
 PYTHON ?= python3
 SEED ?= 0
 VENV ?= .venv
@@ -20,7 +21,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite test-all check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes conformance trained clean
+.PHONY: run test suite seconds test-all check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes conformance trained clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -31,6 +32,9 @@ test: $(INSTALLED)
 
 suite: $(INSTALLED)
 	$(BIN)/pytest -q -rs
+
+seconds: $(INSTALLED)
+	$(BIN)/pytest -q --cpu-seconds 30
 
 test-all:
 	@set -e; for python in $(PYTHONS); do \

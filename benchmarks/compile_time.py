@@ -21,7 +21,7 @@ _COMPILE = (
     "import time; s = time.perf_counter(); import whence; "
     "whence.compile('light_resnet50', threads=1); print(time.perf_counter() - s)"
 )
-_CPU = """
+CPU = """
 import sys, time, whence
 model, _, shapes = sys.argv[1].partition(":")
 before = time.process_time()
@@ -58,7 +58,7 @@ def compare(other: Path, models: list[str]) -> None:
             with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
                 for what in ("cold", "from the cache"):
                     for source, cache in zip(sources, (one, two), strict=True):
-                        times.setdefault((what, source), []).append(seconds(_CPU, cache, model, source=source))
+                        times.setdefault((what, source), []).append(seconds(CPU, cache, model, source=source))
         for what in ("cold", "from the cache"):
             before, after = (median(times[what, source]) for source in sources)
             print(f"{model}, {what}: {before:.2f} s before, {after:.2f} s now, {after / before:.2f}x")

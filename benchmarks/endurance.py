@@ -85,8 +85,8 @@ def reload(path: Path, expected: Any, feed: Any, loads: int) -> str:
 
 _EXPORT = """
 import sys
-from whence.executable import Executable
-from whence.restoring import read_artifact
+from whence.executables.executable import Executable
+from whence.executables.restoring import read_artifact
 executable = Executable(read_artifact(sys.argv[1]))
 while True:
     executable.export_library(sys.argv[2])

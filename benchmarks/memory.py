@@ -20,14 +20,14 @@ NETWORKS = (
 def lifetimes(artifact: Artifact) -> Lifetimes:
     """Of the intermediate tensors of a compiled model; a place in its arena may hold several, one after the other."""
     written: dict[int, int] = {}
-    steps: list[Step] = []
+    steps: list[Step[int]] = []
     for call in artifact.program.calls:
-        inputs = tuple(written[slot.at] for slot in call.inputs if slot.kind == "arena")
+        inputs = tuple(written[slot.place] for slot in call.inputs if slot.kind == "arena")
         outputs: list[tuple[int, int]] = []
         for slot, spec in zip(call.outputs, call.results, strict=True):
             if slot.kind == "arena":
-                written[slot.at] = sum(len(step.outputs) for step in steps) + len(outputs)
-                outputs.append((written[slot.at], spec.nbytes))
+                written[slot.place] = sum(len(step.outputs) for step in steps) + len(outputs)
+                outputs.append((written[slot.place], spec.nbytes))
         steps.append(Step(inputs, tuple(outputs), artifact.kernels[call.kernel].workspace))
     return Lifetimes.of(steps)
 

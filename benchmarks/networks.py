@@ -95,7 +95,7 @@ class Candidate:
 def compare(name: str, sources: dict[str, str], threads: int, rounds: int) -> None:
     import onnx
 
-    from whence.models import model_path
+    from whence.reading.models import model_path
 
     sys.path.append(str(ROOT / "tests/support"))
     from random_weights import randomize_weights

@@ -26,10 +26,10 @@ from onnx import numpy_helper
 
 import whence
 from whence.contrib.debugger.debug_executor import GraphModuleDebug
-from whence.executable import Executable
+from whence.executables.executable import Executable
 from whence.explorer.layers import snapshot
 from whence.lowering.llvm_to_native.sampler import can_sample
-from whence.models import model_path
+from whence.reading.models import model_path
 from whence.relay.build_module import GraphExecutorFactoryModule
 
 ROOT = Path(__file__).parents[1]

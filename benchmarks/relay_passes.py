@@ -16,10 +16,10 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import SSAValue
 
 import whence
-from whence.building import fewer_collections
 from whence.dialects.relay.constants import ConstantPool, pool_of, set_pool
 from whence.dialects.relay.core import ConstantOp, FuncOp
 from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.planning.build import fewer_collections
 from whence.provenance.ledger import Ledger
 from whence.support.instrument import PassInfo, PassInstrument
 

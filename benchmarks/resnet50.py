@@ -17,7 +17,7 @@ import onnx
 import onnxruntime as ort
 
 import whence
-from whence.models import model_path
+from whence.reading.models import model_path
 
 ROUNDS = 25
 

@@ -23,11 +23,10 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
 import whence
-from whence.building import compile_kernels
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ReluOp
 from whence.dialects.relay.transform import ConcatenateOp
-from whence.executable import Executable
+from whence.executables.executable import Executable
 from whence.lowering.cache import KernelCache
 from whence.lowering.kernel.record import Kernel
 from whence.lowering.llvm_to_native.compile import compile_text
@@ -35,6 +34,7 @@ from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.planning.assemble import assemble
+from whence.planning.build import compile_kernels
 from whence.planning.main_program import main_program
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.ledger import Ledger

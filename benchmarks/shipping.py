@@ -19,7 +19,7 @@ import onnx
 import whence
 from whence.lowering.llvm_to_native.link import link as link_with_llvm
 from whence.lowering.llvm_to_native.thread_pool import pool_code
-from whence.models import model_path
+from whence.reading.models import model_path
 from whence.runtime import load_module
 from whence.runtime.elf import Elf
 from whence.runtime.link import link

@@ -22,8 +22,8 @@ import numpy as np
 import whence
 from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import evaluate
+from whence.executables.sized import SizedExecutable
 from whence.runtime.sizes import SizedSpec
-from whence.sized import SizedExecutable
 from whence.support.dtypes import Array
 
 NEW = 24

@@ -18,10 +18,10 @@ import numpy as np
 from sizes import inputs_of
 
 import whence
-from whence import sized
-from whence.building import Building
+from whence.executables import sized
+from whence.executables.sized import SizedExecutable
+from whence.planning.build import Building
 from whence.runtime.sizes import SizedSpec
-from whence.sized import SizedExecutable
 from whence.support.dtypes import Array
 
 ROUNDS = 2

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import whence
+from whence.executables.virtual_machine import VirtualExecutable
 from whence.runtime.flow import Adt
-from whence.virtual_machine import VirtualExecutable
 
 LOOP, DEPTH, LENGTH = 100_000, 10_000, 10_000
 ROUNDS = 5

@@ -186,19 +186,19 @@ def _lives(
     for number, call in enumerate(program.calls):
         for slot in call.inputs:
             if slot.kind == "arena":
-                lives[current[slot.at]] = _until(lives[current[slot.at]], number)
+                lives[current[slot.place]] = _until(lives[current[slot.place]], number)
         for index, (slot, spec) in enumerate(zip(call.outputs, call.results, strict=True)):
             if slot.kind == "arena":
                 storage = graph.entries[graph.entry(Ref(numbers[names[number]], index))].storage
                 behind = layer_names(made[number][index])
-                current[slot.at] = len(lives)
-                lives.append(Life(names[number], "tensor", behind, spec.nbytes, slot.at, number, number, storage))
+                current[slot.place] = len(lives)
+                lives.append(Life(names[number], "tensor", behind, spec.nbytes, slot.place, number, number, storage))
         if call.workspace is not None:
             size, behind = artifact.kernels[call.kernel].workspace, layer_names(artifact.calls[number].location)
-            lives.append(Life(names[number], "workspace", behind, size, call.workspace.at, number, number))
+            lives.append(Life(names[number], "workspace", behind, size, call.workspace.place, number, number))
     for copy in program.copies:
         if copy.source.kind == "arena":
-            lives[current[copy.source.at]] = _until(lives[current[copy.source.at]], len(names) - 1)
+            lives[current[copy.source.place]] = _until(lives[current[copy.source.place]], len(names) - 1)
     return tuple(lives)
 
 
@@ -252,7 +252,7 @@ def _layers(
     for number, call in enumerate(artifact.program.calls):
         for location, slot, spec in zip(made[number], call.outputs, call.results, strict=True):
             _share(activations, location, spec.nbytes, owner)
-            if slot.kind == "arena" and (number, slot.at) in living:
+            if slot.kind == "arena" and (number, slot.place) in living:
                 _share(at_peak, location, spec.nbytes, owner)
     found = [
         LayerMemory(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -11,11 +11,11 @@ import numpy as np
 from ..dialects.size_text import parse_size
 from ..dialects.sizes import Size, evaluate, product, size_max
 from ..planning.artifact import Artifact
-from ..planning.assemble_sized import ALGORITHM
 from ..planning.graph import graph_plan
 from ..planning.lifetimes import Plan
-from ..runtime.program import Slot
-from ..runtime.sizes import SizedSpec, Sizes
+from ..planning.placing import SYMBOLIC
+from ..planning.size_values import GROUP
+from ..runtime.sizes import SizedSpec, Sizes, Value
 from ..runtime.tensors import ALIGNMENT, TensorSpec
 from ..support.errors import PipelineError, expectation
 from .memory import MemoryReport, memory_report
@@ -103,40 +103,17 @@ def at_sizes(artifact: Artifact, at: Mapping[str, int]) -> Artifact:
     """The same program with numbers for shapes and places in the arena, to be looked at; errors as `memory_at`."""
     sizes = _sizes_of(artifact)
     _check(sizes, at)
-    program, starts, end = artifact.program, dict[int, int](), 0
+    values = [at[name] for name in sizes.symbols]
+    values += [0 if one.text == GROUP else evaluate(parse_size(one.text), at) for one in sizes.derived]
+    end = 0
     for start, members in _groups(artifact).items():
-        starts[start] = end
+        values[start.place] = end
         most = max(evaluate(size, at) for _, size in members)
         end += -(-most // ALIGNMENT) * ALIGNMENT
-
-    def placed(slot: Slot) -> Slot:
-        return Slot("arena", starts[slot.at]) if slot.kind == "arena" else slot
-
-    def known(specs: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
-        shapes = [(spec, [evaluate(size, at) for size in _extents(spec)]) for spec in specs]
-        return tuple(TensorSpec(spec.name, tuple(shape), spec.dtype) for spec, shape in shapes)
-
-    runs = [
-        replace(
-            call.run,
-            inputs=tuple(map(placed, call.run.inputs)),
-            outputs=tuple(map(placed, call.run.outputs)),
-            workspace=None if call.run.workspace is None else placed(call.run.workspace),
-            results=known(call.run.results),
-        )
-        for call in artifact.calls
-    ]
-    bound = replace(
-        program,
-        calls=tuple(runs),
-        copies=tuple(copy._replace(source=placed(copy.source)) for copy in program.copies),
-        inputs=known(program.inputs),
-        outputs=known(program.outputs),
-        arena_bytes=end,
-        sizes=None,
-    )
-    calls = tuple(replace(call, run=run) for call, run in zip(artifact.calls, runs, strict=True))
-    return replace(artifact, program=bound, calls=calls, plan=Plan({}, (-1,) * len(calls), end, 0, ALGORITHM, ()))
+    values[sizes.arena] = end
+    program = artifact.program.at(values)
+    calls = tuple(replace(call, run=run) for call, run in zip(artifact.calls, program.calls, strict=True))
+    return replace(artifact, program=program, calls=calls, plan=Plan({}, (-1,) * len(calls), end, 0, SYMBOLIC, ()))
 
 
 def _sizes_of(artifact: Artifact) -> Sizes:
@@ -167,17 +144,17 @@ def _bytes(spec: TensorSpec) -> Size:
     return product(_extents(spec)) * np.dtype(spec.dtype).itemsize
 
 
-def _groups(artifact: Artifact) -> dict[int, list[tuple[str, Size]]]:
-    """What lies at each place of the arena, by the number of the value that it begins at, in order of place."""
+def _groups(artifact: Artifact) -> dict[Value, list[tuple[str, Size]]]:
+    """What lies at each place of the arena, by the value at which it begins, in order of place."""
     nodes = {call: node for node, call in graph_plan(artifact).calls.items()}
-    found: dict[int, list[tuple[str, Size]]] = {}
+    found: dict[Value, list[tuple[str, Size]]] = {}
     for number, call in enumerate(artifact.calls):
         for slot, spec in zip(call.run.outputs, call.run.results, strict=True):
-            if slot.kind == "arena":
+            if isinstance(slot.at, Value):
                 found.setdefault(slot.at, []).append((nodes[number], _bytes(spec)))
-        if call.run.workspace is not None:
+        if call.run.workspace is not None and isinstance(start := call.run.workspace.at, Value):
             scratch = artifact.kernels[call.kernel].workspace
-            found.setdefault(call.run.workspace.at, []).append((f"{nodes[number]} (workspace)", scratch))
+            found.setdefault(start, []).append((f"{nodes[number]} (workspace)", scratch))
     return {start: found[start] for start in sorted(found)}
 
 

@@ -11,7 +11,7 @@ from ..dialects.relay.core import CallOp, FuncOp, ReturnOp
 from ..dialects.relay.layout import parse_layout
 from ..dialects.relay.nn import BiasAddOp
 from ..dialects.relay.operator import Operator, shape_of
-from ..dialects.relay.traits import OpPattern, Pointwise
+from ..dialects.relay.traits import OpPattern
 from ..dialects.relay.transform import ConcatenateOp, LayoutTransformOp, PadOp, Reduce, StridedSliceOp, TransposeOp
 from ..planning.artifact import Artifact
 from ..provenance.span import leaves
@@ -86,9 +86,7 @@ def _of_result(op: Operation, known: Mapping[str, FuncOp], found: Mapping[SSAVal
     shape = shape_of(op.results[0])
     if op.name.endswith("_NCHWc"):
         return f"NCHW{shape[-1]}c"
-    if not (
-        isinstance(op, Operator) and (op.has_trait(Pointwise) or op.pattern() in _POINTWISE or isinstance(op, _KEEP))
-    ):
+    if not (isinstance(op, Operator) and (op.is_pointwise() or op.pattern() in _POINTWISE or isinstance(op, _KEEP))):
         return ""
     rank = len(shape)
     return next((found[value] for value in op.operands if value in found and len(shape_of(value)) == rank), "")

@@ -77,12 +77,12 @@ def entries(folder: int) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.used)
 
 
-def trim(folder: int, most: int) -> int:
-    """Remove the files not used for longest where there are more than `most` bytes; returns how many are left."""
+def trim(folder: int, most: int) -> None:
+    """Remove the files not used for longest where there are more than `most` bytes."""
     files = entries(folder)
     size = sum(entry.size for entry in files)
     if not most or size <= most:
-        return size
+        return
     with _sources(folder) as inner:
         for entry in files:
             if size <= most * _KEPT:
@@ -92,7 +92,6 @@ def trim(folder: int, most: int) -> int:
                 with suppress(FileNotFoundError):
                     os.unlink(entry.name, dir_fd=place)
                 size -= entry.size
-    return size
 
 
 def clear(folder: int) -> list[Entry]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from xdsl.passes import ModulePass
 
 from ..support.context import PassContext
 from ..support.machine import Machine
+from .classes import pass_class
 from .registry import PASSES, Row, own_names, row_of
 from .runner import run_passes as run_passes
 
@@ -66,12 +68,12 @@ _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
 
 def available_passes() -> dict[str, Callable[[], type[ModulePass]]]:
     """Pass name -> a function that loads its class."""
-    return {row.name: row.load for row in PASSES}
+    return {row.name: partial(pass_class, row) for row in PASSES}
 
 
 def preparation() -> tuple[ModulePass, ...]:
     """The passes that a module with let-blocks and tuples meets before anybody asks what is left of the language."""
-    return tuple(row.load()() for row in PREPARATION)
+    return tuple(pass_class(row)() for row in PREPARATION)
 
 
 def relay_pipeline(opt_level: int, machine: Machine | None = None, desired_layouts: str = "") -> tuple[ModulePass, ...]:
@@ -85,10 +87,10 @@ def relay_pipeline(opt_level: int, machine: Machine | None = None, desired_layou
     rows = [row for row in PIPELINE if context.enables(row.name, row.level)]
     before: tuple[ModulePass, ...] = ()
     if desired_layouts:
-        convert, fold = (row_of(f"relay-{name}").load() for name in ("convert-layout", "fold-constant"))
+        convert, fold = (pass_class(row_of(f"relay-{name}")) for name in ("convert-layout", "fold-constant"))
         options: dict[str, str] = {"desired_layouts": desired_layouts}
         before = convert(**options), fold()
-    return (*before, *(row.load()(**_options(row, machine)) for row in rows))
+    return (*before, *(pass_class(row)(**_options(row, machine)) for row in rows))
 
 
 def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[ModulePass, ...]:
@@ -106,7 +108,7 @@ def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[Module
 
     current = PassContext.current()
     context = PassContext(opt_level, own_names(current.required_pass), own_names(current.disabled_pass))
-    before = [row.load()() for row in PREPARED if context.enables(row.name, row.level)]
+    before = [pass_class(row)() for row in PREPARED if context.enables(row.name, row.level)]
     for name in compilers:
         if get_pattern_table(name) is not None:
             before.append(MergeCompositePass(name))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import import_module
-from typing import cast
 
 from xdsl.passes import ModulePass
 
@@ -21,7 +19,7 @@ def _words(name: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One pass. It is loaded when it is first asked for."""
+    """One pass. `classes.pass_class` gives its class."""
 
     name: str
     """In the text form of pipelines."""
@@ -42,11 +40,6 @@ class Row:
     def info(self) -> PassInfo:
         """What instruments are told."""
         return PassInfo(self.name, self.tvm, self.level, required=self.required)
-
-    def load(self) -> type[ModulePass]:
-        """The pass class."""
-        module, _, name = self.home.partition(":")
-        return cast(type[ModulePass], getattr(import_module(f"whence.{module}"), name))
 
 
 def _relay(tvm: str, level: int, text: str, *required: str, whole: bool = False) -> Row:

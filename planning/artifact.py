@@ -17,6 +17,7 @@ from ..runtime.program import Program
 from ..runtime.tensors import TensorSpec
 from ..support.dtypes import Array
 from .lifetimes import Plan
+from .size_values import Formula
 
 
 class KernelCode(Protocol):
@@ -81,6 +82,8 @@ class Assembly:
     plan: Plan
     returned: LocationAttr
     """Of what the main function returns: copies are made for its sake."""
+    formulas: tuple[Formula, ...]
+    """What the program computes of its sizes: values, in order, behind the symbols."""
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:

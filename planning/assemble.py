@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, LocationAttr, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ..dialects.relay.index_bounds import index_bounds_of
-from ..dialects.relay.size_ranges import narrowed_of
+from ..dialects.relay.open_extents import is_open
+from ..dialects.relay.signature import element_of, shape_of
+from ..dialects.relay.size_ranges import narrowed_of, ranges_of, required_of, symbols_in
+from ..dialects.sizes import Size, SizeExpr, product
+from ..lowering.kernel.sizes import sizes_of
 from ..provenance.diagnostics import message, places
 from ..provenance.span import layer_names
 from ..runtime import program
 from ..runtime.index_bounds import IndexBound
 from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
+from ..runtime.sizes import SizedSpec
 from ..runtime.tensors import TensorSpec, lasting
 from ..support.dtypes import Array
 from ..support.errors import PipelineError
 from .artifact import Assembly, Call, KernelCode
-from .lifetimes import Lifetimes, Step
-from .plan import plan_lifetimes
-from .pools import Pools, plan_in_pools
-
-SpecT = TypeVar("SpecT", bound=TensorSpec)
+from .lifetimes import Step
+from .placing import Placed, placed
+from .pools import Pools
+from .size_values import SizeValues
 
 
 def assemble(
@@ -37,19 +41,20 @@ def assemble(
     output_names: Sequence[str] = (),
     pools: Pools | None = None,
 ) -> Assembly:
-    """The program of `@main`, which must hold constants, calls of primitive functions and a return, with static shapes.
+    """The program of `@main`, which must hold constants, calls of primitive functions and a return.
 
-    `kernel_of` maps a primitive function's name to an index into `kernels`. Inputs without a name in `input_names` are
-    called by their name hint or `input<k>`, outputs `output<k>`. Parameters are made whole, contiguous and aligned.
-    `pools` says how intermediate tensors and workspaces are placed; without it, the best plan is taken.
+    Where shapes have symbols, places of tensors are formulas of them. `kernel_of` maps a primitive function's name to
+    an index into `kernels`. Inputs without a name in `input_names` are called by their name hint or `input<k>`, outputs
+    `output<k>`. Parameters are made whole, contiguous and aligned. `pools` says how intermediate tensors and workspaces
+    of known sizes are placed; without it, the best plan is taken.
 
-    Raises PipelineError when `@main` is missing, holds something else or calls a function without a kernel, and when
-    the pools are too small.
+    Raises PipelineError when `@main` is missing, holds something else or calls a function without a kernel, when the
+    pools are too small, for shapes that say nothing of an extent, and for sizes that no input tells.
     """
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     if (main := functions.get("main")) is None:
         raise PipelineError(message("assemble", "a function @main", ", ".join(functions) or "no function"))
-    params = Params(module)
+    params = _Params(module)
     slots: dict[SSAValue, Slot] = {argument: Slot("io", k) for k, argument in enumerate(main.block.args)}
     calls: list[CallOp] = []
     for op in main.block.ops:
@@ -60,12 +65,17 @@ def assemble(
         elif op is not main.return_op:
             raise PipelineError(message("assemble", "constants and calls in @main", op.name, op.location))
 
-    specs = _Specs()
-    arguments = enumerate(main.block.args)
-    named = (specs.of(x, name_at(input_names, k) or x.name_hint or f"input{k}") for k, x in arguments)
-    inputs = with_layers(tuple(named), main)
-    returned = tuple(main.return_op.values)
-    outputs = tuple(specs.of(value, name_at(output_names, k) or f"output{k}") for k, value in enumerate(returned))
+    values = SizeValues(symbols_in(main), ranges_of(main))
+    specs = _Specs(values)
+    arguments, returned, end = tuple(main.block.args), tuple(main.return_op.values), main.return_op.location
+    inputs = _with_layers(
+        tuple(
+            specs.of(x, _name_at(input_names, k) or x.name_hint or f"input{k}", x.location)
+            for k, x in enumerate(arguments)
+        ),
+        main,
+    )
+    outputs = tuple(specs.of(value, _name_at(output_names, k) or f"output{k}", end) for k, value in enumerate(returned))
 
     # A call's result is written in place where it is returned first; whatever else is returned is copied.
     copied: list[tuple[SSAValue, Slot]] = []
@@ -74,37 +84,34 @@ def assemble(
         if slots.setdefault(value, target) != target:
             copied.append((value, target))
     outside = {id(value) for value in slots}
-    lifetimes = Lifetimes.of([_step(op, kernels[kernel_index(op, kernel_of)], specs) for op in calls], outside)
-    if pools is not None and pools.algorithm is not None:
-        placed = plan_in_pools(lifetimes, pools)
-    else:
-        placed = plan_lifetimes(lifetimes)
+    steps = [_step(op, kernels[_kernel_index(op, kernel_of)], specs) for op in calls]
+    arena = placed(steps, outside, values, pools)
     for op in calls:
         for value in op.outputs:
             if value not in slots:
-                slots[value] = Slot("arena", placed.offsets[id(value)])
+                slots[value] = Slot("arena", arena.buffers[id(value)])
 
-    layers = {name: tuple(op.location for op in function.block.ops) for name, function in functions.items()}
-    known = tuple(
-        _call(op, kernel_index(op, kernel_of), kernels, slots, workspace, specs, layers)
-        for op, workspace in zip(calls, placed.workspaces, strict=True)
+    into = _Into(kernels, kernel_of, functions, slots, specs)
+    made = tuple(into.call(op, number, arena) for number, op in enumerate(calls))
+    copies = tuple(Copy(slots[value], target, values.quantity(specs.bytes_of(value), end)) for value, target in copied)
+    for size, location in required_of(main) if values.symbols else ():
+        values.require(size, location)
+    indices = tuple(
+        IndexBound(
+            one.input, tuple(values.quantity(n, one.location) for n in one.extents), places(one.location), one.ignored
+        )
+        for one in index_bounds_of(main)
     )
-    done = Program(
-        tuple(call.run for call in known),
-        tuple(Copy(slots[value], target, outputs[target.at - len(inputs)].nbytes) for value, target in copied),
-        tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels),
-        inputs,
-        outputs,
-        placed.arena_bytes,
-        indices=tuple(
-            IndexBound(one.input, tuple(map(int, one.extents)), places(one.location), one.ignored)
-            for one in index_bounds_of(main)
-        ),
-    )
-    return Assembly(done, tuple(params.arrays), known, placed, main.return_op.location)
+    sizes = None
+    if values.symbols:
+        sizes = values.done([shape_of(x) for x in arguments], [spec.name for spec in inputs], arena.end)
+    entries = tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels)
+    runs = tuple(call.run for call in made)
+    done = Program(runs, copies, entries, inputs, outputs, arena.plan.arena_bytes, sizes, indices)
+    return Assembly(done, tuple(params.arrays), made, arena.plan, end, tuple(values.located()))
 
 
-def with_layers(specs: tuple[SpecT, ...], main: FuncOp) -> tuple[SpecT, ...]:
+def _with_layers(specs: tuple[TensorSpec, ...], main: FuncOp) -> tuple[TensorSpec, ...]:
     """Specifications of inputs that know the layers which take no other extents, where the model says others."""
     by = {place: places(location) for place, location in narrowed_of(main).items()}
     if not by:
@@ -113,69 +120,102 @@ def with_layers(specs: tuple[SpecT, ...], main: FuncOp) -> tuple[SpecT, ...]:
     return tuple(replace(spec, layers=row) for spec, row in zip(specs, rows, strict=True))
 
 
-def name_at(names: Sequence[str], k: int) -> str:
+def _name_at(names: Sequence[str], k: int) -> str:
     return names[k] if k < len(names) else ""
 
 
-def kernel_index(op: CallOp, kernel_of: Mapping[str, int]) -> int:
+def _kernel_index(op: CallOp, kernel_of: Mapping[str, int]) -> int:
     name = op.callee.string_value()
     if name not in kernel_of:
         raise PipelineError(message("assemble", f"a kernel for @{name}", "none", op.location))
     return kernel_of[name]
 
 
-def _step(op: CallOp, kernel: KernelCode, specs: _Specs) -> Step:
+def _step(op: CallOp, kernel: KernelCode, specs: _Specs) -> Step[Size]:
     return Step(
         tuple(map(id, op.arguments)),
-        tuple((id(v), specs.of(v, "").nbytes) for v in op.outputs),
+        tuple((id(v), specs.bytes_of(v)) for v in op.outputs),
         kernel.workspace,
         op.callee.string_value(),
         op.location,
     )
 
 
-def _call(
-    op: CallOp,
-    kernel: int,
-    kernels: Sequence[KernelCode],
-    slots: Mapping[SSAValue, Slot],
-    workspace: int,
-    specs: _Specs,
-    layers: Mapping[str, tuple[LocationAttr, ...]],
-) -> Call:
-    name = op.callee.string_value()
-    locations = layers.get(name, ())
-    run = program.Call(
-        kernel,
-        tuple(slots[value] for value in op.arguments),
-        tuple(slots[value] for value in op.outputs),
-        Slot("arena", workspace) if workspace >= 0 else None,
-        tuple(specs.of(value, value.name_hint or "") for value in op.outputs),
-        name,
-        layer_names(op.location),
-        tuple(map(places, locations)) if kernels[kernel].sites else (),
-    )
-    return Call(run, locations, op.location)
+@dataclass(frozen=True)
+class _Into:
+    """What calls of `@main` become calls of kernels with."""
+
+    kernels: Sequence[KernelCode]
+    kernel_of: Mapping[str, int]
+    functions: Mapping[str, FuncOp]
+    slots: Mapping[SSAValue, Slot]
+    specs: _Specs
+
+    def call(self, op: CallOp, number: int, arena: Placed) -> Call:
+        """Call `number`, with places for all that it reads and writes."""
+        name, kernel = op.callee.string_value(), _kernel_index(op, self.kernel_of)
+        scratch, function = arena.workspaces[number], self.functions.get(name)
+        locations = () if function is None else self.specs.layers_of(function)
+        values = self.specs.values
+        sizes = sizes_of(function) if function is not None and values.symbols else ()
+        run = program.Call(
+            kernel,
+            tuple(self.slots[value] for value in op.arguments),
+            tuple(self.slots[value] for value in op.outputs),
+            None if scratch is None else Slot("arena", scratch),
+            tuple(self.specs.of(value, value.name_hint or "", op.location) for value in op.outputs),
+            name,
+            layer_names(op.location),
+            tuple(map(places, locations)) if self.kernels[kernel].sites else (),
+            tuple(values.quantity(size, op.location) for size in sizes),
+        )
+        return Call(run, locations, op.location)
 
 
 class _Specs:
-    """Specifications of values; one computation per tensor type."""
+    """Specifications of values, and their bytes; one computation per type where no size is open."""
 
-    def __init__(self) -> None:
-        self.known: dict[Attribute, tuple[tuple[int, ...], Any]] = {}
+    def __init__(self, values: SizeValues) -> None:
+        self.values = values
+        self.known: dict[Attribute, tuple[tuple[int, ...], Any, int]] = {}
+        self.layers: dict[FuncOp, tuple[LocationAttr, ...]] = {}
 
-    def of(self, value: SSAValue, name: str) -> TensorSpec:
-        """Raises PipelineError unless the value is a tensor of static shape."""
-        if (found := self.known.get(value.type)) is None:
-            tensor = cast("TensorType[Attribute]", value.type)
-            static = isinstance(value.type, TensorType) and -1 not in tensor.get_shape()
-            if not static:
-                raise PipelineError(message("assemble", "tensors of static shape in @main", str(tensor)))
-            found = self.known[tensor] = (tuple(tensor.get_shape()), numpy_dtype(tensor.element_type))
-        return TensorSpec(name, *found)
+    def of(self, value: SSAValue, name: str, location: LocationAttr) -> TensorSpec:
+        """Raises PipelineError unless all extents are numbers or sizes."""
+        if is_open(value.type):
+            expected = "tensors of known or symbolic shape in @main"
+            raise PipelineError(message("assemble", expected, str(value.type), location))
+        if not self.values.symbols:
+            return TensorSpec(name, *self._of(value)[:2])
+        sizes = cast("Sequence[Size]", shape_of(value))
+        return SizedSpec(
+            name,
+            tuple(size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes),
+            numpy_dtype(element_of(value)),
+            tuple(self.values.number(size, location) if isinstance(size, SizeExpr) else -1 for size in sizes),
+            tuple(map(str, sizes)),
+        )
+
+    def bytes_of(self, value: SSAValue) -> Size:
+        """The bytes of a tensor."""
+        if self.values.symbols:
+            return product(shape_of(value)) * numpy_dtype(element_of(value)).itemsize
+        return self._of(value)[2]
+
+    def layers_of(self, function: FuncOp) -> tuple[LocationAttr, ...]:
+        """The locations of the ops of a primitive function."""
+        if function not in self.layers:
+            self.layers[function] = tuple(op.location for op in function.block.ops)
+        return self.layers[function]
+
+    def _of(self, value: SSAValue) -> tuple[tuple[int, ...], Any, int]:
+        if (known := self.known.get(value.type)) is None:
+            shape, dtype = tuple(shape_of(value)), numpy_dtype(element_of(value))
+            known = self.known[value.type] = (shape, dtype, TensorSpec("", shape, dtype).nbytes)
+        return known
 
 
-class Params:
+class _Params:
     """The parameters so far; constants with one key share a slot."""
 
     def __init__(self, module: ModuleOp):

@@ -106,7 +106,7 @@ class _Builder:
         """What lies in a slot; a constant gets its node when it is first asked for."""
         if slot in self.places:
             return self.places[slot]
-        array = self.artifact.params[slot.at]
+        array = self.artifact.params[slot.place]
         ref = self._argument(f"p{len(self.params)}", TensorSpec("", array.shape, array.dtype), slot)
         self.params[self.nodes[-1].name] = array
         return ref

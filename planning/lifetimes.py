@@ -5,24 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 
+from ..dialects.sizes import Size
 from ..runtime.tensors import ALIGNMENT
 
 _UNKNOWN = UnknownLoc()
 
 
+SizeT = TypeVar("SizeT", bound=Size)
+
+
 @dataclass(frozen=True)
-class Step:
+class Step(Generic[SizeT]):
     """One kernel call: the buffers it reads, the buffers it writes with their sizes, its scratch. Sizes in bytes."""
 
     inputs: tuple[int, ...]
-    outputs: tuple[tuple[int, int], ...]
-    workspace: int = 0
+    outputs: tuple[tuple[int, SizeT], ...]
+    workspace: SizeT | int = 0
     name: str = ""
     location: LocationAttr = _UNKNOWN
+
+
+def last_uses(steps: Sequence[Step[SizeT]]) -> dict[int, int]:
+    """Of each buffer that some step writes, the last step that reads it; the one that writes it, where none does.
+
+    Raises ValueError when a buffer is written twice.
+    """
+    last: dict[int, int] = {}
+    for index, step in enumerate(steps):
+        for buffer, _ in step.outputs:
+            if buffer in last:
+                raise ValueError(f"plan: expected each buffer to be written once, got {buffer} again in step {index}")
+            last[buffer] = index
+        last.update((buffer, index) for buffer in step.inputs if buffer in last)
+    return last
 
 
 class Life(NamedTuple):
@@ -40,27 +59,17 @@ class Life(NamedTuple):
 class Lifetimes:
     """The buffers and workspaces that have a place in the arena, by first step; a step's workspace comes last."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[Step[int], ...]
     lives: tuple[Life, ...]
 
     @staticmethod
-    def of(steps: Sequence[Step], outside: Set[int] = frozenset()) -> Lifetimes:
+    def of(steps: Sequence[Step[int]], outside: Set[int] = frozenset()) -> Lifetimes:
         """The lives of what `steps` write, except the buffers `outside` the arena (say, outputs of the program).
 
         A buffer lives from the step that writes it to the last step that reads it; one never read lives for its step.
         Inputs that no step writes have no place. Raises ValueError when a buffer is written twice.
         """
-        dies: dict[int, int] = {}
-        for index, step in enumerate(steps):
-            for buffer, _ in step.outputs:
-                if buffer in dies:
-                    raise ValueError(
-                        f"plan: expected each buffer to be written once, got {buffer} again in step {index}"
-                    )
-                dies[buffer] = index
-            for buffer in step.inputs:
-                if buffer in dies:
-                    dies[buffer] = index
+        dies = last_uses(steps)
         lives: list[Life] = []
         for index, step in enumerate(steps):
             lives += [

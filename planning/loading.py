@@ -20,7 +20,6 @@ from ..runtime.executor import Runner
 from ..runtime.external import ExternalFunctions
 from ..runtime.library import GraphFunction, Library
 from ..runtime.program import ENTRY, REFUSED, SIZES_ENTRY, Code, Program
-from ..runtime.sized_executor import runner_of
 from ..runtime.threads import ThreadPool
 from ..support.dtypes import Array
 from ..support.errors import PipelineError, expectation
@@ -37,7 +36,7 @@ def load(artifact: Artifact) -> Runner:
     code is for another machine, or calls a C function that this process does not have.
     """
     linked = _link(artifact)
-    return runner_of(artifact.program)(artifact.program, artifact.params, linked.code, linked.bounds, linked.externals)
+    return Runner(artifact.program, artifact.params, linked.code, linked.bounds, linked.externals)
 
 
 def load_objects(program: Program, params: Sequence[Array], objects: Iterable[bytes]) -> Runner:
@@ -48,7 +47,7 @@ def load_objects(program: Program, params: Sequence[Array], objects: Iterable[by
     pool = pool_code()
     code = link(objects, [*_entries(program), *(kernel.symbol for kernel in program.kernels)], pool.imports)
     code.addresses[REFUSED] = pool.refused
-    return runner_of(program)(program, params, code)
+    return Runner(program, params, code)
 
 
 def load_library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool) -> Library:

@@ -33,10 +33,10 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ..provenance.builder import LocatedBuilder
 from ..provenance.span import fuse
 from ..runtime.program import ENTRY, Call, Copy, Slot
+from ..runtime.sizes import Number, Value
 from ..runtime.tensors import ALIGNMENT
 from .artifact import Assembly
 from .size_code import add_sizes_function, value_at
-from .size_values import Formula
 
 CALLS_PER_FUNCTION = 2000
 """A longer program is cut into parts, since some of LLVM's passes are not linear in the length of a function."""
@@ -57,10 +57,8 @@ class _Work(NamedTuple):
     location: LocationAttr
 
 
-def main_program(assembly: Assembly, formulas: Sequence[Formula] = ()) -> ModuleOp:
+def main_program(assembly: Assembly) -> ModuleOp:
     """The module with `@whence_main`, and declarations of the kernels; in a program with sizes `@whence_sizes`, too.
-
-    formulas: of the values of such a program, behind its symbols.
 
     Locations: the ops of a call have the call's; a function has the fuse of what it holds, a declaration that of the
     calls which use it. Functions of parts are marked `no_inline`.
@@ -81,7 +79,7 @@ def main_program(assembly: Assembly, formulas: Sequence[Formula] = ()) -> Module
             top.add(llvm.FuncOp(symbols[kernel], type_, llvm.LinkageAttr("external")))
 
     if assembly.program.sizes is not None:
-        add_sizes_function(top, assembly.program.sizes.symbols, formulas)
+        add_sizes_function(top, assembly.program.sizes.symbols, assembly.formulas)
     work += [_Work(copy, assembly.returned) for copy in assembly.program.copies]
     cuts = range(0, max(len(work), 1), CALLS_PER_FUNCTION)
     if len(cuts) == 1:
@@ -155,8 +153,8 @@ class _Function:
             self.builder.add(llvm.ReturnOp())
 
     def _pointer(self, slot: Slot) -> SSAValue:
-        if self.values is not None and slot.kind == "arena":
-            offset = value_at(self.builder, self.values, slot.at)
+        if isinstance(slot.at, Value):
+            offset = self._number(slot.at)
             gep = llvm.GEPOp.create(
                 operands=[self.bases["arena"], offset], result_types=[_PTR], properties=dict(self.at_value)
             )
@@ -173,8 +171,7 @@ class _Function:
 
     def _call(self, call: Call, symbol: str) -> None:
         arguments = [self._pointer(slot) for slot in chain(call.inputs, call.outputs)]
-        if self.values is not None:
-            arguments += [value_at(self.builder, self.values, number) for number in call.sizes]
+        arguments += map(self._number, call.sizes)
         if call.workspace is not None:
             arguments.append(self._pointer(call.workspace))
         else:
@@ -184,12 +181,15 @@ class _Function:
             self.calls[symbol] = {**llvm.CallOp(symbol, *arguments).properties, "TailCallKind": _TAIL}
         self.builder.add(llvm.CallOp.create(operands=arguments, properties=dict(self.calls[symbol])))
 
+    def _number(self, number: Number) -> SSAValue:
+        if isinstance(number, Value):
+            assert self.values is not None
+            return value_at(self.builder, self.values, number.place)
+        return self.builder.add(llvm.ConstantOp(IntegerAttr(number, i64), i64)).result
+
     def _copy(self, copy: Copy) -> None:
         target, source = self._pointer(copy.target), self._pointer(copy.source)
-        if self.values is not None:
-            size = value_at(self.builder, self.values, copy.nbytes)
-        else:
-            size = self.builder.add(llvm.ConstantOp(IntegerAttr(copy.nbytes, i64), i64)).result
+        size = self._number(copy.nbytes)
         volatile = self.builder.add(llvm.ConstantOp(IntegerAttr(0, i1), i1)).result
         self.builder.add(llvm.CallIntrinsicOp("llvm.memcpy.p0.p0.i64", [target, source, size, volatile], []))
 

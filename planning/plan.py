@@ -19,7 +19,7 @@ from .pools import place
 _MOST_COMPARISONS = 4_000_000
 
 
-def plan(steps: Sequence[Step], outside: Set[int] = frozenset()) -> Plan:
+def plan(steps: Sequence[Step[int]], outside: Set[int] = frozenset()) -> Plan:
     """The best plan of the heuristics for what `steps` write, except the buffers `outside` the arena.
 
     Raises ValueError when a buffer is written twice.

@@ -12,8 +12,11 @@ from ..dialects.size_terms import Atom
 from ..dialects.sizes import Ranges, Size, SizeExpr, substitute, symbols_of
 from ..provenance.diagnostics import message, places
 from ..provenance.span import fuse
-from ..runtime.sizes import Derived, Sizes, Solution, Terms
+from ..runtime.sizes import Derived, Number, Sizes, Solution, Terms, Value
 from ..support.errors import PipelineError
+
+GROUP = "bytes"
+"""The text of a value that is the end of a group."""
 
 
 class Group(NamedTuple):
@@ -55,6 +58,10 @@ class SizeValues:
             self._askers[at].append(location)
         return self._asked[key]
 
+    def quantity(self, size: Size, location: LocationAttr) -> Number:
+        """A size as the program has it: a number, or a value."""
+        return size if isinstance(size, int) else Value(self.number(size, location))
+
     def require(self, size: Size, location: LocationAttr) -> None:
         """Have a size computed and, as all are, checked for what asked for that; the error names nothing else."""
         at = self.number(size, location) - len(self.symbols)
@@ -91,7 +98,7 @@ class SizeValues:
 
 
 def _text(what: Size | Group) -> str:
-    return "bytes" if isinstance(what, Group) else str(what)
+    return GROUP if isinstance(what, Group) else str(what)
 
 
 def _solutions(symbols: Sequence[str], shapes: Sequence[Sequence[Size]], names: Sequence[str]) -> tuple[Solution, ...]:

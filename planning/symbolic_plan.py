@@ -12,19 +12,10 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import LocationAttr
 
 from ..dialects.sizes import Ranges, Size, evaluate, symbols_of
+from .lifetimes import Step, last_uses
 
 NOMINAL = 128
 """What a symbol is taken for, within its range, where sizes are compared."""
-
-
-@dataclass(frozen=True)
-class Use:
-    """One kernel call: the buffers it reads, the buffers it writes with their bytes, its scratch."""
-
-    inputs: tuple[int, ...]
-    outputs: tuple[tuple[int, Size], ...]
-    workspace: Size
-    location: LocationAttr
 
 
 @dataclass
@@ -50,25 +41,22 @@ class Groups:
     workspaces: list[int | None]
 
 
-def plan_groups(uses: Sequence[Use], outside: Set[int], ranges: Ranges) -> Groups:
-    """Groups for what `uses` write, except the buffers `outside` the arena."""
-    dies: dict[int, int] = {}
-    for step, use in enumerate(uses):
-        dies.update((buffer, step) for buffer, _ in use.outputs)
-        dies.update((buffer, step) for buffer in use.inputs if buffer in dies)
+def plan_groups(steps: Sequence[Step[Size]], outside: Set[int], ranges: Ranges) -> Groups:
+    """Groups for what `steps` write, except the buffers `outside` the arena."""
+    dies = last_uses(steps)
     found = Groups([], {}, [])
     free: set[int] = set()
-    for step, use in enumerate(uses):
-        for buffer, size in use.outputs:
+    for number, step in enumerate(steps):
+        for buffer, size in step.outputs:
             if buffer not in outside:
-                found.buffers[buffer] = _taken(found.places, free, size, _nominal(size, ranges), use.location)
+                found.buffers[buffer] = _taken(found.places, free, size, _nominal(size, ranges), step.location)
         scratch = None
-        if not (isinstance(use.workspace, int) and use.workspace == 0):
-            scratch = _taken(found.places, free, use.workspace, _nominal(use.workspace, ranges), use.location)
+        if not (isinstance(step.workspace, int) and step.workspace == 0):
+            scratch = _taken(found.places, free, step.workspace, _nominal(step.workspace, ranges), step.location)
             free.add(scratch)
         found.workspaces.append(scratch)
-        for buffer in {*use.inputs, *(buffer for buffer, _ in use.outputs)}:
-            if dies.get(buffer) == step and buffer in found.buffers:
+        for buffer in {*step.inputs, *(buffer for buffer, _ in step.outputs)}:
+            if dies.get(buffer) == number and buffer in found.buffers:
                 free.add(found.buffers[buffer])
     return found
 

@@ -71,6 +71,16 @@ def _root(pattern: type[RewritePattern]) -> Any:
     return getclosurevars(function).nonlocals["expected_type"]
 
 
+def _listener(match: Match) -> PatternRewriterListener:
+    """Return what tells `match` all that a rewriter does."""
+    return PatternRewriterListener(
+        operation_insertion_handler=[match.on_insertion],
+        operation_modification_handler=[match.on_modification],
+        operation_replacement_handler=[match.on_replacement],
+        operation_removal_handler=[match.on_removal],
+    )
+
+
 @dataclass
 class _Applier(RewritePattern):
     patterns: Sequence[RewritePattern]
@@ -85,25 +95,56 @@ class _Applier(RewritePattern):
         return patterns
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not (patterns := self.that_may_match(type(op))):
-            return
-        match, location = self.match, op.location
-        if op.regions:
-            match.begin(op)
-        for pattern in patterns:
-            try:
-                pattern.match_and_rewrite(op, rewriter)
-            except UndecidedSize:
-                if rewriter.has_done_action:
-                    raise
-                _forget_unused(op)
-                continue
+        if patterns := self.that_may_match(type(op)):
+            _apply(patterns, op, rewriter, self.match)
+
+
+def _apply(patterns: Iterable[RewritePattern], op: Operation, rewriter: PatternRewriter, match: Match) -> None:
+    """Apply the first of `patterns` that matches, and locate and record what it did."""
+    location = op.location
+    if op.regions:
+        match.begin(op)
+    for pattern in patterns:
+        try:
+            pattern.match_and_rewrite(op, rewriter)
+        except UndecidedSize:
             if rewriter.has_done_action:
-                match.finish(op, location, type(pattern).__name__, getattr(pattern, "reason", ""))
-                match.clear()
-                break
-        if match.nested:
-            match.nested, match.arguments = frozenset(), {}
+                raise
+            _forget_unused(op)
+            continue
+        if rewriter.has_done_action:
+            match.finish(op, location, type(pattern).__name__, getattr(pattern, "reason", ""))
+            match.clear()
+            break
+    if match.nested:
+        match.nested, match.arguments = frozenset(), {}
+
+
+@dataclass(frozen=True)
+class Located(RewritePattern):
+    """Patterns for a driver that knows nothing of locations, such as xDSL's `canonicalize`.
+
+    Each match is watched, located and recorded as under `rewrite`.
+    """
+
+    patterns: tuple[RewritePattern, ...]
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        match = Match()
+        listener = _listener(match)
+        rewriter.extend_from_listener(listener)
+        token = _current.set(match)
+        try:
+            _apply(self.patterns, op, rewriter, match)
+        finally:
+            _current.reset(token)
+            for handlers, ours in (
+                (rewriter.operation_insertion_handler, listener.operation_insertion_handler),
+                (rewriter.operation_modification_handler, listener.operation_modification_handler),
+                (rewriter.operation_replacement_handler, listener.operation_replacement_handler),
+                (rewriter.operation_removal_handler, listener.operation_removal_handler),
+            ):
+                del handlers[-len(ours) :]
 
 
 class _Walker(PatternRewriteWalker):
@@ -137,12 +178,7 @@ def rewrite(
         _Applier(patterns, match),
         apply_recursively=recursive,
         walk_reverse=reverse,
-        listener=PatternRewriterListener(
-            operation_insertion_handler=[match.on_insertion],
-            operation_modification_handler=[match.on_modification],
-            operation_replacement_handler=[match.on_replacement],
-            operation_removal_handler=[match.on_removal],
-        ),
+        listener=_listener(match),
     )
     token = _current.set(match)
     try:

@@ -16,16 +16,24 @@ from ..support.errors import FrontendError, PipelineError, expectation
 from .bounds import BoundErrors, checked_access
 from .external import ExternalFunctions
 from .index_bounds import check_indices
+from .known import Known, KnownShapes, fitting
+from .memory import RefusedMemory, asked_for, refused
 from .program import ENTRY, Call, Code, Program, Slot
-from .tensors import Arguments, Tensor, address, check_inputs, lasting_empty, readable
+from .tensors import Tensor, address, check_inputs, lasting_empty, readable
 from .threads import ThreadPool
 
 Visit = Callable[[Call, float, list[Tensor]], None]
 """What `Runner.walk` calls after each kernel: the call, seconds, its outputs (views, gone after the visit)."""
 
+Native = tuple[Callable[..., None], "list[int | None]"]
+"""A function and its arguments."""
+
 
 class Runner:
     """A loaded program. Safe to use from several threads at once: every run has an arena of its own.
+
+    A program with sizes reads them off the arrays. Its arena is as large as the largest run so far took it, and where
+    all sizes have bounds, as large as any run may take it from the first one on.
 
     params: the parameters in order, C-contiguous at 64-byte boundaries.
     code: the linked `ENTRY` and kernels by their symbols; kept, as the parameters are, as long as the runner.
@@ -53,15 +61,16 @@ class Runner:
         self._bounds = bounds
         self._externals = externals
         # The program only reads its first argument, an array of pointers: bytes are the cheapest way to pass them.
-        prototype = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * 3)
-        self._main = prototype(self._code[ENTRY])
+        pointers = 3 if program.sizes is None else 4
+        self._main = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * pointers)(code[ENTRY])
         self._pack = struct.Struct(f"{len(program.inputs) + len(program.outputs)}P").pack
         self._params = np.array([address(array) for array in self.params], np.uint64)
         self._params_address = address(self._params)
         self._names = tuple(spec.name for spec in program.inputs)
-        self._arguments = Arguments(
-            *([(s.shape, s.dtype) for s in specs] for specs in (program.inputs, program.outputs))
-        )
+        self._shapes = KnownShapes(program, code) if program.sizes is not None else None
+        self._fixed = Known.of(program) if program.sizes is None else None
+        # Only kernels of open sizes ask for memory.
+        self._memory = RefusedMemory(code) if program.sizes is not None else None
         self._arenas: list[tuple[Tensor, int]] = []
 
     def run(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool) -> list[Tensor]:
@@ -75,37 +84,85 @@ class Runner:
         if self._bounds is not None:
             with self._bounds.lock:
                 return self.walk(inputs, pool, _ignore)
+        return self._launched(inputs, self._fixed, pool.handle)
+
+    def launch(
+        self, arrays: Sequence[Array], pool: ThreadPool, handle: int, known: Known | None = None
+    ) -> list[Tensor]:
+        """As `run`, of inputs in order, for one who has read the handle of the pool; that takes as long as a kernel.
+
+        known: what `met` gave for them.
+        """
+        if self._bounds is not None:
+            return self.run(arrays, pool)
+        return self._launched(arrays, known or self._fixed, handle)
+
+    def met(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Sequence[Array], Known]:
+        """The inputs in order, and what follows from their shapes.
+
+        Raises FrontendError when these are not what the program takes.
+        """
+        if self._shapes is None:
+            assert self._fixed is not None
+            return self._checked(inputs), self._fixed
         arrays = self._in_order(inputs)
-        if arrays is None or (addresses := self._arguments.ready(arrays)) is None:
+        if arrays is not None and all(isinstance(array, np.ndarray) for array in arrays):
+            arrays = cast("Sequence[Array]", arrays)
+            if (known := self._shapes.find(arrays)) is not None:
+                return arrays, known
+        checked = self._checked(inputs)
+        return checked, self._shapes.of(checked)
+
+    def at(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Runner, list[Array]]:
+        """What runs the program for the sizes of these inputs, kernel by kernel; and the inputs in order."""
+        arrays = self._checked(inputs)
+        if self._shapes is None:
+            runner, indices = self, self.program.indices
+        else:
+            known = self._shapes.of(arrays)
+            program = self.program.at(known.values.tolist())
+            runner, indices = Runner(program, self.params, self._code, self._bounds, self._externals), known.indices
+        check_indices(indices, self.program.inputs, arrays)
+        return runner, arrays
+
+    def _launched(
+        self, inputs: Sequence[Array] | Mapping[str, object], known: Known | None, handle: int
+    ) -> list[Tensor]:
+        if known is None:
+            inputs, known = self.met(inputs)
+        arrays = self._in_order(inputs)
+        if arrays is None or (addresses := known.arguments.ready(arrays)) is None:
+            # They are not as kernels read them, or of other dtypes.
             arrays = self._checked(inputs)
             addresses = [address(array) for array in arrays]
-        elif self.program.indices:
-            check_indices(self.program.indices, self.program.inputs, cast("Sequence[Array]", arrays))
-        return self._launched(addresses, pool.handle)
-
-    def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
-        """As `run`, of inputs in order, for one who has read the handle of the pool; that takes as long as a kernel."""
-        if self._bounds is not None or (addresses := self._arguments.ready(arrays)) is None:
-            return self.run(arrays, pool)
-        if self.program.indices:
-            check_indices(self.program.indices, self.program.inputs, arrays)
-        return self._launched(addresses, handle)
-
-    def _launched(self, addresses: list[int], handle: int) -> list[Tensor]:
-        outputs, places = self._arguments.outputs()
-        arena = self._take_arena()
-        self._main(self._pack(*addresses, *places), self._params_address, arena[1], handle or None)
-        self._arenas.append(arena)
+        if known.indices:
+            check_indices(known.indices, self.program.inputs, cast("Sequence[Array]", arrays))
+        arena = self._take_arena(known.arena_bytes)
+        try:
+            outputs, places = known.arguments.outputs()
+        except (MemoryError, ValueError) as error:
+            raise refused(known.output_bytes, "outputs") from error
+        io = self._pack(*addresses, *places)
+        if (memory := self._memory) is None:
+            self._main(io, self._params_address, arena[1], handle or None)
+            self._arenas.append(arena)
+        else:
+            refusals = memory.count
+            self._main(io, self._params_address, arena[1], handle or None, known.address)
+            self._arenas.append(arena)
+            memory.check(refusals)
         if self._externals is not None:
             self._externals.check()
         return outputs
 
     def walk(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool, visit: Visit) -> list[Tensor]:
         """As `run`, but kernel by kernel from Python, over the same memory plan; `visit` sees every call."""
-        arrays, outputs = self._bind(inputs)
-        io, taken = [*arrays, *outputs], self._take_arena()
-        arena = taken[0]
-        handle = pool.handle or None
+        runner, arrays = self.at(inputs)
+        return runner._walked(arrays, pool, visit)
+
+    def _walked(self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit) -> list[Tensor]:
+        outputs, taken = self._outputs(), self._take_arena(self.program.arena_bytes)
+        io, arena, handle = [*arrays, *outputs], taken[0], pool.handle or None
         for call in self.program.calls:
             function, arguments = self._native(call, io, arena, handle)
             start = time.perf_counter()
@@ -117,11 +174,14 @@ class Runner:
                 self._externals.check()
             views: list[Tensor] = []
             for slot, spec in zip(call.outputs, call.results, strict=True):
-                memory = io[slot.at] if slot.kind == "io" else arena[slot.at : slot.at + spec.nbytes]
+                at = slot.place
+                memory = io[at] if slot.kind == "io" else arena[at : at + spec.nbytes]
                 views.append(memory.view(spec.dtype).reshape(spec.shape))
             visit(call, seconds, views)
         for copy in self.program.copies:
-            ctypes.memmove(self._address(copy.target, io, arena), self._address(copy.source, io, arena), copy.nbytes)
+            ctypes.memmove(
+                self._address(copy.target, io, arena), self._address(copy.source, io, arena), cast(int, copy.nbytes)
+            )
         self._arenas.append(taken)
         return outputs
 
@@ -129,18 +189,15 @@ class Runner:
         self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool, repeat: int = 10
     ) -> npt.NDArray[np.float64]:
         """Seconds per run and call, shape (repeat, calls). Each includes about a microsecond of Python."""
-        arrays, outputs = self._bind(inputs)
-        io, taken = [*arrays, *outputs], self._take_arena()
-        arena = taken[0]
-        handle = pool.handle or None
-        natives = [self._native(call, io, arena, handle) for call in self.program.calls]
+        runner, arrays = self.at(inputs)
+        natives, taken, _io = runner._natives(arrays, pool)
         seconds = np.zeros((repeat, len(natives)))
         for row in seconds:
             for column, (function, arguments) in enumerate(natives):
                 start = time.perf_counter()
                 function(*arguments)
                 row[column] = time.perf_counter() - start
-        self._arenas.append(taken)
+        runner._arenas.append(taken)
         if self._externals is not None:
             self._externals.check()
         return seconds
@@ -157,9 +214,8 @@ class Runner:
         Runs go on as long as `more`, of the runs so far, says so. Returns how many it were, and the seconds that each
         call took in all of them.
         """
-        arrays, outputs = self._bind(inputs)
-        io, taken = [*arrays, *outputs], self._take_arena()
-        natives = [self._native(call, io, taken[0], pool.handle or None) for call in self.program.calls]
+        runner, arrays = self.at(inputs)
+        natives, taken, _io = runner._natives(arrays, pool)
         runs, seconds, clock = 0, [0.0] * len(natives), time.perf_counter
         while more(runs):
             for number, (function, arguments) in enumerate(natives):
@@ -169,7 +225,7 @@ class Runner:
                 seconds[number] += clock() - start
             mark[0] = -1
             runs += 1
-        self._arenas.append(taken)
+        runner._arenas.append(taken)
         if self._externals is not None:
             self._externals.check()
         return runs, seconds
@@ -179,8 +235,16 @@ class Runner:
         """The linked functions."""
         return self._code
 
-    def _bind(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[list[Array], list[Tensor]]:
-        return self._checked(inputs), self._arguments.outputs()[0]
+    def _outputs(self) -> list[Tensor]:
+        assert self._fixed is not None
+        return self._fixed.arguments.outputs()[0]
+
+    def _natives(
+        self, arrays: Sequence[Array], pool: ThreadPool
+    ) -> tuple[list[Native], tuple[Tensor, int], list[Array]]:
+        """Every call as a function and its arguments; the arena and the arrays that these point into, to be kept."""
+        io, taken = [*arrays, *self._outputs()], self._take_arena(self.program.arena_bytes)
+        return [self._native(call, io, taken[0], pool.handle or None) for call in self.program.calls], taken, io
 
     def _in_order(self, inputs: Sequence[Array] | Mapping[str, object]) -> Sequence[object] | None:
         """What was given for each input; None where that takes a closer look."""
@@ -208,34 +272,47 @@ class Runner:
                 expected = ", ".join(map(str, specs)) or "none"
                 raise FrontendError(f"inputs: expected {len(specs)} ({expected}), got {len(inputs)}")
             inputs = {spec.name: value for spec, value in zip(specs, inputs, strict=True)}
-        arrays = check_inputs(specs, inputs)
-        check_indices(self.program.indices, specs, arrays)
-        return [readable(array) for array in arrays]
+        # An extent that is open fits every extent of what is given.
+        expected = specs if self._shapes is None else [fitting(spec, inputs.get(spec.name)) for spec in specs]
+        return [readable(array) for array in check_inputs(expected, inputs)]
 
-    def _take_arena(self) -> tuple[Tensor, int]:
-        """Memory for one run, and its address."""
+    def _take_arena(self, size: int) -> tuple[Tensor, int]:
+        """Memory of at least so many bytes for one run, and its address."""
         # list.pop and append are atomic: no lock. As many arenas exist as runs were ever concurrent.
         try:
-            return self._arenas.pop()
+            arena = self._arenas.pop()
         except IndexError:
+            arena = None
+        if arena is None or arena[0].nbytes < size:
+            del arena
             # Not empty, as only the address of what holds something is found fast.
-            arena = lasting_empty((max(1, self.program.arena_bytes),), np.uint8)
-            return arena, address(arena)
+            memory = self._new_arena(max(1, size))
+            return memory, address(memory)
+        return arena
+
+    def _new_arena(self, size: int) -> Tensor:
+        """Memory for any run, where sizes have bounds and there is so much; else of `size` bytes."""
+        if self.program.arena_bytes > size:
+            try:
+                return lasting_empty((self.program.arena_bytes,), np.uint8)
+            except (MemoryError, ValueError):
+                # Bounds may be further than any run goes.
+                pass
+        with asked_for(size, "intermediate tensors"):
+            return lasting_empty((size,), np.uint8)
 
     def _address(self, slot: Slot, io: Sequence[Array], arena: Array) -> int:
         match slot.kind:
             case "io":
-                return address(io[slot.at])
+                return address(io[slot.place])
             case "param":
-                return address(self.params[slot.at])
+                return address(self.params[slot.place])
             case "arena":
-                return address(arena) + slot.at
+                return address(arena) + slot.place
 
-    def _native(
-        self, call: Call, io: Sequence[Array], arena: Array, handle: int | None
-    ) -> tuple[Callable[..., None], list[int | None]]:
+    def _native(self, call: Call, io: Sequence[Array], arena: Array, handle: int | None) -> Native:
         arguments: list[int | None] = [self._address(slot, io, arena) for slot in (*call.inputs, *call.outputs)]
-        arguments += call.sizes
+        arguments += cast("tuple[int, ...]", call.sizes)
         arguments.append(self._address(call.workspace, io, arena) if call.workspace is not None else None)
         arguments.append(handle)
         symbol = self.program.kernels[call.kernel].symbol

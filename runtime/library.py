@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from ..support.errors import FrontendError, PipelineError, expectation
 from .threads import PoolCode, ThreadPool
@@ -18,6 +18,9 @@ class GraphFunction(NamedTuple):
     workspace: int = 0
     """Bytes of scratch that a call needs."""
 
+
+Compile = Callable[..., object] | Literal[False] | None
+"""What links objects: `fcompile(path, objects, options)`. None, and False as TVM has it: whatever is there."""
 
 Callee = GraphFunction | Callable[..., object]
 """A kernel, or a function of Python's, called with the arrays of its inputs and then of its outputs."""
@@ -47,7 +50,7 @@ class Library:
     def export_library(
         self,
         file_name: str | PathLike[str],
-        fcompile: Callable[..., object] | None = None,
+        fcompile: Compile = None,
         addons: Sequence[str | PathLike[str]] | None = None,
         *,
         options: Sequence[str] = (),
@@ -58,7 +61,9 @@ class Library:
         """
         if self.exporter is None:
             raise PipelineError(expectation("export_library", "the library of a build", "one of functions in memory"))
-        self.exporter(Path(file_name), link=fcompile, addons=[Path(one) for one in addons or ()], options=options)
+        self.exporter(
+            Path(file_name), link=fcompile or None, addons=[Path(one) for one in addons or ()], options=options
+        )
         return str(file_name)
 
     @property

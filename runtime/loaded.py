@@ -29,7 +29,6 @@ from .package import SECTION, Package
 from .program import ENTRY, PARALLEL_FOR, REFUSED, SIZES_ENTRY, Program
 from .saved_program import restored
 from .sealed import open_sealed
-from .sized_executor import runner_of
 from .tensors import Tensor, TensorSpec, address
 from .threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode, ThreadPool
 
@@ -88,7 +87,7 @@ class LoadedModule(GraphExecutorFactory):
     def runner(self) -> Runner:
         """What runs it as a whole. Raises PipelineError for a model that was exported without its parameters."""
         if self._runner is None:
-            self._runner = runner_of(self.program)(self.program, self.arrays, self._linked.code)
+            self._runner = Runner(self.program, self.arrays, self._linked.code)
         return self._runner
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
@@ -112,7 +111,7 @@ class LoadedModule(GraphExecutorFactory):
 
     def get_node_schedule(self, index: int) -> NoReturn:
         """Raises PipelineError: schedules are in the file, and what reads them is the compiler's."""
-        expected = "what whence.restoring.read_library gives of the file, where the compiler is installed"
+        expected = "what whence.executables.restoring.read_library gives of the file, where the compiler is installed"
         raise PipelineError(expectation("get_node_schedule", expected, "a module loaded without it"))
 
 

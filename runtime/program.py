@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from .index_bounds import IndexBound
-from .sizes import Sizes
+from .sizes import Number, Sizes, Values, closed, number
 from .tensors import TensorSpec
 
 ENTRY = "whence_main"
@@ -33,13 +34,20 @@ REFUSED = "whence_refused"
 
 
 class Slot(NamedTuple):
-    """Where a tensor lies: number `at` of the inputs and outputs, number `at` of the parameters, or arena byte `at`.
-
-    In a program with sizes value `at` says the byte.
-    """
+    """Where a tensor lies: number `at` of the inputs and outputs, number `at` of the parameters, or arena byte `at`."""
 
     kind: Literal["io", "param", "arena"]
-    at: int
+    at: Number
+
+    @property
+    def place(self) -> int:
+        """`at`, where no size decides it."""
+        assert isinstance(self.at, int)
+        return self.at
+
+    def known(self, values: Values) -> Slot:
+        """The slot for values of the sizes."""
+        return Slot(self.kind, number(self.at, values))
 
 
 class Site(NamedTuple):
@@ -76,8 +84,8 @@ class Call:
     """The names of the layers that it serves."""
     places: tuple[tuple[str, ...], ...] = ()
     """Per slot of a kernel that tests its accesses, the layers behind it as an error names them."""
-    sizes: tuple[int, ...] = ()
-    """The sizes that the kernel takes; in a program with sizes the numbers of the values that they are."""
+    sizes: tuple[Number, ...] = ()
+    """The sizes that the kernel takes."""
 
 
 class Copy(NamedTuple):
@@ -85,8 +93,7 @@ class Copy(NamedTuple):
 
     source: Slot
     target: Slot
-    nbytes: int
-    """In a program with sizes the number of the value that it is."""
+    nbytes: Number
 
 
 @dataclass(frozen=True)
@@ -109,6 +116,36 @@ class Program:
     def checked(self) -> bool:
         """Whether some kernel tests its accesses."""
         return any(kernel.sites for kernel in self.kernels)
+
+    def at(self, values: Values) -> Program:
+        """The program for these values of its sizes: numbers everywhere."""
+        assert self.sizes is not None
+
+        def specs(those: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
+            return tuple(closed(spec, values) for spec in those)
+
+        def call(one: Call) -> Call:
+            return replace(
+                one,
+                inputs=tuple(slot.known(values) for slot in one.inputs),
+                outputs=tuple(slot.known(values) for slot in one.outputs),
+                workspace=None if one.workspace is None else one.workspace.known(values),
+                results=specs(one.results),
+                sizes=tuple(number(size, values) for size in one.sizes),
+            )
+
+        return Program(
+            tuple(map(call, self.calls)),
+            tuple(
+                Copy(one.source.known(values), one.target.known(values), number(one.nbytes, values))
+                for one in self.copies
+            ),
+            self.kernels,
+            specs(self.inputs),
+            specs(self.outputs),
+            values[self.sizes.arena],
+            indices=tuple(bound.known(values) for bound in self.indices),
+        )
 
 
 @dataclass(frozen=True)

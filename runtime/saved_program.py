@@ -8,7 +8,7 @@ from typing import Any
 from ..support.dtypes import numpy_of
 from .index_bounds import IndexBound
 from .program import Call, Copy, KernelEntry, Program, Site, Slot
-from .sizes import Derived, SizedSpec, Sizes, Solution
+from .sizes import Derived, Number, SizedSpec, Sizes, Solution, Value
 from .tensors import TensorSpec
 
 _KINDS = {"io": 0, "param": 1, "arena": 2}
@@ -55,11 +55,11 @@ def restored(data: Mapping[str, Any]) -> Program:
                 name,
                 tuple(layers),
                 tuple(map(tuple, places)),
-                *map(tuple, sizes),
+                *(tuple(map(_number, numbers)) for numbers in sizes),
             )
             for kernel, inputs, outputs, workspace, results, name, layers, places, *sizes in data["calls"]
         ),
-        tuple(Copy(_slot(source), _slot(target), nbytes) for source, target, nbytes in data["copies"]),
+        tuple(Copy(_slot(source), _slot(target), _number(nbytes)) for source, target, nbytes in data["copies"]),
         tuple(
             KernelEntry(symbol, tuple(Site(buffer, tuple(slots)) for buffer, slots in sites))
             for symbol, sites in data["kernels"]
@@ -69,7 +69,7 @@ def restored(data: Mapping[str, Any]) -> Program:
         data["arena_bytes"],
         _restored_sizes(data["sizes"]) if "sizes" in data else None,
         tuple(
-            IndexBound(at, tuple(extents), tuple(by), *map(tuple, ignored))
+            IndexBound(at, tuple(map(_number, extents)), tuple(by), *map(tuple, ignored))
             for at, extents, by, *ignored in data.get("indices", ())
         ),
     )
@@ -131,9 +131,14 @@ def _restored_sizes(data: Sequence[Any]) -> Sizes:
     )
 
 
-def _saved_slot(slot: Slot) -> list[int]:
+def _saved_slot(slot: Slot) -> list[object]:
     return [_KINDS[slot.kind], slot.at]
 
 
-def _slot(data: Sequence[int]) -> Slot:
-    return Slot(_BY_NUMBER[data[0]], data[1])  # pyright: ignore[reportArgumentType]
+def _slot(data: Sequence[Any]) -> Slot:
+    return Slot(_BY_NUMBER[data[0]], _number(data[1]))  # pyright: ignore[reportArgumentType]
+
+
+def _number(data: Any) -> Number:
+    """A `Value` is an array of one number in JSON."""
+    return data if isinstance(data, int) else Value(*data)

@@ -28,16 +28,6 @@ def seal(content: memoryview) -> bytes:
     return _SEAL.pack(_MAGIC, len(content), _digest(content))
 
 
-def is_sealed(path: str | PathLike[str]) -> bool:
-    """Whether the end of a file looks like a seal, whatever it says."""
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _SEAL.size))
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
-
-
 def open_sealed(path: str | PathLike[str]) -> memoryview:
     """What a seal is of: the file without it, memory-mapped, read-only.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..support.dtypes import Array
 from ..support.errors import FrontendError
@@ -12,6 +13,22 @@ from .tensors import TensorSpec, named
 
 Terms = tuple[tuple[int, tuple[int, ...]], ...]
 """A polynomial: coefficients, each with the numbers of the symbols that it multiplies."""
+
+
+class Value(NamedTuple):
+    """A number that the sizes of a call decide: value `place` of the program."""
+
+    place: int
+
+
+Number = int | Value
+Values = Sequence[int]
+"""All values of a program for the sizes of a call: the symbols, in order, then what its code computes of them."""
+
+
+def number(one: Number, values: Values) -> int:
+    """What a number is for values of the sizes."""
+    return values[one.place] if isinstance(one, Value) else one
 
 
 @dataclass(frozen=True)
@@ -26,9 +43,14 @@ class SizedSpec(TensorSpec):
     def __str__(self) -> str:
         return f"{self.dtype.name}[{', '.join(self.texts)}] '{self.name}'"
 
-    def extents(self, values: Sequence[int]) -> tuple[int, ...]:
+    def extents(self, values: Values) -> tuple[int, ...]:
         """The shape for values of the sizes."""
         return tuple([n if at < 0 else values[at] for n, at in zip(self.shape, self.places, strict=True)])
+
+
+def closed(spec: TensorSpec, values: Values) -> TensorSpec:
+    """The specification for values of the sizes."""
+    return TensorSpec(spec.name, spec.extents(values), spec.dtype) if isinstance(spec, SizedSpec) else spec
 
 
 @dataclass(frozen=True)

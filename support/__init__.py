@@ -1,16 +1,12 @@
 """What every room leans on: errors, options, dtypes. Nothing here knows of IR beyond a pass's name."""
 
-from importlib import import_module
 from typing import Any
 
-_ELSEWHERE = {"FrontendTestModule": "whence.runtime.library"}
-"""What TVM has at this place, and is found where it belongs."""
+from .rooms import name_in
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ELSEWHERE:
-        return getattr(import_module(_ELSEWHERE[name]), name)
-    raise AttributeError(f"module 'whence.support' has no attribute '{name}'")
+    return name_in(__name__, name)
 
 
 def libinfo() -> dict[str, str]:

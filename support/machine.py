@@ -1,12 +1,19 @@
-"""The machine that code is made for: the one record that tiles, layouts, vectors and strategies are decided by."""
+"""The machine that code is made for: the one record that tiles, layouts, vectors and strategies are decided by.
+
+A machine that Whence does not know is one more record, `register_machine(Machine("wide", vector_bits=256, ..))`, and
+from then on a name that targets may have: `llvm -mcpu=wide`.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from .errors import PipelineError, expectation
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -53,14 +60,19 @@ CHANNEL_BLOCK = 16
 vectors take several to a block, which costs nothing where a register tile is as wide or wider."""
 
 
+def _x86_registers(vector_bits: int) -> tuple[int, bool]:
+    """How many vector registers an x86 has, and whether it has registers of masks: AVX-512 brought both."""
+    return (32, True) if vector_bits == 512 else (16, False)
+
+
 @dataclass(frozen=True)
 class Machine:
     """A CPU as a kernel sees it. Sizes are in bytes."""
 
     name: str
-    """LLVM's name of the CPU, or the architecture's where none is named."""
+    """LLVM's name of the CPU, or the architecture's where none is named; of a registered record any other name."""
     vector_bits: int
-    """Of the widest vectors; those of one float where there are none."""
+    """Of the vectors that code is made of; those of one float where there are none."""
     vector_registers: int
     features: frozenset[str] = field(default=frozenset(), repr=False)
     """Instruction set extensions by LLVM's names, without a plus: `avx512vnni`."""
@@ -73,6 +85,16 @@ class Machine:
     cache_line: int = 64
     part: int = 16
     """Of the parts of a vector within which a shuffle is cheap."""
+    mask_registers: bool = False
+    """Whether masked vectors cost no more than whole ones: their masks have registers of their own."""
+    vnni: bool = False
+    """Whether there is `vpdpbusd`: sums of four products of bytes, added to a sum of int32."""
+    pmaddwd: int = 0
+    """The most lanes of `pmaddwd`, sums of two products of int16; 0 where it is not known to be there."""
+    triple: str = ""
+    """LLVM's triple of a registered record; that of this process where it says none."""
+    cpu: str = ""
+    """LLVM's name of the CPU that code for a registered record is made for; "" for the architecture's baseline."""
 
     @staticmethod
     @cache
@@ -82,21 +104,35 @@ class Machine:
         What is not known of a CPU is what is common. `features` is LLVM's list, `+avx2,-avx512f`.
         """
         arch = triple.partition("-")[0]
-        bits, registers = _vectors(arch, cpu, features)
+        bits, registers, masks = _vectors(arch, cpu, features)
         named = (sizes for name, sizes in _CPU_CACHES if cpu.startswith(name))
         l1, l2, l3 = (_host_caches() if host else None) or next(named, _COMMON_CACHES)
         on = frozenset(word[1:] for word in features.split(",") if word[:1] == "+")
         cores = (os.cpu_count() or 1) if host else 1
-        return Machine(cpu or arch, bits, registers, on, l1, l2, l3, cores)
+        name = cpu or arch
+        dots, pairs = _products(name, bits, on)
+        return Machine(name, bits, registers, on, l1, l2, l3, cores, mask_registers=masks, vnni=dots, pmaddwd=pairs)
 
     @staticmethod
     def x86(vector_bits: int) -> Machine:
         """An x86 machine of which only the width of its vectors is known."""
-        return Machine("x86_64", vector_bits, 32 if vector_bits == 512 else 16)
+        registers, masks = _x86_registers(vector_bits)
+        return Machine("x86_64", vector_bits, registers, mask_registers=masks)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All fields as JSON has them, from which `of_facts` makes the record again."""
+        return asdict(self) | {"features": sorted(self.features)}
+
+    @staticmethod
+    def of_facts(facts: dict[str, Any]) -> Machine:
+        """Return the record whose `facts` these are."""
+        fields: dict[str, Any] = {**facts, "features": frozenset[str](facts["features"])}
+        return Machine(**fields)
 
     @property
     def vector_bytes(self) -> int:
-        """Of the widest vectors: also the most lanes that one has, of a byte each."""
+        """Of a vector: also the most lanes that one has, of a byte each."""
         return self.vector_bits // 8
 
     def lanes(self, element: int = 4) -> int:
@@ -109,26 +145,6 @@ class Machine:
         return self.vector_registers * 3 // 4
 
     @property
-    def mask_registers(self) -> bool:
-        """Whether masked vectors cost no more than whole ones: their masks have registers of their own."""
-        return self.vector_bits == 512
-
-    @property
-    def vnni(self) -> bool:
-        """Whether there is `vpdpbusd`: sums of four products of bytes, added to a sum of int32."""
-        if not self.features.isdisjoint(("avx512vnni", "avxvnni")):
-            return True
-        return self.vector_bits == 512 and self.name.startswith(_VNNI)
-
-    @property
-    def pmaddwd(self) -> int:
-        """The most lanes of `pmaddwd`, sums of two products of int16; 0 where it is not known to be there."""
-        named = next((bits for name, bits in _CPU_VECTORS if self.name.startswith(name)), 0)
-        if self.vector_bits == 512 and (named == 512 or "avx512bw" in self.features):
-            return 16
-        return 8 if self.vector_bits >= 256 and (named or "avx2" in self.features) else 0
-
-    @property
     def channel_block(self) -> int:
         """The most channels in a block of a blocked layout."""
         return CHANNEL_BLOCK
@@ -137,22 +153,59 @@ class Machine:
     def text(self) -> str:
         """All that code may depend on besides its features; the number of cores is nothing of it."""
         caches = f"{self.l1} {self.l2} {self.l3} {self.cache_line}"
-        return f"{self.name} {self.vector_bits}x{self.vector_registers} caches {caches}"
+        facts = f"masks {self.mask_registers:d} vnni {self.vnni:d} pmaddwd {self.pmaddwd} part {self.part}"
+        return f"{self.name} {self.vector_bits}x{self.vector_registers} {facts} caches {caches}"
+
+
+_MACHINES: dict[str, Machine] = {}
+
+
+def register_machine(machine: Machine) -> Machine:
+    """Let targets name `machine`, `llvm -mcpu=<its name>`, and return it; a record of the same name is replaced.
+
+    Raises PipelineError for a record that no code can be made for.
+    """
+    bits, registers = machine.vector_bits, machine.vector_registers
+    for expected, holds, found in (
+        ("a name of letters, digits, '.', '_' and '-'", re.fullmatch(r"[\w.-]+", machine.name), machine.name),
+        ("vector_bits that are a power of 2 from 32 on", bits >= 32 and bits & (bits - 1) == 0, bits),
+        ("vector_registers of at least 8", registers >= 8, registers),
+        ("positive caches l1 <= l2 <= l3", 0 < machine.l1 <= machine.l2 <= machine.l3, machine.text),
+        ("features without + or -", not any(word[:1] in ("", "+", "-") for word in machine.features), machine.features),
+    ):
+        if not holds:
+            raise PipelineError(expectation(f"machine {machine.name}", expected, str(found)))
+    _MACHINES[machine.name] = machine
+    return machine
+
+
+def registered_machine(name: str) -> Machine | None:
+    """Return the record that was registered by this name."""
+    return _MACHINES.get(name)
 
 
 WIDEST = Machine.x86(512)
 """Stands for a machine that is not known: one of the widest vectors there are."""
 
 
-def _vectors(arch: str, cpu: str, features: str) -> tuple[int, int]:
-    """Bits of a vector register, and how many there are."""
+def _vectors(arch: str, cpu: str, features: str) -> tuple[int, int, bool]:
+    """Bits of a vector register, how many there are, and whether masks have registers of their own."""
     if re.match(r"aarch64|arm64", arch):
-        return 128, 32
+        return 128, 32, False
     if arch.startswith("riscv"):
         # Of the vector extension the least that a machine with it has; without it the registers of floats.
-        return (128 if re.search(r"\+(v|zvl128b)\b", features) else 32), 32
+        return (128 if re.search(r"\+(v|zvl128b)\b", features) else 32), 32, False
     bits = _x86_bits(cpu, features)
-    return bits, 32 if bits == 512 else 16
+    return bits, *_x86_registers(bits)
+
+
+def _products(name: str, bits: int, features: frozenset[str]) -> tuple[bool, int]:
+    """The `vnni` and `pmaddwd` of a CPU."""
+    named = next((width for prefix, width in _CPU_VECTORS if name.startswith(prefix)), 0)
+    dots = bool(features & {"avx512vnni", "avxvnni"}) or (bits == 512 and name.startswith(_VNNI))
+    if bits == 512 and (named == 512 or "avx512bw" in features):
+        return dots, 16
+    return dots, 8 if bits >= 256 and (named or "avx2" in features) else 0
 
 
 def _x86_bits(cpu: str, features: str) -> int:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+from children import adopt_orphans, children, end_children, guard
+from cpu_seconds import CpuSeconds
 
 _CACHE = "WHENCE_CACHE_DIR"
 _made: list[str] = []
+_guards: list[subprocess.Popen[bytes]] = []
 
 
 class Golden(Protocol):
@@ -25,6 +29,7 @@ class Golden(Protocol):
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-golden", action="store_true", help="write the golden files instead of comparing them")
     parser.addoption("--compile-all", action="store_true", help="compile each form of the exported networks")
+    parser.addoption("--cpu-seconds", type=int, metavar="N", help="report the CPU seconds, and the N longest tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,6 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.mkdtemp(prefix="whence-tests-")
         os.environ[_CACHE] = folder
         _made.append(folder)
+        _guards.append(guard())
+    adopt_orphans()
+    if longest := config.getoption("--cpu-seconds"):
+        config.pluginmanager.register(CpuSeconds(longest))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -61,7 +70,18 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(100_000, 20, 20)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """End the processes that a test leaves behind."""
+    before = children()
+    result = yield
+    end_children(before)
+    return result
+
+
 def pytest_unconfigure() -> None:
+    while _guards:
+        _guards.pop().communicate()
     while _made:
         shutil.rmtree(_made.pop(), ignore_errors=True)
 

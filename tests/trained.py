@@ -26,8 +26,8 @@ import onnx
 from numpy.typing import NDArray
 
 import whence
-from whence.dynamic import DynamicExecutable
-from whence.sized import SizedExecutable
+from whence.executables.dynamic import DynamicExecutable
+from whence.executables.sized import SizedExecutable
 
 Array = NDArray[Any]
 ort: Any = import_module("onnxruntime")

@@ -2,52 +2,55 @@
 
 from xdsl.ir import Dialect
 
+from ...support.tables import modules_in
 from ..size_types import SizesAttr
-from . import (
-    activation,
-    annotation,
-    collapse,
-    convolution,
-    convolution_transpose,
-    couplings,
-    creation,
-    cumulative,
-    dilation,
-    division,
-    dynamic,
-    dynamic_sizes,
-    elementwise,
-    fast_math,
-    indexing,
-    layout,
-    linear_algebra,
-    logic,
-    loss,
-    matmul,
-    normalization,
-    norms,
-    pooling,
-    qnn,
-    qnn_elementwise,
-    qnn_products,
-    random,
-    rearrange,
-    recurrent,
-    reduce,
-    resize,
-    sampling,
-    scatter,
-    shapes,
-    signal,
-    sorting,
-    sparse,
-    transform,
-    trees,
-    vision,
-    window_indices,
-    windows,
-)
+from . import activation as activation
+from . import annotation as annotation
+from . import bitpacking as bitpacking
+from . import collapse as collapse
+from . import convolution as convolution
+from . import convolution_transpose as convolution_transpose
+from . import couplings as couplings
+from . import creation as creation
+from . import cumulative as cumulative
+from . import detection as detection
+from . import dilation as dilation
+from . import division as division
+from . import dynamic as dynamic
+from . import dynamic_sizes as dynamic_sizes
+from . import elementwise as elementwise
+from . import fast_math as fast_math
+from . import indexing as indexing
+from . import layout as layout
+from . import linear_algebra as linear_algebra
+from . import logic as logic
+from . import loss as loss
+from . import matmul as matmul
+from . import normalization as normalization
+from . import norms as norms
+from . import pooling as pooling
+from . import qnn as qnn
+from . import qnn_elementwise as qnn_elementwise
+from . import qnn_products as qnn_products
+from . import random as random
+from . import rearrange as rearrange
+from . import recurrent as recurrent
+from . import reduce as reduce
+from . import resize as resize
+from . import sampling as sampling
+from . import scatter as scatter
+from . import shapes as shapes
+from . import signal as signal
+from . import sorting as sorting
+from . import sparse as sparse
+from . import threefry as threefry
+from . import transform as transform
+from . import trees as trees
+from . import vision as vision
+from . import window_indices as window_indices
+from . import windows as windows
 from .binding import IfOp, LetOp
+from .canonicalization import canonicalize_operators
 from .constants import PoolAttr
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .data_types import PATTERNS, ConstructOp, MatchOp, TypeDataOp
@@ -57,51 +60,11 @@ from .references import RefCreateOp, RefReadOp, RefWriteOp
 from .tuples import TupleGetItemOp, TupleOp
 from .types import AdtType, Forall, RefType, TypeVar
 
-OPERATORS = operators_of(
-    activation,
-    annotation,
-    collapse,
-    convolution,
-    convolution_transpose,
-    couplings,
-    creation,
-    cumulative,
-    dilation,
-    division,
-    elementwise,
-    fast_math,
-    indexing,
-    layout,
-    linear_algebra,
-    logic,
-    loss,
-    matmul,
-    normalization,
-    norms,
-    pooling,
-    qnn,
-    qnn_elementwise,
-    qnn_products,
-    random,
-    rearrange,
-    recurrent,
-    reduce,
-    resize,
-    sampling,
-    scatter,
-    shapes,
-    signal,
-    sorting,
-    sparse,
-    transform,
-    trees,
-    vision,
-    window_indices,
-    windows,
-)
-"""All operators: the classes of these modules."""
+_ALL = operators_of(*modules_in(__name__, globals()))
+OPERATORS = [op for op in _ALL if not issubclass(op, dynamic.Dynamic)]
+"""All operators that have kernels: the classes of these modules."""
 
-DYNAMIC = [op for op in operators_of(dynamic, dynamic_sizes) if issubclass(op, dynamic.Dynamic)]
+DYNAMIC = [op for op in _ALL if issubclass(op, dynamic.Dynamic)]
 """Operators of which operands decide the result's shape; none has a kernel of its own."""
 
 LANGUAGE = (
@@ -127,3 +90,5 @@ Relay = Dialect(
     [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
     [PoolAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )
+
+canonicalize_operators(*OPERATORS, *DYNAMIC)

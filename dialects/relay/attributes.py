@@ -111,6 +111,11 @@ def optional_ints() -> Ints | None:
     return cast(Ints, opt_prop_def(Ints | SizesAttr))
 
 
+def reals(*default: float) -> Reals:
+    """A list of floats with a default."""
+    return prop_def(Reals, default_value=reals_attr(default))
+
+
 def optional_reals() -> Reals | None:
     """A list of floats or None."""
     return opt_prop_def(Reals)

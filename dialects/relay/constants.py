@@ -15,11 +15,12 @@ from xdsl.dialects.builtin import (
     TensorType,
     i1,
 )
-from xdsl.ir import Attribute, Data
+from xdsl.ir import Attribute, Data, Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...provenance.diagnostics import fail
 from ...support.dtypes import Array
 from ...support.errors import PipelineError
 from ..element_types import numpy_dtype, tensor_type
@@ -76,6 +77,19 @@ class PoolAttr(Data[ConstantPool]):
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string_literal(str(self.data.path) if self.data.path else "")
+
+
+def module_of(op: Operation) -> ModuleOp:
+    """Return the outermost module around `op`, which holds the pool of its constants.
+
+    Raises VerifyException when it stands in none.
+    """
+    top = op
+    while (outer := top.parent_op()) is not None:
+        top = outer
+    if not isinstance(top, ModuleOp):
+        fail(op, "a module around it", "none")
+    return top
 
 
 def has_pool(module: ModuleOp) -> bool:

@@ -33,6 +33,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import (
     ConstantLike,
+    HasFolder,
     IsolatedFromAbove,
     IsTerminator,
     Pure,
@@ -164,6 +165,15 @@ class ReturnOp(IRDLOperation):
         super().__init__(operands=[[SSAValue.get(v) for v in values]])
 
 
+class Literal(HasFolder):
+    """Trait of `relay.constant`: passes of xDSL see the value of one that is spelled out, not of one in the pool."""
+
+    @classmethod
+    def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
+        assert isinstance(op, ConstantOp)
+        return None if op.literal is None else [op.literal]
+
+
 @irdl_op_definition
 class ConstantOp(IRDLOperation):
     """A constant tensor: at most 8 elements spelled out, more, and those of small dtypes, by a key into the pool.
@@ -178,7 +188,7 @@ class ConstantOp(IRDLOperation):
     key = opt_prop_def(StringAttr)
     literal = opt_prop_def(DenseIntOrFPElementsAttr)
     result = result_def(TensorType)
-    traits = traits_def(Pure(), ConstantLike())
+    traits = traits_def(Pure(), ConstantLike(), Literal())
 
     def __init__(
         self, type: TensorType[Attribute], *, key: str | None = None, literal: DenseIntOrFPElementsAttr | None = None

@@ -27,7 +27,7 @@ class DilateOp(Injective):
     dilation_value = real(0.0)
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old, strides = sig.shape(0), sig.ints("strides")
         if len(strides) != len(old) or any(stride < 1 for stride in strides):
             sig.fail(f"{len(old)} strides of at least 1", str(list(strides)))
@@ -35,7 +35,7 @@ class DilateOp(Injective):
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
-        out = np.full(cls.shape(sig), sig.get("dilation_value")).astype(x.dtype)
+        out = np.full(cls.extents(sig), sig.get("dilation_value")).astype(x.dtype)
         out[tuple(slice(None, None, stride) for stride in sig.ints("strides"))] = x
         return out
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, cast
 
+import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
@@ -24,7 +25,7 @@ from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .rearrange import TileOp
 from .traits import ANY, INTEGERS, OPAQUE, Kind
-from .transform import BroadcastToOp, ReshapeOp, StridedSliceOp
+from .transform import BroadcastToOp, ReshapeOp, StridedSliceOp, end_after
 
 T = TypeVar("T")
 
@@ -138,9 +139,9 @@ class DynReshapeOp(Dynamic):
 class DynBroadcastToOp(Dynamic):
     name = "relay.dyn.broadcast_to"
     data = operand_def(TensorType)
-    new_shape = operand_def(TensorType)
+    shape = operand_def(TensorType)
     result = result_def(TensorType)
-    STANDS_FOR: ClassVar = StandsFor(BroadcastToOp, ("new_shape",), extents="new_shape")
+    STANDS_FOR: ClassVar = StandsFor(BroadcastToOp, ("shape",), extents="shape")
 
 
 @irdl_op_definition
@@ -158,6 +159,8 @@ class DynTileOp(Dynamic):
 
 @irdl_op_definition
 class DynStridedSliceOp(Dynamic):
+    """What `strided_slice` gives; with mode "size" `end` says how many indices are taken, by steps of 1."""
+
     name = "relay.dyn.strided_slice"
     data = operand_def(TensorType)
     begin = operand_def(TensorType)
@@ -165,7 +168,22 @@ class DynStridedSliceOp(Dynamic):
     strides = opt_operand_def(TensorType)
     result = result_def(TensorType)
     axes = optional_ints()
+    slice_mode = string("end")
     STANDS_FOR: ClassVar = StandsFor(StridedSliceOp, ("begin", "end", "strides"))
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        if (mode := sig.str("slice_mode")) not in ("end", "size"):
+            sig.fail("slice_mode end or size", repr(mode))
+        return super().infer(sig)
+
+    @classmethod
+    def static(cls, sig: Signature, operands: Sequence[SSAValue], values: Sequence[Array | None]) -> Operator:
+        begin, size, _ = values
+        if sig.str("slice_mode") == "size" and begin is not None and size is not None:
+            pairs = zip(begin.ravel().tolist(), size.ravel().tolist(), strict=True)
+            values = [begin, np.array([end_after(first, count) for first, count in pairs], object), None]
+        return super().static(sig, operands, values)
 
     @classmethod
     def extents(cls, sig: Signature) -> list[int]:

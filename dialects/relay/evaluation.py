@@ -17,14 +17,13 @@ from ..element_types import is_small, numpy_dtype, tensor_type
 from .numerics import AnyArray
 from .open_extents import is_open
 from .operator import Operator, element_of, shape_of
-from .traits import Pointwise
 
 
 def evaluate(op: Operator, inputs: Sequence[Array]) -> tuple[Array, ...]:
     """The results of `op` for operand values of the op's operand types. Results may be views of the inputs."""
     if any(map(is_open, (*op.operand_types, *op.result_types))):
         op = op.at_types(Block(arg_types=[tensor_type(array) for array in inputs]).args)
-    sig, elementwise = op.signature, op.has_trait(Pointwise)
+    sig, elementwise = op.signature, op.is_pointwise()
     with np.errstate(all="ignore"):
         try:
             found: Any = op.evaluate(sig, *sig.arguments(_distinct(inputs) if elementwise else inputs))

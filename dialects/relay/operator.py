@@ -43,7 +43,7 @@ from .open_extents import infer_open, infer_symbolic, is_open, is_static
 from .signature import Group, Signature, Tensor, as_tensor, requirements
 from .signature import element_of as element_of
 from .signature import shape_of as shape_of
-from .traits import FusionPattern, OpPattern
+from .traits import FusionPattern, OpPattern, Pointwise
 from .types import fits
 
 _KINDS: dict[str, bool | int | float | str | Sequence[int] | Sequence[float]] = {
@@ -259,6 +259,10 @@ class Operator(IRDLOperation):
         """The fusion pattern; opaque when the class states none."""
         trait = cls.get_trait(FusionPattern)
         return OpPattern.OPAQUE if trait is None else trait.kind
+
+    def is_pointwise(self) -> bool:
+        """Whether the trait holds here."""
+        return self.has_trait(Pointwise)
 
     def print(self, printer: Printer) -> None:
         if _SIZES in self.properties:

@@ -1,7 +1,7 @@
 """Quantised tensors: integers that stand for `scale * (integer - zero point)`.
 
 As in TVM, scales are float32 and zero points int32 operands: one number, or one per index of `axis`. Beyond TVM they
-may have the rank of the data, and broadcast to it. Halves are rounded to even, as onnxruntime does.
+may have more axes, and broadcast to the data. Halves are rounded to even, as onnxruntime does.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ...support.dtypes import GREATEST, SMALL, is_float, limits
 from ..element_types import DTYPES, dtype_name
 from ..size_types import tensor_of
 from ..sizes import same, same_shape
-from .attributes import integer, string
+from .attributes import boolean, integer, string
 from .numerics import AnyArray, along
-from .operator import Operator, Signature, Tensor
+from .operator import Operator, Signature, Tensor, shape_of
 from .small_dtypes import converted
-from .traits import ELEMWISE, INTEGERS, NonComputational, Pointwise
+from .traits import BROADCAST, ELEMWISE, INTEGERS, NonComputational, Pointwise
 
 
 def parameter(sig: Signature, index: int, shape: Sequence[int], axis: int) -> None:
@@ -30,8 +30,8 @@ def parameter(sig: Signature, index: int, shape: Sequence[int], axis: int) -> No
         return
     if len(own) == 1 and rank and own[0] == shape[sig.axis(axis, rank)]:
         return
-    pairs = zip(own, shape, strict=False)
-    if len(own) == rank and all(same(extent, whole) or extent == 1 or extent == whole for extent, whole in pairs):
+    pairs = zip(reversed(own), reversed(shape), strict=False)
+    if 1 < len(own) <= rank and all(same(extent, whole) or extent == 1 or extent == whole for extent, whole in pairs):
         return
     sig.fail(f"operand {index} of one number, or one per index of axis {axis} of {list(shape)}", str(sig.types[index]))
 
@@ -58,6 +58,17 @@ def dequantized(x: AnyArray, scale: AnyArray, zero_point: AnyArray) -> AnyArray:
     return (converted(x, "int32") - zero_point).astype(np.float32) * scale
 
 
+class Scaled(Operator):
+    """Shared by what reads or makes quantised numbers of one scale: pointwise, unless parameters go along `axis`."""
+
+    traits = traits_def(BROADCAST, Pointwise())
+
+    def is_pointwise(self) -> bool:
+        rank = len(shape_of(self.operands[0]))
+        last = not rank or self.signature.int("axis") % rank == rank - 1
+        return last or all(len(own := shape_of(value)) != 1 or same(own[0], 1) for value in self.operands[1:])
+
+
 class Rescaled(Operator):
     """Shared by what makes quantised numbers: `out_dtype` is an integer of at most 16 bits or a small float."""
 
@@ -71,7 +82,7 @@ class Rescaled(Operator):
 
 
 @irdl_op_definition
-class QuantizeOp(Rescaled):
+class QuantizeOp(Scaled, Rescaled):
     """Floats in steps of `output_scale` from `output_zero_point` on, to the nearest number of `out_dtype`."""
 
     name = "relay.qnn.quantize"
@@ -81,7 +92,6 @@ class QuantizeOp(Rescaled):
     result = result_def(TensorType)
     out_dtype = string("int8")
     axis = integer(-1)
-    traits = traits_def(ELEMWISE)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -96,7 +106,7 @@ class QuantizeOp(Rescaled):
 
 
 @irdl_op_definition
-class DequantizeOp(Operator):
+class DequantizeOp(Scaled):
     """The floats that quantised numbers stand for."""
 
     name = "relay.qnn.dequantize"
@@ -106,7 +116,7 @@ class DequantizeOp(Operator):
     result = result_def(TensorType)
     axis = integer(-1)
     out_dtype = string("float32")
-    traits = traits_def(ELEMWISE, NonComputational())
+    traits = traits_def(NonComputational())
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
@@ -207,20 +217,29 @@ def multiplied(x: AnyArray, multiplier: AnyArray, shift: AnyArray, rounding: str
     return ((product + half) >> dropped).astype(np.int32)
 
 
+def split_shifts(shift: AnyArray) -> tuple[AnyArray, AnyArray, dict[str, bool]]:
+    """Shifts to the left and to the right for ones that are positive or negative, and which of both are required."""
+    left, right = np.maximum(shift, 0), np.maximum(-shift, 0)
+    return left, right, {"is_lshift_required": bool(left.any()), "is_rshift_required": bool(right.any())}
+
+
 @irdl_op_definition
 class FixedPointMultiplyPerAxisOp(Operator):
-    """`data * multiplier * 2^(shift - 31)` in 64 bits, rounded once: what `requantize` becomes. Operands broadcast.
+    """`data * multiplier * 2^(lshift - rshift - 31)` in 64 bits, rounded once: what `requantize` becomes.
 
-    rounding: where halves go, "UPWARD" or "TONEAREST", which is away from zero. Beyond TVM, "DOUBLE" is how TFLite's
-    reference kernels compute it: the upper half of the product is rounded upward, then what is left of the shift to the
-    nearest.
+    Operands broadcast; a shift that is not required is not read. rounding: where halves go, "UPWARD" or "TONEAREST",
+    which is away from zero. Beyond TVM, "DOUBLE" is how TFLite's reference kernels compute it: the upper half of the
+    product is rounded upward, then what is left of the shift to the nearest.
     """
 
     name = "relay.fixed_point_multiply_per_axis"
     data = operand_def(TensorType)
     multiplier = operand_def(TensorType)
-    shift = operand_def(TensorType)
+    lshift = operand_def(TensorType)
+    rshift = operand_def(TensorType)
     result = result_def(TensorType)
+    is_lshift_required = boolean(False)
+    is_rshift_required = boolean(False)
     rounding = string("UPWARD")
     traits = traits_def(ELEMWISE, Pointwise())
 
@@ -228,12 +247,15 @@ class FixedPointMultiplyPerAxisOp(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         if sig.same_element() != i32:
             sig.fail("operands of int32", dtype_name(sig.types[0].element_type))
-        parameter(sig, 1, sig.shape(0), -1)
-        parameter(sig, 2, sig.shape(0), -1)
+        for index in (1, 2, 3):
+            parameter(sig, index, sig.shape(0), -1)
         return [sig.types[0]]
 
     @classmethod
-    def evaluate(cls, sig: Signature, x: AnyArray, multiplier: AnyArray, shift: AnyArray) -> AnyArray:
+    def evaluate(
+        cls, sig: Signature, x: AnyArray, multiplier: AnyArray, lshift: AnyArray, rshift: AnyArray
+    ) -> AnyArray:
+        shift = lshift * sig.get("is_lshift_required") - rshift * sig.get("is_rshift_required")
         return multiplied(x, multiplier, shift, sig.str("rounding"))
 
 

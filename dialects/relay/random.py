@@ -78,10 +78,10 @@ def fractions(seed: int, count: int, dtype: str) -> AnyArray:
 
 
 @irdl_op_definition
-class UniformOp(_Random):
+class SeededUniformOp(_Random):
     """Evenly distributed in [low, high)."""
 
-    name = "relay.random.uniform"
+    name = "relay.random.seeded_uniform"
     low = real(0.0)
     high = real(1.0)
 
@@ -94,10 +94,10 @@ class UniformOp(_Random):
 
 
 @irdl_op_definition
-class NormalOp(_Random):
+class SeededNormalOp(_Random):
     """Normally distributed, by Box and Muller's transform of the two words."""
 
-    name = "relay.random.normal"
+    name = "relay.random.seeded_normal"
     mean = real(0.0)
     scale = real(1.0)
 

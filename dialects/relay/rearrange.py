@@ -35,7 +35,7 @@ class TileOp(Injective):
     reps = required_ints()
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old, reps = sig.shape(0), sig.ints("reps")
         if any(r < 0 for r in reps):
             sig.fail("reps of at least 0", str(list(reps)))
@@ -57,7 +57,7 @@ class RepeatOp(Injective):
     axis = integer(0)
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         shape = list(sig.shape(0))
         if sig.int("repeats") < 1:
             sig.fail("repeats of at least 1", str(sig.int("repeats")))
@@ -82,7 +82,7 @@ class ReverseOp(Injective):
         return tuple(sig.axis(axis, len(sig.shape(0))) for axis in sig.ints("axis"))
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         cls.axes(sig)
         return sig.shape(0)
 
@@ -285,7 +285,7 @@ class MirrorPadOp(Injective):
         return pairs
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         return [a + extent + b for (a, b), extent in zip(cls.pairs(sig), sig.shape(0), strict=True)]
 
     @classmethod
@@ -327,7 +327,7 @@ class SpaceToDepthOp(Blocks):
     name = "relay.nn.space_to_depth"
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         n, c, h, w = cls.image(sig)
         b = sig.int("block_size")
         if b < 1 or h % b or w % b:
@@ -349,7 +349,7 @@ class DepthToSpaceOp(Blocks):
     mode = string("DCR")
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         n, c, h, w = cls.image(sig)
         b = sig.int("block_size")
         if b < 1 or c % (b * b) or sig.str("mode") not in ("DCR", "CRD"):
@@ -390,7 +390,7 @@ class SpaceToBatchNdOp(Batches):
     pad_value = real(0.0)
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old, blocks = sig.shape(0), sig.ints("block_shape")
         padded = [e + a + b for e, (a, b) in zip(old[1:], cls.pairs(sig, "paddings"), strict=False)]
         if any(e % b for e, b in zip(padded, blocks, strict=True)):
@@ -408,7 +408,7 @@ class SpaceToBatchNdOp(Batches):
         cells = padded.reshape(*split, *x.shape[1 + len(blocks) :])
         inner = [2 + 2 * i for i in range(len(blocks))]
         rest = [axis for axis in range(cells.ndim) if axis not in inner]
-        return cells.transpose(*inner, *rest).reshape(tuple(SpaceToBatchNdOp.shape(sig)))
+        return cells.transpose(*inner, *rest).reshape(tuple(SpaceToBatchNdOp.extents(sig)))
 
 
 @irdl_op_definition
@@ -419,7 +419,7 @@ class BatchToSpaceNdOp(Batches):
     crops = required_ints()
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old, blocks, crops = sig.shape(0), sig.ints("block_shape"), cls.pairs(sig, "crops")
         whole = [e * b - x - y for e, b, (x, y) in zip(old[1 : 1 + len(blocks)], blocks, crops, strict=True)]
         if old[0] % prod(blocks) or min(whole) < 0:

@@ -77,7 +77,7 @@ class ContribReverseReshapeOp(Reshaping):
     newshape = required_ints()
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old, new = sig.shape(0), sig.ints("newshape")
         wanted = f"a newshape of sizes, 0, -1 once, -2 and -3 for {sig.types[0]}"
         rest = list(old)

@@ -134,3 +134,8 @@ def main_of(module: ModuleOp) -> FuncOp:
         if isinstance(op, FuncOp) and op.sym_name.data == "main":
             return op
     raise VerifyException("expected a function @main, got none")
+
+
+def is_sized(module: ModuleOp) -> bool:
+    """Whether `@main` of a module takes arrays of sizes that a call decides."""
+    return bool(symbols_in(main_of(module)))

@@ -1,4 +1,4 @@
-"""Tensors made of rows or elements that are given with the places where they belong. What is given for none is lost."""
+"""Sparse tensors: rows or elements that are given with the places where they belong. What is given for none is lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
 from ..size_types import tensor_of
-from .attributes import required_integer, required_ints
+from .attributes import boolean, required_integer, required_ints
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
 from .traits import INTEGERS, OPAQUE
@@ -89,3 +89,146 @@ class SparseToDenseOp(Operator):
             if all(0 <= at < extent for at, extent in zip(point, shape, strict=True)):
                 out[tuple(point)] = value
         return out
+
+
+class CompressedRows(Operator):
+    """Operators of a matrix in compressed rows (CSR): row r has the `data` from `indptr[r]` to before `indptr[r + 1]`,
+    in the columns that `indices` say. Blocks (n, p, q) in the place of numbers (BSR) are p rows of q columns.
+    """
+
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def rows(cls, sig: Signature, first: int, blocks: bool) -> tuple[int, int, int]:
+        """How many rows there are, of blocks, and the extents of a block; operand `first` is the data."""
+        data = sig.rank(first, 1, 3) if blocks else sig.rank(first, 1)
+        (ends,) = sig.rank(first + 2, 1)
+        for index in (first + 1, first + 2):
+            sig.of(INTEGERS, index)
+        if sig.rank(first + 1, 1) != data[:1] or ends < 1:
+            sig.fail("a column for each entry, and where rows end", f"{sig.types[first + 1]}, {sig.types[first + 2]}")
+        return (ends - 1, *data[1:]) if len(data) == 3 else (ends - 1, 1, 1)
+
+
+@irdl_op_definition
+class SparseDenseOp(CompressedRows):
+    """`dense` (m, k) times the transpose of a sparse matrix (n, k); with `sparse_lhs` that matrix times `dense`'s
+    transpose, (n, m). Half precision is summed in float32.
+    """
+
+    name = "relay.nn.sparse_dense"
+    dense = operand_def(TensorType)
+    data = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    indptr = operand_def(TensorType)
+    result = result_def(TensorType)
+    sparse_lhs = boolean(False)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        count, _ = sig.rank(0, 2)
+        rows, height, _ = cls.rows(sig, 1, blocks=True)
+        if sig.types[0].element_type != sig.types[1].element_type or sig.types[0].element_type == i1:
+            sig.fail("numbers of one dtype", f"{sig.types[0]} and {sig.types[1]}")
+        shape = (rows * height, count) if sig.get("sparse_lhs") else (count, rows * height)
+        return [tensor_of(sig.types[0].element_type, shape)]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, dense: AnyArray, data: AnyArray, columns: AnyArray, ends: AnyArray) -> AnyArray:
+        rows, height, width = cls.rows(sig, 1, blocks=True)
+        x, blocks = widened(dense), widened(data).reshape(-1, height, width)
+        out = np.zeros((len(x), rows, height), x.dtype)
+        for row in range(rows):
+            for at in range(ends[row], ends[row + 1]):
+                first = columns[at] * width
+                out[:, row] += x[:, first : first + width] @ blocks[at].T
+        whole = out.reshape(len(x), rows * height)
+        return whole.T if sig.get("sparse_lhs") else whole
+
+
+@irdl_op_definition
+class SparseAddOp(CompressedRows):
+    """`dense` (m, n) and a sparse matrix of as many rows."""
+
+    name = "relay.nn.sparse_add"
+    dense = operand_def(TensorType)
+    data = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    indptr = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        count, _ = sig.rank(0, 2)
+        rows, _, _ = cls.rows(sig, 1, blocks=False)
+        if sig.types[0].element_type != sig.types[1].element_type or sig.types[0].element_type == i1 or rows != count:
+            sig.fail(f"{rows} rows of numbers of one dtype", f"{sig.types[0]} and {sig.types[1]}")
+        return [sig.types[0]]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, dense: AnyArray, data: AnyArray, columns: AnyArray, ends: AnyArray) -> AnyArray:
+        out = widened(dense).copy()
+        rows = np.repeat(np.arange(len(dense)), np.diff(ends))
+        np.add.at(out, (rows, columns), widened(data))
+        return out
+
+
+@irdl_op_definition
+class SparseTransposeOp(CompressedRows):
+    """The transpose of a square sparse matrix, in compressed rows: data, indices and indptr."""
+
+    name = "relay.nn.sparse_transpose"
+    data = operand_def(TensorType)
+    indices = operand_def(TensorType)
+    indptr = operand_def(TensorType)
+    sparse_data_out = result_def(TensorType)
+    sparse_indices_out = result_def(TensorType)
+    sparse_indptr_out = result_def(TensorType)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        cls.rows(sig, 0, blocks=False)
+        return list(sig.types)
+
+    @classmethod
+    def evaluate(cls, sig: Signature, data: AnyArray, columns: AnyArray, ends: AnyArray) -> tuple[AnyArray, ...]:
+        order = np.argsort(columns, kind="stable")
+        rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+        starts = np.searchsorted(columns[order], np.arange(len(ends)))
+        return data[order], rows[order], starts
+
+
+@irdl_op_definition
+class SparseReshapeOp(Operator):
+    """Where the elements of a sparse tensor of `prev_shape` are in one of `new_shape`, and that shape.
+
+    sparse_indices (n, r), prev_shape (r,), new_shape (s,), of which one number may be -1, that takes what is left; the
+    results are (n, s) and (s,).
+    """
+
+    name = "relay.sparse_reshape"
+    sparse_indices = operand_def(TensorType)
+    prev_shape = operand_def(TensorType)
+    new_shape = operand_def(TensorType)
+    indices = result_def(TensorType)
+    shape = result_def(TensorType)
+    traits = traits_def(OPAQUE)
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        for index in range(3):
+            sig.of(INTEGERS, index)
+        count, rank = sig.rank(0, 2)
+        (own,) = sig.rank(2, 1)
+        if sig.rank(1, 1) != (rank,) or rank < 1 or own < 1:
+            sig.fail(f"an extent for each of {rank} columns", str(sig.types[1]))
+        return [tensor_of(sig.types[0].element_type, (count, own)), tensor_of(sig.types[2].element_type, (own,))]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, indices: AnyArray, before: AnyArray, after: AnyArray) -> tuple[AnyArray, ...]:
+        old = before.astype(np.int64)
+        rest = after[after != -1].astype(np.int64)
+        new = np.where(after == -1, old.prod() // max(rest.prod(), 1), after)
+        flat = indices.astype(np.int64) @ np.append(np.cumprod(old[:0:-1])[::-1], 1)
+        strides = np.append(np.cumprod(new[:0:-1])[::-1], 1)
+        return flat[:, None] // strides % new, new

@@ -32,17 +32,17 @@ class Injective(Operator):
     traits = traits_def(INJECTIVE)
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         """The result's shape."""
         raise NotImplementedError(cls.name)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        return [tensor_of(sig.types[0].element_type, tuple(cls.shape(sig)))]
+        return [tensor_of(sig.types[0].element_type, tuple(cls.extents(sig)))]
 
     @classmethod
     def leaves_as_is(cls, sig: Signature) -> bool:
-        return tuple(cls.shape(sig)) == sig.shape(0)
+        return tuple(cls.extents(sig)) == sig.shape(0)
 
 
 class Reshaping(Injective):
@@ -50,7 +50,7 @@ class Reshaping(Injective):
 
     @classmethod
     def evaluate(cls, sig: Signature, *operands: Any) -> AnyArray:
-        return operands[0].reshape(tuple(cls.shape(sig)))
+        return operands[0].reshape(tuple(cls.extents(sig)))
 
 
 @irdl_op_definition
@@ -63,7 +63,7 @@ class ReshapeOp(Reshaping):
     allowzero = integer(0)
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old, new = sig.shape(0), spelled_out(sig, bool(sig.int("allowzero")))
         left = [i for i, extent in enumerate(new) if same(extent, -1)]
         if len(left) > 1 or any(proves(extent, "<", -1) for extent in new):
@@ -97,7 +97,7 @@ class TransposeOp(Injective):
         return order
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old = sig.shape(0)
         return [old[axis] for axis in cls.order(sig)]
 
@@ -118,7 +118,7 @@ class SqueezeOp(Reshaping):
     axis = optional_ints()
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old, axes = sig.shape(0), sig.get("axis")
         gone = {i for i, e in enumerate(old) if e == 1} if axes is None else {sig.axis(a, len(old)) for a in axes}
         for i in gone:
@@ -134,7 +134,7 @@ class ExpandDimsOp(Reshaping):
     num_newaxis = integer(1)
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old = sig.shape(0)
         axis = sig.axis(sig.int("axis"), len(old) + 1)
         if sig.int("num_newaxis") < 0:
@@ -177,6 +177,18 @@ def _clamped(bound: Size, extent: Size) -> Size:
     if not proves(bound, ">=", 0):
         raise UndecidedSize(f"whether {bound} counts from the end depends on the values of sizes")
     return bound if proves(bound, "<=", extent) else extent if proves(extent, "<=", bound) else size_min(bound, extent)
+
+
+ALL = 2**63 - 1
+"""The end of a slice of all that is left."""
+
+
+def end_after(first: Any, size: Any) -> Any:
+    """The end of a slice that takes so many indices from the first one on; a negative size is all that is left."""
+    if isinstance(size, int) and size < 0:
+        return ALL
+    reaches_end = isinstance(first, int) and first < 0 and isinstance(size, int) and first + size >= 0
+    return ALL if reaches_end else first + size
 
 
 @irdl_op_definition
@@ -232,7 +244,7 @@ class StridedSliceOp(Injective):
         return list(zip(places, begin, end, strides, strict=True))
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         return [cast("int", count) for _, count, _ in cls.spans(sig)]
 
     @classmethod
@@ -317,11 +329,11 @@ class TakeOp(Operator):
 class BroadcastToOp(Injective):
     name = "relay.broadcast_to"
     traits = traits_def(BROADCAST)
-    new_shape = required_ints()
+    shape = required_ints()
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
-        old, new = sig.shape(0), sig.ints("new_shape")
+    def extents(cls, sig: Signature) -> Sequence[int]:
+        old, new = sig.shape(0), sig.ints("shape")
         tail = new[len(new) - len(old) :] if len(new) >= len(old) else ()
         if len(tail) != len(old) or any(not same(o, 1) and o != n for o, n in zip(old, tail, strict=True)):
             sig.fail(f"a shape that {sig.types[0]} broadcasts to", str(list(new)))
@@ -329,7 +341,7 @@ class BroadcastToOp(Injective):
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
-        return np.broadcast_to(x, sig.ints("new_shape"))
+        return np.broadcast_to(x, sig.ints("shape"))
 
 
 @irdl_op_definition
@@ -341,7 +353,7 @@ class LayoutTransformOp(Injective):
     dst_layout = required_string()
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         return blocked_shape(sig, sig.shape(0))
 
     @classmethod
@@ -370,7 +382,7 @@ class PadOp(Injective):
     pad_mode = string("constant")
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old, width = sig.shape(0), sig.ints("pad_width")
         if prod(sig.shape(1)) != 1:
             sig.fail("one pad value", str(sig.types[1]))
@@ -404,7 +416,7 @@ class BatchFlattenOp(Reshaping):
     name = "relay.nn.batch_flatten"
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         old = sig.shape(0)
         if not old:
             sig.fail("an operand of at least 1 dimension", str(sig.types[0]))

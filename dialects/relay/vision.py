@@ -184,7 +184,7 @@ class AllClassNonMaxSuppressionOp(Operator):
         cls, sig: Signature, boxes: AnyArray, scores: AnyArray, most: AnyArray, iou: AnyArray, least: AnyArray
     ) -> tuple[AnyArray, ...]:
         kept: list[tuple[int, int, int]] = []
-        corners = _corners(boxes, bool(sig.get("center_point_box")))
+        corners = corners_of(boxes, bool(sig.get("center_point_box")))
         limit = min(max(int(most.reshape(())), 0), cls.bound(sig))
         for b in range(len(boxes)):
             for c in range(scores.shape[1]):
@@ -193,7 +193,7 @@ class AllClassNonMaxSuppressionOp(Operator):
                 for at in np.argsort(-row, kind="stable").tolist():
                     if len(own) == limit or not row[at] > least.reshape(()):
                         break
-                    if not any(_overlap(corners[b, at], corners[b, other]) > iou.reshape(()) for other in own):
+                    if not any(overlap_of(corners[b, at], corners[b, other]) > iou.reshape(()) for other in own):
                         own.append(at)
                 kept += [(b, c, at) for at in own]
         points = np.zeros(cls.infer(sig)[0].get_shape(), np.int64)
@@ -244,7 +244,7 @@ class SoftNonMaxSuppressionOp(Operator):
         cls, sig: Signature, boxes: AnyArray, scores: AnyArray, iou: AnyArray, least: AnyArray, sigma: AnyArray
     ) -> tuple[AnyArray, ...]:
         most, left = sig.int("max_output_size"), widened(scores).copy()
-        corners, limit, floor_ = _corners(boxes, False), iou.reshape(()), least.reshape(())
+        corners, limit, floor_ = corners_of(boxes, False), iou.reshape(()), least.reshape(())
         spread = sigma.reshape(()).item()
         indices, lowered, found = np.zeros(most, np.int64), np.zeros(most, scores.dtype), 0
         while found < most and (left > floor_).any():
@@ -252,60 +252,23 @@ class SoftNonMaxSuppressionOp(Operator):
             indices[found], lowered[found] = best, left[best]
             left[best] = -np.inf
             for at in np.flatnonzero(left > floor_).tolist():
-                overlap = _overlap(corners[at], corners[best])
+                overlap = overlap_of(corners[at], corners[best])
                 factor = np.exp(left.dtype.type(-0.5 / spread) * overlap * overlap) if spread > 0 else 1
                 left[at] = -np.inf if overlap >= limit else left[at] * factor
             found += 1
         return indices, lowered, np.asarray(found)
 
 
-def _corners(boxes: AnyArray, centred: bool) -> AnyArray:
+def corners_of(boxes: AnyArray, centred: bool) -> AnyArray:
     """Lower and upper corners."""
     if centred:
         return np.concatenate([boxes[..., :2] - boxes[..., 2:] / 2, boxes[..., :2] + boxes[..., 2:] / 2], -1)
     return np.concatenate([np.minimum(boxes[..., :2], boxes[..., 2:]), np.maximum(boxes[..., :2], boxes[..., 2:])], -1)
 
 
-def _overlap(a: AnyArray, b: AnyArray) -> Any:
+def overlap_of(a: AnyArray, b: AnyArray) -> Any:
     """The shared part of two boxes' union."""
     sides = np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2])
     shared = np.prod(np.maximum(sides, 0))
     whole = np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - shared
     return shared / whole if shared > 0 and whole > 0 else 0
-
-
-@irdl_op_definition
-class GetValidCountsOp(Operator):
-    """Of boxes (b, n, k) those with a score above `score_threshold`, in order, first: how many there are of each batch,
-    the boxes, and the numbers they had; -1 behind. With `id_index` >= 0, a class below 0 is left out, too.
-    """
-
-    name = "relay.vision.get_valid_counts"
-    data = operand_def(TensorType)
-    count = result_def(TensorType)
-    boxes = result_def(TensorType)
-    indices = result_def(TensorType)
-    score_threshold = real(0.0)
-    id_index = integer(0)
-    score_index = integer(1)
-    traits = traits_def(OPAQUE)
-
-    @classmethod
-    def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        batch, boxes, width = sig.rank(0, 3)
-        sig.of(FLOATS)
-        if not 0 <= sig.int("score_index") < width or sig.int("id_index") >= width:
-            sig.fail(f"indices of {width} numbers", f"{sig.int('id_index')} and {sig.int('score_index')}")
-        int32 = DTYPES["int32"]
-        return [tensor_of(int32, (batch,)), sig.types[0], tensor_of(int32, (batch, boxes))]
-
-    @classmethod
-    def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:
-        valid = x[:, :, sig.int("score_index")] > x.dtype.type(sig.get("score_threshold"))
-        if sig.int("id_index") >= 0:
-            valid &= x[:, :, sig.int("id_index")] >= 0
-        boxes, indices = np.full_like(x, -1), np.full(x.shape[:2], -1)
-        for b, row in enumerate(valid):
-            (places,) = np.nonzero(row)
-            boxes[b, : places.size], indices[b, : places.size] = x[b, places], places
-        return valid.sum(axis=1), boxes, indices

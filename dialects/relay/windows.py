@@ -49,7 +49,7 @@ class Col2ImOp(Injective):
         return [cast(int, size_max(0, span // s + 1)) for span, s in zip(spans, strides, strict=True)]
 
     @classmethod
-    def shape(cls, sig: Signature) -> Sequence[int]:
+    def extents(cls, sig: Signature) -> Sequence[int]:
         n, channels, columns = sig.rank(0, 3)
         size = prod(sig.ints("block_shape"))
         if channels % size or columns != prod(cls.windows(sig)):

@@ -29,7 +29,6 @@ from .buffer import SCOPES as SCOPES
 from .buffer import BufferType as BufferType
 from .buffer import buffer_of as buffer_of
 from .buffer import element_bytes as element_bytes
-from .canonicalization import TirConstants as TirConstants
 from .control import INDEX as INDEX
 from .control import KINDS as KINDS
 from .control import ForOp as ForOp
@@ -82,5 +81,4 @@ Tir = Dialect(
         WidenPairsOp,
     ],
     [BufferType],
-    [TirConstants()],
 )

@@ -1,6 +1,6 @@
 """What xDSL's `canonicalize` does to the ops of tir: indices under the ranges of loops, and what they decide.
 
-`tir-simplify` does more: it also knows what guards around an op say, and it keeps a ledger.
+`tir-simplify` does more: it also knows what guards around an op say.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialect_interfaces.constant_materialization import ConstantMaterializationInterface
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IndexType, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -16,6 +15,8 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import HasCanonicalizationPatternsTrait, HasFolder
 
+from ...provenance.rewrite import Located
+from ..sizes import same
 from .access import INDEX, IndexOp, LoadOp, StoreOp, index_ranges
 from .control import ForOp, IfOp
 from .index_maps import Mapped, SimplifiedMaps, View, simplify_maps, update, view
@@ -33,7 +34,8 @@ class SimplifyIndices(RewritePattern):
     """Maps become linear over the values that they use; guards that always hold go."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        assert isinstance(op, Mapped | IfOp)
+        if not isinstance(op, Mapped | IfOp):
+            return
         seen, simplified = _simplified(op)
         before = tuple(op.operands), dict(op.properties)
         if simplified.never:
@@ -56,8 +58,9 @@ class DecidedIf(RewritePattern):
     """The branch that is sure to be taken stands for an `if`."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        assert isinstance(op, IfOp)
-        _, simplified = _simplified(op)
+        if not isinstance(op, IfOp):
+            return
+        simplified = _simplified(op)[1]
         if simplified.never:
             _inline(op, op.orelse, rewriter)
         elif simplified.guard is None:
@@ -68,7 +71,7 @@ class EmptyLoop(RewritePattern):
     """A loop of extent 0 goes."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, ForOp) and not op.trip_count:
+        if isinstance(op, ForOp) and same(op.trip_count, 0):
             rewriter.erase(op)
 
 
@@ -76,54 +79,41 @@ class UnitLoop(RewritePattern):
     """The body of a loop of extent 1 stands for it."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, ForOp) and op.trip_count == 1 and not op.attributes:
+        if isinstance(op, ForOp) and same(op.trip_count, 1) and not op.attributes:
             zero = ConstantOp(IntegerAttr(0, INDEX))
             rewriter.insert(zero, InsertPoint.before(op))
-            op.var.replace_all_uses_with(zero.result)
-            _inline(op, op.body, rewriter)
+            _inline(op, op.body, rewriter, zero.result)
 
 
-def _inline(op: Operation, region: Region | None, rewriter: PatternRewriter) -> None:
-    for inner in list(region.block.ops) if region is not None else ():
-        inner.detach()
-        rewriter.insert(inner, InsertPoint.before(op))
+class DecidedIndex(RewritePattern):
+    """A `tir.index` that its operands decide is a constant."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op, IndexOp) or (simplified := _simplified(op)[1]).kept or simplified.map.data.num_symbols:
+            return
+        (first,) = simplified.map.data.eval([], [])
+        value: Attribute = IntegerAttr(first, INDEX)
+        if shape := lanes(op.result.type):
+            numbers = [first + op.stride.value.data * lane for lane in range(shape[0])]
+            value = DenseIntOrFPElementsAttr.from_list(cast(VectorType[IndexType], op.result.type), numbers)
+        rewriter.replace(op, ConstantOp.create(result_types=[op.result.type], properties={"value": value}))
+
+
+def _inline(op: Operation, region: Region | None, rewriter: PatternRewriter, *arguments: SSAValue) -> None:
+    if region is not None:
+        rewriter.inline_block(region.block, InsertPoint.before(op), arguments)
     rewriter.erase(op)
 
 
 class _Patterns(HasCanonicalizationPatternsTrait):
-    """The patterns of the ops that hold index maps."""
+    """The patterns of the ops that hold index maps, and of loops and branches."""
 
     @classmethod
     def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        return NeverRead(), SimplifyIndices()
+        return (_LOCATED,)
 
 
-class _IfPatterns(HasCanonicalizationPatternsTrait):
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        return DecidedIf(), SimplifyIndices()
-
-
-class _ForPatterns(HasCanonicalizationPatternsTrait):
-    @classmethod
-    def get_canonicalization_patterns(cls) -> tuple[RewritePattern, ...]:
-        return EmptyLoop(), UnitLoop()
-
-
-class IndexFolder(HasFolder):
-    """A `tir.index` that its operands decide is a constant."""
-
-    @classmethod
-    def fold(cls, op: Operation) -> Sequence[SSAValue | Attribute] | None:
-        assert isinstance(op, IndexOp)
-        _, simplified = _simplified(op)
-        if simplified.kept:
-            return None
-        (first,) = simplified.map.data.eval([], [])
-        if not (shape := lanes(op.result.type)):
-            return [IntegerAttr(first, INDEX)]
-        numbers = [first + op.stride.value.data * lane for lane in range(shape[0])]
-        return [DenseIntOrFPElementsAttr.from_list(cast(VectorType[IndexType], op.result.type), numbers)]
+_LOCATED = Located((EmptyLoop(), UnitLoop(), DecidedIf(), NeverRead(), DecidedIndex(), SimplifyIndices()))
 
 
 class SelectFolder(HasFolder):
@@ -143,16 +133,6 @@ class SelectFolder(HasFolder):
                 return None
 
 
-class TirConstants(ConstantMaterializationInterface):
-    """Constants of tir are those of arith."""
-
-    def materialize_constant(self, value: Attribute, type: Attribute) -> Operation:
-        return ConstantOp.create(result_types=[type], properties={"value": value})
-
-
-for _type in (LoadOp, StoreOp, MaskedLoadOp, MaskedStoreOp, MaskOp, PrefetchOp, IndexOp):
+for _type in (LoadOp, StoreOp, MaskedLoadOp, MaskedStoreOp, MaskOp, PrefetchOp, IndexOp, IfOp, ForOp):
     _type.traits.add_trait(_Patterns())
-IfOp.traits.add_trait(_IfPatterns())
-ForOp.traits.add_trait(_ForPatterns())
-IndexOp.traits.add_trait(IndexFolder())
 SelectOp.traits.add_trait(SelectFolder())

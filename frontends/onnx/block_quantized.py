@@ -34,7 +34,7 @@ def _spread(ctx: Context, value: SSAValue, axis: int, block: int, extent: int) -
     wide = ctx.emit(ExpandDimsOp, value, axis=axis + 1)
     shape = [*own[: axis + 1], block, *own[axis + 1 :]]
     own[axis] *= block
-    every = reshaped(ctx, ctx.emit(BroadcastToOp, wide, new_shape=shape), tuple(own))
+    every = reshaped(ctx, ctx.emit(BroadcastToOp, wide, shape=shape), tuple(own))
     return ctx.emit(StridedSliceOp, every, begin=(0,), end=(extent,), strides=(1,), axes=(axis,))
 
 

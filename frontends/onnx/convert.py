@@ -2,107 +2,59 @@
 
 from __future__ import annotations
 
+from ...support.tables import joined_tables
 from ..importing.converter import Converter
-from . import (
-    activations,
-    attention,
-    attention_microsoft,
-    block_quantized,
-    casts,
-    convolution,
-    cumulative,
-    elementwise,
-    experts,
-    features,
-    generation,
-    image,
-    indexing,
-    known,
-    linear_algebra,
-    linear_models,
-    logic,
-    losses,
-    matmul_nbits,
-    normalization,
-    padding,
-    pooling,
-    products,
-    quantization,
-    quantized_contrib,
-    random,
-    rearrange,
-    recurrent,
-    reductions,
-    rotary,
-    sequences,
-    shaping,
-    signal,
-    signal_windows,
-    sorting,
-    trees,
-    vision,
-)
+from . import activations as activations
+from . import attention as attention
+from . import attention_microsoft as attention_microsoft
+from . import block_quantized as block_quantized
+from . import casts as casts
+from . import convolution as convolution
+from . import cumulative as cumulative
+from . import elementwise as elementwise
+from . import experts as experts
+from . import features as features
+from . import generation as generation
+from . import image as image
+from . import indexing as indexing
+from . import known as known
+from . import linear_algebra as linear_algebra
+from . import linear_models as linear_models
+from . import logic as logic
+from . import losses as losses
+from . import matmul_nbits as matmul_nbits
+from . import normalization as normalization
+from . import padding as padding
+from . import pooling as pooling
+from . import products as products
+from . import quantization as quantization
+from . import quantized_contrib as quantized_contrib
+from . import random as random
+from . import rearrange as rearrange
+from . import recurrent as recurrent
+from . import reductions as reductions
+from . import rotary as rotary
+from . import sequences as sequences
+from . import shaping as shaping
+from . import signal as signal
+from . import signal_windows as signal_windows
+from . import sorting as sorting
+from . import trees as trees
+from . import vision as vision
 from .context import Context
 
-CONVERTERS: dict[str, Converter[Context]] = {
-    **activations.TABLE,
-    **attention.TABLE,
-    **casts.TABLE,
-    **convolution.TABLE,
-    **cumulative.TABLE,
-    **elementwise.TABLE,
-    **image.TABLE,
-    **indexing.TABLE,
-    **known.TABLE,
-    **linear_algebra.TABLE,
-    **logic.TABLE,
-    **losses.TABLE,
-    **normalization.TABLE,
-    **padding.TABLE,
-    **pooling.TABLE,
-    **products.TABLE,
-    **quantization.TABLE,
-    **random.TABLE,
-    **rearrange.TABLE,
-    **recurrent.TABLE,
-    **reductions.TABLE,
-    **rotary.TABLE,
-    **sequences.TABLE,
-    **shaping.TABLE,
-    **signal.TABLE,
-    **signal_windows.TABLE,
-    **sorting.TABLE,
-    **vision.TABLE,
-}
+
+def _joined(name: str) -> dict[str, Converter[Context]]:
+    return joined_tables(__name__.rpartition(".")[0], globals(), name)
+
+
+CONVERTERS: dict[str, Converter[Context]] = _joined("TABLE")
 """Operators of the default domain."""
 
-MICROSOFT: dict[str, Converter[Context]] = {
-    **activations.MICROSOFT,
-    **attention_microsoft.MICROSOFT,
-    **block_quantized.MICROSOFT,
-    **convolution.MICROSOFT,
-    **experts.MICROSOFT,
-    **generation.MICROSOFT,
-    **indexing.MICROSOFT,
-    **linear_algebra.MICROSOFT,
-    **matmul_nbits.MICROSOFT,
-    **normalization.MICROSOFT,
-    **padding.MICROSOFT,
-    **pooling.MICROSOFT,
-    **products.MICROSOFT,
-    **quantized_contrib.TABLE,
-    **rearrange.MICROSOFT,
-    **rotary.MICROSOFT,
-    **sorting.MICROSOFT,
-    **vision.MICROSOFT,
-}
+MICROSOFT: dict[str, Converter[Context]] = _joined("MICROSOFT")
 """Operators of com.microsoft, which onnxruntime's optimiser and quantiser write."""
 
-MACHINE_LEARNING: dict[str, Converter[Context]] = {
-    **features.TABLE,
-    **linear_models.TABLE,
-    **trees.TABLE,
-}
+MACHINE_LEARNING: dict[str, Converter[Context]] = _joined("MACHINE_LEARNING")
 """Operators of ai.onnx.ml."""
 
 DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT, "ai.onnx.ml": MACHINE_LEARNING}

@@ -180,7 +180,7 @@ def label_encoder(ctx: Context) -> SSAValue:
     return found.value
 
 
-TABLE = {
+MACHINE_LEARNING = {
     "ArrayFeatureExtractor": Converter(array_feature_extractor),
     "Binarizer": Converter(binarizer),
     "FeatureVectorizer": Converter(feature_vectorizer),

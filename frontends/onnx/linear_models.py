@@ -177,7 +177,7 @@ def _linear_machine(ctx: Context, data: Term, labels: Array, transform: str) -> 
     return labelled(ctx, labels, index), _transformed(scores, transform).value
 
 
-TABLE = {
+MACHINE_LEARNING = {
     "LinearClassifier": Converter(linear_classifier),
     "LinearRegressor": Converter(linear_regressor),
     "SVMClassifier": Converter(svm_classifier),

@@ -91,7 +91,7 @@ def _vector(value: Term, row: tuple[int, ...]) -> Term:
     if len(value.shape) > len(row):
         value = value.reshape(*value.shape[-len(row) :])
     if value.shape != row:
-        value = value.apply(BroadcastToOp, new_shape=row)
+        value = value.apply(BroadcastToOp, shape=row)
     return value.reshape(prod(row))
 
 
@@ -231,7 +231,7 @@ def group_norm(ctx: Context) -> SSAValue:
         if ctx.opset >= 21 or given.shape == (channels,):
             return given
         every = (groups, channels // groups)
-        return given.reshape(groups, 1).apply(BroadcastToOp, new_shape=every).reshape(channels)
+        return given.reshape(groups, 1).apply(BroadcastToOp, shape=every).reshape(channels)
 
     result = data.apply(GroupNormOp, of_channels(1), of_channels(2), num_groups=groups, epsilon=_epsilon(ctx))
     return result.reshape(*ctx.shape(0)).value

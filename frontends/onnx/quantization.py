@@ -88,7 +88,7 @@ class _Blocks:
         # The last block is cut off: every element gets its own.
         own = list(shape_of(wide))
         own[self.axis + 1] = self.size
-        repeated = self.ctx.emit(BroadcastToOp, wide, new_shape=own)
+        repeated = self.ctx.emit(BroadcastToOp, wide, shape=own)
         own[self.axis : self.axis + 2] = [own[self.axis] * self.size]
         return cut(self.ctx, self.ctx.emit(ReshapeOp, repeated, newshape=own), self.axis, self.shape[self.axis])
 
@@ -213,7 +213,7 @@ def _per_row(ctx: Context, zero: SSAValue, rows: tuple[int, ...], count: int) ->
         return reshaped(ctx, zero, ()) if own else zero
     if len(own) == 1:
         zero = ctx.emit(ExpandDimsOp, zero, axis=1)
-    whole = ctx.emit(BroadcastToOp, zero, new_shape=(*rows, 1))
+    whole = ctx.emit(BroadcastToOp, zero, shape=(*rows, 1))
     return reshaped(ctx, whole, (count, 1))
 
 
@@ -229,7 +229,7 @@ def _batch_product(
     def flat(value: SSAValue) -> SSAValue:
         *own, rows, columns = shape_of(value)
         if not same(prod(own), 1) and not same_shape(own, batch):
-            value, own = ctx.emit(BroadcastToOp, value, new_shape=(*batch, rows, columns)), list(batch)
+            value, own = ctx.emit(BroadcastToOp, value, shape=(*batch, rows, columns)), list(batch)
         return reshaped(ctx, value, (prod(own), rows, columns))
 
     def zeros(value: SSAValue, column: bool) -> SSAValue:

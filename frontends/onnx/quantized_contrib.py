@@ -219,7 +219,7 @@ def _within_longest(ctx: Context) -> SSAValue:
     return ctx.emit(WhereOp, inside, data, ctx.scalar(0.0, data))
 
 
-TABLE = {
+MICROSOFT = {
     "DequantizeLinear": Converter(dequantize_linear),
     "DynamicQuantizeLSTM": Converter(dynamic_quantize_lstm),
     "DynamicQuantizeMatMul": Converter(dynamic_quantize_matmul),

@@ -13,7 +13,7 @@ from ...dialects.relay.cumulative import CumsumOp
 from ...dialects.relay.nn import SoftmaxOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.random import NormalOp, UniformOp
+from ...dialects.relay.random import SeededNormalOp, SeededUniformOp
 from ...dialects.relay.reduce import SumOp
 from ..importing.converter import Converter
 from ..importing.terms import Term, minimum, term
@@ -33,7 +33,7 @@ def seed_of(ctx: Context) -> int:
 
 def uniform(ctx: Context, shape: tuple[int, ...], dtype: str = "float32") -> Term:
     """Numbers evenly distributed in [0, 1)."""
-    return Term(ctx, ctx.emit(UniformOp, shape=shape, dtype=dtype, seed=seed_of(ctx)))
+    return Term(ctx, ctx.emit(SeededUniformOp, shape=shape, dtype=dtype, seed=seed_of(ctx)))
 
 
 def _distribution(op: type[Operator], names: dict[str, float], like: bool) -> Callable[[Context], SSAValue]:
@@ -82,8 +82,8 @@ _UNIFORM = {"low": 0.0, "high": 1.0}
 TABLE = {
     "Bernoulli": Converter(bernoulli),
     "Multinomial": Converter(multinomial),
-    "RandomNormal": Converter(_distribution(NormalOp, _NORMAL, like=False)),
-    "RandomNormalLike": Converter(_distribution(NormalOp, _NORMAL, like=True)),
-    "RandomUniform": Converter(_distribution(UniformOp, _UNIFORM, like=False)),
-    "RandomUniformLike": Converter(_distribution(UniformOp, _UNIFORM, like=True)),
+    "RandomNormal": Converter(_distribution(SeededNormalOp, _NORMAL, like=False)),
+    "RandomNormalLike": Converter(_distribution(SeededNormalOp, _NORMAL, like=True)),
+    "RandomUniform": Converter(_distribution(SeededUniformOp, _UNIFORM, like=False)),
+    "RandomUniformLike": Converter(_distribution(SeededUniformOp, _UNIFORM, like=True)),
 }

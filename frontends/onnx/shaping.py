@@ -128,7 +128,7 @@ def expand(ctx: Context) -> SSAValue:
     shape = broadcast_sizes(ctx.shape(0), wanted)
     if shape is None:
         ctx.fail(f"a shape that {list(ctx.shape(0))} broadcasts with", str(list(wanted)))
-    return ctx.emit(BroadcastToOp, ctx.value(0), new_shape=cast("tuple[int, ...]", shape))
+    return ctx.emit(BroadcastToOp, ctx.value(0), shape=cast("tuple[int, ...]", shape))
 
 
 def split(ctx: Context) -> tuple[SSAValue, ...]:

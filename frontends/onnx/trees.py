@@ -365,7 +365,7 @@ def _either(condition: Term | bool, x: Term, y: Term) -> Term:
     return where(condition, x, y)
 
 
-TABLE = {
+MACHINE_LEARNING = {
     "TreeEnsemble": Converter(ensemble),
     "TreeEnsembleClassifier": Converter(classifier),
     "TreeEnsembleRegressor": Converter(regressor),

@@ -10,19 +10,22 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.relay.matmul import DenseOp, MatmulOp
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.qnn import FixedPointMultiplyPerAxisOp
 from ...dialects.relay.signature import Tensor
 from ...dialects.relay.transform import PadOp
+from ...dialects.size_types import tensor_of
 
 
 @dataclass(frozen=True)
 class Adapted:
-    """An operator, attributes, the types of the arguments, and which of these are cast to that."""
+    """An operator, attributes, the types of the arguments, and which of these are cast or reshaped to that."""
 
     operator: type[Operator]
     attrs: Mapping[str, Any]
     types: Sequence[Attribute]
     casts: Sequence[int] = ()
+    reshapes: Sequence[int] = ()
 
 
 def adapted(operator: type[Operator], attrs: Mapping[str, Any], types: Sequence[Attribute]) -> Adapted:
@@ -35,4 +38,20 @@ def adapted(operator: type[Operator], attrs: Mapping[str, Any], types: Sequence[
     if operator is PadOp and first.element_type != second.element_type:
         number = TensorType(first.element_type, second.get_shape(), second.encoding)
         return Adapted(operator, attrs, [first, number, *types[2:]], (1,))
+    if operator is FixedPointMultiplyPerAxisOp and "axes" in attrs:
+        return _along_axes(operator, attrs, types)
     return Adapted(operator, attrs, types)
+
+
+def _along_axes(operator: type[Operator], attrs: Mapping[str, Any], types: Sequence[Attribute]) -> Adapted:
+    """Numbers of one dimension for each of some axes, as they broadcast."""
+    rest = {key: value for key, value in attrs.items() if key != "axes"}
+    axes, shape = [int(axis) for axis in attrs["axes"] or ()], shape_of(types[0])
+    wide: list[Attribute] = [types[0]]
+    for type_ in types[1:]:
+        own = shape_of(type_)
+        if len(own) != len(axes) or not all(-len(shape) <= axis < len(shape) for axis in axes):
+            return Adapted(operator, rest, types)
+        extents = dict(zip((axis % len(shape) for axis in axes), own, strict=True))
+        wide.append(tensor_of(element_of(type_), [extents.get(axis, 1) for axis in range(len(shape))]))
+    return Adapted(operator, rest, wide, reshapes=range(1, len(types)) if axes else ())

@@ -40,10 +40,11 @@ from ...dialects.relay.data_types import (
 )
 from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.size_ranges import SIZES, parse_ranges, ranges_attr
 from ...dialects.relay.traits import Mark
+from ...dialects.relay.transform import ReshapeOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import AdtType, fields_of, signature_of
 from ...provenance.builder import fill
@@ -337,6 +338,9 @@ class _Elaborator:
             (value,) = groups[index]
             element = dtype_name(cast("TensorType[Attribute]", call.types[index]).element_type)
             groups[index] = [self.add(CastOp(value, dtype=element), node, "cast").result]
+        for index in call.reshapes:
+            (value,) = groups[index]
+            groups[index] = [self.add(ReshapeOp(value, newshape=shape_of(call.types[index])), node, "reshape").result]
         several = fields_of(node.inferred)
         types = [node.inferred] if several is None else several
         op = self.add(cls.of_types(groups, attributes_of(cls, call.attrs), types), node, callee.name)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from .attrs import Attrs, FunctionAttrs, operators
 from .node import AnySpan as AnySpan
 from .node import Node
 from .op_attrs import op_attr, register_op_attr, reset_op_attr
+from .texts import printer
 from .tvm_forms import own_attributes
 from .type_view import plain, view
 
@@ -37,7 +37,7 @@ class Expr(Node):
     def inferred(self) -> Attribute:
         """The type that was inferred; raises FrontendError before that."""
         if self.type is None and isinstance(self, Function) and self.home is not None:
-            import_module(".infer", __package__).infer(self.home)
+            self.home()
         if self.type is None:
             raise FrontendError(f"{type(self).__name__}: expected a type, got none: type inference did not run yet")
         return self.type
@@ -54,10 +54,10 @@ class Expr(Node):
 
     def astext(self, show_meta_data: bool = True, annotate: Callable[[Expr], str] | None = None) -> str:
         """The expression as Relay text, with version line and metadata section."""
-        return _text().astext(self, show_meta_data=show_meta_data, annotate=annotate)
+        return printer().astext(self, show_meta_data=show_meta_data, annotate=annotate)
 
     def __str__(self) -> str:
-        return _text().pretty_print(self)
+        return printer().pretty_print(self)
 
     __repr__ = __str__
 
@@ -94,11 +94,6 @@ class Expr(Node):
     def astype(self, dtype: str) -> Call:
         """This tensor's elements as another dtype."""
         return Call(Op("cast"), [self], {"dtype": dtype})
-
-
-def _text() -> Any:
-    # The printer stands on these classes.
-    return import_module("..relay_text", __package__)
 
 
 def _binary(op: str, lhs: Expr, rhs: object) -> Call:
@@ -261,8 +256,8 @@ class Function(Expr):
     span: AnySpan = None
     output_names: Sequence[str] = field(default=(), kw_only=True)
     """What a model calls the results, which text does not say."""
-    home: Program | None = field(default=None, kw_only=True)
-    """The program that it was taken of: its types are inferred there when somebody asks for them."""
+    home: Callable[[], object] | None = field(default=None, kw_only=True)
+    """Infers the types of the program that the function was taken of; called when somebody asks for them."""
 
     def __post_init__(self) -> None:
         given: Any = self.type_params or ()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...support.errors import FrontendError
 from .expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
 
 Form = Callable[[Sequence[Expr], Mapping[str, Any]], "Expr | None"]
@@ -51,5 +52,76 @@ def arange(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Expr | None:
     return _call("dyn.arange", *args, **rest)
 
 
-CALLS: dict[str, Form] = {"argwhere": argwhere, "unique": unique, "arange": arange}
+_FRACTION = {"float32": 23, "float64": 52}
+"""Random bits of a number in [0, 1)."""
+
+
+def _fractions(key: Expr, shape: Any, dtype: str) -> tuple[Expr, Expr]:
+    """The key for the next use, and numbers in [0, 1)."""
+    if dtype not in _FRACTION:
+        raise FrontendError(f"random: expected a dtype among {', '.join(_FRACTION)}, got {dtype}")
+    bits = _FRACTION[dtype]
+    whole = _call("random.threefry_generate", key, out_shape=shape)
+    kept = _call("right_shift", TupleGetItem(whole, 1), Constant(np.array(64 - bits, np.uint64)))
+    step = Constant(np.array(2.0**-bits, dtype))
+    return TupleGetItem(whole, 0), _call("multiply", _call("cast", kept, dtype=dtype), step)
+
+
+def uniform(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Tuple:
+    """The key for the next use, and numbers from the second operand to below the third one."""
+    key, low, high = args
+    after, numbers = _fractions(key, attrs["out_shape"], attrs["out_dtype"])
+    return Tuple([after, _call("add", _call("multiply", numbers, _call("subtract", high, low)), low)])
+
+
+def normal(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Tuple:
+    """The key for the next use, and normally distributed numbers, by Box and Muller's transform of two even ones."""
+    (key, mean, scale), dtype = args, attrs["out_dtype"]
+    after, numbers = _fractions(key, [2, *attrs["out_shape"]], dtype)
+    one, minus_two, turn = (Constant(np.array(number, dtype)) for number in (1, -2, 2 * np.pi))
+    first, second = (
+        _call("squeeze", _call("strided_slice", numbers, begin=[row], end=[row + 1], axes=[0]), axis=[0])
+        for row in range(2)
+    )
+    radius = _call("sqrt", _call("multiply", minus_two, _call("log", _call("subtract", one, first))))
+    standard = _call("multiply", radius, _call("sin", _call("multiply", turn, second)))
+    return Tuple([after, _call("add", _call("multiply", standard, scale), mean)])
+
+
+def _bitserial(product: str, data_bits: str, *attributes: str) -> Form:
+    """A product of the lowest bits of integers, of which `unipolar` weights have -1 for a bit that is not set."""
+
+    def form(args: Sequence[Expr], attrs: Mapping[str, Any]) -> Expr:
+        dtype = attrs.get("out_dtype") or "int16"
+
+        def whole(number: int) -> Constant:
+            return Constant(np.array(number, dtype))
+
+        def low(value: Expr, bits: int) -> Expr:
+            return _call("bitwise_and", _call("cast", value, dtype=dtype), whole((1 << bits) - 1))
+
+        data, weight = low(args[0], attrs.get(data_bits, 1)), low(args[1], attrs.get("weight_bits", 1))
+        if attrs.get("unipolar", True):
+            most = whole((1 << attrs.get("weight_bits", 1)) - 1)
+            weight = _call("subtract", _call("multiply", weight, whole(2)), most)
+        rest = {key: attrs[key] for key in attributes if attrs.get(key) is not None}
+        return _call(product, data, weight, **rest, out_dtype=dtype)
+
+    return form
+
+
+_WINDOW = ("strides", "padding", "channels", "kernel_size", "data_layout", "kernel_layout")
+bitserial_dense = _bitserial("nn.dense", "data_bits", "units")
+bitserial_conv2d = _bitserial("nn.conv2d", "activation_bits", *_WINDOW)
+
+
+CALLS: dict[str, Form] = {
+    "argwhere": argwhere,
+    "unique": unique,
+    "arange": arange,
+    "random.uniform": uniform,
+    "random.normal": normal,
+    "nn.bitserial_dense": bitserial_dense,
+    "nn.bitserial_conv2d": bitserial_conv2d,
+}
 """TVM's name -> the expression for operands and attributes; None where there is an operator of that form."""

@@ -84,13 +84,17 @@ SPELLINGS: list[Callable[[object], Size | None]] = []
 """What reads the extents of other levels' languages; None for what it does not know."""
 
 
+_SHORT = {"uint1": "bool", "int": "int32", "uint": "uint32", "float": "float32"}
+"""Other texts that TVM takes for a dtype: without a number of bits there are 32."""
+
+
 def tensor_type(shape: Sequence[Anything], dtype: str = "float32") -> builtin.TensorType[Attribute]:
     """The type of a tensor. An extent may be a size, `te.size_var("n") + 1`, or the text of one, `"n + 1"`; any other
     that is no number, such as `relay.Any()`, is open.
 
     Raises FrontendError for an unknown dtype and a text that is no size.
     """
-    dtype = "bool" if dtype == "uint1" else dtype
+    dtype = _SHORT.get(dtype, dtype)
     if dtype not in DTYPES:
         raise FrontendError(f"TensorType: expected a dtype among {', '.join(DTYPES)}, got {dtype}")
     return tensor_of(DTYPES[dtype], [_given(extent) for extent in shape])

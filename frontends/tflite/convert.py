@@ -4,67 +4,50 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from ...support.tables import joined_tables
 from ..importing.converter import Converter
-from . import (
-    activations,
-    complex_numbers,
-    detection,
-    elementwise,
-    hybrid,
-    indexing,
-    products,
-    quantized_elementwise,
-    quantized_images,
-    quantized_lookup,
-    quantized_products,
-    quantized_quotients,
-    quantized_recurrent,
-    quantized_windows,
-    random,
-    recurrent,
-    reductions,
-    scatters,
-    shaping,
-    stablehlo,
-    windows,
-)
+from . import activations as activations
+from . import complex_numbers as complex_numbers
+from . import detection as detection
+from . import elementwise as elementwise
+from . import hybrid as hybrid
+from . import indexing as indexing
+from . import products as products
+from . import quantized_elementwise as quantized_elementwise
+from . import quantized_images as quantized_images
+from . import quantized_lookup as quantized_lookup
+from . import quantized_products as quantized_products
+from . import quantized_quotients as quantized_quotients
+from . import quantized_recurrent as quantized_recurrent
+from . import quantized_windows as quantized_windows
+from . import random as random
+from . import recurrent as recurrent
+from . import reductions as reductions
+from . import scatters as scatters
+from . import shaping as shaping
+from . import stablehlo as stablehlo
+from . import windows as windows
 from .context import INTEGERS, Context
 from .model import TensorInfo
 from .program import RENAMING, Node
 
+
+def _joined(name: str) -> dict[str, Converter[Context]]:
+    return joined_tables(__name__.rpartition(".")[0], globals(), name)
+
+
 CONVERTERS: dict[str, Converter[Context]] = {
-    **activations.TABLE,
-    **complex_numbers.TABLE,
-    **detection.TABLE,
-    **elementwise.TABLE,
-    **indexing.TABLE,
-    **products.TABLE,
-    **random.TABLE,
-    **recurrent.TABLE,
-    **reductions.TABLE,
-    **scatters.TABLE,
-    **shaping.TABLE,
-    **stablehlo.TABLE,
-    **windows.TABLE,
+    **_joined("TABLE"),
     "DEQUANTIZE": Converter(quantized_elementwise.dequantize),
     "QUANTIZE": Converter(quantized_elementwise.quantize),
     RENAMING: Converter(shaping.same),
 }
 """Operator, by its name in the schema -> how it is imported."""
 
-QUANTIZED: dict[str, Converter[Context]] = {
-    **detection.DETECTION,
-    **quantized_elementwise.TABLE,
-    **quantized_images.TABLE,
-    **quantized_lookup.TABLE,
-    **quantized_products.TABLE,
-    **quantized_quotients.TABLE,
-    **quantized_recurrent.TABLE,
-    **quantized_windows.TABLE,
-}
+QUANTIZED: dict[str, Converter[Context]] = _joined("QUANTIZED")
 """The same where the data are quantised."""
 
-HYBRID: dict[str, Converter[Context]] = {**hybrid.TABLE}
+HYBRID: dict[str, Converter[Context]] = _joined("HYBRID")
 """The same where data of floats meet weights, input 1, of 8 bits."""
 
 _DATA = {"TRANSPOSE_CONV": 2, "SPLIT": 1, "CONV_3D_TRANSPOSE": 2, "EMBEDDING_LOOKUP": 1}

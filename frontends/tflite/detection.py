@@ -135,7 +135,7 @@ def _together(
     found, total, taken = _best(ctx, boxes, best, most, *limits)
     each = [_resized(ctx, _taken(ctx, Term(ctx, one), found).to("float32"), 1, classes) for one in (which, values)]
     repeated = _taken(ctx, boxes, found).reshape(most, 1, 4)
-    repeated = Term(ctx, ctx.emit(BroadcastToOp, repeated.value, new_shape=(most, classes, 4)))
+    repeated = Term(ctx, ctx.emit(BroadcastToOp, repeated.value, shape=(most, classes, 4)))
     return repeated, *each, total, taken
 
 
@@ -198,12 +198,12 @@ def detection_postprocess(ctx: Context) -> tuple[SSAValue, ...]:
     return *map(whole, found), ctx.emit(ew.CastOp, total.reshape(1).value, dtype="float32")
 
 
-DETECTION: dict[str, Converter[Context]] = {
+QUANTIZED: dict[str, Converter[Context]] = {
     "CUSTOM TFLite_Detection_PostProcess": Converter(detection_postprocess),
 }
 """What takes floats or quantised numbers."""
 TABLE = {
-    **DETECTION,
+    **QUANTIZED,
     "NON_MAX_SUPPRESSION_V4": Converter(non_max_suppression_v4),
     "NON_MAX_SUPPRESSION_V5": Converter(non_max_suppression_v5),
 }

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.logic import RightShiftOp
 from ...dialects.relay.numerics import AnyArray
-from ...dialects.relay.qnn import FixedPointMultiplyPerAxisOp
+from ...dialects.relay.qnn import FixedPointMultiplyPerAxisOp, split_shifts
 from ...support.dtypes import limits
 from ..importing import context
 from ..importing.tensor import shape_of
@@ -52,9 +52,18 @@ def multiplied(ctx: context.Context, x: SSAValue, real: float | AnyArray, roundi
     if any(shift > _LARGEST for _, shift in factors):
         ctx.fail(f"scales whose quotient is below 2^{_LARGEST}", str(np.max(real)))
     shape = () if len(factors) == 1 else (*[1] * (len(shape_of(x)) - 1), len(factors))
-    parts = [np.asarray(column, np.int32).reshape(shape) for column in zip(*factors, strict=True)]
-    multiplier, shift = (ctx.constant(array, name) for array, name in zip(parts, ("multiplier", "shift"), strict=True))
-    return ctx.emit(FixedPointMultiplyPerAxisOp, x, multiplier, shift, rounding=rounding)
+    multiplier, shift = (np.asarray(column, np.int32).reshape(shape) for column in zip(*factors, strict=True))
+    return shifted_product(ctx, x, multiplier, shift, rounding)
+
+
+def shifted_product(
+    ctx: context.Context, x: SSAValue, multiplier: AnyArray, shift: AnyArray, rounding: str
+) -> SSAValue:
+    """Numbers of int32 times `multiplier * 2^(shift - 31)`, of int32, too."""
+    left, right, required = split_shifts(shift)
+    names = {"multiplier": multiplier, "lshift": left, "rshift": right}
+    parts = [ctx.constant(array.astype(np.int32), name) for name, array in names.items()]
+    return ctx.emit(FixedPointMultiplyPerAxisOp, x, *parts, **required, rounding=rounding)
 
 
 def multiplied_wide(ctx: context.Context, x: SSAValue, real: float | AnyArray) -> SSAValue:

@@ -97,7 +97,7 @@ def _convolution(of: Callable[..., SSAValue], axis: int) -> Converter[Context]:
     return Converter(convert)
 
 
-TABLE = {
+HYBRID = {
     "CONV_2D": _convolution(conv2d, 0),
     "DEPTHWISE_CONV_2D": _convolution(depthwise_conv2d, 3),
     "FULLY_CONNECTED": Converter(fully_connected),

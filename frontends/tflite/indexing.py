@@ -106,7 +106,7 @@ def embedding_lookup_sparse(ctx: Context) -> SSAValue:
     def added(of: Term) -> Term:
         shape = (*whole[:-1], *of.shape[1:])
         ctx.fits(shape, of.dtype)
-        ground = ctx.emit(BroadcastToOp, ctx.number(0, "float32"), new_shape=shape)
+        ground = ctx.emit(BroadcastToOp, ctx.number(0, "float32"), shape=shape)
         return Term(ctx, ctx.emit(ScatterNdOp, ground, points, of.value, mode="add"))
 
     total, combiner = added(rows), ctx.option("Combiner", _SUM)

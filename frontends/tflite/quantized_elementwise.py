@@ -163,7 +163,7 @@ def same_kind(op: type[Operator]) -> Callable[[Context], SSAValue]:
     return convert
 
 
-TABLE = {
+QUANTIZED = {
     "ADD": sum_of(1),
     "CONCATENATION": Converter(concatenation),
     "DEQUANTIZE": Converter(dequantize),

@@ -105,7 +105,7 @@ def log_softmax(ctx: Context) -> SSAValue:
     return steps.clip(*map(float, limits(dtype))).to(dtype).value
 
 
-TABLE = {
+QUANTIZED = {
     "LOG_SOFTMAX": Converter(log_softmax),
     "RESIZE_BILINEAR": Converter(resize_bilinear),
 }

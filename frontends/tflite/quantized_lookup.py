@@ -239,7 +239,7 @@ def rsqrt(ctx: Context) -> SSAValue:
     return looked_up(ctx, np.asarray(found) + ctx.out_quantization().zero_point[0])
 
 
-TABLE = {
+QUANTIZED = {
     "ABS": Converter(absolute),
     "ELU": _table(lambda x: np.where(x < 0, np.expm1(x), x)),
     "EXP": _table(np.exp),

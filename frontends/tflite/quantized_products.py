@@ -126,7 +126,7 @@ def batch_matmul(ctx: Context) -> SSAValue:
     def flat(value: SSAValue, own: list[int]) -> SSAValue:
         rows = shape_of(value)[-2:]
         if tuple(own) != batch:
-            value = ctx.emit(BroadcastToOp, value, new_shape=(*batch, *rows))
+            value = ctx.emit(BroadcastToOp, value, shape=(*batch, *rows))
         return reshaped(ctx, value, (int(np.prod(batch)), *rows))
 
     left, right = flat(left, left_batch), flat(right, right_batch)
@@ -151,7 +151,7 @@ def transpose_conv(ctx: Context) -> SSAValue:
     return finished(ctx, convolved_back(ctx, data.value, weight.value), 3, per_output(ctx, 2, 1))
 
 
-TABLE = {
+QUANTIZED = {
     "BATCH_MATMUL": Converter(batch_matmul),
     "CONV_2D": Converter(conv_2d),
     "DEPTHWISE_CONV_2D": Converter(depthwise_conv_2d),

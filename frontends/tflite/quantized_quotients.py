@@ -168,7 +168,7 @@ def softmax_of_16_bits(ctx: Context) -> SSAValue:
     return ctx.emit(ew.CastOp, found.clip(0.0, _LOW - 1.0).value, dtype="int16")
 
 
-TABLE = {
+QUANTIZED = {
     "DIV": Converter(div),
     "L2_NORMALIZATION": Converter(l2_normalization),
     "REDUCE_PROD": Converter(reduce_prod),

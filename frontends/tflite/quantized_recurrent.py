@@ -238,7 +238,7 @@ def svdf(ctx: Context) -> tuple[SSAValue, ...]:
     return saturated(ctx, moved.value, ctx.out_quantization(), "int8"), state.reshape(*ctx.shape(4)).value
 
 
-TABLE = {
+QUANTIZED = {
     "LSTM": Converter(lstm),
     "SVDF": Converter(svdf),
     "UNIDIRECTIONAL_SEQUENCE_LSTM": Converter(sequence_lstm),

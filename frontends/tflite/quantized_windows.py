@@ -10,14 +10,13 @@ from ...dialects.relay import reduce
 from ...dialects.relay.division import TruncDivideOp
 from ...dialects.relay.nn import Conv2DOp
 from ...dialects.relay.pooling import MaxPool2DOp
-from ...dialects.relay.qnn import FixedPointMultiplyPerAxisOp
 from ...dialects.relay.transform import TakeOp
 from ...support.dtypes import limits
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, term, where
 from .context import Context
-from .fixed_point import activation_range, centred, factor, out_scale, saturated, scale_of
+from .fixed_point import activation_range, centred, factor, out_scale, saturated, scale_of, shifted_product
 from .quantized_quotients import softmax_of_16_bits
 from .reductions import reduced
 from .windows import image_of, pool, pooling_window
@@ -90,8 +89,8 @@ def divided_factor(multiplier: int, shift: int, count: int) -> tuple[int, int]:
 
 
 def _rescaled(ctx: Context, total: Term, multiplier: int, shift: int, rounding: str = "DOUBLE") -> SSAValue:
-    parts = [ctx.constant(np.asarray(n, np.int32), name) for n, name in ((multiplier, "multiplier"), (shift, "shift"))]
-    moved = ctx.emit(FixedPointMultiplyPerAxisOp, total.value, *parts, rounding=rounding)
+    whole, places = (np.asarray(number, np.int32) for number in (multiplier, shift))
+    moved = shifted_product(ctx, total.value, whole, places, rounding)
     return saturated(ctx, moved, ctx.out_quantization(), ctx.out().type.lower())
 
 
@@ -117,7 +116,7 @@ def softmax(ctx: Context) -> SSAValue:
     return steps.clip(*map(float, limits(dtype))).to(dtype).value
 
 
-TABLE = {
+QUANTIZED = {
     "AVERAGE_POOL_2D": Converter(average_pool_2d),
     "MAX_POOL_2D": Converter(max_pool_2d),
     "MEAN": Converter(mean),

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.cumulative import CumsumOp
 from ...dialects.relay.logic import LessEqualOp
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.random import NormalOp, UniformOp
+from ...dialects.relay.random import SeededNormalOp, SeededUniformOp
 from ...dialects.relay.reduce import MaxOp
 from ..importing.converter import Converter
 from ..importing.terms import Term, exp, term
@@ -43,7 +43,7 @@ def multinomial(ctx: Context) -> SSAValue:
     ctx.fits((batch, count, classes), np.dtype(np.float32))
     odds = exp(term(ctx, 0) - term(ctx, 0).apply(MaxOp, axis=[1], keepdims=True))
     below = odds.apply(CumsumOp, axis=1)
-    even = Term(ctx, ctx.emit(UniformOp, shape=(batch, count), dtype="float32", seed=_seed(ctx)))
+    even = Term(ctx, ctx.emit(SeededUniformOp, shape=(batch, count), dtype="float32", seed=_seed(ctx)))
     even = (even * odds.sum(1)).reshape(batch, count, 1)
     passed = Term(ctx, ctx.emit(LessEqualOp, below.reshape(batch, 1, classes).value, even.value)).to("int32")
     found = passed.sum(2).reshape(batch, count).clip(0.0, classes - 1.0)
@@ -52,6 +52,6 @@ def multinomial(ctx: Context) -> SSAValue:
 
 TABLE = {
     "MULTINOMIAL": Converter(multinomial),
-    "RANDOM_STANDARD_NORMAL": _random(NormalOp),
-    "RANDOM_UNIFORM": _random(UniformOp),
+    "RANDOM_STANDARD_NORMAL": _random(SeededNormalOp),
+    "RANDOM_UNIFORM": _random(SeededUniformOp),
 }

@@ -26,7 +26,7 @@ from .values import DTYPES
 
 def _zeros(ctx: Context, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> SSAValue:
     ctx.fits(shape, dtype)
-    return ctx.emit(BroadcastToOp, ctx.constant(np.zeros((), dtype), "zero"), new_shape=shape)
+    return ctx.emit(BroadcastToOp, ctx.constant(np.zeros((), dtype), "zero"), shape=shape)
 
 
 def scatter_nd(ctx: Context) -> SSAValue:
@@ -79,7 +79,7 @@ def sparse_to_dense(ctx: Context) -> SSAValue:
     values, points = ctx.value(2), ctx.value(0)
     count = shape_of(points)[0] if shape_of(points) else 1
     if shape_of(values) == () and shape_of(points) != ():
-        values = ctx.emit(BroadcastToOp, values, new_shape=(count,))
+        values = ctx.emit(BroadcastToOp, values, shape=(count,))
     return ctx.emit(SparseToDenseOp, points, values, default, output_shape=shape)
 
 
@@ -152,7 +152,7 @@ def dilate(ctx: Context) -> SSAValue:
         ctx.fail(f"{len(shape)} dilations of at least 1", str(list(steps)))
     wide = tuple(max((n - 1) * s + 1, 0) for n, s in zip(shape, steps, strict=True))
     ctx.fits(wide, dtype_of(value))
-    ground = ctx.emit(BroadcastToOp, reshaped(ctx, ctx.value(2), ()), new_shape=wide)
+    ground = ctx.emit(BroadcastToOp, reshaped(ctx, ctx.value(2), ()), shape=wide)
     return ctx.emit(StridedSetOp, ground, value, begin=[0] * len(shape), end=wide, strides=steps)
 
 

@@ -242,7 +242,7 @@ def tile(ctx: Context) -> SSAValue:
 
 
 def broadcast_to(ctx: Context) -> SSAValue:
-    return ctx.emit(BroadcastToOp, ctx.value(0), new_shape=ctx.known_ints(1, "a shape"))
+    return ctx.emit(BroadcastToOp, ctx.value(0), shape=ctx.known_ints(1, "a shape"))
 
 
 def broadcast_args(ctx: Context) -> Array:
@@ -264,7 +264,7 @@ def fill(ctx: Context) -> SSAValue:
     if any(proves(extent, "<", 0) for extent in shape):
         ctx.fail("extents of at least 0", str(list(shape)))
     ctx.fits(shape, ctx.dtype(1))
-    return ctx.emit(BroadcastToOp, reshaped(ctx, ctx.value(1), ()), new_shape=shape)
+    return ctx.emit(BroadcastToOp, reshaped(ctx, ctx.value(1), ()), shape=shape)
 
 
 def range_(ctx: Context) -> Array | SSAValue:

@@ -56,7 +56,7 @@ def padded(ctx: Context, x: SSAValue, filler: SSAValue, low: Numbers, high: Numb
         shape = shape_of(x)
         wide = tuple(n + (n - 1) * i if n else 0 for n, i in zip(shape, inner, strict=True))
         ctx.fits(wide, dtype_of(x))
-        ground = ctx.emit(BroadcastToOp, filler, new_shape=wide)
+        ground = ctx.emit(BroadcastToOp, filler, shape=wide)
         steps = tuple(i + 1 for i in inner)
         x = ctx.emit(StridedSetOp, ground, x, begin=[0] * len(wide), end=wide, strides=steps)
     if any(n < 0 for n in (*low, *high)):

@@ -17,7 +17,6 @@ from ...runtime.external import ExternalFunction
 from ...support.dtypes import Array
 from ...support.errors import PipelineError
 from .onnx_export import EXPORTED, export, exports
-from .registry import register_external_codegen
 
 NAME = "onnxruntime"
 
@@ -80,4 +79,3 @@ def build(module: ModuleOp) -> ExternalFunction:
 for _name in EXPORTED:
     register_supported(NAME, _name, exports)
 register_pattern_table(NAME, patterns)
-register_external_codegen(NAME, build)

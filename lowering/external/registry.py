@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -17,8 +16,16 @@ if TYPE_CHECKING:
 Build = Callable[[ModuleOp], ExternalFunction]
 """Makes of a module with a function `@main`, and the composite functions that it calls, what runs it."""
 
-_SHIPPED = {"onnxruntime": "onnxruntime"}
-"""Compilers that come with Whence, and the modules that register them when they are first asked for."""
+
+def _onnxruntime() -> Build:
+    # Its module registers patterns.
+    from .onnxruntime import build
+
+    return build
+
+
+_SHIPPED = {"onnxruntime": _onnxruntime}
+"""Compilers that come with Whence, each loaded when it is first asked for."""
 _builders: dict[str, Build] = {}
 
 
@@ -52,7 +59,7 @@ def external_codegen(name: str) -> Build:
     Raises PipelineError for one that there is none of, or that lacks what it runs on.
     """
     if name not in _builders and name in _SHIPPED:
-        import_module(f".{_SHIPPED[name]}", __package__)
+        register_external_codegen(name, _SHIPPED[name]())
     if name not in _builders:
         known = ", ".join(external_compilers())
         raise PipelineError(f"external compiler: expected one among {known}, got '{name}'")

@@ -121,7 +121,14 @@ class _Emitter:
         self._out.append("}")
 
     def _target_attributes(self) -> list[str]:
-        return [f'"prefer-vector-width"="{self._target.vector_bits}"'] if self._target is not None else []
+        if self._target is None:
+            return []
+        machine = self._target.hardware
+        words = [f'"prefer-vector-width"="{machine.vector_bits}"']
+        if "sve" in machine.features and (granules := machine.vector_bits // 128) > 1:
+            # Without a known number of granules LLVM makes code for the 128 bits that every such machine has.
+            words.append(f"vscale_range({granules},{granules})")
+        return words
 
     def _name_values(self, function: llvm.FuncOp) -> None:
         """Names come first: a phi uses values that are defined after it."""

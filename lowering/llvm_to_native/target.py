@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from ...provenance.diagnostics import message
 from ...support.errors import PipelineError
-from ...support.machine import Machine
+from ...support.machine import Machine, registered_machine
 
 _current: ContextVar[tuple[Target, ...]] = ContextVar("targets", default=())
 _WORDS = ("keys", "device", "model", "tag", "libs")
@@ -64,7 +64,9 @@ class Target:
     host: bool = False
     """Whether it is the machine that compiles, whose caches can be asked for."""
     attrs: Mapping[str, str | int] = field(default_factory=dict[str, "str | int"], compare=False)
-    """What its text said, as in TVM: `mcpu`, `num-cores`, .. Code depends on the fields above alone."""
+    """What its text said, as in TVM: `mcpu`, `num-cores`, .. Code does not depend on it."""
+    record: Machine | None = None
+    """The registered machine that it names, if any."""
 
     @property
     def kind(self) -> TargetKind:
@@ -145,14 +147,14 @@ class Target:
         wrong = [word for word in values["mattr"].split(",") if word and word[0] not in "+-"]
         if wrong:
             raise PipelineError(message("target", "features that begin with + or -", ", ".join(wrong)))
-        target = Target(values["mtriple"], values["mcpu"], values["mattr"], attrs=said)
+        target = _target(values, said)
         _check_names(target)
         return target
 
     @property
     def hardware(self) -> Machine:
         """What vectors, registers and caches there are."""
-        return Machine.of(self.triple, self.cpu, self.features, host=self.host)
+        return self.record or Machine.of(self.triple, self.cpu, self.features, host=self.host)
 
     @property
     def vector_bits(self) -> int:
@@ -180,6 +182,16 @@ class Target:
     def data_layout(self) -> str:
         """How LLVM lays out data for it."""
         return _data_layout(self)
+
+
+def _target(values: Mapping[str, str], said: Mapping[str, str | int]) -> Target:
+    """The target of what a text says: by LLVM's names, or by that of a registered machine."""
+    record = registered_machine(values["mcpu"])
+    if record is None:
+        return Target(values["mtriple"], values["mcpu"], values["mattr"], attrs=said)
+    triple = record.triple if record.triple and "mtriple" not in said else values["mtriple"]
+    features = ",".join([*(f"+{word}" for word in sorted(record.features)), *filter(None, [values["mattr"]])])
+    return Target(triple, record.cpu, features, attrs=said, record=record)
 
 
 @cache

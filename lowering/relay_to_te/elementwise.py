@@ -35,7 +35,12 @@ def _relu(x: Expr) -> Expr:
 
 
 def _clip(op: Operator, x: Expr) -> Expr:
-    low, high = (rounded(op.signature.get(name), x.dtype) for name in ("a_min", "a_max"))
+    return clipped(x, *(op.signature.get(name) for name in ("a_min", "a_max")))
+
+
+def clipped(x: Expr, low: float, high: float) -> Expr:
+    """A number cut off at bounds; NaN stays."""
+    low, high = (rounded(bound, x.dtype) for bound in (low, high))
     if not is_float(x.dtype):
         # A fractional bound binds at the next integer inside; one beyond the type's range does not bind.
         first, last = limits(x.dtype)

@@ -17,52 +17,55 @@ from ...dialects.relay.constants import literal_value
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.elementwise import CastLikeOp, CastOp, CopyOp, ReinterpretOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.traits import OpPattern, Pointwise
+from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
+from ...dialects.relay.traits import OpPattern
 from ...dialects.size_types import SizesAttr
 from ...dialects.sizes import SizeExpr, symbols_of
 from ...dialects.te import FuncOp as TeFuncOp
 from ...provenance.diagnostics import fail
 from ...support.dtypes import storage
+from ...support.tables import joined_tables
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.extents import SymbolSizes
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import (
-    convolution,
-    convolution_transpose,
-    couplings,
-    creation,
-    cumulative,
-    dilation,
-    elementwise,
-    fast_math,
-    indexing,
-    linear_algebra,
-    logic,
-    loss,
-    nn,
-    normalization,
-    norms,
-    pooling,
-    qnn,
-    qnn_products,
-    random,
-    rearrange,
-    recurrent,
-    reduce,
-    resize,
-    sampling,
-    scatter,
-    shapes,
-    signal,
-    sorting,
-    sparse,
-    transform,
-    trees,
-    vision,
-    window_indices,
-    windows,
-)
+from . import bitpacking as bitpacking
+from . import convolution as convolution
+from . import convolution_transpose as convolution_transpose
+from . import couplings as couplings
+from . import creation as creation
+from . import cumulative as cumulative
+from . import detection as detection
+from . import dilation as dilation
+from . import elementwise as elementwise
+from . import fast_math as fast_math
+from . import indexing as indexing
+from . import linear_algebra as linear_algebra
+from . import logic as logic
+from . import loss as loss
+from . import nn as nn
+from . import normalization as normalization
+from . import norms as norms
+from . import pooling as pooling
+from . import qnn as qnn
+from . import qnn_products as qnn_products
+from . import random as random
+from . import rearrange as rearrange
+from . import recurrent as recurrent
+from . import reduce as reduce
+from . import resize as resize
+from . import sampling as sampling
+from . import scatter as scatter
+from . import shapes as shapes
+from . import signal as signal
+from . import sorting as sorting
+from . import sparse as sparse
+from . import threefry as threefry
+from . import transform as transform
+from . import trees as trees
+from . import vision as vision
+from . import window_indices as window_indices
+from . import windows as windows
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -71,47 +74,11 @@ Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
 Of an optional operand that is missing it gets None, of a variadic one a tuple.
 """
 
-TABLE: dict[type[Operator], Lowering] = {
-    **couplings.TABLE,
-    **cumulative.TABLE,
-    **dilation.TABLE,
-    **elementwise.TABLE,
-    **fast_math.TABLE,
-    **linear_algebra.TABLE,
-    **logic.TABLE,
-    **loss.TABLE,
-    **norms.TABLE,
-    **random.TABLE,
-    **reduce.TABLE,
-    **transform.TABLE,
-    **trees.TABLE,
-    **convolution.TABLE,
-    **convolution_transpose.TABLE,
-    **nn.TABLE,
-    **normalization.TABLE,
-    **pooling.TABLE,
-    **sorting.TABLE,
-    **sparse.TABLE,
-    **recurrent.TABLE,
-    **creation.TABLE,
-    **indexing.TABLE,
-    **rearrange.TABLE,
-    **resize.TABLE,
-    **sampling.TABLE,
-    **vision.TABLE,
-    **scatter.TABLE,
-    **shapes.TABLE,
-    **signal.TABLE,
-    **sorting.TABLE,
-    **windows.TABLE,
-    **qnn.TABLE,
-    **qnn_products.TABLE,
-    **window_indices.TABLE,
-}
+TABLE: dict[type[Operator], Lowering] = joined_tables(__name__.rpartition(".")[0], globals())
 """Operator -> what it computes."""
 
 
-CASTS = (CastLikeOp, CastOp, CopyOp, ReinterpretOp)
+CASTS = (CastLikeOp, CastOp, CopyOp, DequantizeOp, QuantizeOp, ReinterpretOp)
 """Besides what only moves elements, the operators that read and make small ones."""
 
 
@@ -172,7 +139,7 @@ def _symbols(func: FuncOp) -> list[str]:
 def _check_small(op: Operator) -> None:
     """Fail where small numbers, which lie there as bytes, would be computed with as if they were those."""
     small = [value.type for value in (*op.operands, *op.results) if is_small(element_of(value))]
-    moves = op.pattern() is OpPattern.INJECTIVE and not op.has_trait(Pointwise)
+    moves = op.pattern() is OpPattern.INJECTIVE and not op.is_pointwise()
     if small and not moves and not isinstance(op, CASTS):
         fail(op, "operands that a cast has made numbers of", str(small[0]))
 

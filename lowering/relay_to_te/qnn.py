@@ -6,55 +6,104 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ... import te
+from ...dialects.element_types import dtype_name
 from ...dialects.relay.convolution import expand_padding
-from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.qnn import FixedPointMultiplyOp, FixedPointMultiplyPerAxisOp
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.qnn import DequantizeOp, FixedPointMultiplyOp, FixedPointMultiplyPerAxisOp, QuantizeOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
 from ...dialects.sizes import same
-from ...support.dtypes import limits
+from ...support.dtypes import GREATEST, is_float, limits
 from ...te import Expr, Tensor
-from .stages import broadcast, compute, label, shape
+from .elementwise import clipped
+from .small_dtypes import cast
+from .stages import broadcast, compute, label, literal, shape
 
 
-def fixed_point_multiply(op: Operator, x: Tensor) -> Tensor:
-    multiplier, shift = (te.const(op.signature.int(name), "int64") for name in ("multiplier", "shift"))
-    return compute(shape(x), lambda *i: _multiplied(x(*i), multiplier, shift, False), label(op))
+def _parameter(tensor: Tensor, axis: int, point: Sequence[Expr]) -> Expr:
+    """A scale or zero point at a point of the data: one number, one per index of an axis, or what broadcasts."""
+    extents = shape(tensor)
+    if len(extents) == 1 and not same(extents[0], 1):
+        return tensor(point[axis % len(point)])
+    return broadcast(tensor, point)
 
 
-def fixed_point_multiply_per_axis(op: Operator, x: Tensor, multiplier: Tensor, shift: Tensor) -> Tensor:
-    rounding = op.signature.str("rounding")
-    nearest = rounding == "TONEAREST"
+def quantize(op: Operator, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+    axis, dtype = op.signature.int("axis"), op.signature.str("out_dtype")
 
     def element(*i: Expr) -> Expr:
-        factor, at = (broadcast(number, i) for number in (multiplier, shift))
-        if rounding == "DOUBLE":
-            return _multiplied_twice_rounded(x(*i), factor, at)
-        return _multiplied(x(*i), factor.astype("int64"), at.astype("int64"), nearest)
+        steps = x(*i).astype("float32")
+        if literal(scale) != 1:
+            steps = steps / _parameter(scale, axis, i).astype("float32")
+        if is_float(dtype):
+            return cast(clipped(steps, -GREATEST[dtype], GREATEST[dtype]), "float32", dtype)
+        steps = te.nearbyint(steps)
+        if (start := literal(zero_point)) is None:
+            steps = steps + _parameter(zero_point, axis, i).astype("float32")
+        elif start:
+            steps = steps + te.const(start, "float32")
+        return cast(clipped(steps, *limits(dtype)), "float32", dtype)
 
     return compute(shape(x), element, label(op))
 
 
-def _multiplied(x: Expr, multiplier: Expr, shift: Expr, nearest: bool) -> Expr:
-    """`x * multiplier * 2^(shift - 31)`, the factors int64; halves go up, or away from 0 to the `nearest`."""
-    zero = te.const(0, "int64")
-    product = te.shift_left(x.astype("int64"), te.maximum(shift, zero)) * multiplier
-    dropped = te.const(31, "int64") - te.minimum(shift, zero)
+def dequantize(op: Operator, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tensor:
+    axis, (dtype, out_dtype) = (
+        op.signature.int("axis"),
+        (dtype_name(element_of(v)) for v in (op.operands[0], *op.results)),
+    )
+
+    def element(*i: Expr) -> Expr:
+        if is_float(dtype) or literal(zero_point) == 0:
+            number = cast(x(*i), dtype, "float32")
+        else:
+            number = (cast(x(*i), dtype, "int32") - _parameter(zero_point, axis, i)).astype("float32")
+        if literal(scale) != 1:
+            number = number * _parameter(scale, axis, i).astype("float32")
+        return number.astype(out_dtype)
+
+    return compute(shape(x), element, label(op))
+
+
+def fixed_point_multiply(op: Operator, x: Tensor) -> Tensor:
+    multiplier, shift = (op.signature.int(name) for name in ("multiplier", "shift"))
+    factor, left, right = (te.const(number, "int32") for number in (multiplier, max(shift, 0), max(-shift, 0)))
+    return compute(shape(x), lambda *i: _multiplied(x(*i), factor, left, right, False), label(op))
+
+
+def fixed_point_multiply_per_axis(
+    op: Operator, x: Tensor, multiplier: Tensor, lshift: Tensor, rshift: Tensor
+) -> Tensor:
+    sig, zero = op.signature, te.const(0, "int32")
+    rounding = sig.str("rounding")
+
+    def element(*i: Expr) -> Expr:
+        left = broadcast(lshift, i) if sig.get("is_lshift_required") else zero
+        right = broadcast(rshift, i) if sig.get("is_rshift_required") else zero
+        factor = broadcast(multiplier, i)
+        if rounding == "DOUBLE":
+            return _multiplied_twice_rounded(x(*i), factor, left, right)
+        return _multiplied(x(*i), factor, left, right, rounding == "TONEAREST")
+
+    return compute(shape(x), element, label(op))
+
+
+def _multiplied(x: Expr, multiplier: Expr, left: Expr, right: Expr, nearest: bool) -> Expr:
+    """`x * multiplier * 2^(left - right - 31)`; halves go up, or away from 0 to the `nearest`."""
+    product = te.shift_left(x.astype("int64"), left.astype("int64")) * multiplier.astype("int64")
+    dropped = te.const(31, "int64") + right.astype("int64")
     half = te.shift_left(te.const(1, "int64"), dropped - 1)
     if nearest:
         half = te.select(product < 0, half - 1, half)
     return te.shift_right(product + half, dropped).astype("int32")
 
 
-def _multiplied_twice_rounded(x: Expr, multiplier: Expr, shift: Expr) -> Expr:
+def _multiplied_twice_rounded(x: Expr, multiplier: Expr, left: Expr, right: Expr) -> Expr:
     """The same, rounded after the product, upward, and again after the shift to the right, halves away from 0.
 
     Only the product takes 64 bits, of which no shift needs the sign.
     """
-    zero = te.const(0, "int32")
-    left = te.shift_left(x, te.maximum(shift, zero))
-    product = left.astype("int64") * multiplier.astype("int64") + (1 << 30)
+    product = te.shift_left(x, left).astype("int64") * multiplier.astype("int64") + (1 << 30)
     high = te.shift_right(product, te.const(31, "int64")).astype("int32")
-    right = te.maximum(zero - shift, zero)
     mask = te.shift_left(te.const(1, "int32"), right) - 1
     half = te.shift_right(mask, te.const(1, "int32"))
     most = te.select(high < 0, half + 1, half)
@@ -148,6 +197,8 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
 
 
 TABLE = {
+    QuantizeOp: quantize,
+    DequantizeOp: dequantize,
     FixedPointMultiplyOp: fixed_point_multiply,
     FixedPointMultiplyPerAxisOp: fixed_point_multiply_per_axis,
     AvgPool2DOp: avg_pool2d,

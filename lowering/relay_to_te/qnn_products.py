@@ -18,9 +18,8 @@ from ...passes.relay.blocking import vector_block
 from ...support.dtypes import is_unsigned
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
-from ...te.language.tensor import FullOp
 from .convolution import by_pixel
-from .stages import broadcast, compute, label, shape
+from .stages import broadcast, compute, label, literal, shape
 from .transform import blocked_point
 
 _WORD = 32
@@ -45,14 +44,9 @@ def along_axis0(zero_point: Tensor, point: Sequence[Expr], rank: int) -> Expr:
     return broadcast(zero_point, point)
 
 
-def _fixed(zero_point: Tensor) -> int | None:
-    """The one number of a zero point that is known."""
-    return int(zero_point.op.number.value) if isinstance(zero_point.op, FullOp) else None
-
-
 def _above(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequence[Expr]) -> Expr:
     """What an integer is above its zero point, an int32; 0 outside, where `inside` does not hold."""
-    if (known := _fixed(zero_point)) is not None:
+    if (known := literal(zero_point)) is not None:
         return (x(*point, otherwise=known) if inside else x(*point)).astype("int32") - known
     number = x(*point).astype("int32") - along_axis0(zero_point, point, len(shape(x)))
     return te.if_then_else(te.all(*inside), number, te.const(0, "int32")) if inside else number
@@ -61,7 +55,7 @@ def _above(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequenc
 def _byte(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequence[Expr]) -> Expr:
     """An integer above the least of its dtype; outside, the zero point above that."""
     least = 0 if is_unsigned(x.dtype) else -128
-    if (known := _fixed(zero_point)) is not None:
+    if (known := literal(zero_point)) is not None:
         return (x(*point, otherwise=known) if inside else x(*point)).astype("int32") - least
     number = x(*point).astype("int32")
     if inside:

@@ -68,4 +68,4 @@ def normal(op: Operator) -> Tensor:
     return compute(extents, element, label(op).replace(".", "_"))
 
 
-TABLE = {relay.NormalOp: normal, relay.UniformOp: uniform}
+TABLE = {relay.SeededNormalOp: normal, relay.SeededUniformOp: uniform}

@@ -101,7 +101,7 @@ def _shared(op: Operator, data: Tensor, weight: Tensor, lengths: Tensor | None) 
         return x.astype(number)
 
     listed = [] if lengths is None else [lengths]
-    return listed, (time, batch, panels * block, block, hidden), (data.dtype, number), place, kept, widened
+    return listed, time, batch, panels * block, block, hidden, data.dtype, number, place, kept, widened
 
 
 def lstm(

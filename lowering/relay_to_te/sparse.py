@@ -6,10 +6,18 @@ from math import prod
 
 from ... import te
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.sparse import SegmentSumOp, SparseToDenseOp
+from ...dialects.relay.sparse import (
+    CompressedRows,
+    SegmentSumOp,
+    SparseAddOp,
+    SparseDenseOp,
+    SparseReshapeOp,
+    SparseToDenseOp,
+    SparseTransposeOp,
+)
 from ...te import Expr, Tensor
 from . import sparse_scripts as scripts
-from .stages import compute, dtype_of, label, rounded, shape, wide
+from .stages import ROWS_APART, compute, dtype_of, in_dtype, label, rounded, shape, wide
 from .transform import flat_index
 
 
@@ -59,7 +67,76 @@ def sparse_to_dense(op: Operator, indices: Tensor, values: Tensor, default: Tens
     return scripts.sparse_to_dense(filled, indices, values, (prod(extents), count), place, chosen)
 
 
+def sparse_dense(op: Operator, dense: Tensor, data: Tensor, columns: Tensor, ends: Tensor) -> Tensor:
+    number, extents = wide(dense.dtype), shape_of(op.results[0])
+    rows, height, width = CompressedRows.rows(op.signature, 1, blocks=True)
+    if not prod(extents) or not prod(shape(data)) or not prod(shape(dense)):
+        return te.full(extents, 0, dense.dtype)
+    blocks = shape(data)[0], height, width
+    with te.tag_scope(ROWS_APART):
+        factors = in_dtype(dense, number, "dense"), in_dtype(data, number, "data")
+        total = scripts.sparse_dense(*factors, columns, ends, (rows, *blocks), te.const(0, number))
+    if op.signature.get("sparse_lhs"):
+        return compute(extents, lambda *i: total(i[1], i[0]).astype(dense.dtype), label(op))
+    return rounded(total, dense.dtype)
+
+
+def sparse_add(op: Operator, dense: Tensor, data: Tensor, columns: Tensor, ends: Tensor) -> Tensor:
+    if not prod(shape(data)) or not prod(shape(dense)):
+        return compute(shape(dense), lambda *i: dense(*i), label(op))
+    number = wide(dense.dtype)
+    with te.tag_scope(ROWS_APART):
+        total = scripts.sparse_add(in_dtype(dense, number, "dense"), in_dtype(data, number, "data"), columns, ends)
+    return rounded(total, dense.dtype)
+
+
+def sparse_transpose(op: Operator, data: Tensor, columns: Tensor, ends: Tensor) -> tuple[Tensor, ...]:
+    rows, _, _ = CompressedRows.rows(op.signature, 0, blocks=False)
+    if not rows or not prod(shape(data)):
+        return tuple(te.full(shape(x), 0, x.dtype) for x in (data, columns, ends))
+    return tuple(scripts.sparse_transpose(data, columns, ends))
+
+
+def sparse_reshape(op: Operator, indices: Tensor, before: Tensor, after: Tensor) -> tuple[Tensor, Tensor]:
+    (rank,), (own,), dtype = shape(before), shape(after), after.dtype
+    one = te.const(1, "int64")
+
+    def known(*i: Expr) -> Expr:
+        """The number that takes the place of -1."""
+        whole, rest = one, one
+        for k in range(rank):
+            whole = whole * before(k).astype("int64")
+        for k in range(own):
+            extent = after(k).astype("int64")
+            rest = rest * te.select(extent.equal(-1), one, extent)
+        return te.floordiv(whole, te.maximum(rest, one))
+
+    left = compute((1,), known, "left", keep=True)
+
+    def extent(k: Expr) -> Expr:
+        return te.select(after(k).equal(te.const(-1, dtype)), left(0), after(k).astype("int64"))
+
+    new = compute((own,), extent, "extents", keep=True)
+
+    def element(n: Expr, axis: Expr) -> Expr:
+        flat = te.const(0, "int64")
+        for k in range(rank):
+            flat = flat * before(k).astype("int64") + indices(n, k).astype("int64")
+        stride = one
+        for k in range(own):
+            stride = stride * te.select(axis < k, new(k), one)
+        place = te.floordiv(flat, te.maximum(stride, one))
+        return te.floormod(place, te.maximum(new(axis), one)).astype(indices.dtype)
+
+    points = compute((shape(indices)[0], own), element, label(op))
+    return points, compute((own,), lambda *i: new(*i).astype(dtype), "new_shape")
+
+
 TABLE = {
+    SparseDenseOp: sparse_dense,
+    SparseAddOp: sparse_add,
+    SparseTransposeOp: sparse_transpose,
+    SparseReshapeOp: sparse_reshape,
     SegmentSumOp: segment_sum,
     SparseToDenseOp: sparse_to_dense,
 }

@@ -12,6 +12,7 @@ from ...dialects.relay.operator import Operator, element_of
 from ...dialects.sizes import Size, SizeExpr, same
 from ...support.dtypes import storage
 from ...te import Expr, Tensor
+from ...te.language.tensor import FullOp
 
 _WIDE = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 
@@ -59,6 +60,16 @@ def _axis_names(rank: int) -> tuple[str, ...]:
     return tuple(f"ax{axis}" for axis in range(rank))
 
 
+def in_dtype(x: Tensor, dtype: str, name: str) -> Tensor:
+    """A tensor in numbers of a dtype, in a stage that has a buffer unless it has them."""
+    return x if x.dtype == dtype else compute(shape(x), lambda *i: x(*i).astype(dtype), name, keep=True)
+
+
+def as_vector(x: Tensor, dtype: str) -> Tensor:
+    """A scalar, or tensor of one number, as a vector of it."""
+    return compute((1,), lambda *i: x(*[0] * len(shape(x))).astype(dtype), x.op.name, keep=True)
+
+
 def rounded(total: Tensor, dtype: str) -> Tensor:
     """A reduction as numbers of `dtype`: in a stage of its own, if it was not reduced in that."""
     if total.dtype == dtype:
@@ -88,6 +99,11 @@ def divided(total: Tensor, count: int, dtype: str) -> Tensor:
 def share_of(count: Size, dtype: str) -> float | Expr:
     """What each of so many elements counts in their mean."""
     return 1.0 / te.const(count, dtype) if isinstance(count, SizeExpr) else 1 / count
+
+
+def literal(tensor: Tensor) -> bool | float | None:
+    """The one number of a tensor, where it is known."""
+    return tensor.op.number.value if isinstance(tensor.op, FullOp) else None
 
 
 def broadcast(tensor: Tensor, point: Sequence[Any]) -> Expr:

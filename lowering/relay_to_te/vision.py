@@ -9,18 +9,8 @@ from ...dialects.sizes import same
 from ...te import Expr, Tensor
 from . import vision_scripts as scripts
 from .sorting import descending
-from .stages import ROWS_APART, compute, dtype_of, label, shape, wide
+from .stages import ROWS_APART, as_vector, compute, dtype_of, in_dtype, label, shape, wide
 from .transform import blocked_point
-
-
-def _in(number: str, x: Tensor, name: str) -> Tensor:
-    """A tensor in numbers of another dtype."""
-    return x if x.dtype == number else compute(shape(x), lambda *i: x(*i).astype(number), name, keep=True)
-
-
-def _number(x: Tensor, dtype: str) -> Tensor:
-    """A scalar, or tensor of one number, as a vector of it."""
-    return compute((1,), lambda *i: x(*[0] * len(shape(x))).astype(dtype), x.op.name, keep=True)
 
 
 def _lesser(a: Expr, b: Expr) -> Expr:
@@ -40,7 +30,7 @@ def _back(op: Operator, x: Tensor) -> Tensor:
 def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
     sig = op.signature
     aligned, ratio = bool(sig.get("aligned")), max(0, sig.int("sample_ratio"))
-    images, regions = _in("float32", data, "data"), _in("float32", rois, "rois")
+    images, regions = in_dtype(data, "float32", "data"), in_dtype(rois, "float32", "rois")
     layout = sig.str("layout")
     if layout != "NCHW":
         stored, extents = images, [shape(images)[layout.index(letter)] for letter in "NCHW"]
@@ -67,7 +57,7 @@ def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
 
 def roi_pool(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
     sig = op.signature
-    images, regions = _in("float32", data, "data"), _in("float32", rois, "rois")
+    images, regions = in_dtype(data, "float32", "data"), in_dtype(rois, "float32", "rois")
     with te.tag_scope(ROWS_APART):
         found = scripts.roi_pool(images, regions, sig.spatial("pooled_size", 2), sig.get("spatial_scale"))
     return _back(op, found)
@@ -116,16 +106,16 @@ def all_class_non_max_suppression(
         much = te.all(shared > 0, union > 0, shared / union > limit(0))
         return te.select(much, te.const(1, "float32"), te.const(0, "float32"))
 
-    marks = _in(wide(scores.dtype), scores, "scores")
+    marks = in_dtype(scores, wide(scores.dtype), "scores")
     order = descending(marks, 2)
     with te.tag_scope(ROWS_APART):
         kept, counts = scripts.suppress(
             corners,
             marks,
             order,
-            _number(most, "int64"),
-            _number(iou, number),
-            _number(least, marks.dtype),
+            as_vector(most, "int64"),
+            as_vector(iou, number),
+            as_vector(least, marks.dtype),
             bound,
             overlaps,
         )
@@ -142,7 +132,7 @@ def soft_non_max_suppression(
     if same(count * most, 0):
         made = compute((most,), lambda *i: number, "taken"), compute((most,), lambda *i: nothing, "lowered")
         return *made, compute((), lambda *i: number, "number")
-    spread, zero = _number(sigma, dtype), te.const(0, dtype)
+    spread, zero = as_vector(sigma, dtype), te.const(0, dtype)
 
     def wide_box(*i: Expr) -> Expr:
         return boxes(*i[1:]).astype(dtype)
@@ -151,28 +141,14 @@ def soft_non_max_suppression(
         return te.select(spread(*i) > zero, te.const(-0.5, dtype) / spread(*i), zero)
 
     corners = _corners(compute((1, count, 4), wide_box, "boxes", keep=True), False)
-    limits = _number(iou, dtype), _number(least, dtype), compute((1,), factor, "factor", keep=True)
-    taken, lowered, found = scripts.suppress_softly(corners, _in(dtype, scores, "scores"), *limits, most)
-    return taken, _in(scores.dtype, lowered, "lowered"), found
-
-
-def get_valid_counts(op: Operator, data: Tensor) -> tuple[Tensor, ...]:
-    sig = op.signature
-    kind, score = sig.int("id_index"), sig.int("score_index")
-    threshold = te.const(sig.get("score_threshold"), data.dtype)
-
-    def holds(x: Tensor, b: Expr, n: Expr) -> Expr:
-        above = x(b, n, score) > threshold
-        return te.all(above, x(b, n, kind) >= te.const(0, data.dtype)) if kind >= 0 else above
-
-    with te.tag_scope(ROWS_APART):
-        return tuple(scripts.valid_boxes(data, holds))
+    limits = as_vector(iou, dtype), as_vector(least, dtype), compute((1,), factor, "factor", keep=True)
+    taken, lowered, found = scripts.suppress_softly(corners, in_dtype(scores, dtype, "scores"), *limits, most)
+    return taken, in_dtype(lowered, scores.dtype, "lowered"), found
 
 
 TABLE = {
     relay.RoiAlignOp: roi_align,
     relay.RoiPoolOp: roi_pool,
-    relay.GetValidCountsOp: get_valid_counts,
     relay.SoftNonMaxSuppressionOp: soft_non_max_suppression,
     relay.AllClassNonMaxSuppressionOp: all_class_non_max_suppression,
 }

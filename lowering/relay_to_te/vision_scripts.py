@@ -220,26 +220,3 @@ def gathered(kept: Any, counts: Any, classes: Any) -> Any:
         points[found, 2] = 0
         found += 1
     return points, number
-
-
-@te.hybrid.script
-def valid_boxes(data: Any, holds: Any) -> Any:
-    """`holds(data, batch, box)` says which boxes stay."""
-    count = output_tensor((data.shape[0],), "int32")
-    boxes = output_tensor(data.shape, data.dtype)
-    indices = output_tensor((data.shape[0], data.shape[1]), "int32")
-    for b in range(data.shape[0]):
-        found = int64(0)
-        for n in range(data.shape[1]):
-            if holds(data, b, n):
-                for k in range(data.shape[2]):
-                    boxes[b, found, k] = data[b, n, k]
-                indices[b, found] = n
-                found += 1
-        count[b] = found
-        while found < data.shape[1]:
-            for k in range(data.shape[2]):
-                boxes[b, found, k] = -1.0
-            indices[b, found] = -1
-            found += 1
-    return count, boxes, indices

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.element_types import dtype_name
+from ...dialects.relay.canonicalization.constant_operands import erase_unused
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.operator import Operator, element_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
@@ -20,7 +21,6 @@ from ...frontends.relay.operators import name_of
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import stands_for
 from ...support.errors import PipelineError
-from .constant_operands import erase_unused
 from .op_hooks import computed, written
 
 _FAR = 64

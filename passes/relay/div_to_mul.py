@@ -10,13 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from ...dialects.relay.canonicalization.casts import FLOATS
+from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import DivideOp, MultiplyOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import element_of
 from ...provenance.rewrite import rewrite, stands_for
-from .constant_operands import constant_value, erase_unused
-from .simplify_casts import FLOATS
 
 
 @dataclass

@@ -10,11 +10,11 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.relay.canonicalization.constant_operands import erase_unused
 from ...dialects.relay.dynamic import Dynamic
 from ...dialects.relay.open_extents import is_open
 from ...provenance.rewrite import stands_for
 from .analysis.traversal import pre_order
-from .constant_operands import erase_unused
 from .fold_constant import FoldConstantPass
 from .infer_type import infer_types
 from .size_arithmetic import compute_sizes, sizes_value

@@ -10,10 +10,10 @@ from ...dialects.element_types import dtype_name
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import nn, pooling, rearrange, reduce, resize, sorting, transform
 from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay.canonicalization.constant_operands import erase_unused
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp
 from ...provenance.rewrite import stands_for
-from .constant_operands import erase_unused
 
 BYTES = ("int8", "uint8")
 

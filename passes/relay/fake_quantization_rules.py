@@ -18,17 +18,16 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from ...dialects.element_types import dtype_name
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import matmul, nn, pooling, qnn_elementwise, reduce, transform
+from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused, is_any_open, sole_user
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.normalization import SoftmaxOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp, RequantizeOp
-from ...dialects.relay.traits import Pointwise
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import replace_with_constant, stands_for
 from ...support.dtypes import Array, limits
 from ...support.errors import PipelineError
-from .constant_operands import constant_value, erase_unused, is_any_open, sole_user
 from .fake_quantization_moves import BYTES, RESIZED, attributes_of, extrapolates, is_one, picks_elements, real
 from .qnn_canonicalize import Arithmetic
 
@@ -388,7 +387,7 @@ class FunctionOfBytes(RewritePattern):
                     return None
             elif (inner := real(value, *BYTES)) is not None:
                 sources.add(inner)
-            elif isinstance(owner, Operator) and owner.has_trait(Pointwise) and len(owner.results) == 1:
+            elif isinstance(owner, Operator) and owner.is_pointwise() and len(owner.results) == 1:
                 if owner not in region:
                     region[owner] = None
                     stack += owner.operands

@@ -17,6 +17,7 @@ from ...dialects.element_types import dtype_name, numpy_dtype
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import nn, transform
 from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused, sole_user
 from ...dialects.relay.convolution_transpose import Conv2DTransposeOp as Transposed
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.evaluation import evaluate
@@ -28,7 +29,6 @@ from ...frontends.relay.op_attrs import FAKE_QUANTIZATION, OPTIONAL_FAKE_QUANTIZ
 from ...provenance.rewrite import replace_with_constant, rewrite, stands_for
 from . import fake_quantization_moves as moving
 from . import fake_quantization_rules as rules
-from .constant_operands import constant_value, erase_unused, sole_user
 from .known_values import GetOfTuple
 from .qnn_canonicalize import same_number
 

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from ...dialects.relay.canonicalization.constant_operands import constant_value, sole_user
 from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.nn import Conv2DOp
@@ -16,7 +17,6 @@ from ...dialects.relay.qnn_products import Conv2DOp as QuantizedConv2DOp
 from ...dialects.relay.rearrange import BatchToSpaceNdOp, SpaceToBatchNdOp
 from ...provenance.rewrite import rewrite
 from .blocking import twin
-from .constant_operands import constant_value, sole_user
 
 
 @dataclass

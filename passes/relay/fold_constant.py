@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.binding import IfOp, LetOp
+from ...dialects.relay.canonicalization.constant_operands import is_at_hand
+from ...dialects.relay.canonicalization.fold import is_foldable, reads_extents_only, replace_by_arrays, stand_in
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.evaluation import evaluate
-from ...dialects.relay.open_extents import is_static, knows_sizes
-from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.shapes import OfShape
-from ...dialects.relay.traits import Stateful
+from ...dialects.relay.operator import Operator
 from ...dialects.relay.tuples import TupleGetItemOp
-from ...provenance.rewrite import replace_with_constant, rewrite
+from ...provenance.rewrite import rewrite
 from ...support.dtypes import Array
 from .analysis.purity import mark_calls
 from .analysis.structure import resolved
 from .analysis.traversal import functions_of, pre_order
-from .constant_operands import erase_unused, is_at_hand
 from .known_values import GetOfTuple, IfOnConstant, MatchOnConstruct
 from .let_blocks import forward_through_lets
-
-
-def _tells_shape(op: Operation) -> bool:
-    """Whether it is computed from extents that are known, whatever the elements are."""
-    return isinstance(op, OfShape) and is_static(op.data.type)
 
 
 def foldable(module: ModuleOp, fold_qnn: bool = True) -> set[Operation]:
@@ -48,14 +38,11 @@ def foldable(module: ModuleOp, fold_qnn: bool = True) -> set[Operation]:
         for op in pre_order(func) if func.primitive is None else ():
             if is_at_hand(op, module):
                 constant.add(op)
-            elif isinstance(op, Operator) and op.operands and not op.has_trait(Stateful):
-                if not fold_qnn and op.name.startswith("relay.qnn."):
-                    continue
-                if _tells_shape(op) or (
-                    knows_sizes(op) and all(resolved(operand).owner in constant for operand in op.operands)
-                ):
-                    constant.add(op)
-                    found.add(op)
+            elif not fold_qnn and op.name.startswith("relay.qnn."):
+                continue
+            elif is_foldable(op, lambda value: resolved(value).owner in constant):
+                constant.add(op)
+                found.add(op)
     return found
 
 
@@ -77,15 +64,11 @@ class FoldConstant(RewritePattern):
         if all(user in self.foldable for user in users):
             self.values.update(zip(op.results, results, strict=True))
             return
-        consumed = self._consumed(op)
-        constants = self._constants(results, consumed)
-        operands = list(op.operands)
-        replace_with_constant(op, constants, rewriter, consumed)
-        erase_unused([*operands, *(constant.result for constant in constants)], rewriter)
+        replace_by_arrays(op, results, self._consumed(op), rewriter)
 
     def _value(self, operand: SSAValue, reader: Operation) -> Array:
-        if _tells_shape(reader):
-            return np.broadcast_to(np.zeros((), numpy_dtype(element_of(operand))), shape_of(operand))
+        if reads_extents_only(reader):
+            return stand_in(operand)
         value = resolved(operand)
         owner = value.owner
         return owner.value(self.module) if isinstance(owner, ConstantOp) else self.values[value]
@@ -93,20 +76,13 @@ class FoldConstant(RewritePattern):
     def _consumed(self, op: Operation) -> list[Operation]:
         """The ops and constants that `op` was evaluated from, pre-order."""
         seen: dict[Operation, None] = {}
-        stack = list(reversed(op.operands)) if not _tells_shape(op) else []
+        stack = list(reversed(op.operands)) if not reads_extents_only(op) else []
         while stack:
             owner = resolved(stack.pop()).owner
             if isinstance(owner, Operation) and owner not in seen:
                 seen[owner] = None
-                stack.extend(reversed(owner.operands) if not _tells_shape(owner) else ())
+                stack.extend(reversed(owner.operands) if not reads_extents_only(owner) else ())
         return list(seen)
-
-    def _constants(self, results: Sequence[Array], consumed: Sequence[Operation]) -> list[ConstantOp]:
-        """Named after the first constant from the pool, in most cases the weight."""
-        sources = [op for op in consumed if isinstance(op, ConstantOp)]
-        pooled = next((op.hint for op in sources if op.key is not None), None)
-        hint = pooled or next((op.result.name_hint for op in sources if op.result.name_hint), None) or "const"
-        return [ConstantOp.of(result, self.module, hint) for result in results]
 
 
 @dataclass(frozen=True)

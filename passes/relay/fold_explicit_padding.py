@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.relay import qnn_products
+from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused, one_number, sole_user
 from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.layout import parse_layout
 from ...dialects.relay.nn import AvgPool, Conv, MaxPool
@@ -23,7 +24,6 @@ from ...dialects.relay.transform import PadOp
 from ...provenance.rewrite import rewrite
 from ...support.dtypes import Array
 from .blocking import twin
-from .constant_operands import constant_value, erase_unused, one_number, sole_user
 
 
 class _Window(NamedTuple):

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from ...dialects.relay.canonicalization.constant_operands import constant_value, is_at_hand, sole_user
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import AddOp, MultiplyOp, SubtractOp
 from ...dialects.relay.nn import BiasAddOp, Conv2DOp, DenseOp
@@ -24,7 +25,6 @@ from ...provenance.rewrite import rewrite, stands_for
 from ...support.dtypes import Array
 from ...support.errors import PipelineError
 from .channel_axes import Anchor, input_axes, is_along, output_axes
-from .constant_operands import constant_value, is_at_hand, sole_user
 from .fold_constant import FoldConstantPass
 
 _REACH = 8

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from ...dialects.relay.canonicalization.constant_operands import erase_unused
 from ...dialects.relay.tuples import TupleOp
 from ...provenance.rewrite import rewrite
-from .constant_operands import erase_unused
 from .known_values import GetOfTuple
 
 

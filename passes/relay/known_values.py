@@ -11,6 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from xdsl.rewriter import InsertPoint
 
 from ...dialects.relay.binding import IfOp
+from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused
 from ...dialects.relay.data_types import (
     ConstructOp,
     ConstructorPattern,
@@ -22,7 +23,6 @@ from ...dialects.relay.functions import YieldOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from .analysis.structure import resolved
 from .analysis.variables import free_vars
-from .constant_operands import constant_value, erase_unused
 
 
 def take_branch(op: Operation, block: Block, arguments: list[SSAValue], rewriter: PatternRewriter) -> None:

@@ -12,14 +12,14 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.element_types import dtype_name, numpy_dtype
+from ...dialects.relay.canonicalization.concretize import Concretize
+from ...dialects.relay.canonicalization.constant_operands import erase_unused, is_any_open, one_number
+from ...dialects.relay.canonicalization.identities import DropNeutralOperand
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.creation import FullOp
 from ...dialects.relay.elementwise import MultiplyOp
 from ...dialects.relay.operator import element_of, shape_of
 from ...provenance.rewrite import rewrite
-from .concretize import Concretize
-from .constant_operands import erase_unused, is_any_open, one_number
-from .simplify_arithmetic import DropNeutralOperand
 
 
 @dataclass
@@ -66,4 +66,4 @@ class LazyGradientInitPass(ModulePass):
     name = "relay-lazy-gradient-init"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [Concretize(), DropNeutralOperand(op), MultiplyByZeros(op)])
+        rewrite(op, [Concretize(), DropNeutralOperand(), MultiplyByZeros(op)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.relay.binding import Flavour, IfOp, LetOp
 from ...dialects.relay.core import ConstantOp
@@ -151,8 +151,3 @@ def _enterable(path: list[Region], cheap: bool) -> Iterable[Region]:
     while found and isinstance(found[-1].parent, LetOp):
         found.pop()
     return found
-
-
-def is_argument_of(value: SSAValue, kind: type[Operation]) -> bool:
-    """Whether a value is an argument of a region of such an op."""
-    return isinstance(value, BlockArgument) and isinstance(value.owner.parent_op(), kind)

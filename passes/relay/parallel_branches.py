@@ -17,17 +17,16 @@ from xdsl.rewriter import InsertPoint
 from xdsl.traits import Pure
 
 from ...dialects.relay.attributes import to_attribute
+from ...dialects.relay.canonicalization.constant_operands import sole_user
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.traits import Pointwise
 from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, StridedSliceOp
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite, stands_for
 from ...support.errors import PipelineError
 from .blocking import twin
-from .constant_operands import sole_user
 
 _HOISTED = 64
 """How many ops may have to come earlier, so that all operands are there in time."""
@@ -140,7 +139,7 @@ class CombineBranches(RewritePattern):
         for branch in group:
             last = branch[-1].results[0]
             user = sole_user(last)
-            if not isinstance(user, Operator) or not (user.has_trait(Pointwise) or isinstance(user, BiasAddOp)):
+            if not isinstance(user, Operator) or not (user.is_pointwise() or isinstance(user, BiasAddOp)):
                 return None
             if user not in self.places or shape_of(user.results[0]) != shape_of(last):
                 return None
@@ -248,7 +247,7 @@ class JoinAlongAxis(CombineBranches):
         if len(rest) > 1 or len({element_of(value) for value in values}) > 1:
             return None
         parts = [
-            value if shape_of(value) == shape else made.add(BroadcastToOp(value, new_shape=shape), op)
+            value if shape_of(value) == shape else made.add(BroadcastToOp(value, shape=shape), op)
             for value, shape, op in zip(values, wanted, branches, strict=True)
         ]
         return made.add(ConcatenateOp(*parts, axis=rank + place), *branches)

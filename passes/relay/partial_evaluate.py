@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.binding import IfOp, LetOp
+from ...dialects.relay.canonicalization.constant_operands import constant_value
 from ...dialects.relay.constants import LITERAL_LIMIT
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ...dialects.relay.data_types import MatchOp
@@ -25,7 +26,6 @@ from ...provenance.span import fuse
 from .analysis.purity import mark_calls
 from .analysis.traversal import functions_of
 from .analysis.variables import free_vars
-from .constant_operands import constant_value
 from .inline import put_in_place, stand_for
 from .known_values import fits, is_seen_from
 from .local_references import forward_references

@@ -31,7 +31,6 @@ from ...dialects.relay.qnn import DequantizeOp, QuantizeOp, RequantizeOp
 from ...dialects.relay.rearrange import Blocks, SplitOp
 from ...dialects.relay.reduce import ArgReduce
 from ...dialects.relay.resize import Resize, UpsamplingOp
-from ...dialects.relay.traits import Pointwise
 from ...dialects.relay.transform import (
     ConcatenateOp,
     ExpandDimsOp,
@@ -136,7 +135,7 @@ Rule = Callable[[Operator, Sources], Moved | None]
 
 def _rule(op: Operator) -> Rule | None:
     """What tells how an operator computes in another layout."""
-    if op.has_trait(Pointwise):
+    if op.is_pointwise():
         return _pointwise
     rules: tuple[tuple[type[Operator] | tuple[type[Operator], ...], Rule], ...] = (
         (_ON_AXIS, _on_axis),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,20 +15,24 @@ from ...dialects.element_types import dtype_name, numpy_dtype
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import qnn, qnn_elementwise, qnn_products
 from ...dialects.relay.attributes import Value, to_python
+from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused
 from ...dialects.relay.convolution_transpose import Conv2DTransposeOp
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, TakeOp
 from ...provenance.rewrite import rewrite
 from ...support.dtypes import GREATEST, Array, is_float, limits
-from .constant_operands import constant_value, erase_unused
 
 
 class Arithmetic:
-    """The operators that one match makes, in order."""
+    """The operators that one match makes, in order.
 
-    def __init__(self, module: ModuleOp):
+    written_out: quantise and dequantise are arithmetic, too.
+    """
+
+    def __init__(self, module: ModuleOp, written_out: bool = False):
         self.module = module
+        self.written_out = written_out
         self.made: list[Operation] = []
 
     def add(self, op: type[Operator], *operands: SSAValue, **attributes: Value) -> SSAValue:
@@ -53,12 +56,21 @@ class Arithmetic:
         trailing = rank - 1 - axis % rank
         return self.add(ExpandDimsOp, value, axis=1, num_newaxis=trailing) if trailing else value
 
-    def dequantized(self, x: SSAValue, scale: SSAValue, zero_point: SSAValue, axis: int = -1) -> SSAValue:
+    def parameters(self, scale: SSAValue, zero_point: SSAValue, axis: int, rank: int) -> tuple[SSAValue, SSAValue]:
+        """A scale and zero points as they broadcast to data of a rank; one zero point where all are 0."""
+        if is_zero(zero_point, self.module):
+            zero_point = self.constant(np.zeros((), np.int32), "zero_point")
+        return self.spread(scale, axis, rank), self.spread(zero_point, axis, rank)
+
+    def dequantized(
+        self, x: SSAValue, scale: SSAValue, zero_point: SSAValue, axis: int = -1, dtype: str = "float32"
+    ) -> SSAValue:
         rank = len(shape_of(x))
+        if not self.written_out:
+            return self.add(qnn.DequantizeOp, x, *self.parameters(scale, zero_point, axis, rank), out_dtype=dtype)
+        steps = x if is_float(dtype_name(element_of(x))) else self.centred(x, zero_point, axis)
         scale = self.cast(self.spread(scale, axis, rank), "float32")
-        if is_float(dtype_name(element_of(x))):
-            return self.add(ew.MultiplyOp, self.cast(x, "float32"), scale)
-        return self.add(ew.MultiplyOp, self.cast(self.centred(x, zero_point, axis), "float32"), scale)
+        return self.cast(self.add(ew.MultiplyOp, self.cast(steps, "float32"), scale), dtype)
 
     def centred(self, x: SSAValue, zero_point: SSAValue, axis: int) -> SSAValue:
         """What integers are above their zero point, as int32."""
@@ -68,8 +80,12 @@ class Arithmetic:
         return self.add(ew.SubtractOp, wide, self.spread(zero_point, axis, len(shape_of(x))))
 
     def quantized(self, x: SSAValue, scale: SSAValue, zero_point: SSAValue, dtype: str, axis: int = -1) -> SSAValue:
-        scale = self.cast(self.spread(scale, axis, len(shape_of(x))), "float32")
-        return self.rounded(self.add(ew.DivideOp, self.cast(x, "float32"), scale), zero_point, dtype, axis)
+        rank = len(shape_of(x))
+        if not self.written_out:
+            return self.add(qnn.QuantizeOp, x, *self.parameters(scale, zero_point, axis, rank), out_dtype=dtype)
+        scale = self.cast(self.spread(scale, axis, rank), "float32")
+        steps = self.add(ew.DivideOp, self.cast(x, "float32"), scale)
+        return self.rounded(steps, zero_point, dtype, axis)
 
     def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
         """`a * b + c` of float32 numbers, rounded once."""
@@ -77,17 +93,17 @@ class Arithmetic:
         return self.cast(self.add(ew.AddOp, self.add(ew.MultiplyOp, a, b), c), "float32")
 
     def rounded(
-        self, steps: SSAValue, zero_point: SSAValue | None, dtype: str, axis: int = -1, rounding: str = "TOEVEN"
+        self, steps: SSAValue, zero_point: SSAValue, dtype: str, axis: int = -1, rounding: str = "TOEVEN"
     ) -> SSAValue:
-        """Numbers of steps as numbers of a dtype from the zero point on.
-
-        zero_point: None where the steps have it. rounding: as of qnn.requantize.
-        """
+        """Numbers of steps as numbers of a dtype from the zero point on; rounding: as of qnn.requantize."""
+        even = is_float(dtype) or rounding == "TOEVEN"
+        if even and not self.written_out and dtype_name(element_of(steps)) == "float32":
+            return self.quantized(steps, self.constant(np.ones((), np.float32), "one"), zero_point, dtype, axis)
         low, high = (-GREATEST[dtype], GREATEST[dtype]) if is_float(dtype) else limits(dtype)
         if not is_float(dtype):
             if rounding == "TOEVEN":
                 steps = self.add(ew.RoundOp, steps)
-            if zero_point is not None and not is_zero(zero_point, self.module):
+            if not is_zero(zero_point, self.module):
                 start = self.spread(zero_point, axis, len(shape_of(steps)))
                 steps = self.add(ew.AddOp, steps, self.cast(start, dtype_name(element_of(steps))))
             if rounding != "TOEVEN":
@@ -117,84 +133,93 @@ def is_zero(value: SSAValue, module: ModuleOp) -> bool:
 
 
 @dataclass
-class Quantize(RewritePattern):
-    """`clip(round(data / scale) + zero_point)`, rounded to integers."""
+class Canonical(RewritePattern):
+    """Shared by the patterns."""
 
     module: ModuleOp
+    written_out: bool
+
+    def work(self) -> Arithmetic:
+        return Arithmetic(self.module, self.written_out)
+
+    def is_plain(self, op: qnn.Scaled) -> bool:
+        """Whether an operator stays as it is: its parameters have no axes."""
+        return not self.written_out and not any(map(shape_of, op.operands[1:]))
+
+
+class Quantize(Canonical):
+    """Its scale and zero point broadcast, and are one number each where one will do."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: qnn.QuantizeOp, rewriter: PatternRewriter, /) -> None:
-        work, sig = Arithmetic(self.module), op.signature
+        if self.is_plain(op):
+            return
+        work, sig = self.work(), op.signature
         result = work.quantized(op.data, op.output_scale, op.output_zero_point, sig.str("out_dtype"), sig.int("axis"))
         work.instead(op, result, rewriter)
 
 
-@dataclass
-class Dequantize(RewritePattern):
-    """`(data - zero_point) * scale`."""
-
-    module: ModuleOp
+class Dequantize(Canonical):
+    """Its scale and zero point broadcast, and are one number each where one will do."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: qnn.DequantizeOp, rewriter: PatternRewriter, /) -> None:
-        work, sig = Arithmetic(self.module), op.signature
-        result = work.dequantized(op.data, op.input_scale, op.input_zero_point, sig.int("axis"))
-        work.instead(op, work.cast(result, sig.str("out_dtype")), rewriter)
+        if self.is_plain(op):
+            return
+        work, sig = self.work(), op.signature
+        parameters = op.input_scale, op.input_zero_point, sig.int("axis")
+        work.instead(op, work.dequantized(op.data, *parameters, sig.str("out_dtype")), rewriter)
 
 
-@dataclass
-class Requantize(RewritePattern):
+class Requantize(Canonical):
     """Of floats the quotient of the scales is multiplied by; else an integer, which must be known."""
-
-    module: ModuleOp
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: qnn.RequantizeOp, rewriter: PatternRewriter, /) -> None:
-        work, sig = Arithmetic(self.module), op.signature
+        work, sig = self.work(), op.signature
         axis, rank, dtype = sig.int("axis"), len(shape_of(op.data)), sig.str("out_dtype")
-        data = work.centred(op.data, op.input_zero_point, axis)
         if (number := sig.str("compute_dtype")) in qnn.FLOAT_COMPUTE:
             scales = (work.spread(scale, axis, rank) for scale in (op.input_scale, op.output_scale))
-            old, new = (work.cast(scale, number) for scale in scales)
-            steps = work.add(ew.MultiplyOp, work.cast(data, number), work.add(ew.DivideOp, old, new))
+            ratio = work.add(ew.DivideOp, *(work.cast(scale, number) for scale in scales))
+            if number == "float32":
+                steps = work.dequantized(op.data, ratio, op.input_zero_point, axis)
+            else:
+                data = work.centred(op.data, op.input_zero_point, axis)
+                steps = work.add(ew.MultiplyOp, work.cast(data, number), ratio)
             result = work.rounded(steps, op.output_zero_point, dtype, axis, sig.str("rounding"))
             work.instead(op, result, rewriter)
             return
+        data = work.centred(op.data, op.input_zero_point, axis)
         scales = [constant_value(scale, self.module) for scale in (op.input_scale, op.output_scale)]
         if scales[0] is None or scales[1] is None:
             sig.fail("constant scales, as compute_dtype is no float", "scales that are computed")
         multiplier, shift = qnn.fixed_point(scales[0].astype(np.float64) / scales[1].astype(np.float64))
         # As many axes as the data: fewer would not say which of them the numbers go along.
         along = [-1 if k == axis % rank else 1 for k in range(rank)] if multiplier.size > 1 else []
-        factors = [work.constant(array.reshape(along)) for array in (multiplier, shift)]
+        left, right, required = qnn.split_shifts(shift)
+        factors = [work.constant(array.reshape(along)) for array in (multiplier, left, right)]
         rounding = "TONEAREST" if sig.str("rounding") == "TONEAREST" else "UPWARD"
-        moved = work.add(qnn.FixedPointMultiplyPerAxisOp, data, *factors, rounding=rounding)
+        moved = work.add(qnn.FixedPointMultiplyPerAxisOp, data, *factors, **required, rounding=rounding)
         if not is_zero(op.output_zero_point, self.module):
             moved = work.add(ew.AddOp, moved, work.spread(op.output_zero_point, axis, rank))
         low, high = limits(dtype)
         work.instead(op, work.cast(work.add(ew.ClipOp, moved, a_min=float(low), a_max=float(high)), dtype), rewriter)
 
 
-@dataclass
-class TransposedConvolution(RewritePattern):
+class TransposedConvolution(Canonical):
     """One of quantised tensors is one of int32, of what both are above their zero points."""
-
-    module: ModuleOp
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: qnn_products.Conv2DTransposeOp, rewriter: PatternRewriter, /) -> None:
-        work = Arithmetic(self.module)
+        work = self.work()
         data = work.centred(op.data, op.input_zero_point, 1)
         weight = work.centred(op.weight, op.kernel_zero_point, 1)
         kept = {name: to_python(value) for name, value in op.properties.items()}
         work.instead(op, work.add(Conv2DTransposeOp, data, weight, **kept), rewriter)
 
 
-@dataclass
-class OfOneByte(RewritePattern):
+class OfOneByte(Canonical):
     """What a function makes of each of the 256 numbers of its dtype is a table."""
-
-    module: ModuleOp
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, qnn_elementwise.Unary) or isinstance(op, qnn_elementwise.SoftmaxOp):
@@ -204,7 +229,7 @@ class OfOneByte(RewritePattern):
         known = [value for value in parameters if value is not None and value.size == 1]
         if dtype not in ("int8", "uint8") or len(known) < len(parameters):
             return
-        work, (low, high) = Arithmetic(self.module), map(int, limits(dtype))
+        work, (low, high) = self.work(), map(int, limits(dtype))
         numbers = np.arange(low, high + 1).astype(dtype)
         with np.errstate(all="ignore"):
             table = op.evaluate(op.signature, numbers, *(value.reshape(()) for value in known))
@@ -214,19 +239,17 @@ class OfOneByte(RewritePattern):
         work.instead(op, work.add(TakeOp, work.constant(table, "table"), index, axis=0), rewriter)
 
 
-@dataclass
-class OfReals(RewritePattern):
+class OfReals(Canonical):
     """An operator on quantised tensors is one on real numbers between dequantisation and quantisation."""
-
-    module: ModuleOp
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         match op:
             case qnn_elementwise.Binary():
-                work, dtype = Arithmetic(self.module), dtype_name(element_of(op.lhs))
-                work.instead(op, work.rounded(_steps(work, op), None, dtype), rewriter)
+                work, dtype = self.work(), dtype_name(element_of(op.lhs))
+                none = work.constant(np.zeros((), np.int32), "zero_point")
+                work.instead(op, work.rounded(_steps(work, op), none, dtype), rewriter)
             case qnn_elementwise.Unary():
-                work = Arithmetic(self.module)
+                work = self.work()
                 values, dtype = list(op.operands), dtype_name(element_of(op.operands[0]))
                 if isinstance(op, qnn_elementwise.HardswishOp):
                     number = work.dequantized(values[0], values[1], values[2])
@@ -243,7 +266,7 @@ class OfReals(RewritePattern):
                 pass
 
     def _concatenate(self, op: qnn_elementwise.ConcatenateOp, rewriter: PatternRewriter) -> None:
-        work, dtype = Arithmetic(self.module), dtype_name(element_of(op.data[0]))
+        work, dtype = self.work(), dtype_name(element_of(op.data[0]))
         parts: list[SSAValue] = []
         for x, scale, zero in zip(op.data, op.input_scales, op.input_zero_points, strict=True):
             if self._same(scale, op.output_scale) and self._same(zero, op.output_zero_point):
@@ -300,28 +323,26 @@ class QnnCanonicalizePass(ModulePass):
 
     Before: any relay module.
     After: of the operators on quantised tensors there are the products (`qnn.conv2d`, `qnn.dense`,
-    `qnn.batch_matmul`), which make int32 of bytes, and `qnn.avg_pool2d`.
+    `qnn.batch_matmul`), which make int32 of bytes, `qnn.avg_pool2d`, and `qnn.quantize` and `qnn.dequantize` of scales
+    and zero points that broadcast as numpy's: each is one stage of a kernel.
     Locations: what an operator becomes is located at it.
 
+    written_out: whether quantise and dequantise are arithmetic, too, as TVM has them.
+
     ```mlir
-    %0 = relay.qnn.dequantize %x, %scale, %zero : (tensor<4xi8>, tensor<f32>, tensor<i32>) -> tensor<4xf32> loc("dq")
+    %0 = relay.qnn.requantize %x, %old, %zero, %new, %start {compute_dtype = "float32", rounding = "TOEVEN"}
+          : (tensor<4xi32>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) -> tensor<4xi8> loc("rq")
     // becomes
-    %0 = relay.cast %x {dtype = "int32"} : (tensor<4xi8>) -> tensor<4xi32> loc("dq")
-    %1 = relay.subtract %0, %zero : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32> loc("dq")
-    %2 = relay.cast %1 {dtype = "float32"} : (tensor<4xi32>) -> tensor<4xf32> loc("dq")
-    %3 = relay.multiply %2, %scale : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("dq")
+    %0 = relay.divide %old, %new : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("rq")
+    %one = relay.constant dense<1.0> : tensor<f32> loc("rq")
+    %1 = relay.qnn.dequantize %x, %0, %zero : (tensor<4xi32>, tensor<f32>, tensor<i32>) -> tensor<4xf32> loc("rq")
+    %2 = relay.qnn.quantize %1, %one, %start : (tensor<4xf32>, tensor<f32>, tensor<i32>) -> tensor<4xi8> loc("rq")
     ```
     """
 
     name = "relay-qnn-canonicalize"
+    written_out: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns: Sequence[RewritePattern] = [
-            Quantize(op),
-            Dequantize(op),
-            Requantize(op),
-            TransposedConvolution(op),
-            OfOneByte(op),
-            OfReals(op),
-        ]
-        rewrite(op, patterns, recursive=False)
+        kinds = (Quantize, Dequantize, Requantize, TransposedConvolution, OfOneByte, OfReals)
+        rewrite(op, [kind(op, self.written_out) for kind in kinds], recursive=False)

@@ -11,6 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.attributes import Value
+from ...dialects.relay.canonicalization.constant_operands import constant_value
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import AddOp, CastOp, MultiplyOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
@@ -26,7 +27,6 @@ from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import LayoutTransformOp, ReshapeOp
 from ...dialects.sizes import proves, same
 from .blocking import PLAIN, blocked_source, in_blocks, largest_divisor, panel_width, product_block, vector_block
-from .constant_operands import constant_value
 from .sink_transforms import SMALLEST_BLOCK
 
 _FEW = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, i1
@@ -12,6 +12,15 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.element_types import element_type, is_small, numpy_dtype
+from ...dialects.relay.canonicalization.casts import FLOATS
+from ...dialects.relay.canonicalization.constant_operands import (
+    constant_value,
+    erase_unused,
+    is_any_open,
+    is_at_hand,
+    one_number,
+    sole_user,
+)
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.creation import FullLikeOp, FullOp, OnesOp, ZerosOp
 from ...dialects.relay.elementwise import (
@@ -27,33 +36,11 @@ from ...dialects.relay.elementwise import (
 )
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import element_of
-from ...dialects.relay.traits import Neutral
 from ...provenance.rewrite import stands_for
 from ...support.dtypes import Array
-from .constant_operands import constant_value, erase_unused, is_any_open, is_at_hand, one_number, sole_user
-from .simplify_casts import FLOATS
 
 Linear: TypeAlias = AddOp | MultiplyOp
 _NUMPY: dict[type[Operation], Callable[[Any, Any], Any]] = {AddOp: np.add, MultiplyOp: np.multiply}
-
-
-@dataclass
-class DropNeutralOperand(RewritePattern):
-    """x + 0, x - 0, x * 1 and x / 1, and the commuted forms; the number may be a constant, zeros, ones or full."""
-
-    module: ModuleOp
-    reason: ClassVar[str] = "its constant operand is neutral"
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (neutral := op.get_trait(Neutral)) is None:
-            return
-        left, right = op.operands
-        for data, other in ((left, right), (right, left)) if neutral.commutes else ((left, right),):
-            value = one_number(other, self.module) if data.type == op.results[0].type else None
-            if value is not None and value == neutral.value:
-                rewriter.replace(op, [], [data])
-                erase_unused([other], rewriter)
-                return
 
 
 @dataclass

@@ -3,51 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import RewritePattern
 
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.canonicalization.casts import MergeCasts
+from ...dialects.relay.canonicalization.concretize import Concretize
+from ...dialects.relay.canonicalization.empty import DropEmptyParts, EvaluateEmpty
+from ...dialects.relay.canonicalization.identities import DropNeutralOperand, DropNoOp
+from ...dialects.relay.canonicalization.moves import MergeReshapes, MergeTransposes
 from ...provenance.rewrite import rewrite
-from .concretize import Concretize
-from .fold_empty import DropEmptyParts, EvaluateEmpty
+from .dequantized_order import OrderBeforeDequantize
 from .simplify_arithmetic import (
     DoubleOnce,
-    DropNeutralOperand,
     MergeConstants,
     MultiplyByRsqrt,
     MultiplyFirst,
     SquareOfSum,
     UseOneNumber,
 )
-from .simplify_casts import MergeCasts, OrderBeforeDequantize
-from .simplify_moves import MergeReshapes, MergeTransposes
-
-
-class DropNoOp(RewritePattern):
-    """A reshape, cast, transpose, ... to what is there already."""
-
-    reason: ClassVar[str] = "it leaves its input as it is"
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if isinstance(op, Operator) and op.leaves_as_is(op.signature):
-            rewriter.replace(op, [], [op.operands[0]])
 
 
 def patterns(module: ModuleOp) -> list[RewritePattern]:
     """In TVM's order, after those on tensors without elements, which TVM does not know."""
     return [
-        EvaluateEmpty(module),
+        EvaluateEmpty(),
         DropEmptyParts(),
         DropNoOp(),
         Concretize(),
         DoubleOnce(module),
         MultiplyByRsqrt(),
-        DropNeutralOperand(module),
+        DropNeutralOperand(),
         MergeReshapes(),
         MergeTransposes(),
         MergeCasts(),

@@ -8,11 +8,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from ...dialects.relay.canonicalization.casts import MergeCasts
+from ...dialects.relay.canonicalization.identities import DropNeutralOperand, DropNoOp
+from ...dialects.relay.canonicalization.moves import MergeReshapes
 from ...provenance.rewrite import rewrite
-from .simplify_arithmetic import DropNeutralOperand
-from .simplify_casts import MergeCasts
-from .simplify_expr import DropNoOp
-from .simplify_moves import MergeReshapes
 
 
 @dataclass(frozen=True)
@@ -35,4 +34,4 @@ class SimplifyExprPostAlterOpPass(ModulePass):
     name = "relay-simplify-expr-post-alter-op"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [DropNoOp(), DropNeutralOperand(op), MergeReshapes(), MergeCasts()])
+        rewrite(op, [DropNoOp(), DropNeutralOperand(), MergeReshapes(), MergeCasts()])

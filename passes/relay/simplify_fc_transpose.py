@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.nn import DenseOp
 from ...dialects.relay.transform import TransposeOp
 from ...provenance.rewrite import replace_with_constant, rewrite
-from .constant_operands import constant_value, erase_unused
 
 
 @dataclass

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.element_types import numpy_dtype
+from ...dialects.relay.canonicalization.constant_operands import erase_unused
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import AddOp, DivideOp, MultiplyOp, NegativeOp, OnesLikeOp, SqrtOp
 from ...dialects.relay.nn import BatchNormOp, DropoutOp
@@ -22,7 +23,6 @@ from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...provenance.rewrite import rewrite
 from .analysis.purity import mark_calls
 from .analysis.traversal import pre_order
-from .constant_operands import erase_unused
 from .known_values import GetOfTuple
 
 

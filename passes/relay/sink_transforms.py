@@ -17,7 +17,6 @@ from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.elementwise import AddOp
 from ...dialects.relay.nn import BiasAddOp, Pool
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.traits import Pointwise
 from ...dialects.relay.transform import (
     ConcatenateOp,
     ExpandDimsOp,
@@ -61,7 +60,7 @@ class SinkThroughElementwise(RewritePattern):
     """Operators on each element; operands that are not blocked must be cheap to block."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
-        if not isinstance(op, Operator) or not op.has_trait(Pointwise):
+        if not isinstance(op, Operator) or not op.is_pointwise():
             return
         sources = [blocked_source(value) for value in op.operands]
         result = shape_of(op.results[0])

@@ -8,12 +8,12 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from ...dialects.relay.canonicalization.constant_operands import erase_unused, sole_user
 from ...dialects.relay.matmul import FEW_ROWS, BatchMatmulOp, MatmulOp
 from ...dialects.relay.operator import shape_of
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ...dialects.sizes import Size, holds_zero, same_shape
 from .blocking import twin
-from .constant_operands import erase_unused, sole_user
 
 Product: TypeAlias = MatmulOp | BatchMatmulOp
 

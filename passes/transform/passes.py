@@ -22,6 +22,7 @@ from ...provenance.lost import mark_lost
 from ...support.context import PassContext, spans_enabled
 from ...support.errors import PipelineError
 from ...support.instrument import PassInfo
+from ..classes import pass_class
 from ..functions import is_closed
 from ..registry import enabled, find_row, own_name
 from ..runner import AuditInstrument, Losses, apply, is_ours, pass_context, run_under_instruments
@@ -235,7 +236,7 @@ def _needed(info: PassInfo) -> list[Pass]:
         row = find_row(name)
         if row is None:
             raise PipelineError(f"pass {info.name}: Cannot use {name} to create the pass: there is none of that name")
-        one = named(row.load()())
+        one = named(pass_class(row)())
         missing = [other for other in row.required if own_name(other) not in found]
         if missing:
             stack.append((name, behind))

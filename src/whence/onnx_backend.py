@@ -14,8 +14,8 @@ import onnx
 from onnx import ModelProto, NodeProto
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
-from whence.api import compile as compile_model
-from whence.executable import Executable
+from whence.compiler.compile import compile as compile_model
+from whence.executables.executable import Executable
 from whence.frontends.onnx.opsets import KNOWN
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 from tflite_builder import Net
 
-from whence.api import load
+from whence.compiler.load import load
 from whence.explorer.litert import layer_tensors, litert_tensors
 from whence.explorer.reference import numpy_tensors
 from whence.explorer.report import WIDTH, table

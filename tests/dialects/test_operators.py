@@ -37,8 +37,6 @@ NOT_LOWERED = {
     *operators_of(annotation),
     nn.BatchNormOp,
     nn.DropoutOp,
-    qnn.QuantizeOp,
-    qnn.DequantizeOp,
     qnn.RequantizeOp,
     qnn_products.Conv2DTransposeOp,
     *(op for op in operators_of(qnn_elementwise) if op is not qnn_elementwise.AvgPool2DOp),

@@ -43,7 +43,7 @@ CASES: dict[str, list[Case]] = {
     "squeeze": [lambda b, s: ([(b, 1, s)], {"axis": (1,)})],
     "expand_dims": [lambda b, s: ([(b, s)], {"axis": 1, "num_newaxis": 2})],
     "concatenate": [lambda b, s: ([(b, s, 8), (b, 1, 8), (b, s + 3, 8)], {"axis": 1})],
-    "broadcast_to": [lambda b, s: ([(1, s)], {"new_shape": (b, 1, s)})],
+    "broadcast_to": [lambda b, s: ([(1, s)], {"shape": (b, 1, s)})],
     "strided_slice": [
         lambda b, s: ([(b, s, 8)], {"begin": (0,), "end": (1,), "strides": (1,), "axes": (1,)}),
         lambda b, s: ([(b, s, 8)], {"begin": (-1,), "end": ((1 << 63) - 1,), "strides": (1,), "axes": (1,)}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from functools import cache
@@ -163,3 +164,14 @@ def test_no_two_values_are_printed_with_one_name(hints: list[str]):
     names = found.getvalue().split("%")[1:]
     assert names[: len(hints)] == names[len(hints) :]
     assert len(set(names)) == len(hints)
+
+
+def test_each_replaced_attribute_has_a_patch_in_the_docs():
+    root = Path(__file__).parents[2]
+    source = (root / "dialects/xdsl_text.py").read_text()
+    page = (root / "docs/xdsl.md").read_text()
+    replaced = re.findall(r"^    \w+\.(\w+) = ", source.partition("def install")[2], re.MULTILINE)
+    assert len(replaced) == 4
+    assert all(f".{name}`" in page for name in replaced)
+    assert all(f"{name}`" in page for name in re.findall(r'"(\w+)": \(AffineBinaryOpKind', source))
+    assert page.count("```diff") == 5

@@ -2,7 +2,8 @@
 
 Each page is run from top to bottom in a folder of its own: `pycon` blocks are doctests, `python` blocks are executed
 (one namespace per page), and of a `console` block each `$` command runs and its output has to match what follows, `...`
-standing for anything; our own tools run in this process, but for the first one of README. A `text` block is a table of
+standing for anything; our own tools run in this process, but for the first one of README. The lines that a `diff` takes
+away are where it says. A `text` block is a table of
 measurements: the paragraph above it names the script in benchmarks/ that prints such a one, with those rows.
 """
 
@@ -15,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.metadata import distribution
 from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
@@ -96,6 +98,16 @@ class Page:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def diff(self, block: Block) -> None:
+        """The lines that a patch of an installed package takes away are where it says."""
+        name, package = re.findall(r"^--- a/((\w+)/\S+)$", block.text, re.MULTILINE)[0]
+        lines = Path(str(distribution(package).locate_file(name))).read_text().splitlines()
+        hunks = re.findall(r"^@@ -(\d+)\S* \S+ @@.*\n((?:[-+].*\n)*)", block.text, re.MULTILINE)
+        assert hunks
+        for start, changes in hunks:
+            gone = [line[1:] for line in changes.splitlines() if line[0] == "-"]
+            assert lines[int(start) - 1 :][: len(gone)] == gone, f"{name}:{start}"
+
     def text(self, block: Block) -> None:
         """Rows of measurements begin with what they are of; the script has to know those words."""
         scripts = re.findall(r"benchmarks/\w+\.py", block.paragraph)
@@ -111,7 +123,7 @@ class Page:
 def test_all_kinds_of_blocks_are_run():
     """A block of a kind that nothing looks at would be a promise that nobody keeps."""
     kinds = {block.kind for page in PAGES for block in blocks(page)}
-    assert kinds <= {"python", "pycon", "console", "text"}
+    assert kinds <= {"python", "pycon", "console", "diff", "text"}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

@@ -15,9 +15,10 @@ import pytest
 from numpy.typing import NDArray
 
 import whence
-from whence import apart, compiling
-from whence.apart import CompiledApart
-from whence.sized import SizedExecutable
+from whence.executables import apart
+from whence.executables import apart_process as compiling
+from whence.executables.apart import CompiledApart
+from whence.executables.sized import SizedExecutable
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(6)

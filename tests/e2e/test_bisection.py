@@ -143,7 +143,7 @@ def test_a_module_that_is_wrong_before_all_passes(module: ModuleOp, expected: di
 def test_wrong_code_is_told_from_wrong_passes(
     module: ModuleOp, expected: dict[str, Array], monkeypatch: pytest.MonkeyPatch
 ):
-    from whence import bisection
+    from whence.compiler import bisection
 
     run = bisection.Executable.__call__
 

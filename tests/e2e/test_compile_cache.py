@@ -17,13 +17,13 @@ from whence.lowering.kernel.record import Kernel
 
 _COMPILE = """
 import hashlib, sys
-import whence, whence.building, whence.lowering.kernel
+import whence, whence.planning.build, whence.lowering.kernel
 
 def refuse(*_, **__):
     raise AssertionError("LLVM was called")
 
 if sys.argv[2] == "cached":
-    whence.building.compile_text = whence.building.draft_kernel = refuse
+    whence.planning.build.compile_text = whence.planning.build.draft_kernel = refuse
 exe = whence.compile(sys.argv[1], threads=1)
 for kernel in exe.artifact.kernels:
     print(kernel.symbol, hashlib.sha256(kernel.object).hexdigest())

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import whence
-from whence.dynamic import DynamicExecutable
+from whence.executables.dynamic import DynamicExecutable
 from whence.provenance.ledger import Ledger
 from whence.runtime.shape_patterns import Pattern
 from whence.support.errors import FrontendError, FrontendWarning, PipelineError

@@ -11,7 +11,7 @@ import onnx.parser
 import pytest
 
 import whence
-from whence.sized import SizedExecutable
+from whence.executables.sized import SizedExecutable
 from whence.support.errors import FrontendError
 
 ort: Any = import_module("onnxruntime")

@@ -11,7 +11,7 @@ import pytest
 from onnx import ModelProto
 
 import whence
-from whence.input_shapes import given_shapes, parse_input_shapes
+from whence.reading.input_shapes import given_shapes, parse_input_shapes
 from whence.support.errors import FrontendError, PipelineError
 
 

@@ -8,19 +8,19 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter as _Interpreter
-from loop_models import LOOPS, LoopModel
+from loop_models import LOOPS, CallableModel
 from numpy.typing import NDArray
 from tflite_builder import Net
 
 import whence
-from whence.dynamic import DynamicExecutable
+from whence.executables.dynamic import DynamicExecutable
 
 Array = NDArray[Any]
 Interpreter: Any = _Interpreter
 ort: Any = import_module("onnxruntime")
 
 
-def expected(loop: LoopModel, inputs: dict[str, Array]) -> list[Array]:
+def expected(loop: CallableModel, inputs: dict[str, Array]) -> list[Array]:
     options = ort.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
@@ -28,7 +28,7 @@ def expected(loop: LoopModel, inputs: dict[str, Array]) -> list[Array]:
     return cast("list[Array]", session.run(None, inputs))
 
 
-def agree(exe: whence.Executable, loop: LoopModel, steps: int) -> None:
+def agree(exe: whence.Executable, loop: CallableModel, steps: int) -> None:
     inputs = loop.inputs(steps)
     found, wanted = exe.run(inputs), expected(loop, inputs)
     for (name, mine), theirs in zip(found.items(), wanted, strict=True):

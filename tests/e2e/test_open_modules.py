@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 import whence
 from whence import relay, te
 from whence.dialects.relay.size_ranges import main_of, ranges_of, required_of
+from whence.executables.sized import SizedExecutable
+from whence.executables.virtual_machine import VirtualExecutable
 from whence.frontends.relay.equal import structural_equal
 from whence.frontends.relay.view import view
 from whence.frontends.relay_text import astext, fromtext
-from whence.sized import SizedExecutable
 from whence.support.errors import FrontendError
-from whence.virtual_machine import VirtualExecutable
 
 RNG = np.random.default_rng(8)
 SHAPES = """#[version = "0.0.5"]

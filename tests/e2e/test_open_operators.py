@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from reference_runtime import onnxruntime_outputs
 
 import whence
-from whence.dynamic import DynamicExecutable
-from whence.sized import SizedExecutable
+from whence.executables.dynamic import DynamicExecutable
+from whence.executables.sized import SizedExecutable
 from whence.support.errors import FrontendError
 
 Array = NDArray[Any]

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 
 import whence
-from whence.building import compile_kernels
-from whence.dynamic import DynamicExecutable
-from whence.input_shapes import given_shapes
+from whence.executables.dynamic import DynamicExecutable
+from whence.executables.sized import SizedExecutable
+from whence.planning.build import compile_kernels
+from whence.reading.input_shapes import given_shapes
 from whence.runtime import load_module
-from whence.sized import SizedExecutable
 from whence.support.errors import FrontendError, PipelineError
 
 Array = NDArray[Any]
@@ -103,7 +103,7 @@ def test_one_compilation_serves_every_batch(monkeypatch: pytest.MonkeyPatch):
         made.append(1)
         return compile_kernels(*args)
 
-    monkeypatch.setattr("whence.building.compile_kernels", counted)
+    monkeypatch.setattr("whence.planning.build.compile_kernels", counted)
     executable = compiled(MLP, tier="symbolic")
     for batch in LANES:
         agree(executable, MLP, {"x": floats(batch, 6), **weights})

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tflite_builder import Net
 
 import whence
-from whence.executable import Executable
-from whence.sized import SizedExecutable
+from whence.executables.executable import Executable
+from whence.executables.sized import SizedExecutable
 from whence.support.errors import FrontendError
 
 Array = NDArray[Any]

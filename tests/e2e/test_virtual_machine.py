@@ -15,11 +15,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 import whence
 from whence import relay
-from whence.executors import create_executor
+from whence.executables.virtual_machine import VirtualExecutable
+from whence.relay.executors import create_executor
 from whence.relay.vm import VirtualMachine
 from whence.runtime.flow import Adt
 from whence.support.errors import FrontendError, PipelineError
-from whence.virtual_machine import VirtualExecutable
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(11)

@@ -12,7 +12,7 @@ from onnx import ModelProto, numpy_helper
 
 import whence
 from whence import relay
-from whence.executable import Executable
+from whence.executables.executable import Executable
 from whence.explorer.difference import difference, in_shape
 from whence.explorer.reference import layer_tensors, onnxruntime_tensors
 from whence.support.errors import FrontendError

@@ -13,7 +13,7 @@ import pytest
 from onnx import numpy_helper
 
 import whence
-from whence.executable import Executable
+from whence.executables.executable import Executable
 from whence.explorer.memory import MemoryReport, memory_report
 from whence.explorer.memory_picture import memory_svg
 
@@ -52,17 +52,17 @@ def test_lives_never_overlap_and_hold_what_is_read(executable: Executable, repor
     for number, call in enumerate(executable.artifact.program.calls):
         for slot in (*call.inputs, *call.outputs):
             if slot.kind == "arena":
-                (life,) = (x for x in report.at(number) if x.kind == "tensor" and x.offset == slot.at)
+                (life,) = (x for x in report.at(number) if x.kind == "tensor" and x.offset == slot.place)
                 assert life.first < number or slot in call.outputs
         if call.workspace is not None:
-            assert any(x.kind == "workspace" and x.offset == call.workspace.at for x in report.at(number))
+            assert any(x.kind == "workspace" and x.offset == call.workspace.place for x in report.at(number))
 
 
 def test_each_life_ends_with_its_last_reader(executable: Executable, report: MemoryReport):
     calls = executable.artifact.program.calls
     for life in report.lives:
         if life.kind == "tensor" and life.last > life.first:
-            assert life.offset in [slot.at for slot in calls[life.last].inputs if slot.kind == "arena"]
+            assert life.offset in [slot.place for slot in calls[life.last].inputs if slot.kind == "arena"]
 
 
 def test_the_peak_is_the_plans(executable: Executable, report: MemoryReport):

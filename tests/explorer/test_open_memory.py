@@ -11,12 +11,12 @@ import pytest
 import whence
 from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import evaluate
+from whence.executables.origins import origins
+from whence.executables.sized import SizedExecutable
 from whence.explorer.memory_picture import memory_svg
 from whence.explorer.model_graph import graph_dot
 from whence.explorer.open_memory import at_sizes, open_memory_report
-from whence.origins import origins
 from whence.planning.graph import graph_plan
-from whence.sized import SizedExecutable
 from whence.support.errors import PipelineError
 
 MODEL = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["": 18]>
@@ -43,7 +43,7 @@ def test_numbers_are_those_that_a_call_computes(executable: SizedExecutable, bat
     artifact = executable.artifact
     values = {"batch": batch, "n": n, "m": m}
     inputs = {"x": np.zeros((batch, n), np.float32), "y": np.zeros((batch, m), np.float32)}
-    runner, _ = executable._sized.at(inputs)  # pyright: ignore[reportPrivateUsage]
+    runner, _ = executable.runner.at(inputs)
     found = at_sizes(artifact, values).program
     assert found.arena_bytes == runner.program.arena_bytes
     for mine, theirs in zip(found.calls, runner.program.calls, strict=True):

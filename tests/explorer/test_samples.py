@@ -11,7 +11,8 @@ import pytest
 
 import whence
 from whence import relay
-from whence.executable import Executable
+from whence.executables.executable import Executable
+from whence.executables.origins import origins
 from whence.explorer.code import kernel_of
 from whence.explorer.exports import chrome_trace, folded_stacks, node_data
 from whence.explorer.hot import annotated_assembly, annotated_tir, assembly_runs, hot_lines, hot_table
@@ -20,7 +21,6 @@ from whence.explorer.layers import owners
 from whence.explorer.samples import CallSamples, Samples, run_lines
 from whence.lowering.llvm_to_native.line_table import line_table
 from whence.lowering.llvm_to_native.sampler import can_sample
-from whence.origins import origins
 from whence.planning.graph import graph_plan
 from whence.runtime.factory import Origin
 from whence.support.errors import FrontendError

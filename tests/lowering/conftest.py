@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 
-from whence.api import compile as compile_model
+from whence.compiler.compile import compile as compile_model
 from whence.dialects.element_types import tensor_type
 from whence.dialects.llvm_ext import LLVMExt
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp

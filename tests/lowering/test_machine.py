@@ -12,8 +12,7 @@ from onnx import ModelProto, helper, numpy_helper, parser
 from xdsl.dialects.builtin import TensorType, f32
 from xdsl.utils.test_value import create_ssa_value
 
-from whence.api import load
-from whence.building import compile_kernels
+from whence.compiler.load import load
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.transform import TransposeOp
 from whence.lowering.cache import KernelCache
@@ -23,6 +22,7 @@ from whence.lowering.relay_to_te.lower import lower_function
 from whence.lowering.relay_to_te.schedules.tiles import pixel_tile, product_tile
 from whence.lowering.relay_to_te.strategy import schedule_function
 from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.planning.build import compile_kernels
 from whence.support.machine import CHANNEL_BLOCK, Machine
 
 ELF_MACHINE = {"aarch64": 183, "riscv64": 243, "x86_64": 62}

@@ -88,7 +88,7 @@ class Grower:
 
     def join(self, x: SSAValue, shape: tuple[int, ...]) -> SSAValue:
         if not shape:
-            return self.net.add(tr.BroadcastToOp, x, new_shape=(3, 4))
+            return self.net.add(tr.BroadcastToOp, x, shape=(3, 4))
         axis = self.draw(st.integers(0, len(shape) - 1))
         fits = [
             y

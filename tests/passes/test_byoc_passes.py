@@ -17,7 +17,7 @@ from whence.dialects.relay import nn
 from whence.dialects.relay import rearrange as r
 from whence.dialects.relay.annotation import CompilerBeginOp, CompilerEndOp
 from whence.dialects.relay.core import CallOp, FuncOp
-from whence.interpret import interpret
+from whence.executables.interpret import interpret
 from whence.lowering.external import registry
 from whence.lowering.external.registry import register_external_codegen
 from whence.passes.relay import pattern_table

@@ -21,7 +21,7 @@ def test_reshapes() -> None:
     assert (run(transform.SqueezeOp, x.reshape(2, 1, 12, 1), axis=(-1,))[0] == x.reshape(2, 1, 12)).all()
     assert (run(transform.SqueezeOp, x.reshape(2, 1, 12, 1))[0] == x.reshape(2, 12)).all()
     assert (run(transform.ExpandDimsOp, x, axis=-1, num_newaxis=2)[0] == x[..., None, None]).all()
-    assert (run(transform.BroadcastToOp, x[:, :1], new_shape=(5, 2, 3, 4))[0] == x[:, [0, 0, 0]]).all()
+    assert (run(transform.BroadcastToOp, x[:, :1], shape=(5, 2, 3, 4))[0] == x[:, [0, 0, 0]]).all()
 
 
 def test_transpose_is_a_view() -> None:

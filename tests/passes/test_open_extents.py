@@ -8,6 +8,7 @@ from random_relay_checks import Checker
 from relay_examples import parse
 
 from whence.frontends.relay_text import fromtext
+from whence.passes.classes import pass_class
 from whence.passes.registry import row_of
 from whence.passes.runner import run_passes
 
@@ -34,7 +35,7 @@ def test_what_an_extent_decides_stays(name: str) -> None:
         'relay.return %1 : tensor<?x4xf32> loc("return")\n} loc("main")'
     )
     before = str(module)
-    run_passes(module, [row_of(f"relay-{name}").load()()], audit=True)
+    run_passes(module, [pass_class(row_of(f"relay-{name}"))()], audit=True)
     module.verify()
     assert str(module) == before
 
@@ -47,7 +48,7 @@ def test_factors_of_open_tensors_meet() -> None:
         '%1 = relay.multiply %0, %a : (tensor<?x4xf32>, tensor<f32>) -> tensor<?x4xf32> loc("b")\n'
         'relay.return %1 : tensor<?x4xf32> loc("return")\n} loc("main")'
     )
-    run_passes(module, [row_of("relay-simplify-expr").load()()], audit=True)
+    run_passes(module, [pass_class(row_of("relay-simplify-expr"))()], audit=True)
     module.verify()
     assert str(module).count("relay.multiply") == 1
 

@@ -32,33 +32,35 @@ def names(opt_level: int) -> list[str]:
     return [one.name.removeprefix("relay-") for one in relay_pipeline(opt_level)]
 
 
-def test_levels() -> None:
-    """The order and levels of TVM's relay.build."""
-    assert names(0) == [
-        *("qnn-canonicalize", "simplify-inference", "simplify-expr", "flatten-atrous-conv"),
-        *("simplify-expr-post-alter-op", "split-args", "fuse-ops"),
-    ]
-    assert names(1) == [
-        *("remove-unused-functions", "qnn-canonicalize", "simplify-inference", "legalize", "simplify-expr"),
-        *("flatten-atrous-conv", "simplify-expr-post-alter-op", "dead-code-elimination", "split-args", "fuse-ops"),
-        "share-kernels",
-    ]
-    assert names(2) == [
-        *("remove-unused-functions", "fake-quantization-to-integer", "qnn-canonicalize", "simplify-inference"),
-        *("legalize", "fold-constant", "simplify-expr", "flatten-atrous-conv", "simplify-expr-post-alter-op"),
-        *("fold-constant", "dead-code-elimination", "split-args", "fuse-ops"),
-        "share-kernels",
-    ]
-    assert names(3) == [
-        *("remove-unused-functions", "fake-quantization-to-integer", "qnn-canonicalize", "simplify-inference"),
-        *("legalize", "eliminate-common-subexpr", "fold-constant", "fold-scale-axis", "simplify-expr"),
-        *("canonicalize-cast", "canonicalize-ops", "flatten-atrous-conv", "alter-op-layout"),
-        *("simplify-expr-post-alter-op", "fold-constant", "dead-code-elimination", "split-args", "fuse-ops"),
-        "share-kernels",
-    ]
-    assert [name for name in names(4) if name not in names(3)] == [
-        *("combine-parallel-conv2d", "combine-parallel-dense", "combine-parallel-batch-matmul", "fast-math")
-    ]
+@pytest.mark.parametrize("opt_level", range(5))
+def test_a_pass_runs_from_its_level_on(opt_level: int) -> None:
+    assert names(opt_level) == [row.name.removeprefix("relay-") for row in PIPELINE if row.level <= opt_level]
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        *(("simplify-inference", 0), ("fuse-ops", 0), ("legalize", 1), ("dead-code-elimination", 1)),
+        *(("fold-constant", 2), ("fake-quantization-to-integer", 2), ("alter-op-layout", 3), ("fold-scale-axis", 3)),
+        *(("eliminate-common-subexpr", 3), ("combine-parallel-conv2d", 4), ("fast-math", 4)),
+    ],
+)
+def test_levels_are_those_of_tvm(name: str, level: int) -> None:
+    assert [name in names(opt_level) for opt_level in range(5)] == [opt_level >= level for opt_level in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        *(("qnn-canonicalize", "legalize"), ("simplify-inference", "fold-scale-axis")),
+        *(("fold-constant", "fold-scale-axis"), ("fold-scale-axis", "alter-op-layout")),
+        *(("canonicalize-ops", "alter-op-layout"), ("alter-op-layout", "simplify-expr-post-alter-op")),
+        *(("split-args", "fuse-ops"), ("fuse-ops", "share-kernels")),
+    ],
+)
+def test_a_pass_finds_what_another_one_leaves(first: str, second: str) -> None:
+    """In the order of TVM's relay.build."""
+    assert names(4).index(first) < names(4).index(second)
 
 
 def test_the_context_adds_and_takes_passes_by_either_name() -> None:

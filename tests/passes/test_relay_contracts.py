@@ -9,6 +9,7 @@ from relay_examples import ROWS, Example, examples, pass_of
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 
+from whence.passes.classes import pass_class
 from whence.passes.registry import Row
 from whence.passes.runner import run_passes
 
@@ -32,6 +33,6 @@ def test_docstring_example(row: Row, example: Example) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_contract_is_complete(row: Row) -> None:
-    text = row.load().__doc__ or ""
+    text = pass_class(row).__doc__ or ""
     assert examples(row), f"{row.name}: expected an example"
     assert all(word in text for word in ("Before: ", "After:", "Locations: ")), f"{row.name}: expected a contract"

@@ -12,7 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 from xdsl.passes import ModulePass
 
-from whence.api import compile
+from whence.compiler.compile import compile
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
 from whence.passes.pipelines import relay_pipeline, run_passes

@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 from whence.dialects.element_types import DTYPES, numpy_dtype
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import transform as t
+from whence.dialects.relay.canonicalization.casts import is_exact
 from whence.dialects.relay.collapse import CollapseSumLikeOp
 from whence.dialects.relay.creation import FullLikeOp, FullOp, OnesOp, ZerosOp
 from whence.dialects.relay.qnn import DequantizeOp
@@ -21,7 +22,6 @@ from whence.dialects.relay.rearrange import BroadcastToLikeOp, ReshapeLikeOp
 from whence.dialects.relay.reduce import ArgMaxOp, ArgMinOp
 from whence.dialects.relay.shapes import ContribReverseReshapeOp
 from whence.dialects.relay.sorting import ArgsortOp
-from whence.passes.relay.simplify_casts import is_exact
 from whence.passes.relay.simplify_expr import SimplifyExprPass
 from whence.passes.relay.simplify_expr_post_alter_op import SimplifyExprPostAlterOpPass
 

@@ -18,6 +18,7 @@ from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
 from whence.dialects.relay import transform as t
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.passes.classes import pass_class
 from whence.passes.pipelines import relay_pipeline
 from whence.passes.relay.convert_layout import ConvertLayoutPass
 from whence.passes.relay.dead_code_elimination import DeadCodeEliminationPass
@@ -194,7 +195,7 @@ def lowered(build: Callable[[Net], None], last: str) -> ModuleOp:
     """A network fused, and each of its kernels lowered up to a conversion."""
     net = Net(RNG.standard_normal((2, 8)).astype(F))
     build(net)
-    by_name: dict[str, Any] = {row.name: row.load() for row in ALL_PASSES}
+    by_name: dict[str, Any] = {row.name: pass_class(row) for row in ALL_PASSES}
     steps = ["convert-relay-to-te", "convert-te-to-tir"]
     passes = [FuseOpsPass(), *(by_name[name]() for name in steps[: steps.index(last) + 1])]
     run_passes(net.module, passes, audit=True, context=pass_context())

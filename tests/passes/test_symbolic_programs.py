@@ -18,14 +18,14 @@ from whence.dialects.relay.numerics import AnyArray
 from whence.dialects.relay.open_extents import knows_sizes
 from whence.dialects.relay.size_ranges import main_of, ranges_of
 from whence.dialects.sizes import known_ranges
+from whence.executables.interpret import Evaluator
 from whence.frontends.importing.importer import import_symbolic
 from whence.frontends.onnx.graph import open_model
-from whence.input_shapes import given_shapes
-from whence.interpret import Evaluator
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.relay.bind_sizes import BindSizesPass, bind_sizes
 from whence.provenance.ledger import Ledger
+from whence.reading.input_shapes import given_shapes
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 

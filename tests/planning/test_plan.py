@@ -17,7 +17,7 @@ def _rounded(size: int) -> int:
     return -(-size // 64) * 64
 
 
-def _check(steps: list[Step], outside: frozenset[int], result: Plan) -> int:
+def _check(steps: list[Step[int]], outside: frozenset[int], result: Plan) -> int:
     """Compare with a map of the arena's 64-byte blocks, replayed step by step; returns the peak of live bytes."""
     sizes = {buffer: _rounded(size) for step in steps for buffer, size in step.outputs if buffer not in outside}
     last = {buffer: index for index, step in enumerate(steps) for buffer, _ in step.outputs}
@@ -61,8 +61,8 @@ def _check(steps: list[Step], outside: frozenset[int], result: Plan) -> int:
 
 
 @st.composite
-def _programs(draw: st.DrawFn) -> tuple[list[Step], frozenset[int]]:
-    steps: list[Step] = []
+def _programs(draw: st.DrawFn) -> tuple[list[Step[int]], frozenset[int]]:
+    steps: list[Step[int]] = []
     known = [-1]  # an input of the program
     for index in range(draw(st.integers(0, 25))):
         inputs = draw(st.lists(st.sampled_from(known), max_size=3))
@@ -75,12 +75,12 @@ def _programs(draw: st.DrawFn) -> tuple[list[Step], frozenset[int]]:
 
 @settings(deadline=None, max_examples=120)
 @given(_programs())
-def test_live_buffers_never_overlap(program: tuple[list[Step], frozenset[int]]):
+def test_live_buffers_never_overlap(program: tuple[list[Step[int]], frozenset[int]]):
     steps, outside = program
     _check(steps, outside, plan(steps, outside))
 
 
-def _chain(sizes: list[int]) -> list[Step]:
+def _chain(sizes: list[int]) -> list[Step[int]]:
     return [Step((index - 1,), ((index, size),)) for index, size in enumerate(sizes)]
 
 
@@ -94,7 +94,7 @@ def test_chains_reach_the_lower_bound(sizes: list[int]):
 
 def test_residual_blocks_are_near_the_lower_bound():
     """The shape of ResNet-50: bottlenecks whose input lives until their end."""
-    steps: list[Step] = []
+    steps: list[Step[int]] = []
     current = -1
     for size, blocks in ((256 * 56 * 56, 3), (512 * 28 * 28, 4), (1024 * 14 * 14, 6), (2048 * 7 * 7, 3)):
         for block in range(blocks):

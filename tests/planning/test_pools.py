@@ -68,9 +68,9 @@ def _check(artifact: Artifact) -> None:
     checked = 0
     for number, (call, op) in enumerate(zip(artifact.program.calls, calls, strict=True)):
         sizes = [spec.nbytes for spec in call.results]
-        ranges = [(slot.at, size) for slot, size in zip(call.outputs, sizes, strict=True) if slot.kind == "arena"]
+        ranges = [(slot.place, size) for slot, size in zip(call.outputs, sizes, strict=True) if slot.kind == "arena"]
         if call.workspace is not None:
-            ranges.append((call.workspace.at, artifact.kernels[call.kernel].workspace))
+            ranges.append((call.workspace.place, artifact.kernels[call.kernel].workspace))
         for start, size in ranges:
             assert 0 <= start < start + size <= artifact.plan.arena_bytes
             arena[start : start + size] = number
@@ -78,7 +78,7 @@ def _check(artifact: Artifact) -> None:
             if slot.kind == "arena":
                 assert isinstance(value.owner, CallOp)
                 size = artifact.program.calls[calls.index(value.owner)].results[value.owner.outputs.index(value)].nbytes
-                assert (arena[slot.at : slot.at + size] == calls.index(value.owner)).all()
+                assert (arena[slot.place : slot.place + size] == calls.index(value.owner)).all()
                 checked += 1
     assert checked >= len(calls) - 2
 
@@ -140,7 +140,7 @@ def test_a_pool_that_just_fits_and_one_that_does_not(expected: tuple[Array, Arra
     assert "layer 'left', <memory> node 1" in text
 
 
-def _steps() -> list[Step]:
+def _steps() -> list[Step[int]]:
     layers = [layer_location(name, "m.onnx", k) for k, name in enumerate("abcd")]
     sizes = (1000, 2000, 64, 128)
     return [Step((k - 1,), ((k, size),), 100 * (k == 1), f"fused_{k}", layers[k]) for k, size in enumerate(sizes)]

@@ -89,3 +89,35 @@ def test_everything_else_is_as_numpy_has_it() -> None:
     np.testing.assert_array_equal(masked[:, 2], np.full((2, 4), -1, np.float32))
     with pytest.raises(FrontendError, match="expected pool_type max or avg"):
         testing.poolnd_python(x, (2, 2), (2, 2), (1, 1), (0, 0), (0, 0), "sum")
+
+
+def test_images_and_their_regions() -> None:
+    x, w = a(2, 4, 5, 5), a(3, 4, 3, 3)
+    still = np.zeros((2, 18, 5, 5), np.float32)
+    np.testing.assert_allclose(
+        testing.deformable_conv2d_nchw_python(x, still, w, 1, 1, 1, 1, 1), convolved(x, w, 1, 1), rtol=1e-4
+    )
+    regions = np.array([[1, 0, 1, 4, 3]], np.float32)
+    planes = testing.roi_align_nchw_python(x, regions, 2, 1.0, 2)
+    rows = testing.roi_align_nhwc_python(x.transpose(0, 2, 3, 1), regions, 2, 1.0, 2)
+    np.testing.assert_allclose(rows, planes.transpose(0, 2, 3, 1), rtol=1e-5)
+    axes = np.linspace(-1, 1, 5, dtype=np.float32)
+    own = np.repeat(np.stack(np.meshgrid(axes, axes))[None], 2, 0)
+    np.testing.assert_allclose(testing.grid_sample_python(x, own), x, rtol=1e-4)
+    whole, first = np.array([[0, 0, 1, 1]], np.float32), np.array([1], np.int32)
+    np.testing.assert_allclose(testing.crop_and_resize_python(x, whole, first, (5, 5), "NCHW"), x[1:], rtol=1e-5)
+    np.testing.assert_array_equal(testing.reorg_python(x, 1), x)
+
+
+def test_norms_and_products() -> None:
+    x, scale, shift = a(2, 4, 3), a(4), a(4)
+    groups = x.reshape(2, 2, -1)
+    even = (groups - groups.mean(-1, keepdims=True)) / np.sqrt(groups.var(-1, keepdims=True) + 1e-5)
+    expected = even.reshape(x.shape) * scale[:, None] + shift[:, None]
+    np.testing.assert_allclose(testing.group_norm_python(x, scale, shift, 2, 1, (2,)), expected, rtol=1e-3, atol=1e-5)
+    y, bias = a(3, 4), a(3) - 3
+    product = x[:, :, 0] @ y.T
+    np.testing.assert_allclose(testing.dense(x[:, :, 0], y, None), product, rtol=1e-5)
+    np.testing.assert_allclose(
+        testing.dense(x[:, :, 0], y, bias, True, True), np.maximum(product + bias, 0), rtol=1e-4, atol=1e-6
+    )

@@ -20,6 +20,30 @@ IMAGES = RNG.standard_normal((1, 2, 4, 4)).astype(np.float32)
 INDICES = RNG.integers(0, 6, (4, 3)).astype(np.int32)
 MASK = X > 0
 COUNTS = np.array([3, 1, 3, 2, 1, 7], np.int32)
+SUMS = RNG.integers(-9999, 9999, (2, 3, 4)).astype(np.int32)
+FACTORS = tuple(np.array(row, np.int32) for row in ([1 << 30, 1717986919, -12345], [2, 0, 1], [0, 3, 0]))
+_PRODUCTS = SUMS * (FACTORS[0].astype(np.int64) << FACTORS[1])[:, None]
+_DROPPED = (31 + FACTORS[2].astype(np.int64))[:, None]
+MULTIPLIED = ((_PRODUCTS + (1 << (_DROPPED - 1))) >> _DROPPED).astype(np.int32)
+"""Each channel of the sums times its factor."""
+BITS = RNG.integers(0, 256, (4, 16)).astype(np.uint8)
+_PLANES = (BITS & 1).reshape(4, 4, 4).astype(np.int32)
+_AROUND = np.pad(_PLANES, ((0, 0), (1, 1), (1, 1)))
+_WINDOWS = sum(_AROUND[:, y : y + 4, x : x + 4] for y in range(3) for x in range(3))
+CENTRED = np.stack([np.sum(2 * _PLANES - _WINDOWS, 0)] * 2)[None].astype(np.int32)
+"""Of each pixel its bit less those around it, over four planes."""
+BOXES = np.array(
+    [
+        [
+            [0, 0.8, 1, 20, 25, 45],
+            [1, 0.7, 30, 60, 50, 80],
+            [0, 0.4, 4, 21, 19, 40],
+            [2, 0.9, 35, 61, 52, 79],
+            [1, 0.5, 100, 60, 70, 110],
+        ]
+    ],
+    np.float32,
+)
 
 
 def given(array: Array, name: str) -> relay.Var:
@@ -95,6 +119,54 @@ TEXTS: dict[str, tuple[str, list[Array], Any]] = {
         [X, *(np.array(row) for row in ([1, 0], [3, 6], [1, 2]))],
         X[1:3, 0:6:2],
     ),
+    "sizes that a run decides": (
+        'dyn.strided_slice(%a, %b, %c, %d, begin=None, end=None, strides=None, slice_mode="size", axes=None)',
+        [X, *(np.array(row) for row in ([1, -4], [2, -1], [1, 1]))],
+        X[1:3, 2:],
+    ),
+    "boxes that no better one covers": (
+        "vision.non_max_suppression(%a, %b, %b, 2, 0.5f, force_suppress=True, top_k=2, coord_start=2, score_index=1, "
+        "id_index=0, return_indices=False, invalid_to_bottom=True)",
+        [BOXES, np.array([4], np.int32)],
+        np.stack([np.concatenate([BOXES[0, [3, 0]], np.full((3, 6), -1, np.float32)])]),
+    ),
+    "a product of bits": (
+        'nn.bitserial_dense(%a, %b, units=4, data_bits=2, weight_bits=3, pack_dtype="uint32", out_dtype="int32", '
+        "unipolar=False)",
+        [BITS, BITS[::-1].copy()],
+        (BITS & 3).astype(np.int32) @ (BITS[::-1] & 7).astype(np.int32).T,
+    ),
+    "packed bits": (
+        'nn.bitpack(%a, bits=1, pack_axis=1, bit_axis=1, pack_type="uint8", name="BitPack")',
+        [BITS],
+        np.packbits(BITS & 1, axis=1)[:, None],
+    ),
+    "a convolution of bits": (
+        "nn.bitserial_conv2d(%a, %b, strides=[1, 1], padding=[1, 1], channels=2, kernel_size=[3, 3], "
+        'activation_bits=1, weight_bits=1, data_layout="NCHW", kernel_layout="OIHW", pack_dtype="uint32", '
+        'out_dtype="int32", unipolar=True)',
+        [BITS.reshape(1, 4, 4, 4), np.eye(9, dtype=np.uint8).reshape(1, 9, 3, 3)[:, [4, 4, 4, 4]].repeat(2, 0)],
+        CENTRED,
+    ),
+    "boxes with a score": (
+        "vision.get_valid_counts(%a, 0.6f, id_index=0, score_index=1)",
+        [BOXES],
+        (
+            np.array([3], np.int32),
+            np.stack([np.concatenate([BOXES[0, [0, 1, 3]], np.full((2, 6), -1, np.float32)])]),
+            np.array([[0, 1, 3, -1, -1]], np.int32),
+        ),
+    ),
+    "anchors": (
+        "vision.multibox_prior(%a, sizes=[0.5f], ratios=[1f, 4f], steps=[-1f, -1f], offsets=[0.5f, 0.5f], clip=False)",
+        [X[None, None, :1, :1]],
+        np.array([[[0.25, 0.25, 0.75, 0.75], [0, 0.375, 1, 0.625]]], np.float32),
+    ),
+    "factors of channels": (
+        "fixed_point_multiply_per_axis(%a, %b, %c, %d, is_lshift_required=True, is_rshift_required=True, axes=[1])",
+        [SUMS, *FACTORS],
+        MULTIPLIED,
+    ),
     "attributes beside numbers": (
         'dyn.topk(%a, %b, k=None, axis=1, ret_type="values")',
         [X, np.array(2)],
@@ -142,7 +214,8 @@ def test_syntax(name: str) -> None:
     assert run(mod, np.array(3, np.int32), kind="debug") == wanted
 
 
-BUILDERS: dict[str, tuple[Callable[[Any], Any] | Callable[[Any, Any], Any], list[Array], Any]] = {
+_Build = Callable[[Any], Any] | Callable[[Any, Any], Any] | Callable[[Any, Any, Any], Any]
+BUILDERS: dict[str, tuple[_Build, list[Array], Any]] = {
     "points": (ops.argwhere, [X], np.argwhere(X).astype(np.int32)),
     "points of a mask": (ops.argwhere, [MASK], np.argwhere(MASK).astype(np.int32)),
     "rows of a batch": (
@@ -167,6 +240,38 @@ BUILDERS: dict[str, tuple[Callable[[Any], Any] | Callable[[Any, Any], Any], list
         [X],
         np.lib.stride_tricks.sliding_window_view(X, (2, 3))[:, ::2],
     ),
+    "factors of channels": (
+        lambda x: ops.fixed_point_multiply_per_axis(x, *map(ops.const, FACTORS), True, True, [-2]),
+        [SUMS],
+        MULTIPLIED,
+    ),
+    "sizes of a slice that a run decides": (
+        lambda x, b, s: ops.strided_slice(x, b, s, slice_mode="size"),
+        [X, np.array([1, 0]), np.array([2, 3])],
+        X[1:3, :3],
+    ),
+    "boxes that no better one covers": (
+        lambda x: ops.vision.non_max_suppression(x, ops.const([4], "int32"), x, 2, 0.5, True, 2, return_indices=False),
+        [BOXES],
+        np.stack([np.concatenate([BOXES[0, [3, 0]], np.full((3, 6), -1, np.float32)])]),
+    ),
+    "the numbers of boxes": (
+        lambda x: ops.vision.non_max_suppression(
+            x, ops.const([4], "int32"), ops.const([[0, 1, 3, 4, -1]], "int32"), -1, 0.5, True, 2
+        ).astuple(),
+        [BOXES],
+        (np.array([[4, 0, -1, -1, -1]], np.int32), np.array([[2]], np.int32)),
+    ),
+    "moved anchors": (
+        lambda c, m, a: ops.vision.multibox_transform_loc(cls_prob=c, loc_pred=m, anchor=a)[1],
+        [np.full((1, 3, 2), 0.5, np.float32), np.zeros((1, 8), np.float32), np.zeros((1, 2, 4), np.float32)],
+        np.array([2], np.int32),
+    ),
+    "a product of bits": (
+        lambda x, w: ops.nn.bitserial_dense(x, w, data_bits=2, weight_bits=1),
+        [BITS, BITS[::-1].copy()],
+        ((BITS & 3).astype(np.int16) @ (2 * (BITS[::-1] & 1).astype(np.int16) - 1).T),
+    ),
     "a buffer": (lambda x, b: ops.nn.fifo_buffer(x, b, 1), [X[:, :2], X], np.concatenate([X[:, 2:], X[:, :2]], 1)),
 }
 
@@ -178,6 +283,19 @@ def test_builders(name: str) -> None:
     params = [given(one, letter) for letter, one in zip("xyz", arrays, strict=False)]
     mod = relay.IRModule.from_expr(relay.Function(params, builder(*params)))
     same(run(mod, *arrays), wanted)
+
+
+def test_printed_attributes_have_tvms_names() -> None:
+    mod = relay.IRModule.from_expr(ops.broadcast_to(given(X, "x"), (2, 4, 6)))
+    text = relay.transform.InferType()(mod).astext()
+    assert "broadcast_to(%x, shape=[2, 4, 6])" in text
+    assert ", shape=[2, 4, 6])" in relay.fromtext(text).astext()
+
+
+def test_slices_are_by_ends_or_sizes() -> None:
+    call = 'dyn.strided_slice(%x, %b, %b, slice_mode="middle")'
+    with pytest.raises(WhenceError, match="expected slice_mode end or size, got 'middle'"):
+        relay.fromtext(f"{VERSION}def @main(%x: Tensor[(4), int32], %b: Tensor[(1), int64]) {{ {call} }}")
 
 
 def test_points_have_as_many_columns_as_axes() -> None:
@@ -206,3 +324,9 @@ def test_the_gradient_of_elements_in_row_major_order() -> None:
     x = relay.var("x", shape=(2, 3), dtype="float64")
     places = relay.const(np.array([1, 5, 1], np.int32))
     relay.testing.check_grad(relay.Function([x], ops.take(x * x, places)))
+
+
+def test_dtypes_without_bits_have_32() -> None:
+    for short, whole in (("int", "int32"), ("uint", "uint32"), ("float", "float32"), ("uint1", "bool")):
+        assert relay.TensorType((2,), short) == relay.TensorType((2,), whole)
+        assert ops.var("x", shape=(2,), dtype=short).type_annotation == relay.TensorType((2,), whole)

@@ -1,4 +1,4 @@
-"""What a deployed model needs is apart from the compiler: numpy, ml_dtypes and four files of support."""
+"""What a deployed model needs is apart from the compiler: numpy, ml_dtypes and eight files of support."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ for module in sys.argv[1:]:
 def test_each_module_imports_without_the_compiler():
     done = subprocess.run([sys.executable, "-c", _IMPORT, *MODULES], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    support = {f"whence.support{name}" for name in ("", ".doors", ".dtypes", ".errors", ".files", ".hints", ".names")}
+    names = ("doors", "dtypes", "errors", "files", "hints", "module_names", "names", "rooms")
+    support = {"whence.support", *(f"whence.support.{name}" for name in names)}
     allowed = {"whence.runtime", *support}
     imported = [line.split() for line in done.stdout.splitlines()]
     assert [module for module, *_ in imported] == MODULES

@@ -12,11 +12,10 @@ import pytest
 
 import whence
 from whence import te
-from whence.dynamic import DynamicExecutable
+from whence.executables.dynamic import DynamicExecutable
+from whence.executables.sized import SizedExecutable
 from whence.frontends.onnx import graph
 from whence.runtime import tensors
-from whence.runtime.sized_executor import SizedRunner
-from whence.sized import SizedExecutable
 from whence.support.errors import FrontendWarning, MemoryRefused, WhenceError
 
 FEW = 5
@@ -38,8 +37,7 @@ graph (float[n, c, w] x, float[o, c, k] f) => (float[n, o, v] y) { y = Relu (z) 
 
 
 def arenas(executable: whence.Executable) -> list[int]:
-    runner = cast(SizedRunner, executable.runner)
-    return [memory.nbytes for memory, _ in runner._arenas]  # pyright: ignore[reportPrivateUsage]
+    return [memory.nbytes for memory, _ in executable.runner._arenas]  # pyright: ignore[reportPrivateUsage]
 
 
 def run(executable: whence.Executable, batch: int, seq: int) -> None:

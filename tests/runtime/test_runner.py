@@ -16,7 +16,6 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType, UnknownLoc, f32
 from xdsl.ir import Operation, SSAValue
 
-from whence.building import compile_main
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ReluOp
 from whence.lowering.cache import KernelCache
@@ -27,6 +26,7 @@ from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning import main_program as main_module
 from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.assemble import assemble
+from whence.planning.build import compile_main
 from whence.planning.loading import load
 from whence.planning.main_program import main_program
 from whence.provenance.ledger import Ledger

@@ -19,11 +19,11 @@ def compiled(text: str) -> Any:
 
 
 def test_of_shapes_not_met_for_longest_nothing_is_kept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("whence.runtime.sized_executor.KEPT", 2)
+    monkeypatch.setattr("whence.runtime.known.KEPT", 2)
     executable = compiled("graph (float[n, 3] x) => (float[n, 3] y) { y = Relu (x) }")
     for rows in (1, 2, 1, 3, 1, 4):
         executable(np.ones((rows, 3), np.float32))
-    known = cast("dict[tuple[tuple[int, ...], ...], object]", executable.runner._known)
+    known = cast("dict[tuple[tuple[int, ...], ...], object]", executable.runner._shapes._known)
     assert len(known) == 2
     assert ((4, 3),) in known
     assert executable(np.full((2, 3), 5, np.float32)).tolist() == [[5.0] * 3] * 2

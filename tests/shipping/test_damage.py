@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from whence.executables.restoring import read_artifact
 from whence.relay.build_module import GraphExecutorFactoryModule
-from whence.restoring import read_artifact
 from whence.runtime import load_module
 from whence.runtime.sealed import open_sealed, seal
 from whence.support import files as files_module

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 import whence
 from whence import relay, tedd
-from whence.executable import Executable
+from whence.executables.executable import Executable
+from whence.executables.restoring import read_artifact, read_library
 from whence.explorer.coverage import coverage
 from whence.explorer.layers import layers_of
 from whence.explorer.overview import overview
 from whence.explorer.why import why
 from whence.relay.build_module import GraphExecutorFactoryModule
-from whence.restoring import read_artifact, read_library
 from whence.runtime import load_module, save_param_dict
 from whence.support.errors import PipelineError
 from whence.support.files import scratch_folder
@@ -228,7 +228,7 @@ def test_a_file_gives_what_was_built(lib: Lib, files: dict[str, Path], image: Ar
     module = again["default"](whence.cpu())
     module.run(x=image)
     np.testing.assert_array_equal(module.get_output(0), lib.executable(image)[0])
-    with pytest.raises(PipelineError, match=r"expected what whence\.restoring\.read_library gives"):
+    with pytest.raises(PipelineError, match=r"expected what whence\.executables\.restoring\.read_library gives"):
         load_module(files["tar"]).get_node_schedule(node)
     with pytest.raises(PipelineError, match=r"expected the number of a node, 0 to .*, got True"):
         lib.get_node_schedule(True)

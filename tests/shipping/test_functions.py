@@ -12,11 +12,11 @@ import pytest
 import whence as tvm
 from whence import te
 from whence.contrib import graph_executor
-from whence.executable import Executable
+from whence.executables.executable import Executable
+from whence.executables.restoring import read_artifact
 from whence.explorer.loops import loops
-from whence.functions import Function
-from whence.open_functions import OpenFunction
-from whence.restoring import read_artifact
+from whence.kernels.functions import Function
+from whence.kernels.open_functions import OpenFunction
 from whence.runtime import load_module
 from whence.runtime.timing import BenchmarkResult
 from whence.support.errors import WhenceError

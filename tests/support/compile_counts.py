@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from size_networks import NETWORKS
 
 import whence
-from whence import building
+from whence.planning import build as building
 
 Array = NDArray[Any]
 ort: Any = import_module("onnxruntime")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.textio import read_module
+from whence.reading.textio import read_module
 
 _SHORT = {
     "I": "tensor<i32>",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from children import shared
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -54,7 +55,7 @@ class Judge:
         environment = {**os.environ, "MALLOC_PERTURB_": str(self.fill)}
         command = [sys.executable, self.script]
         pipe = subprocess.PIPE
-        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment)
+        return shared(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment))
 
     def close(self) -> None:
         if self._process is not None:

@@ -19,8 +19,8 @@ DTYPES = {"float": np.float32, "int32": np.int32, "int64": np.int64}
 
 
 @dataclass(frozen=True)
-class LoopModel:
-    """A model, and its inputs for a number of steps."""
+class CallableModel:
+    """A model, and its inputs for a number: of steps, or of a call."""
 
     model: onnx.ModelProto
     inputs: Callable[[int], dict[str, Array]]
@@ -40,7 +40,7 @@ def rows(steps: int) -> dict[str, Array]:
     return {"x": floats(steps, WIDTH)}
 
 
-def lstm(counter: str = "int32", compared: str = "float", stored: str = "scan") -> LoopModel:
+def lstm(counter: str = "int32", compared: str = "float", stored: str = "scan") -> CallableModel:
     """A layer of TensorFlow: the body gathers a row by the time, and compares the next time with the length.
 
     counter: the type of time. compared: that of the comparison. stored: whether what a step gives is `scan`ned, or
@@ -90,10 +90,10 @@ def lstm(counter: str = "int32", compared: str = "float", stored: str = "scan") 
             {store}
         }}>
     }}""")
-    return LoopModel(model, lambda steps: {"x": floats(steps, 2, WIDTH)})
+    return CallableModel(model, lambda steps: {"x": floats(steps, 2, WIDTH)})
 
 
-def counted() -> LoopModel:
+def counted() -> CallableModel:
     """A loop of as many steps as an input says."""
     model = parsed(f"""
     counted (float[m, {WIDTH}] x, int64 n) => (float[{WIDTH}] last, float[k, {WIDTH}] y)
@@ -107,10 +107,10 @@ def counted() -> LoopModel:
             going = Identity (on)
         }}>
     }}""")
-    return LoopModel(model, lambda steps: {**rows(steps), "n": np.asarray(steps)})
+    return CallableModel(model, lambda steps: {**rows(steps), "n": np.asarray(steps)})
 
 
-def until(counter: str) -> LoopModel:
+def until(counter: str) -> CallableModel:
     """A loop without a trip count, whose own counter is compared with an input."""
     model = parsed(f"""
     until (float[{WIDTH}] x, {counter} n) => ({counter} end, float[{WIDTH}] y)
@@ -124,10 +124,10 @@ def until(counter: str) -> LoopModel:
             s1 = Add (less, x)
         }}>
     }}""")
-    return LoopModel(model, lambda steps: {"x": floats(WIDTH), "n": np.asarray(steps, DTYPES[counter])})
+    return CallableModel(model, lambda steps: {"x": floats(WIDTH), "n": np.asarray(steps, DTYPES[counter])})
 
 
-def nested() -> LoopModel:
+def nested() -> CallableModel:
     """A loop over rows, and in it one over columns."""
     model = parsed("""
     nested (float[n, m] x) => (int64 end, float[k] y)
@@ -150,10 +150,10 @@ def nested() -> LoopModel:
             going = Less (t1, n0)
         }>
     }""")
-    return LoopModel(model, lambda steps: {"x": floats(steps, steps + 2)})
+    return CallableModel(model, lambda steps: {"x": floats(steps, steps + 2)})
 
 
-def sliced() -> LoopModel:
+def sliced() -> CallableModel:
     """A loop whose counter says how much is sliced, and how far a range goes."""
     model = parsed(f"""
     sliced (float[m, {WIDTH}] x) => (float sum, float[k, {WIDTH}] y)
@@ -174,10 +174,10 @@ def sliced() -> LoopModel:
             going = Less (i1, n)
         }}>
     }}""")
-    return LoopModel(model, rows)
+    return CallableModel(model, rows)
 
 
-def grown() -> LoopModel:
+def grown() -> CallableModel:
     """A loop that adds a row to what it carries."""
     model = parsed(f"""
     grown (float[m, {WIDTH}] x) => (float[k, {WIDTH}] all, float[k, {WIDTH}] y)
@@ -194,10 +194,10 @@ def grown() -> LoopModel:
             going = Identity (on)
         }}>
     }}""")
-    return LoopModel(model, rows)
+    return CallableModel(model, rows)
 
 
-def choosing() -> LoopModel:
+def choosing() -> CallableModel:
     """A loop that does one thing in even steps, another in odd ones."""
     row = f"float[{WIDTH}]"
     model = parsed(f"""
@@ -218,10 +218,10 @@ def choosing() -> LoopModel:
             left = Identity (s1)
         }}>
     }}""")
-    return LoopModel(model, rows)
+    return CallableModel(model, rows)
 
 
-def scanned() -> LoopModel:
+def scanned() -> CallableModel:
     """A Scan that also counts its steps, with 32 bits."""
     model = parsed(f"""
     scanned (float[m, {WIDTH}] x) => (float[{WIDTH}] last, int32 end, float[k, {WIDTH}] y)
@@ -235,10 +235,10 @@ def scanned() -> LoopModel:
             row = Add (s1, real)
         }}> (ones, zero, x)
     }}""")
-    return LoopModel(model, rows)
+    return CallableModel(model, rows)
 
 
-def appended() -> LoopModel:
+def appended() -> CallableModel:
     """A loop that appends to a sequence, and replaces its first item; the parts become one tensor behind it."""
     model = parsed(f"""
     appended (float[m, {WIDTH}] x) => (float[k, {WIDTH}] y, int64 n, float[1, {WIDTH}] first)
@@ -264,10 +264,10 @@ def appended() -> LoopModel:
         n = SequenceLength (parts)
         first = SequenceAt (parts, zero)
     }}""")
-    return LoopModel(model, rows)
+    return CallableModel(model, rows)
 
 
-LOOPS: dict[str, Callable[[], LoopModel]] = {
+LOOPS: dict[str, Callable[[], CallableModel]] = {
     "counted": counted,
     "nested": nested,
     "sliced": sliced,

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import whence
-from whence import building
-from whence.sized import SizedExecutable
+from whence.executables.sized import SizedExecutable
+from whence.planning import build as building
 
 Array = NDArray[Any]
 Inputs = dict[str, Array]

@@ -12,22 +12,20 @@ a difference, an error, a crash or a case that takes longer than the limit.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 import onnx.printer
+import seed_workers
 from fenced_pages import Pages
 from numpy.typing import NDArray
 from random_open_onnx import Program, random_program, session
 from random_open_recipes import RECIPES
 from random_open_sizes import check as check_schedule
-from seed_workers import Difference, run
+from seed_workers import Difference
 
 import whence
 from whence.support.errors import WhenceError
@@ -116,23 +114,8 @@ def difference(found: Array, wanted: Array) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--limit", type=float, default=120.0, help="seconds for a case")
-    options = parser.parse_args(arguments)
-    words, wrong, begin = Counter[str](), 0, time.monotonic()
-    seeds = range(options.seed, options.seed + options.cases)
-    for count, (_, used, text) in enumerate(run(seeds, check, options.jobs, options.limit), 1):
-        words.update(used)
-        if text:
-            wrong += 1
-            print(text, flush=True)
-        if count % 100 == 0:
-            print(f"{count} cases, {wrong} wrong, {time.monotonic() - begin:.0f} s", flush=True)
-    print("in cases:", ", ".join(f"{word} {n}" for word, n in sorted(words.items())))
-    print(f"{options.cases} programs, each compiled once at levels 3 and 0 and run at all sizes: {wrong} wrong")
-    return 1 if wrong else 0
+    parser.set_defaults(limit=120.0)
+    return seed_workers.main(parser, arguments, lambda options: check)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,10 @@ anything else. `--refused` prints errors where onnxruntime has an answer.
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import re
 import sys
-import time
 import traceback
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -29,12 +26,13 @@ from typing import Any, cast
 import numpy as np
 import onnx
 import onnx.printer
+import seed_workers
 from fenced_pages import Array, Pages
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime_worker import judge
 from random_open_models import difference
-from seed_workers import Difference, run
+from seed_workers import Difference
 from standard_cases import Case, cases, modules, reason
 
 import whence
@@ -235,29 +233,11 @@ def _wide(array: Array) -> Array:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pattern", nargs="?", default="")
-    parser.add_argument("--cases", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--limit", type=float, default=60.0, help="seconds for a case")
     parser.add_argument("--refused", action="store_true")
-    options = parser.parse_args(arguments)
-    words, wrong, begin = Counter[str](), 0, time.monotonic()
-    seeds = range(options.seed, options.seed + options.cases)
-    tried = partial(check, options.pattern, refused=options.refused)
-    for count, (_, used, text) in enumerate(run(seeds, tried, options.jobs, options.limit), 1):
-        for word in used:
-            if ":" in word:
-                print(word, flush=True)
-            else:
-                words[word] += 1
-        if text:
-            wrong += 1
-            print(text, flush=True)
-        if count % 100 == 0:
-            print(f"{count} cases, {wrong} wrong, {time.monotonic() - begin:.0f} s", flush=True)
-    print("in cases:", ", ".join(f"{word} {n}" for word, n in sorted(words.items())))
-    print(f"{options.cases} models of one operator, each called at {_CALLS + 1} sizes: {wrong} wrong")
-    return 1 if wrong else 0
+    parser.set_defaults(limit=60.0)
+    return seed_workers.main(
+        parser, arguments, lambda options: partial(check, options.pattern, refused=options.refused)
+    )
 
 
 if __name__ == "__main__":

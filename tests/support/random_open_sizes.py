@@ -20,7 +20,7 @@ from random_primitives import draw
 import whence
 from whence import te
 from whence.dialects.sizes import UndecidedSize
-from whence.open_functions import OpenFunction
+from whence.kernels.open_functions import OpenFunction
 from whence.support.context import PassContext
 from whence.support.errors import ScheduleError
 from whence.te.schedule.schedule import Schedule

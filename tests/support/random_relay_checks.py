@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import StringIO
 from typing import Any, cast
 
@@ -15,23 +16,28 @@ import numpy as np
 from relay_examples import ROWS
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
+from xdsl.transforms import get_all_passes
 from xdsl.utils.exceptions import VerifyException
 
 import whence
 from whence.dialects.relay.core import FuncOp
+from whence.executables.interpret import interpret
 from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay.equal import structural_equal
 from whence.frontends.relay.expr import Program, post_order
 from whence.frontends.relay.view import view
 from whence.frontends.relay_text import astext, parse
-from whence.interpret import interpret
+from whence.passes.classes import pass_class
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import named
 from whence.runtime.flow import Adt
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 
-PASSES = {row.name: row for row in ROWS}
+PASSES = {row.name: partial(pass_class, row) for row in ROWS} | {
+    name: get_all_passes()[name] for name in ("canonicalize", "cse", "dce", "control-flow-hoist")
+}
+"""Our passes, and those of xDSL that work on any dialect."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "relay-annotate-target": {"targets": ("onnxruntime",)},
     "relay-merge-composite": {"compiler": "onnxruntime"},
@@ -208,7 +214,7 @@ class Checker:
         for name in names:
             with stage(where, made):
                 try:
-                    made = named(PASSES[name].load()(**OPTIONS.get(name, {})))(made)
+                    made = named(PASSES[name]()(**OPTIONS.get(name, {})))(made)
                 except PipelineError:
                     return
                 except VerifyException:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
+from whence.passes.classes import pass_class
 from whence.passes.registry import PASSES, Row
 from whence.passes.runner import pass_context
 
@@ -80,7 +81,7 @@ def _in_main(text: str, before: str) -> str:
 
 def examples(row: Row) -> list[Example]:
     """All of a pass; raises AssertionError for a block that is no before and after."""
-    text = cleandoc(row.load().__doc__ or "")
+    text = cleandoc(pass_class(row).__doc__ or "")
     found = [Example(*pair) for pair in _BLOCK.findall(text)]
     assert len(found) == text.count("```mlir"), f"{row.name}: expected `// becomes` in each example"
     return found
@@ -98,5 +99,5 @@ def pass_of(row: Row, example: Example) -> ModulePass:
         given[name] = (
             int(text) if re.fullmatch(r"-?\d+", text) else text == "true" if text in ("true", "false") else text
         )
-    build = row.load()
+    build = pass_class(row)
     return build(**given)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import os
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -76,3 +79,32 @@ def run(seeds: Sequence[int], check: Check, jobs: int, limit: float) -> Iterator
                 yield seed, words, text
     for worker in workers:
         worker.process.join()
+
+
+def main(
+    parser: argparse.ArgumentParser, arguments: Sequence[str], check: Callable[[argparse.Namespace], Check]
+) -> int:
+    """Run the cases that a command line asks for and print what they are of; the exit code is 1 where one is wrong.
+
+    parser: with the caller's own options; `--limit` among its defaults. check: what checks a case, under the options.
+    Words with a colon are lines of their own.
+    """
+    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--limit", type=float, default=parser.get_default("limit"), help="seconds for a case")
+    options = parser.parse_args(arguments)
+    words, wrong, begin = Counter[str](), 0, time.monotonic()
+    seeds = range(options.seed, options.seed + options.cases)
+    for count, (_, used, text) in enumerate(run(seeds, check(options), options.jobs, options.limit), 1):
+        for line in (word for word in used if ":" in word):
+            print(line, flush=True)
+        words.update(word for word in used if ":" not in word)
+        if text:
+            wrong += 1
+            print(text, flush=True)
+        if count % 100 == 0:
+            print(f"{count} cases, {wrong} wrong, {time.monotonic() - begin:.0f} s", flush=True)
+    print("in cases:", ", ".join(f"{word} {n}" for word, n in sorted(words.items())))
+    print(f"{options.cases} cases: {wrong} wrong")
+    return 1 if wrong else 0

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import onnx
-import onnx.parser
+from loop_models import CallableModel, parsed
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -17,20 +15,6 @@ LENGTHS = (5, 12, 30, 1, 64)
 CHUNKS = (16, 8, 32, 64, 24)
 PICTURES = ((1, 64, 64), (1, 96, 64), (2, 32, 160), (1, 32, 32), (1, 128, 96))
 """Sizes of five calls."""
-
-
-@dataclass(frozen=True)
-class SizeNetwork:
-    """A model, and its inputs of each of five calls."""
-
-    model: onnx.ModelProto
-    inputs: Callable[[int], dict[str, Array]]
-
-
-def _parsed(text: str) -> onnx.ModelProto:
-    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["": 17]> {text}')
-    cast(Any, onnx.checker).check_model(model)
-    return model
 
 
 def _weight(name: str, *shape: int) -> str:
@@ -45,9 +29,9 @@ def _words(rows: int, lengths: Sequence[int]) -> Callable[[int], dict[str, Array
     return inputs
 
 
-def speech() -> SizeNetwork:
+def speech() -> CallableModel:
     """In the manner of VITS: durations are computed, and a path of letters to frames of their sums; then upsampled."""
-    model = _parsed(f"""
+    model = parsed(f"""
     speech (int64[1, t] ids) => (float[1, 1, s] audio)
     <{_weight("table", 20, 8)}, {_weight("durations", 1, 8, 1)}, {_weight("mixed", 8, 8, 3)}, {_weight("up", 8, 1, 4)},
      float three = {{3}}, float least = {{1}}, int64[2] inner = {{1, 2}}, int64 zero = {{0}}, int64 one = {{1}},
@@ -74,12 +58,12 @@ def speech() -> SizeNetwork:
         o3 = ConvTranspose <kernel_shape = [4], strides = [2], pads = [1, 1]> (o2, up)
         audio = Tanh (o3)
     }}""")
-    return SizeNetwork(model, _words(1, LENGTHS))
+    return CallableModel(model, _words(1, LENGTHS))
 
 
-def regulated() -> SizeNetwork:
+def regulated() -> CallableModel:
     """In the manner of FastSpeech: each letter as often as its duration says, found by NonZero and gathered."""
-    model = _parsed(f"""
+    model = parsed(f"""
     regulated (int64[one, t] ids) => (float[s, 4] y)
     <{_weight("table", 20, 8)}, {_weight("durations", 8, 1)}, {_weight("out", 8, 4)},
      float least = {{1}}, float f = {{0.1}}, float six = {{6}}, int64 zero = {{0}}, int64 one = {{1}},
@@ -98,12 +82,12 @@ def regulated() -> SizeNetwork:
         places = Range (zero, frames, one) real = Cast <to = 1> (places) angle = Mul (real, f) wave = Sin (angle)
         waves = Unsqueeze (wave, a1) placed = Add (long, waves) y = MatMul (placed, out)
     }}""")
-    return SizeNetwork(model, _words(1, LENGTHS))
+    return CallableModel(model, _words(1, LENGTHS))
 
 
-def padded_windows() -> SizeNetwork:
+def padded_windows() -> CallableModel:
     """Attention in windows of 8 tokens, of a sentence that is padded to whole windows and cut again."""
-    model = _parsed(f"""
+    model = parsed(f"""
     windows (int64[b, t] ids) => (float[b, t, 8] y)
     <{_weight("table", 20, 8)}, {_weight("key", 8, 8)}, int64 w = {{8}}, int64 zero = {{0}}, int64 one = {{1}},
      int64[1] a0 = {{0}}, int64[1] a1 = {{1}}, int64[4] ahead = {{0, 0, 0, 0}}, int64[2] window = {{8, 8}},
@@ -120,13 +104,13 @@ def padded_windows() -> SizeNetwork:
         long1 = Unsqueeze (long, a0) joined = Concat <axis = 0> (b1, long1, width) flat = Reshape (o, joined)
         t1 = Unsqueeze (t, a0) y = Slice (flat, a0, t1, a1)
     }}""")
-    return SizeNetwork(model, _words(2, LENGTHS))
+    return CallableModel(model, _words(2, LENGTHS))
 
 
-def sliding_chunks() -> SizeNetwork:
+def sliding_chunks() -> CallableModel:
     """In the manner of Longformer: chunks of 8 tokens, and those half a chunk apart; sentences are whole chunks."""
     offsets = ", ".join(map(str, range(8)))
-    model = _parsed(f"""
+    model = parsed(f"""
     chunks (int64[b, t] ids) => (float[b, n, 8] y)
     <{_weight("table", 20, 8)}, {_weight("key", 8, 8)}, int64 w = {{8}}, int64 half = {{4}},
      int64 zero = {{0}}, int64 one = {{1}},
@@ -144,10 +128,10 @@ def sliding_chunks() -> SizeNetwork:
         mean = ReduceMean <axes = [1, 2], keepdims = 0> (o) mean1 = Unsqueeze (mean, a1)
         sums = ReduceSum <keepdims = 0> (chunks, a2) y = Add (sums, mean1)
     }}""")
-    return SizeNetwork(model, _words(2, CHUNKS))
+    return CallableModel(model, _words(2, CHUNKS))
 
 
-def pyramid() -> SizeNetwork:
+def pyramid() -> CallableModel:
     """In the manner of YOLO: maps of 3 scales, of which the small ones are enlarged and joined to the next."""
     weights = [_weight(f"w{k}", 4, 3 if k == 0 else 4, 3, 3) for k in range(5)]
     weights += [_weight(f"v{k}", 4, 8, 1, 1) for k in range(2)]
@@ -157,7 +141,7 @@ def pyramid() -> SizeNetwork:
         for k in range(5)
     )
     resize = '<mode = "nearest", coordinate_transformation_mode = "asymmetric", nearest_mode = "floor">'
-    model = _parsed(f"""
+    model = parsed(f"""
     pyramid (float[batch, 3, height, width] x) => (float[batch, n, 4] y)
     <{", ".join(weights)}, float[4] twice = {{1, 1, 2, 2}}, int64[3] rows = {{0, 4, -1}}> {{
         {down}
@@ -172,10 +156,10 @@ def pyramid() -> SizeNetwork:
         picture = np.random.default_rng(call).standard_normal((batch, 3, height, width))
         return {"x": picture.astype(np.float32)}
 
-    return SizeNetwork(model, inputs)
+    return CallableModel(model, inputs)
 
 
-NETWORKS: dict[str, Callable[[], SizeNetwork]] = {
+NETWORKS: dict[str, Callable[[], CallableModel]] = {
     "speech": speech,
     "regulated": regulated,
     "padded windows": padded_windows,

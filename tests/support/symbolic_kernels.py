@@ -12,7 +12,7 @@ from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.size_text import parse_size
 from whence.dialects.size_types import extents_of, tensor_of
 from whence.dialects.sizes import Size, evaluate
-from whence.functions import Function
+from whence.kernels.functions import Function
 from whence.lowering.kernel.few_rows import lower_scheduled
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.lower import lower_function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ....dialects.relay.binding import LetOp
 from ....dialects.relay.core import FuncOp
@@ -75,13 +75,6 @@ def _read(op: Operation) -> tuple[SSAValue, ...]:
     if not op.regions:
         return tuple(op.operands)
     return tuple(value for inner in pre_order(op) for value in inner.operands)
-
-
-def region_around(value: SSAValue) -> Region | None:
-    """The region in which a value is made."""
-    owner = value.owner
-    block = owner if isinstance(owner, Block) else owner.parent
-    return block.parent if block is not None else None
 
 
 def is_binding(op: Operation) -> bool:

@@ -99,7 +99,7 @@ class Site:
     def broadcast(self, a: SSAValue, shape: Sequence[int]) -> SSAValue:
         if shape_of(a) == tuple(shape):
             return a
-        return self.add(BroadcastToOp(a, new_shape=list(shape)))
+        return self.add(BroadcastToOp(a, shape=list(shape)))
 
     def transpose(self, a: SSAValue, axes: Sequence[int]) -> SSAValue:
         if tuple(axes) == tuple(range(len(axes))):

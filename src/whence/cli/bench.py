@@ -9,7 +9,7 @@ from whence.cli.answers import answer
 from whence.cli.common import EXPORTED, add_model, check_uncompiled, compile_model
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of
 from whence.cli.options import Subparsers, add_json, add_threads, add_timing, command
-from whence.models import model_path
+from whence.reading.models import model_path
 
 
 def add(commands: Subparsers) -> None:

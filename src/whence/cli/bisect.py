@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from xdsl.dialects.builtin import ModuleOp
 
-    from whence.bisection import Bisection
+    from whence.compiler.bisection import Bisection
     from whence.runtime.tensors import TensorSpec
     from whence.support.dtypes import Array
 
@@ -44,9 +44,9 @@ def add(commands: Subparsers) -> None:
 
 
 def _bisect(args: argparse.Namespace) -> int:
-    from whence.bisection import bisect, signature
+    from whence.compiler.bisection import bisect, signature
     from whence.lowering.llvm_to_native.target import Target
-    from whence.models import model_path
+    from whence.reading.models import model_path
 
     path = model_path(args.model)
     if path.suffix in EXPORTED:
@@ -78,15 +78,15 @@ def _bisect(args: argparse.Namespace) -> int:
 def _module(args: argparse.Namespace, path: Path) -> ModuleOp:
     """The module of a model; raises PipelineError where values decide its steps."""
     import whence
+    from whence.executables.virtual_machine import first_step
     from whence.frontends.importing.tensor import Undecided
-    from whence.virtual_machine import needs_machine
 
     expected = "a model whose steps follow from its inputs' shapes (whence run takes any)"
     try:
         module = whence.load(path, args.input_shapes, args.signature)
     except Undecided as error:
         raise PipelineError(expectation("bisect", expected, f"one in which values decide: {error}")) from error
-    if needs_machine(module):
+    if first_step(module) is not None:
         raise PipelineError(expectation("bisect", expected, "one with control flow, or functions as values"))
     return module
 
@@ -107,7 +107,7 @@ def _expected(
         found = of_runtime(path, args.signature, inputs)
     if found is not None:
         return found.tensors, found.source
-    from whence.bisection import evaluated
+    from whence.compiler.bisection import evaluated
 
     return evaluated(module, inputs), NUMPY
 

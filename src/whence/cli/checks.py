@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from whence.cli.arrays import named, read_arrays
-from whence.models import shipped_references
+from whence.reading.models import shipped_references
 from whence.runtime.tensors import TensorSpec
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError

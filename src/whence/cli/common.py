@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
 from whence.cli.options import OPT_LEVEL, TARGET, add_passes, opt_level, pass_context
-from whence.models import model_path
+from whence.reading.models import model_path
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
-    from whence.executable import Executable
+    from whence.executables.executable import Executable
     from whence.explorer.times import Times
     from whence.planning.artifact import Artifact
     from whence.planning.usmp import PoolInfo
@@ -175,7 +175,7 @@ def compile_model(
     """The model that `add_model`'s arguments stand for, compiled, and the seconds that took.
 
     config: options of the PassContext beside those that the arguments name.
-    Errors as `whence.models.model_path` and `whence.compile`.
+    Errors as `whence.reading.models.model_path` and `whence.compile`.
     """
     import whence
 
@@ -211,8 +211,8 @@ def check_uncompiled(args: argparse.Namespace, path: Path) -> None:
 
 def _exported(args: argparse.Namespace, path: Path, threads: int | None) -> Executable:
     """A compiled model out of a file; errors as `check_uncompiled` and `read_artifact`."""
-    from whence.executable import Executable
-    from whence.restoring import read_artifact
+    from whence.executables.executable import Executable
+    from whence.executables.restoring import read_artifact
 
     check_uncompiled(args, path)
     return Executable(read_artifact(path), threads)
@@ -224,7 +224,7 @@ def called(args: argparse.Namespace) -> Executable:
     One that a call decides is called, with the inputs that it gets when none are given.
     """
     from whence.cli.arrays import default_inputs
-    from whence.interpreted import InterpretedExecutable
+    from whence.executables.interpreted import InterpretedExecutable
 
     compiled, _ = compile_model(args)
     if isinstance(compiled, InterpretedExecutable):
@@ -234,7 +234,7 @@ def called(args: argparse.Namespace) -> Executable:
 
 def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
     """What answers about a kernel or layer of a name: the model; or the stretch that has it."""
-    from whence.interpreted import InterpretedExecutable
+    from whence.executables.interpreted import InterpretedExecutable
 
     compiled = called(args)
     return compiled.part(name) if isinstance(compiled, InterpretedExecutable) else compiled

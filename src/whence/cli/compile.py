@@ -11,7 +11,7 @@ from whence.cli.answers import answer
 from whence.cli.common import EXPORTED, add_memory, add_model, compile_model
 from whence.cli.inputs import native
 from whence.cli.options import Subparsers, add_json, add_output, command, identifier, new_file
-from whence.models import model_path
+from whence.reading.models import model_path
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def add(commands: Subparsers) -> None:
 
 
 def _compile(args: argparse.Namespace) -> int:
+    from whence.executables.exporting import export_artifact
     from whence.explorer.report import count, seconds
-    from whence.exporting import export_artifact
     from whence.planning.graph import graph_plan
 
     source = model_path(args.model)

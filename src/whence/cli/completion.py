@@ -27,7 +27,7 @@ def add(commands: Subparsers) -> None:
 
 
 def _completion(args: argparse.Namespace) -> int:
-    from whence.models import shipped_models
+    from whence.reading.models import shipped_models
 
     known, models = options(args.parser), shipped_models()
     data = {"commands": known, "models": models}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from whence.cli.references import References
-    from whence.executable import Executable
+    from whence.executables.executable import Executable
     from whence.runtime.debugger.module import GraphModuleDebug
     from whence.support.dtypes import Array
 
@@ -114,9 +114,9 @@ def _look(args: argparse.Namespace, module: GraphModuleDebug) -> int:
 
 
 def _module(args: argparse.Namespace, executable: Executable, inputs: Mapping[str, Array]) -> GraphModuleDebug:
+    from whence.executables.graph_factory import GraphExecutorFactoryModule
     from whence.explorer.layers import snapshot
     from whence.lowering.llvm_to_native.sampler import can_sample
-    from whence.relay.build_module import GraphExecutorFactoryModule
     from whence.runtime.debugger.module import GraphModuleDebug
 
     lib = GraphExecutorFactoryModule(executable, snapshot(executable.artifact, "relay"))
@@ -199,7 +199,7 @@ def _compare(args: argparse.Namespace, executable: Executable, inputs: Mapping[s
 def _references(args: argparse.Namespace, executable: Executable, inputs: Mapping[str, Array]) -> References:
     """What --compare compares with."""
     from whence.cli.references import NUMPY, References, of_file, of_runtime
-    from whence.models import model_path
+    from whence.reading.models import model_path
 
     path = model_path(args.model)
     if args.compare.name:

@@ -12,10 +12,10 @@ from functools import partial
 from xdsl.utils.exceptions import ArgSpecParseError, ParseError
 
 from whence.cli.answers import painted
+from whence.reading.textio import one_line
 from whence.support.doors import turned
 from whence.support.errors import InternalError, TextError
 from whence.support.names import shown
-from whence.textio import one_line
 
 
 def guarded(program: str, body: Callable[[], int]) -> int:

@@ -8,7 +8,7 @@ import sys
 from whence.cli.common import add_model, compile_model
 from whence.cli.inputs import native, static
 from whence.cli.options import Subparsers, add_output, command
-from whence.models import model_path
+from whence.reading.models import model_path
 from whence.support.errors import PipelineError
 
 _FORMATS = {"json": "tvm", "dot": "dot", "svg": "svg"}
@@ -46,8 +46,8 @@ def _format(args: argparse.Namespace) -> str:
 
 
 def _graph(args: argparse.Namespace) -> int:
+    from whence.executables.origins import origins
     from whence.explorer.model_graph import graph_dot, graph_model_explorer, graph_svg
-    from whence.origins import origins
     from whence.planning.graph import graph_plan
     from whence.support.files import write_text
 

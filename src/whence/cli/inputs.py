@@ -11,7 +11,7 @@ from whence.cli.options import whole
 from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
-    from whence.executable import Executable
+    from whence.executables.executable import Executable
     from whence.runtime.tensors import TensorSpec
     from whence.support.dtypes import Array
 
@@ -59,7 +59,7 @@ def inputs_of(args: argparse.Namespace, specs: Sequence[TensorSpec]) -> dict[str
 
 def native(compiled: Executable, what: str) -> Executable:
     """`compiled`, if it is one native call; raises PipelineError, in the name of the layer, where a call decides."""
-    from whence.interpreted import InterpretedExecutable
+    from whence.executables.interpreted import InterpretedExecutable
 
     if isinstance(compiled, InterpretedExecutable):
         expected = "a model that is one native call (whence run, and the virtual machine, take any)"

@@ -8,7 +8,7 @@ from whence.cli.answers import answer
 from whence.cli.common import add_memory, add_model, compile_model
 from whence.cli.inputs import native
 from whence.cli.options import Subparsers, add_json, command, new_file
-from whence.models import model_path
+from whence.reading.models import model_path
 from whence.support.errors import PipelineError, expectation
 
 

@@ -21,26 +21,26 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from whence.cli.errors import did_you_mean, guarded
 from whence.cli.instruments import Audit, BetweenPasses, Snapshots, Timer, Verifier, complain
 from whence.cli.pipeline_text import parse_passes
-from whence.located_parser import LocatedParser
-from whence.models import model_path, shipped_models
 from whence.passes.relay.annotate_target import AnnotateTargetPass
 from whence.passes.relay.merge_composite import MergeCompositePass
 from whence.passes.runner import run_passes
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
+from whence.reading.located_parser import LocatedParser
+from whence.reading.models import model_path, shipped_models
+from whence.reading.textio import attach_params, decoded, name_weights, relay_module, write_files
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.support.instrument import PassInfo, PassInstrument
-from whence.textio import attach_params, decoded, name_weights, relay_module, write_files
-from whence.universe import ALL_PASSES
+from whence.universe import ALL_PASSES, multiverse, passes_of_others
 
 
 def listed() -> list[str]:
-    """The passes of ours: name, what each does, and what it is called in TVM."""
+    """The passes of ours: name, what each does, and what it is called in TVM; then the names of other packages'."""
     width = max(len(row.name) for row in ALL_PASSES)
     return [
         f"{row.name:{width}}  {row.help}" + (f" (TVM: {row.tvm}, level {row.level})" if row.tvm else "")
         for row in sorted(ALL_PASSES, key=lambda row: row.name)
-    ]
+    ] + passes_of_others()
 
 
 def _llvm() -> type[Target]:
@@ -63,7 +63,7 @@ def _relay_text() -> type[Target]:
 
 def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
     from whence.frontends.onnx import from_onnx
-    from whence.input_shapes import parse_input_shapes
+    from whence.reading.input_shapes import parse_input_shapes
 
     shapes = parse_input_shapes(input_shapes) if input_shapes is not None else None
     # By its path where there is one: weights may lie in files beside it.
@@ -73,7 +73,7 @@ def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
 
 def _tflite(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
     from whence.frontends.tflite import from_tflite
-    from whence.input_shapes import parse_input_shapes
+    from whence.reading.input_shapes import parse_input_shapes
 
     shapes = parse_input_shapes(input_shapes) if input_shapes is not None else None
     path = Path(stream.name) if isinstance(getattr(stream, "name", None), str) else None
@@ -127,6 +127,7 @@ class WhenceOptMain(xDSLOptMain):
         # What errors are about: a pass, a target or the input; "" where their texts say so.
         self.kind, self.running = "", ""
         self.timer, self.audits = Timer(), list[Audit]()
+        multiverse()  # before xDSL loads it, to say which package is broken
         given = list(sys.argv[1:] if args is None else args)
         # An option that takes a value or none would swallow the input file after it.
         given = ["--time-passes-json" if word == "--time-passes=json" else word for word in given]

@@ -60,7 +60,12 @@ def _pass(text: str, column: int, piece: str, available: Mapping[str, Callable[[
     spec = ArgSpec(own_name(spec.name), spec.parameters)
     if spec.name not in available:
         raise _error(text, column, f"unknown pass '{spec.name}'" + did_you_mean(spec.name, available))
-    return _made(text, column, spec, available[spec.name]())
+    try:
+        kind = available[spec.name]()
+    except Exception as error:
+        reason = f"{spec.name}: cannot be loaded: {type(error).__name__}: {error}"
+        raise _error(text, column, reason) from error
+    return _made(text, column, spec, kind)
 
 
 def _made(text: str, column: int, spec: ArgSpec, kind: type[ModulePass]) -> ModulePass:

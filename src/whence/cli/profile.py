@@ -11,7 +11,7 @@ from whence.cli.inputs import add_inputs, check_inputs, inputs_of, static
 from whence.cli.options import Subparsers, add_json, add_threads, amount, command, new_file, whole
 
 if TYPE_CHECKING:
-    from whence.executable import Executable
+    from whence.executables.executable import Executable
     from whence.explorer.samples import Samples
     from whence.explorer.times import Times
 

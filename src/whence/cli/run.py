@@ -14,13 +14,13 @@ from whence.cli.answers import print_json
 from whence.cli.common import EXPORTED, add_memory, add_model, compile_model
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of
 from whence.cli.options import TARGET, Subparsers, add_json, add_output, add_threads, add_timing, command, whole
-from whence.models import model_path
+from whence.reading.models import model_path
 
 if TYPE_CHECKING:
     from whence.cli.checks import Check
     from whence.cli.timing import Runs
-    from whence.executable import Executable
-    from whence.interpreted import InterpretedExecutable
+    from whence.executables.executable import Executable
+    from whence.executables.interpreted import InterpretedExecutable
     from whence.runtime.tensors import Tensor
     from whence.support.dtypes import Array
 
@@ -79,7 +79,7 @@ class _Ran:
 def _run(args: argparse.Namespace) -> int:
     from whence.cli.checks import check, reference
     from whence.cli.timing import run_times
-    from whence.interpreted import InterpretedExecutable
+    from whence.executables.interpreted import InterpretedExecutable
     from whence.lowering.external.registry import split_target
     from whence.lowering.llvm_to_native.target import Target
     from whence.planning.loading import check_runs_here

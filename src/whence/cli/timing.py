@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
 from whence.cli.arrays import default_inputs
-from whence.executable import Executable
+from whence.executables.executable import Executable
 from whence.explorer.times import Times
 from whence.runtime.tensors import Tensor
 from whence.support.dtypes import Array

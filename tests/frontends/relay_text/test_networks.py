@@ -17,10 +17,10 @@ from whence.frontends.relay.view import view
 from whence.frontends.relay_text import astext, fromtext, parse
 from whence.frontends.relay_text.prelude import import_prelude, prelude
 from whence.provenance.span import SourceName, Span
+from whence.reading.textio import read_module
 from whence.runtime.params import write_params
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
-from whence.textio import read_module
 
 FOLDER = Path(__file__).parents[2] / "relay"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.relay"))

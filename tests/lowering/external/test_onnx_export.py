@@ -43,7 +43,7 @@ CASES = [
     case("squeeze", (1, 6, 1), axis=[2]),
     case("expand_dims", (2, 3), axis=-1, num_newaxis=2),
     case("nn.batch_flatten", (2, 3, 4)),
-    case("broadcast_to", (3, 1), new_shape=[2, 3, 4]),
+    case("broadcast_to", (3, 1), shape=[2, 3, 4]),
     case("transpose", (2, 3, 4), axes=[1, -1, 0]),
     case("transpose", (2, 3, 4)),
     case("concatenate", (2, 3), (2, 1), (2, 2), axis=-1),

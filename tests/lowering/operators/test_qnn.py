@@ -34,15 +34,23 @@ for attributes in ({}, {"rounding": "TONEAREST"}, {"compute_dtype": "float32", "
     CASES.add(qnn.RequantizeOp, SUMS, F(0.5), Z(0), F(64), Z(3), constants=4, **attributes)
     scales = np.array([0.5, 0.001, 2.5], F)
     CASES.add(qnn.RequantizeOp, SUMS, scales, Z(0), F(16), Z(100), constants=4, out_dtype="uint8", **attributes)
-FACTORS = (zeros(1 << 30, 2**31 - 1, 12345), zeros(0, 1, -9))
+
+
+def per_axis(x: str | np.ndarray[Any, Any], multiplier: np.ndarray[Any, Any], shift: np.ndarray[Any, Any], to: str):
+    left, right, required = qnn.split_shifts(shift)
+    CASES.add(qnn.FixedPointMultiplyPerAxisOp, x, multiplier, left, right, constants=3, rounding=to, **required)
+
+
 for rounding in ("UPWARD", "TONEAREST"):
-    CASES.add(qnn.FixedPointMultiplyPerAxisOp, "4x3 int32", *FACTORS, constants=2, rounding=rounding)
+    per_axis("4x3 int32", zeros(1 << 30, 2**31 - 1, 12345), zeros(0, 1, -9), rounding)
+# A shift that is not required is not read.
+CASES.add(qnn.FixedPointMultiplyPerAxisOp, "4x3 int32", zeros(1 << 30), zeros(3), zeros(5), is_rshift_required=True)
+CASES.add(qnn.FixedPointMultiplyPerAxisOp, "4x3 int32", zeros(1 << 30), zeros(3), zeros(5), is_lshift_required=True)
 ENDS = np.array([-(2**31), 1 - 2**31, -(2**30), -3, -2, -1, 0, 1, 2, 3, 2**30, 2**31 - 2, 2**31 - 1], np.int64)
 WIDE = np.concatenate([ENDS, np.random.default_rng(0).integers(-(2**31), 2**31, 95)]).astype(Z).reshape(-1, 3)
 for shifts in (zeros(0, -1, -31), zeros(2, -5, -30)):
-    factors = (zeros(1 << 30, 2**31 - 1, 1717986919), shifts)
-    CASES.add(qnn.FixedPointMultiplyPerAxisOp, WIDE, *factors, constants=2, rounding="DOUBLE")
-    CASES.add(qnn.FixedPointMultiplyPerAxisOp, WIDE >> 20, *factors, constants=2, rounding="DOUBLE")
+    for data in (WIDE, WIDE >> 20):
+        per_axis(data, zeros(1 << 30, 2**31 - 1, 1717986919), shifts, "DOUBLE")
 for multiplier, shift in ((1 << 30, 0), (2**31 - 1, 3), (-12345, -9), (1 << 30, -31)):
     CASES.add(qnn.FixedPointMultiplyOp, "5x7 int32", multiplier=multiplier, shift=shift)
 CASES.add(qnn.FixedPointMultiplyOp, np.arange(-6, 7, dtype=np.int32), multiplier=1 << 30, shift=-1)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from one_operator import run
 from operator_cases import Cases, Check, MakeNet, random
 from xdsl.dialects.builtin import TensorType
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
 from whence.dialects.element_types import DTYPES, tensor_type
+from whence.dialects.relay.bitpacking import BitpackOp
 from whence.dialects.relay.dilation import DilateOp, Dilation2DOp
 from whence.dialects.relay.operator import Operator, shape_of
 from whence.dialects.relay.shapes import ContribReverseReshapeOp, NdarraySizeOp, ShapeOfOp
-from whence.dialects.relay.sparse import SegmentSumOp, SparseToDenseOp
+from whence.dialects.relay.sparse import (
+    SegmentSumOp,
+    SparseAddOp,
+    SparseDenseOp,
+    SparseReshapeOp,
+    SparseToDenseOp,
+    SparseTransposeOp,
+)
 
 CASES = Cases()
 CASES.add(ShapeOfOp, "3x5x1x7")
@@ -34,7 +45,21 @@ for dtype in ("float32", "float16", "bfloat16", "int8"):
     CASES.add(SegmentSumOp, f"7x3x5 {dtype}", IDS, num_segments=3)
 CASES.add(SegmentSumOp, "7", IDS.astype(np.int64), num_segments=5)
 CASES.add(SegmentSumOp, "7x2 int64", IDS, num_segments=0)
+for word, bits, dtype in (("uint8", 3, "int8"), ("uint16", 1, "uint8"), ("uint32", 2, "int32"), ("uint64", 8, "int64")):
+    CASES.add(BitpackOp, f"3x64x2 {dtype}", bits=bits, pack_type=word)
+CASES.add(BitpackOp, "2x3x16 uint8", bits=2, pack_axis=-1, bit_axis=0, pack_type="uint8")
 POINTS = np.array([[0, 1], [2, 3], [0, 1], [3, 0], [1, -1], [1, 0]])
+_ENDS, _COLUMNS = np.array([0, 2, 2, 5, 6], np.int32), np.array([1, 3, 0, 2, 3, 1], np.int32)
+for dtype in ("float32", "float16", "int32"):
+    CASES.add(SparseDenseOp, f"3x4 {dtype}", f"6 {dtype}", _COLUMNS, _ENDS)
+    CASES.add(SparseAddOp, f"4x4 {dtype}", f"6 {dtype}", _COLUMNS, _ENDS)
+    CASES.add(SparseTransposeOp, f"6 {dtype}", _COLUMNS, _ENDS)
+CASES.add(SparseDenseOp, "3x4", "6", _COLUMNS, _ENDS.astype(np.int64), sparse_lhs=True)
+for left in (False, True):
+    CASES.add(SparseDenseOp, "3x12", "6x2x3", _COLUMNS, _ENDS, sparse_lhs=left)
+CASES.add(SparseDenseOp, "3x4", "0", np.zeros(0, np.int32), np.zeros(3, np.int32))
+CASES.add(SparseReshapeOp, POINTS, np.array([3, 4]), np.array([2, -1, 3]), constants=2)
+CASES.add(SparseReshapeOp, POINTS.astype(np.int32), np.array([3, 4], np.int32), np.array([12], np.int32))
 CASES.add(SparseToDenseOp, POINTS, "6", np.float32(0.5), constants=1, output_shape=(3, 4))
 CASES.add(SparseToDenseOp, POINTS.astype(np.int32), "6 int8", "scalar int8", output_shape=(3, 4))
 CASES.add(SparseToDenseOp, np.array([1, 4, 7]), "3 float16", None, output_shape=(6,))
@@ -88,3 +113,43 @@ def test_dilation_is_the_greatest_sum_of_windows():
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2, :, ::2]
     expected = (windows + weight[:, None, None]).max((-2, -1))
     np.testing.assert_allclose(Dilation2DOp.evaluate(op.signature, x, weight), expected)
+
+
+def _matrix(data: Any, blocks: tuple[int, int] = (1, 1)):
+    """The matrix of four columns, or columns of blocks, that is in compressed rows."""
+    height, width = blocks
+    whole = np.zeros((4 * height, 4 * width), data.dtype)
+    for row in range(4):
+        for at in range(_ENDS[row], _ENDS[row + 1]):
+            first = _COLUMNS[at] * width
+            whole[row * height : (row + 1) * height, first : first + width] = data[at]
+    return whole
+
+
+def test_sparse_matrices_are_what_they_are_as_dense_ones():
+    numbers, dense = np.arange(1, 7, dtype=np.float32), np.arange(16, dtype=np.float32).reshape(4, 4)
+    matrix = _matrix(numbers)
+    np.testing.assert_array_equal(run(SparseDenseOp, dense, numbers, _COLUMNS, _ENDS)[0], dense @ matrix.T)
+    (left,) = run(SparseDenseOp, dense, numbers, _COLUMNS, _ENDS, sparse_lhs=True)
+    np.testing.assert_array_equal(left, matrix @ dense.T)
+    np.testing.assert_array_equal(run(SparseAddOp, dense, numbers, _COLUMNS, _ENDS)[0], dense + matrix)
+    data, columns, ends = run(SparseTransposeOp, numbers, _COLUMNS, _ENDS)
+    (back,) = run(SparseAddOp, np.zeros((4, 4), np.float32), data, columns, ends)
+    np.testing.assert_array_equal(back, matrix.T)
+    blocks, wide = np.arange(36, dtype=np.float32).reshape(6, 2, 3), np.arange(24, dtype=np.float32).reshape(2, 12)
+    np.testing.assert_array_equal(
+        run(SparseDenseOp, wide, blocks, _COLUMNS, _ENDS)[0], wide @ _matrix(blocks, (2, 3)).T
+    )
+
+
+def test_points_of_another_shape():
+    points = np.argwhere(np.ones((2, 3, 4)))
+    found, shape = run(SparseReshapeOp, points, np.array([2, 3, 4]), np.array([4, -1]))
+    np.testing.assert_array_equal(found, np.argwhere(np.ones((4, 6))))
+    np.testing.assert_array_equal(shape, [4, 6])
+
+
+def test_the_first_number_has_the_highest_bit():
+    numbers = np.array([[1, 2, 3, 0, 0, 0, 0, 1]], np.int32)
+    (words,) = run(BitpackOp, numbers, bits=2, pack_type="uint8")
+    np.testing.assert_array_equal(words, [[[0b10100001, 0b01100000]]])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.textio import read_module
+from whence.reading.textio import read_module
 
 
 @pytest.fixture

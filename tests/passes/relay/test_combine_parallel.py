@@ -7,10 +7,10 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.dialects.relay.nn import BatchMatmulOp, DenseOp
-from whence.located_parser import LocatedParser
 from whence.passes.relay.combine_parallel_dense import CombineParallelDensePass
 from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.runner import pass_context, run_passes
+from whence.reading.located_parser import LocatedParser
 
 
 def combined(first: str, second: str, to_batch: bool) -> ModuleOp:

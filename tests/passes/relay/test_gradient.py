@@ -78,7 +78,7 @@ CASES = [
     case("batch_flatten", t.BatchFlattenOp, floats(2, 3, 2)),
     case("transpose", t.TransposeOp, dict(axes=[2, 0, 1]), floats(2, 3, 4)),
     case("transpose all", t.TransposeOp, floats(2, 3, 4)),
-    case("broadcast_to", t.BroadcastToOp, dict(new_shape=[4, 2, 3]), floats(2, 1)),
+    case("broadcast_to", t.BroadcastToOp, dict(shape=[4, 2, 3]), floats(2, 1)),
     case("broadcast_to_like", rearrange.BroadcastToLikeOp, floats(2, 1), floats(4, 2, 3)),
     case("collapse_sum_like", collapse.CollapseSumLikeOp, floats(4, 2, 3), floats(2, 1)),
     case("collapse_sum_to", collapse.CollapseSumToOp, dict(shape=[3]), floats(4, 2, 3)),

@@ -9,11 +9,11 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.utils.exceptions import VerifyException
 
-from whence.located_parser import LocatedParser
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.analysis.traversal import functions_of
 from whence.passes.relay.infer_type import InferTypePass, infer_types
 from whence.passes.runner import pass_context
+from whence.reading.located_parser import LocatedParser
 
 Parse = Callable[[str], ModuleOp]
 LANGUAGE = Path(__file__).parents[2] / "filecheck/dialects/relay/language.mlir"

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.operator import Operator
+from whence.passes.classes import pass_class
 from whence.passes.pipelines import PIPELINE, relay_pipeline, run_passes
 from whence.passes.relay.analysis.traversal import pre_order
 from whence.passes.relay.analysis.well_formed import check_scopes
@@ -89,7 +90,7 @@ def test_each_pass_keeps_values(parse: Parse, name: str) -> None:
     module = parse(PROGRAM)
     reference = expected(module)
     row = next(row for row in PIPELINE if row.name == name)
-    run_passes(module, [row.load()()], audit=True)
+    run_passes(module, [pass_class(row)()], audit=True)
     same(module, reference)
 
 

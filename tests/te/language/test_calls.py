@@ -9,7 +9,7 @@ import pytest
 
 import whence
 from whence import te
-from whence.open_functions import SPECIALIZATIONS, OpenFunction
+from whence.kernels.open_functions import SPECIALIZATIONS, OpenFunction
 from whence.support.errors import FrontendError, PipelineError, ScheduleError
 
 Array = np.ndarray[Any, Any]

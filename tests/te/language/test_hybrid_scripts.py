@@ -11,7 +11,7 @@ import pytest
 
 from whence import te
 from whence.kernels import build_schedule
-from whence.open_functions import OpenFunction
+from whence.kernels.open_functions import OpenFunction
 from whence.support.errors import ScheduleError, WhenceError
 
 Array = np.ndarray[Any, Any]

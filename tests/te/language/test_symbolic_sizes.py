@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import whence
-from whence import functions, te
-from whence.open_functions import OpenFunction
+from whence import te
+from whence.kernels import functions
+from whence.kernels.open_functions import OpenFunction
 
 SIZES = (0, 1, 7, 8, 15, 16, 33, 257)
 """Nothing, one, beside and at the lanes of a vector, odd, large."""

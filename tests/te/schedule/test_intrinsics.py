@@ -24,11 +24,11 @@ from whence.dialects import schedule, tir
 from whence.dialects.te import Te
 from whence.kernels import build_schedule, lower
 from whence.lowering.te_to_tir.schedule_apply import ScheduleApplyPass
+from whence.reading.textio import context
 from whence.support.errors import ScheduleError
 from whence.te.language.tensor import Tensor
 from whence.te.schedule.intrin import Replacement, TensorIntrin, Tile
 from whence.te.schedule.schedule import Schedule
-from whence.textio import context
 
 Array = NDArray[Any]
 RNG = np.random.default_rng(5)

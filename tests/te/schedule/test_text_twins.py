@@ -23,8 +23,8 @@ from whence.dialects.te import FuncOp
 from whence.dialects.tir import PrimFuncOp
 from whence.kernels import lower
 from whence.passes.tir.pipeline import TIR_PIPELINE
+from whence.reading.textio import context
 from whence.te.schedule.schedule import Schedule
-from whence.textio import context
 
 FOLDER = Path(__file__).parents[2] / "filecheck" / "language"
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*.mlir"))}

@@ -122,7 +122,7 @@ relay.func @f(%x: tensor<2x3xf32>, %i: tensor<5xi32>) -> () {
 
 // CHECK: relay.broadcast_to: expected a shape that tensor<2x3xf32> broadcasts to, got [4, 3]
 relay.func @f(%x: tensor<2x3xf32>) -> () {
-  %0 = relay.broadcast_to %x {new_shape = [4, 3]} : (tensor<2x3xf32>) -> tensor<4x3xf32>
+  %0 = relay.broadcast_to %x {shape = [4, 3]} : (tensor<2x3xf32>) -> tensor<4x3xf32>
   relay.return
 }
 

@@ -190,9 +190,9 @@ relay.func @moving(%v: tensor<2x3x4xf32>, %w: tensor<1x4xf32>, %i: tensor<5xi32>
   // CHECK-NEXT: %7 = relay.take %v, %i {axis = 1} : (tensor<2x3x4xf32>, tensor<5xi32>) -> tensor<2x5x4xf32>
   // GENERIC: "relay.take"(
   %7 = relay.take %v, %i {axis = 1} : (tensor<2x3x4xf32>, tensor<5xi32>) -> tensor<2x5x4xf32>
-  // CHECK-NEXT: %8 = relay.broadcast_to %w {new_shape = [3, 4]} : (tensor<1x4xf32>) -> tensor<3x4xf32>
+  // CHECK-NEXT: %8 = relay.broadcast_to %w {shape = [3, 4]} : (tensor<1x4xf32>) -> tensor<3x4xf32>
   // GENERIC: "relay.broadcast_to"(
-  %8 = relay.broadcast_to %w {new_shape = [3, 4]} : (tensor<1x4xf32>) -> tensor<3x4xf32>
+  %8 = relay.broadcast_to %w {shape = [3, 4]} : (tensor<1x4xf32>) -> tensor<3x4xf32>
   // CHECK-NEXT: %9 = relay.nn.pad %w, %s {pad_width = [0, 0, 1, 2]} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x7xf32>
   // GENERIC: "relay.nn.pad"(
   %9 = relay.nn.pad %w, %s {pad_width = [0, 0, 1, 2]} : (tensor<1x4xf32>, tensor<f32>) -> tensor<1x7xf32>

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p relay-qnn-canonicalize --print-debuginfo | filecheck %s
+// RUN: xdsl-opt %s -p 'relay-qnn-canonicalize{written_out=true}' --print-debuginfo | filecheck %s
 
 // CHECK-LABEL: @round_trip
 // CHECK:      %[[Q:.*]] = relay.divide %x, %s : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32> loc("quantize"("m.onnx":0:0))
@@ -20,7 +20,8 @@ relay.func @round_trip(%x: tensor<4xf32>, %s: tensor<f32>, %z: tensor<i32>) -> (
 // CHECK-LABEL: @fixed_point
 // CHECK:      %[[M:.*]] = relay.constant dense<1073741824> : tensor<i32> loc("requantize")
 // CHECK-NEXT: %[[S:.*]] = relay.constant dense<0> : tensor<i32> loc("requantize")
-// CHECK-NEXT: relay.fixed_point_multiply_per_axis %x, %[[M]], %[[S]] {rounding = "TONEAREST"} {{.*}} loc("requantize")
+// CHECK-NEXT: %[[R:.*]] = relay.constant dense<0> : tensor<i32> loc("requantize")
+// CHECK-NEXT: relay.fixed_point_multiply_per_axis %x, %[[M]], %[[S]], %[[R]] {rounding = "TONEAREST"} {{.*}} loc("requantize")
 // CHECK-NEXT: relay.clip {{.*}} loc("requantize")
 // CHECK-NEXT: relay.cast {{.*}} loc("requantize")
 relay.func @fixed_point(%x: tensor<4xi32>) -> (tensor<4xi8>) {

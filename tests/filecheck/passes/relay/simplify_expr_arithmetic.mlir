@@ -29,7 +29,7 @@ relay.func @numbers(%x: tensor<2x3xf32> loc("x"), %y: tensor<3xf32> loc("y")) ->
 // CHECK-LABEL: @numbers(
 // CHECK-NEXT: %number = relay.constant dense<5.000000e-01> : tensor<f32> loc(fused["half", "c"])
 // CHECK-NEXT: %0 = relay.maximum %number, %x : {{.*}} loc("max")
-// CHECK-NEXT: %1 = relay.broadcast_to %y {new_shape = [2, 3]} : {{.*}} loc("wide")
+// CHECK-NEXT: %1 = relay.broadcast_to %y {shape = [2, 3]} : {{.*}} loc("wide")
 // CHECK-NEXT: relay.return %0, %1 : tensor<2x3xf32>, tensor<2x3xf32> loc("return")
 
 // A quotient by a root, twice a number, and a square.

@@ -1,0 +1,310 @@
+"""From a relay module to an artifact: passes, distinct kernels (cached), the main program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import VerifyException
+
+from ..dialects.relay.convolution import Conv2D
+from ..dialects.relay.core import CallOp, FuncOp
+from ..dialects.relay.operator import Operator
+from ..dialects.relay.size_ranges import ranges_of, required_of, set_required
+from ..dialects.sizes import known_ranges
+from ..lowering.cache import KernelCache, decode, encode
+from ..lowering.external.kernel import ExternalKernel
+from ..lowering.external.registry import external_codegen
+from ..lowering.kernel.draft import draft_kernel
+from ..lowering.kernel.key import code_key, kernel_key
+from ..lowering.kernel.record import Kernel
+from ..lowering.kernel.sizes import is_sized, with_kernel_sizes
+from ..lowering.kernel.slots import anonymous
+from ..lowering.llvm_to_native.compile import Native, compile_text
+from ..lowering.llvm_to_native.emit import emit_module
+from ..lowering.llvm_to_native.target import Target
+from ..passes.functions import COMPILER, text_of
+from ..passes.pipelines import partition_pipeline, relay_pipeline, run_passes
+from ..provenance.audit import check_input
+from ..provenance.ledger import Ledger, recording
+from ..provenance.lost import mark_lost
+from ..support.context import spans_enabled
+from ..support.errors import PipelineError, ScheduleError
+from ..support.garbage import fewer_collections
+from .artifact import Artifact, Snapshot
+from .assemble import assemble
+from .main_program import main_program
+from .pools import Pools
+from .sources import source_folder, write_source
+from .usmp import PoolInfo
+
+Progress = Callable[[str, int, int], None]
+"""What is being done, how many are done, of how many."""
+
+_ALTERED = 3
+"""The opt level from which on layouts are altered (relay-alter-op-layout)."""
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    """Progress that nobody watches."""
+
+
+def build(
+    module: ModuleOp,
+    target: Target,
+    opt_level: int,
+    *,
+    ledger: Ledger,
+    cache: KernelCache,
+    audit: bool = False,
+    progress: Progress | None = None,
+    workspace_memory_pools: Sequence[PoolInfo] = (),
+    external: Sequence[str] = (),
+    desired_layouts: str = "",
+) -> Artifact:
+    """Compile `module`, which is rewritten in place, for `target`.
+
+    ledger: holds what the frontend recorded; the passes go on in it. audit: check locations after every pass.
+    workspace_memory_pools: where intermediate tensors and workspaces may lie.
+    external: the compilers that take what they can before, the first one first.
+    desired_layouts: of operators, as the pass `relay-convert-layout` has them. Where nobody asks for any, convolutions
+    on NHWC come to NCHW where layouts are altered at all: blocks of channels are made of that.
+    """
+    tell = progress or _silent
+    pools = Pools.current(workspace_memory_pools)
+    with fewer_collections(), known_ranges(ranges_of(_main(module))):
+        snapshots = [Snapshot("relay", module.clone())]
+        if audit:
+            check_input(module)
+        elif spans_enabled():
+            mark_lost(module, "import")
+        main = _main(module)
+        inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
+        _check_sizes(module)
+        shared = _partition_passes(external, opt_level)
+        passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
+        done = 0
+
+        def count(*_: object) -> None:
+            nonlocal done
+            done += 1
+            tell("passes", done, len(shared) + len(passes))
+
+        run_passes(module, shared, ledger=ledger, audit=audit, on_pass=count)
+        with recording(ledger, "external"):
+            externals = _externals(module) if external or _has_parts(module) else {}
+        run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
+        snapshots.append(Snapshot("fused", module))
+        compiled, kernel_of = compile_kernels(module, target, cache, tell)
+        left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
+        kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
+        kernels = [*compiled, *left.values()]
+        assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
+        native = compile_main(main_program(assembly), target, cache)
+    return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
+
+
+@dataclass(frozen=True)
+class Building:
+    """How modules of one model are compiled: what `build` takes besides module and ledger."""
+
+    target: Target
+    opt_level: int
+    audit: bool = False
+    progress: Progress | None = None
+    workspace_memory_pools: Sequence[PoolInfo] = ()
+    external: Sequence[str] = ()
+    desired_layouts: str = ""
+
+    def __call__(self, module: ModuleOp, ledger: Ledger) -> Artifact:
+        """Compile `module`, which is rewritten in place."""
+        return build(
+            module,
+            self.target,
+            self.opt_level,
+            ledger=ledger,
+            cache=KernelCache(),
+            audit=self.audit,
+            progress=self.progress,
+            workspace_memory_pools=self.workspace_memory_pools,
+            external=self.external,
+            desired_layouts=self.desired_layouts,
+        )
+
+
+def _check_sizes(module: ModuleOp) -> None:
+    """Raise UndecidedSize for an operator that takes some values of its operands' sizes only.
+
+    What some values would make negative, and operators need not to be, every call is checked for.
+    """
+    main = _main(module)
+    required = list(required_of(main))
+    for op in module.walk():
+        if isinstance(op, Operator):
+            required += [(size, op.location) for size in op.check_sizes()]
+    set_required(main, required)
+
+
+def _has_parts(module: ModuleOp) -> bool:
+    """Whether parts were given to external compilers before."""
+    return any(COMPILER in op.attributes for op in module.ops if isinstance(op, FuncOp))
+
+
+def _externals(module: ModuleOp) -> dict[str, ExternalKernel]:
+    # Patterns and all that they stand on are loaded by who has parts for them only.
+    from ..lowering.external.codegen import compile_externals
+
+    return compile_externals(module)
+
+
+def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePass, ...]:
+    """What gives external compilers their parts; raises PipelineError for one that there is none of."""
+    for name in external:
+        external_codegen(name)
+    return partition_pipeline(opt_level, external) if external else ()
+
+
+def _layouts(module: ModuleOp, opt_level: int) -> str:
+    """The layouts that operators of a module come to by themselves."""
+    if opt_level < _ALTERED:
+        return ""
+    last = {
+        op.name.removeprefix("relay.")
+        for op in module.walk()
+        if isinstance(op, Conv2D) and op.data_layout.data == "NHWC"
+    }
+    return ";".join(f"{name}:NCHW" for name in sorted(last & {"nn.conv2d", "qnn.conv2d"}))
+
+
+def _main(module: ModuleOp) -> FuncOp:
+    for op in module.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == "main":
+            return op
+    raise PipelineError("compile: expected a module with a relay.func @main, got none")
+
+
+def _called(module: ModuleOp) -> set[str]:
+    """The functions that the main function calls."""
+    return {op.callee.string_value() for op in _main(module).block.ops if isinstance(op, CallOp)}
+
+
+def names_of(main: FuncOp, attribute: str) -> tuple[str, ...]:
+    names = main.attributes.get(attribute)
+    if not isinstance(names, ArrayAttr):
+        return ()
+    return tuple(name.data for name in cast("ArrayAttr[Any]", names) if isinstance(name, StringAttr))
+
+
+@dataclass
+class _Job:
+    key: str
+    future: Future[Kernel]
+
+
+def compile_kernels(
+    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress
+) -> tuple[list[Kernel], dict[str, int]]:
+    """The distinct kernels of a fused module, and per primitive function the index of its kernel.
+
+    Lowering is Python and LLVM releases its lock, so that LLVM works on one kernel while the next is lowered.
+    """
+    functions = [
+        op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None and not text_of(op, COMPILER)
+    ]
+    jobs: list[_Job] = []
+    index: dict[str, int] = {}
+    kernel_of: dict[str, int] = {}
+    with ThreadPoolExecutor(1) as workers:
+        for done, func in enumerate(functions):
+            copy = anonymous(func)
+            key = kernel_key(copy, target)
+            if key not in index:
+                index[key] = len(jobs)
+                jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers)))
+            kernel_of[func.sym_name.data] = index[key]
+            tell("kernels", done + 1, len(functions))
+        kernels = [job.future.result() for job in jobs]
+    return kernels, kernel_of
+
+
+def _kernel(
+    func: FuncOp, original: FuncOp, target: Target, key: str, cache: KernelCache, workers: ThreadPoolExecutor
+) -> Future[Kernel]:
+    """The kernel of an anonymous function; `original` is the one that knows its layers."""
+    sources = source_folder(cache.folder)
+    if (stored := _stored(cache, key, Kernel)) is not None:
+        done: Future[Kernel] = Future()
+        write_source(stored, sources)
+        done.set_result(stored)
+        return done
+    try:
+        draft = draft_kernel(func, target, key, sources)
+    except (VerifyException, ScheduleError):
+        # Once more, for an error that names layers instead of slots.
+        draft_kernel(with_kernel_sizes(original) if is_sized(original) else original, target, key)
+        raise
+
+    def finish() -> Kernel:
+        kernel = draft.finish(compile_text(draft.llvm, target))
+        cache.put(key, encode(vars(kernel)))
+        write_source(kernel, sources)
+        return kernel
+
+    return workers.submit(finish)
+
+
+RecordT = TypeVar("RecordT", Kernel, Native)
+
+
+def _stored(cache: KernelCache, key: str, kind: type[RecordT]) -> RecordT | None:
+    """What the cache holds under a key, if that is a record of this kind."""
+    if (data := cache.get(key)) is None:
+        return None
+    try:
+        return kind(**cast(dict[str, Any], decode(data)))
+    except (ValueError, TypeError):  # bytes that are no record, or fields of another kind's
+        return None
+
+
+def _callee(op: Operation) -> str | None:
+    return op.callee.string_value() if isinstance(op, llvm.CallOp) and op.callee is not None else None
+
+
+def _main_lines(module: ModuleOp) -> dict[Operation, int]:
+    """The line of each op of the main program: k for the call or copy number k, one more for what serves them all."""
+    lines: dict[Operation, int] = {}
+    shared: list[Operation] = []
+    line = 1
+    parts = {op.sym_name.data for op in module.ops if isinstance(op, llvm.FuncOp) and op.body.blocks}
+    for function in module.ops:
+        if isinstance(function, llvm.FuncOp) and function.body.blocks:
+            shared.append(function)
+            for op in function.body.block.ops:
+                if isinstance(op, llvm.ReturnOp) or _callee(op) in parts:
+                    shared.append(op)
+                    continue
+                lines[op] = line
+                line += isinstance(op, llvm.CallOp | llvm.CallIntrinsicOp)
+    return lines | dict.fromkeys(shared, line)
+
+
+def compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> Native:
+    """The machine code of a main program, from the cache where it is there."""
+    text = emit_module(module, lines=_main_lines(module), source="whence_main", target=target)
+    key = code_key(target, f"main\n{text}")
+    if (stored := _stored(cache, key, Native)) is not None:
+        return stored
+    native = compile_text(text, target, level=0 if _straight(module) else 1)
+    cache.put(key, encode(vars(native)))
+    return native
+
+
+def _straight(module: ModuleOp) -> bool:
+    """Whether a main program has no branch: it loads, computes sizes and calls, which LLVM's passes leave as it is."""
+    return all(len(op.body.blocks) < 2 for op in module.ops if isinstance(op, llvm.FuncOp))

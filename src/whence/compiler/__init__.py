@@ -1,0 +1,1 @@
+"""Models compiled: opened, made into kernels and programs, and the kind of program chosen."""

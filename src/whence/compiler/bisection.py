@@ -1,0 +1,315 @@
+"""Numeric bisect: the module is run after each pass, and the first pass whose result departs from a reference is named.
+
+>>> found = whence.bisect(module, inputs, expected)
+>>> print(found)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Literal, cast
+
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from whence.dialects.element_types import numpy_dtype
+from whence.dialects.relay.core import FuncOp, ReturnOp
+from whence.executables.executable import Executable
+from whence.executables.interpret import Evaluator
+from whence.explorer.difference import ATOL, RTOL, Difference, difference, in_shape
+from whence.explorer.layers import functions
+from whence.explorer.results import last_values
+from whence.lowering.cache import KernelCache
+from whence.lowering.llvm_to_native.target import Target
+from whence.passes.pipelines import relay_pipeline, run_passes
+from whence.passes.transform.passes import HoldsModule
+from whence.planning.build import Progress, build, names_of
+from whence.provenance.ledger import Entry, Ledger
+from whence.provenance.span import layer_names, leaf_name
+from whence.runtime.tensors import TensorSpec
+from whence.support.context import PassContext
+from whence.support.doors import door
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError, PipelineError, expectation
+from whence.support.names import shown
+
+Engine = Literal["native", "numpy"]
+
+
+@dataclass(frozen=True)
+class PassResult:
+    """The module after a pass, run."""
+
+    name: str
+    """Of the pass; `import` for the module as it was given."""
+    changed: bool
+    """Whether the pass changed anything; else there was nothing to run."""
+    difference: Difference | None
+    """The largest of its outputs against the reference."""
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Bisection:
+    """What departs, and where."""
+
+    passes: tuple[PassResult, ...]
+    """Up to the first that departs."""
+    engine: Engine
+    """How the modules were run."""
+    pass_name: str = ""
+    """The first pass after which the result departs; `import` for the module itself; "" for none."""
+    layer: str = ""
+    """The first layer on the way to the outputs whose value departs in that pass."""
+    layer_difference: Difference | None = None
+    patterns: tuple[str, ...] = ()
+    """Of the pass, those that touched the layer."""
+    events: tuple[Entry, ...] = ()
+    """What they did."""
+
+    @property
+    def found(self) -> bool:
+        """Whether something departs."""
+        return bool(self.pass_name)
+
+    def __str__(self) -> str:
+        from whence.explorer.report import table
+
+        rows: list[tuple[object, ...]] = []
+        for one in self.passes:
+            error = f"{one.difference.error:.3g}" if one.difference is not None else ""
+            relative = f"{one.difference.relative:.3g}" if one.difference is not None else ""
+            verdict = "unchanged" if one.difference is None else "ok" if one.difference.right else "DEPARTS"
+            rows.append((one.name, error, relative, verdict))
+        lines = [table(rows, ("after pass", "absolute", "relative", ""), indent=""), ""]
+        if not self.found:
+            lines.append("no pass departs")
+        elif self.pass_name == "import":
+            lines.append("the module departs before any pass: the import, the inputs or the reference are not right")
+        elif self.pass_name == CODE:
+            lines.append("no pass departs in numpy, native code does: whence debug MODEL --compare shows the layer")
+        else:
+            lines.append(f"pass {self.pass_name} departs")
+            if self.layer:
+                lines.append(f"layer {shown(self.layer)}: {self.layer_difference}")
+            for pattern in self.patterns:
+                lines.append(f"pattern {pattern}")
+            lines += [f"  {event}" for event in self.events[:5]]
+        return "\n".join(lines)
+
+
+CODE = "code generation"
+"""What departs when all passes are right."""
+
+
+@door()
+def bisect(
+    module: ModuleOp | HoldsModule,
+    inputs: Mapping[str, Array],
+    expected: Mapping[str, Array],
+    *,
+    passes: Sequence[ModulePass] | None = None,
+    opt_level: int = 3,
+    target: Target | None = None,
+    rtol: float = RTOL,
+    atol: float = ATOL,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> Bisection:
+    """Run a module, which stays as it is, as it is given and after each pass, until an output departs.
+
+    expected: outputs by name. passes: those of `opt_level` when None. rtol: of the largest number of an output.
+    engine: "native" compiles each module without optimisation, "numpy" runs its operators in numpy, slowly; None is
+    native, and numpy if native code departs before any pass.
+    Raises FrontendError when inputs or expected outputs are not the module's.
+    """
+    given = module.module if isinstance(module, HoldsModule) else module
+    machine = target or Target.native()
+    chosen = tuple(relay_pipeline(opt_level, machine.hardware) if passes is None else passes)
+    run = _Run(inputs, expected, machine, rtol, atol, progress)
+    if engine is not None:
+        return run.bisected(given, chosen, engine)
+    found = run.bisected(given, chosen, "native")
+    if found.pass_name != "import":
+        return found
+    slow = run.bisected(given, chosen, "numpy")
+    if slow.found:
+        return slow
+    return Bisection(slow.passes, "numpy", CODE)
+
+
+def signature(module: ModuleOp) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
+    """Name, shape and dtype of what `@main` of a static module takes and gives."""
+    main = _main(module)
+    found: list[tuple[TensorSpec, ...]] = []
+    for kind, values in (("input", main.block.args), ("output", main.return_op.operands)):
+        names = _names(module, f"{kind}_names", len(values), kind)
+        types = [cast("TensorType[Attribute]", value.type) for value in values]
+        found.append(
+            tuple(
+                TensorSpec(name, tuple(type_.get_shape()), numpy_dtype(type_.element_type))
+                for name, type_ in zip(names, types, strict=True)
+            )
+        )
+    return found[0], found[1]
+
+
+def evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of a module by name, its operators done in numpy.
+
+    Raises FrontendError when inputs are not the module's.
+    """
+    found = _evaluated(module, inputs)
+    return dict(zip(_names(module, "output_names", len(found), "output"), found, strict=True))
+
+
+def _evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
+    found = Evaluator(module).invoke("main", *_in_order(module, inputs))
+    return list(cast("tuple[Array, ...]", found)) if isinstance(found, tuple) else [found]
+
+
+def _in_order(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
+    names = _names(module, "input_names", len(_main(module).block.args), "input")
+    if missing := [name for name in names if name not in inputs]:
+        raise FrontendError(expectation("bisect", f"inputs {', '.join(names)}", f"none of {', '.join(missing)}"))
+    return [inputs[name] for name in names]
+
+
+class _Run:
+    def __init__(
+        self,
+        inputs: Mapping[str, Array],
+        expected: Mapping[str, Array],
+        target: Target,
+        rtol: float,
+        atol: float,
+        progress: Progress | None,
+    ):
+        self.inputs, self.expected, self.target = inputs, expected, target
+        self.tolerance = rtol, atol
+        self.progress = progress
+
+    def bisected(self, given: ModuleOp, passes: Sequence[ModulePass], engine: Engine) -> Bisection:
+        module, ledger = given.clone(), Ledger()
+        results = [self._result("import", module, engine)]
+        if not _right(results[0]):
+            return Bisection(tuple(results), engine, "import")
+        text = str(module)
+        for number, one in enumerate(passes):
+            if self.progress is not None:
+                self.progress("passes", number + 1, len(passes))
+            before, start = module.clone(), len(ledger.entries)
+            run_passes(module, (one,), ledger=ledger)
+            after = str(module)
+            if after == text:
+                results.append(PassResult(one.name, False, None, 0.0))
+                continue
+            text = after
+            results.append(self._result(one.name, module, engine))
+            if not _right(results[-1]):
+                layer, by = self._layer(before, module, engine)
+                events = [event for event in ledger.entries[start:] if not layer or _touches(event, layer)]
+                patterns = tuple(dict.fromkeys(event.pattern for event in events if event.pattern))
+                return Bisection(tuple(results), engine, one.name, layer, by, patterns, tuple(events))
+        return Bisection(tuple(results), engine)
+
+    def _result(self, name: str, module: ModuleOp, engine: Engine) -> PassResult:
+        start = perf_counter()
+        found = self.outputs(module, engine)
+        names = _names(module, "output_names", len(found), "output")
+        known = {key: array for key, array in zip(names, found, strict=True) if key in self.expected}
+        if not known and len(found) == len(self.expected) == 1:
+            known = {next(iter(self.expected)): found[0]}
+        if not known:
+            raise FrontendError(expectation("bisect", f"a reference of {', '.join(names)}", ", ".join(self.expected)))
+        differences: list[Difference] = []
+        for key, array in known.items():
+            reference = self.expected[key]
+            if array.shape != reference.shape:
+                raise FrontendError(expectation("bisect", f"'{key}' of shape {array.shape}", str(reference.shape)))
+            differences.append(difference(array, reference, *self.tolerance))
+        worst = max(differences, key=lambda one: (not one.right, one.relative))
+        return PassResult(name, True, worst, perf_counter() - start)
+
+    def outputs(self, module: ModuleOp, engine: Engine) -> list[Array]:
+        """The outputs of a module, which stays as it is."""
+        if engine == "numpy":
+            return _evaluated(module, self.inputs)
+        arrays = _in_order(module, self.inputs)
+        # Options that are about the passes of the model do not reach those that only make it run.
+        with PassContext(0):
+            artifact = build(module.clone(), self.target, 0, ledger=Ledger(), cache=KernelCache())
+        results = Executable(artifact)(*arrays)
+        return list(results) if isinstance(results, tuple) else [results]
+
+    def _layer(self, before: ModuleOp, after: ModuleOp, engine: Engine) -> tuple[str, Difference | None]:
+        """The first layer whose value departs in a pass, of those from which departing values lead to the outputs."""
+        values = dict(zip(*self._values(before, engine), strict=True))
+        locations, found = self._values(after, engine)
+        main = _main(after)
+        makers = last_values(main, functions(after))
+        gaps: dict[Operation, tuple[LocationAttr, Difference]] = {}
+        for location, array in zip(locations, found, strict=True):
+            reference = values.get(location)
+            given = in_shape(array, reference.shape) if reference is not None else None
+            if reference is None or given is None:
+                continue
+            gaps[makers[location]] = location, difference(given, reference, *self.tolerance)
+        reached = _reached(main, {op: gap.right for op, (_, gap) in gaps.items()})
+        for op in main.block.ops:
+            if op in reached and op in gaps and not gaps[op][1].right:
+                location, gap = gaps[op]
+                return leaf_name(location), gap
+        return "", None
+
+    def _values(self, module: ModuleOp, engine: Engine) -> tuple[list[LocationAttr], list[Array]]:
+        """The value of each layer that one op of `@main` gives at its end, by the layer's leaf."""
+        copy = module.clone()
+        main = _main(copy)
+        last = last_values(main, functions(copy))
+        values = [op.results[0] for op in last.values()]
+        main.block.erase_op(main.return_op)
+        end = ReturnOp(*values)
+        end.location = main.location
+        main.block.add_op(end)
+        main.attributes.pop("output_names", None)
+        main.update_type()
+        return list(last), self.outputs(copy, engine) if values else []
+
+
+def _right(result: PassResult) -> bool:
+    return result.difference is None or result.difference.right
+
+
+def _reached(main: FuncOp, right: Mapping[Operation, bool]) -> set[Operation]:
+    """The ops from which values that are not right lead to the outputs; what is not known may be wrong."""
+    found: set[Operation] = set()
+    waiting: list[SSAValue] = list(main.return_op.operands)
+    while waiting:
+        op = waiting.pop().owner
+        if not isinstance(op, Operation) or op in found or right.get(op, False):
+            continue
+        found.add(op)
+        waiting += op.operands
+    return found
+
+
+def _touches(event: Entry, layer: str) -> bool:
+    return any(layer in layer_names(location) for location in (*event.before, *event.after))
+
+
+def _main(module: ModuleOp) -> FuncOp:
+    for op in module.ops:
+        if isinstance(op, FuncOp) and op.sym_name.data == "main":
+            return op
+    raise PipelineError(expectation("bisect", "a module with a relay.func @main", "none"))
+
+
+def _names(module: ModuleOp, attribute: str, count: int, kind: str) -> list[str]:
+    main = _main(module)
+    names = names_of(main, attribute)
+    hints = [argument.name_hint for argument in main.block.args] if kind == "input" else [None] * count
+    return [(names[place] if place < len(names) else "") or hints[place] or f"{kind}{place}" for place in range(count)]

@@ -1,0 +1,89 @@
+"""`whence.compile`: a model becomes something that runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+
+from whence.compiler.load import open_model
+from whence.compiler.policy import Policy
+from whence.executables.executable import Executable
+from whence.executables.sized import Specialize, Tier, check_tier
+from whence.lowering.external.registry import split_target
+from whence.lowering.llvm_to_native.target import Target
+from whence.passes.relay.convert_layout import ConvertLayoutPass
+from whence.passes.transform.passes import HoldsModule
+from whence.planning.build import Building, Progress
+from whence.planning.usmp import PoolInfo
+from whence.provenance.ledger import Ledger, recording
+from whence.reading.input_shapes import InputShapes
+from whence.support.context import PassContext
+from whence.support.doors import door
+from whence.support.errors import PipelineError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+
+@door()
+def compile(
+    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto,
+    *,
+    target: str | Target = "native",
+    opt_level: int = 3,
+    threads: int | None = None,
+    input_shapes: InputShapes | None = None,
+    shapes: InputShapes | None = None,
+    audit: bool = False,
+    progress: Progress | None = None,
+    workspace_memory_pools: Sequence[PoolInfo] = (),
+    desired_layouts: str | Mapping[str, Sequence[str]] = "",
+    tier: Tier = "auto",
+    specialize: Specialize | None = None,
+    signature: str | None = None,
+) -> Executable:
+    """Compile a model.
+
+    source: an ONNX or TFLite file or model, an .mlir or .relay file, or a relay module (left as it is).
+    target: "native", or "llvm -mcpu=.. -mattr=..". What is compiled for another machine can be looked at, not run.
+    External compilers before it take what they can, the first one first: "onnxruntime, llvm"; see docs/byoc.md.
+    opt_level: 0-4, with TVM's level for each pass.
+    threads: how many the model runs on; WHENCE_NUM_THREADS or all CPUs that the process may use when None.
+    input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
+    `shapes` is another name of it. Extents may be sizes with bounds, `ids:[batch,seq<=512]`. For what stays open there
+    is one program for all sizes (SizedExecutable); where that cannot be, what a call brings is specialised for when it
+    first does (DynamicExecutable).
+    tier: "symbolic" for the one program only, "static" for a program for each size, "auto" for the one first and
+    others, made beside the calls, for sizes that are met often.
+    specialize: sizes to compile programs for now, `{"batch": 1, "seq": [128, 256]}`.
+    audit: raise LocationError when a pass loses a layer.
+    progress: called with a stage's name, steps done and steps in all.
+    workspace_memory_pools: where intermediate tensors and kernels' workspaces may lie, first choice first; planned by
+    the algorithm that the option `tir.usmp.algorithm` of the current PassContext names. Without pools and without the
+    option `tir.usmp.enable`, in one block by whatever does best.
+    desired_layouts: operator -> its data layout and, if any, kernel layout, which it is brought to first, or text such
+    as `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
+    signature: the key of the signature of a TFLite model that is wanted, whose names inputs and outputs have then.
+    Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
+    """
+    if opt_level not in range(5):
+        raise PipelineError(f"opt_level: expected 0-4, got {opt_level!r}")
+    if input_shapes is not None and shapes is not None:
+        raise PipelineError("compile: expected input_shapes or shapes, got both")
+    check_tier(tier)
+    external, rest = split_target(target) if isinstance(target, str) else ((), target)
+    machine = rest if isinstance(rest, Target) else Target.parse(rest)
+    given = shapes if input_shapes is None else input_shapes
+    layouts = desired_layouts
+    if not isinstance(layouts, str):
+        layouts = ConvertLayoutPass.of(layouts).desired_layouts
+
+    build = Building(machine, opt_level, audit, progress, workspace_memory_pools, external, layouts)
+    ledger = Ledger()
+    with PassContext.current().at_level(opt_level):
+        with recording(ledger, "import"):
+            opened = open_model(source, given, tier, signature)
+        return Policy(build, ledger, given, threads, tier, specialize).executable(opened)

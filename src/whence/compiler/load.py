@@ -1,0 +1,157 @@
+"""Opening models: as relay modules, or as what the interpreter runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from whence.passes.transform.passes import HoldsModule
+from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
+from whence.reading.models import model_path
+from whence.reading.textio import MODULES, read_module
+from whence.support.doors import door
+from whence.support.errors import FrontendError, PipelineError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from whence.executables.sized import Tier
+    from whence.frontends.importing.importer import Model
+    from whence.frontends.tflite.variables import State
+
+
+@door()
+def load(
+    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto,
+    shapes: InputShapes | None = None,
+    signature: str | None = None,
+) -> ModuleOp:
+    """The relay module of a model. What a model keeps from call to call has its initial value in it.
+
+    source: an ONNX or TFLite file or model (or the bytes of one), an .mlir or .relay file with its .params beside it, a
+    module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
+    shapes: of inputs whose shape the model leaves open, numbers or sizes that have names.
+    signature: the key of the signature of a TFLite model that is wanted, whose names inputs and outputs have then.
+
+    Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
+    are none.
+    """
+    given = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
+    path = _path(source, signature)
+    if isinstance(path, ModuleOp):
+        return _shaped(path.clone(), given)
+    if isinstance(path, Path) and path.suffix in MODULES:
+        return _shaped(read_module(path), given)
+    if (numbers := given.numbers) is None:
+        module = open_model(path, shapes, "symbolic", signature).module
+        assert module is not None
+        return module
+    if is_tflite(path):
+        from whence.frontends.tflite import from_tflite
+
+        return from_tflite(path, shapes=numbers, signature=signature)
+    from whence.frontends.onnx import from_onnx
+
+    return from_onnx(path, shapes=numbers)
+
+
+@dataclass
+class Opened:
+    """A model as far as it can be imported before a call."""
+
+    module: ModuleOp | None
+    """None: there is no module for all sizes, or the caller wants none."""
+    reopen: Callable[[], Model] | None = None
+    """Reads the model once more. None: the source is a relay module."""
+    model: Model | None = None
+    """The model of a file, where a call decides sizes or the model keeps something."""
+    undecided: str = ""
+    """What only a call decides, where there is no module."""
+
+
+def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: str | None) -> Opened:
+    """Import a model as the tier allows; arguments and errors are those of `whence.compile`."""
+    path = _path(source, signature)
+    if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix in MODULES):
+        return Opened(load(path, shapes))
+    from whence.frontends.importing.importer import import_model, import_symbolic
+    from whence.frontends.importing.tensor import Undecided
+
+    def read() -> Model:
+        return _read(path, signature)
+
+    model = read()
+    given = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
+    numbers, leaves_open = given.numbers, not given.shapes and bool(getattr(model, "leaves_open", False))
+    if leaves_open and tier != "static":
+        # The file has numbers for open dimensions, too, for where there is no program for all.
+        try:
+            return Opened(import_symbolic(model, {}, given.ranges), read, model)
+        except Undecided as undecided:
+            if tier == "symbolic":
+                raise refused(undecided) from undecided
+    if numbers is not None:
+        try:
+            return Opened(import_model(model, numbers), read, model if states_of(model) else None)
+        except Undecided:
+            pass
+    if tier == "static":
+        return Opened(None, read, model)
+    try:
+        return Opened(import_symbolic(model, given.shapes, given.ranges), read, model)
+    except Undecided as undecided:
+        if tier == "symbolic":
+            raise refused(undecided) from undecided
+        return Opened(None, read, model, str(undecided))
+
+
+def refused(error: Exception) -> FrontendError:
+    """The error for a caller who asked for one program for all sizes of a model that has none."""
+    return FrontendError(f'tier "symbolic": expected a model of which one program is for all sizes, got: {error}')
+
+
+def states_of(model: Model | None) -> tuple[State, ...]:
+    """What a model keeps from call to call."""
+    return tuple(getattr(model, "states", ()))
+
+
+def is_tflite(source: object) -> bool:
+    """Whether a source is a TFLite model: a file of that name, bytes that say so, or a `tflite.Model`."""
+    if isinstance(source, Path):
+        return source.suffix == ".tflite"
+    if isinstance(source, bytes):
+        return source[4:8] == b"TFL3"
+    return type(source).__module__.partition(".")[0] == "tflite"
+
+
+def _path(source: Any, signature: str | None) -> Any:
+    """The file, module or model behind a source; raises PipelineError for a signature where there are none."""
+    if isinstance(source, str | PathLike):
+        source = model_path(fspath(source))
+    if signature is not None and not is_tflite(source):
+        raise PipelineError(f"signature: expected a TFLite model, which has signatures, got {signature!r} for another")
+    return source.module if isinstance(source, HoldsModule) else source
+
+
+def _shaped(module: ModuleOp, given: GivenShapes) -> ModuleOp:
+    if given.shapes or given.ranges:
+        from whence.compiler.open_modules import give_shapes
+
+        give_shapes(module, given)
+    return module
+
+
+def _read(source: Any, signature: str | None) -> Model:
+    """A TFLite or ONNX model, read and checked."""
+    if is_tflite(source):
+        from whence.frontends.tflite.graph import open_model as open_tflite
+
+        return open_tflite(source, signature, keep=True)
+    from whence.frontends.onnx.graph import open_model as open_onnx
+
+    return open_onnx(source)

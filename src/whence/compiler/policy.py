@@ -1,0 +1,130 @@
+"""Which kind of program a model gets: one for known sizes, one for all sizes, or one that an interpreter runs.
+
+The first of these that can be had is taken, and why is said: `Executable.choice`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
+
+from whence.compiler.load import Opened, refused, states_of
+from whence.dialects.relay.binding import LetOp
+from whence.dialects.relay.size_ranges import is_sized, main_of, symbols_in
+from whence.dialects.relay.tuples import TupleOp
+from whence.executables.choice import Choice
+from whence.executables.executable import Executable
+from whence.executables.sized import SizedExecutable, Specialize, Tier
+from whence.passes.pipelines import preparation, run_passes
+from whence.planning.build import Building
+from whence.provenance.ledger import Ledger
+from whence.reading.input_shapes import InputShapes, given_shapes, numbers_in
+from whence.support.errors import FrontendWarning, ScheduleError
+
+if TYPE_CHECKING:
+    from whence.frontends.importing.importer import Model
+
+
+_EACH = "each size that comes has a program of its own, as asked"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How `whence.compile` was asked to compile; its arguments."""
+
+    build: Building
+    ledger: Ledger
+    shapes: InputShapes | None
+    threads: int | None
+    tier: Tier
+    specialize: Specialize | None
+
+    def executable(self, opened: Opened) -> Executable:
+        """Compile a model; its `choice` says to what, and why. What was opened gives away its module."""
+        if (module := opened.module) is None:
+            assert opened.model is not None
+            return self._interpreted(opened.model, opened.undecided or _EACH)
+        if any(isinstance(op, LetOp | TupleOp) for op in module.walk()):
+            run_passes(module, preparation(), ledger=self.ledger, audit=self.build.audit)
+        if opened.reopen is None:
+            return self._of_relay(module)
+        if not is_sized(module):
+            return self._static(module, opened.model)
+        # The module has the weights: those of the model make room for what becomes of them.
+        opened.model = opened.module = None
+        try:
+            return self._sized(module)
+        except (VerifyException, ScheduleError) as error:
+            if self.tier == "symbolic":
+                raise refused(error) from error
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FrontendWarning)  # once is enough
+                model = opened.reopen()
+            return self._interpreted(model, str(error))
+
+    def _of_relay(self, module: ModuleOp) -> Executable:
+        """A program of the language; one of operators only is compiled as the models of files are."""
+        from whence.compiler.open_modules import for_all_sizes
+        from whence.executables.virtual_machine import first_step
+
+        original, step = module, first_step(module)
+        try:
+            if step is not None:
+                module = for_all_sizes(original)
+            if is_sized(module):
+                if step is not None and self.tier == "static":
+                    return self._virtual(original, _EACH)
+                return self._sized(module.clone() if module is original else module)
+        except (VerifyException, ScheduleError) as error:
+            if self.tier == "symbolic":
+                raise refused(error) from error
+            return self._virtual(original, str(error))
+        return self._static(module, None)
+
+    def _static(self, module: ModuleOp, model: Model | None) -> Executable:
+        artifact = self.build(module, self.ledger)
+        if not (states := states_of(model)):
+            return Executable(artifact, self.threads)
+        from whence.executables.stateful import StatefulExecutable
+
+        executable = StatefulExecutable(artifact, self.threads)
+        executable.keep(states)
+        return executable
+
+    def _sized(self, module: ModuleOp) -> Executable:
+        symbols = ", ".join(sorted(symbols_in(main_of(module))))
+        executable = SizedExecutable(
+            self.build(module, self.ledger), self.build, self.threads, tier=self.tier, specialize=self.specialize
+        )
+        executable.choice = Choice("sized", f"a call decides {symbols}")
+        return executable
+
+    def _interpreted(self, model: Model, reason: str) -> Executable:
+        from whence.executables.dynamic import DynamicExecutable
+        from whence.executables.stateful import StatefulDynamicExecutable
+
+        shapes = given_shapes(self.shapes or {}).shapes
+        fixed = {name: numbers for name, shape in shapes.items() if (numbers := numbers_in(shape)) is not None}
+        states = states_of(model)
+        kind = StatefulDynamicExecutable if states else DynamicExecutable
+        executable = kind(model, fixed, self.build, self.threads, tier=self.tier)
+        executable.choice = Choice("interpreted", reason)
+        if isinstance(executable, StatefulDynamicExecutable):
+            executable.keep(states)
+        return executable
+
+    def _virtual(self, module: ModuleOp, reason: str) -> Executable:
+        from whence.compiler.open_modules import without_names
+        from whence.executables.virtual_machine import VirtualExecutable
+
+        try:
+            bare = without_names(module)
+        except VerifyException as error:
+            raise refused(error) from error
+        executable = VirtualExecutable(bare, self.build, self.threads, tier=self.tier)
+        executable.choice = Choice("virtual machine", reason)
+        return executable

@@ -1,0 +1,1 @@
+"""What runs a compiled model and answers for it, a class for each kind of program."""

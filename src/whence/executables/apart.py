@@ -1,0 +1,240 @@
+"""Programs for certain sizes, compiled by a process of its own, so that calls never wait for a compiler's Python.
+
+The module and what is made of it travel in files without names, as packages (runtime/package.py): who ends, or is
+killed, leaves nothing behind. The process ends with its work, or with the one that started it.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
+from io import StringIO
+from typing import IO, cast
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.printer import Printer
+
+from whence.dialects.relay.constants import ConstantPool, pool_of, set_pool
+from whence.executables.executable import Executable
+from whence.lowering.relay_to_te.strategies import outside_fingerprint
+from whence.planning.artifact import Artifact
+from whence.planning.build import Building
+from whence.planning.loading import load_objects
+from whence.provenance.ledger import Ledger
+from whence.runtime.package import Package, packed
+from whence.runtime.program import Program
+from whence.runtime.saved_program import restored
+from whence.runtime.tensors import TensorSpec
+from whence.support.context import PassContext
+
+SOURCE, MAIN, KERNEL = "source", "main", "kernel "
+"""Parts of packages: the text of a module; objects of the main program, and, with their numbers, of kernels."""
+
+NO_START = 75
+"""The exit code of a process that could not import the compiler."""
+_START = f"""
+import sys
+sys.path[:] = sys.argv[4:]
+try:
+    from whence.executables.apart_process import main
+except BaseException:
+    sys.exit({NO_START})
+main(*sys.argv[1:4])
+"""
+_PAUSE = 0.0002
+"""Seconds for which a thread beside calls lets go of the interpreter: it wakes up after those that wait for it."""
+_WRITES = 256
+"""After how many writes of a printer, which take some 0.3 ms."""
+
+
+class CannotStart(Exception):
+    """There is no process that could compile."""
+
+
+class _Yielding(StringIO):
+    """Text written by a thread that lets others have the interpreter every now and then."""
+
+    _count = 0
+
+    def write(self, text: str, /) -> int:
+        self._count += 1
+        if not self._count % _WRITES:
+            time.sleep(_PAUSE)
+        return super().write(text)
+
+
+def portable(build: Callable[[ModuleOp, Ledger], Artifact]) -> Building | None:
+    """How another process would compile just so, under the current options; None where it could not.
+
+    Functions of this process, such as strategies, passes, instruments and external compilers, stay in it.
+    """
+    context = PassContext.current()
+    if not isinstance(build, Building) or build.external or build.workspace_memory_pools or context.instruments:
+        return None
+    if outside_fingerprint() or context.option("tir.instrument_bound_checkers") or not _plain(context.config):
+        return None
+    # Frozen and embedded interpreters are other programs.
+    return build if os.path.basename(sys.executable or "").startswith("python") else None
+
+
+def _plain(config: Mapping[str, object]) -> bool:
+    return all(isinstance(value, bool | int | str) for value in config.values())
+
+
+def write_source(module: ModuleOp, building: Building, context: PassContext) -> IO[bytes]:
+    """A module, its weights and how to compile it, as a file without a name. Raises OSError."""
+    text = _Yielding()
+    Printer(text, print_debuginfo=True).print_op(module)
+    pool = pool_of(module)
+    arrays = {name: pool[name] for name in pool}
+    specs = [TensorSpec(name, array.shape, array.dtype) for name, array in arrays.items()]
+    target = building.target
+    head = {
+        "target": [target.triple, target.cpu, target.features, target.host],
+        "machine": target.record.facts if target.record is not None else None,
+        "options": {
+            "opt_level": building.opt_level,
+            "required_pass": context.required_pass,
+            "disabled_pass": context.disabled_pass,
+            "config": context.config,
+        },
+        "audit": building.audit,
+        "desired_layouts": building.desired_layouts,
+    }
+    parts = {SOURCE: text.getvalue().encode()}
+    with ExitStack() as opened:
+        file = opened.enter_context(tempfile.TemporaryFile(prefix="whence"))
+        file.writelines(packed(head, parts, specs, [np.ascontiguousarray(array) for array in arrays.values()]))
+        file.flush()
+        opened.pop_all()
+    return file
+
+
+def read_package(file: int, name: str) -> Package:
+    """The package in an open file, whose bytes stay there. Raises FrontendError for what is none, as an empty file."""
+    size = os.fstat(file).st_size
+    data = mmap.mmap(file, 0, access=mmap.ACCESS_READ) if size else b""
+    return Package.of(memoryview(data), name)
+
+
+class Source:
+    """A module for all sizes as processes read it that compile it for certain ones; written when the first does."""
+
+    def __init__(self, known: Artifact, building: Building, threads: int | None):
+        """known: the artifact for all sizes. threads: how many its programs run on."""
+        self._known, self._building, self._threads = known, building, threads
+        self._file: IO[bytes] | None = None
+
+    def compiled(self, sizes: Mapping[str, int]) -> CompiledApart | None:
+        """The program for some sizes, ready to run; None when there is none.
+
+        Raises CannotStart, and OSError where files cannot be written.
+        """
+        if self._file is None:
+            self._file = write_source(self._known.snapshots[0].module, self._building, PassContext.current())
+        with tempfile.TemporaryFile(prefix="whence") as result:
+            code = _run(self._file.fileno(), result.fileno(), json.dumps(sizes))
+            if code == NO_START:
+                raise CannotStart
+            return (
+                CompiledApart(read_package(result.fileno(), "program"), self._known, self._threads)
+                if not code
+                else None
+            )
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def _run(source: int, result: int, sizes: str) -> int:
+    """The exit code of a process that compiles; below 0, the signal that ended it. Raises CannotStart."""
+    try:
+        # In a session of its own: who interrupts this process from a terminal does not interrupt that one, which ends
+        # as its standard input does.
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, str(source), str(result), sizes, *sys.path],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(source, result),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CannotStart from error
+    with process:
+        return process.wait()
+
+
+def imported(ledger: Ledger) -> Ledger:
+    """What a ledger holds of the import, and what layers are called: so much holds for every program of a model."""
+    return Ledger([entry for entry in ledger.entries if entry.pass_name == "import"], op_types=dict(ledger.op_types))
+
+
+def copied_pool(module: ModuleOp) -> ConstantPool:
+    """The weights of a module, to which a compilation may add others."""
+    pool, found = pool_of(module), ConstantPool()
+    for name in pool:
+        found.add(name, pool[name])
+    return found
+
+
+class CompiledApart(Executable):
+    """A compiled model that another process made. Where everything came from is read when somebody asks."""
+
+    def __init__(self, package: Package, known: Artifact, threads: int | None):
+        """known: the artifact for all sizes, whose import and weights are those of the package, too.
+
+        Linked here, not in the first call.
+        """
+        super().__init__(None, threads)
+        self._package, self._known = package, known
+        self._program: Program = restored(package.head["program"])
+        time.sleep(_PAUSE)
+        parts = [MAIN, *(f"{KERNEL}{number}" for number in range(len(self._program.kernels)))]
+        self.runner = load_objects(self._program, package.params(), [bytes(package.part(name)) for name in parts])
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self._program.outputs)
+
+    @cached_property
+    def _restored(self) -> Artifact:
+        from whence.executables.unpacking import artifact_of
+
+        found = artifact_of(self._package, "program")
+        ledger = imported(self._known.ledger)
+        ledger.entries += found.ledger.entries
+        pool = copied_pool(self._known.snapshots[0].module)
+        for name, number in cast("list[tuple[str, int]]", self._package.head["weights"]):
+            if name not in pool:
+                pool.add(name, found.params[number])
+        for snapshot in found.snapshots:
+            set_pool(snapshot.module, pool)
+        return replace(found, ledger=ledger)
+
+    @property
+    def artifact(self) -> Artifact:
+        return self._restored
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        return self._program.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        return self._program.outputs
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        return tuple(call.name for call in self._program.calls)

@@ -1,0 +1,106 @@
+"""What a process of its own does: compile a module for certain sizes, and write the program for who asked for it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import select
+import sys
+import threading
+from typing import IO, Any, cast
+
+import numpy as np
+
+from whence.dialects.relay.constants import pool_of
+from whence.executables.apart import KERNEL, MAIN, SOURCE, read_package
+from whence.lowering.llvm_to_native.target import Target
+from whence.passes.relay.bind_sizes import bind_sizes
+from whence.planning.archive import archived
+from whence.planning.artifact import Artifact
+from whence.planning.build import Building
+from whence.provenance.ledger import Ledger
+from whence.reading.located_parser import LocatedParser
+from whence.reading.textio import context
+from whence.runtime.package import Package, packed
+from whence.runtime.saved_program import saved
+from whence.runtime.tensors import TensorSpec
+from whence.support.context import PassContext
+from whence.support.dtypes import Array
+from whence.support.errors import WhenceError
+from whence.support.machine import Machine
+
+_NICE = 10
+"""How much less of the machine this process gets than calls do, in steps of `nice`."""
+_SECONDS = 1.0
+"""How often it looks whether who started it is still there."""
+
+
+def main(source: str, result: str, sizes: str) -> None:
+    """Compile the package in a file for sizes (JSON) and write what came of it to another; files by descriptor.
+
+    Exits with 1 when there is no such program.
+    """
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    os.nice(_NICE)
+    try:
+        artifact = compiled(read_package(int(source), SOURCE), json.loads(sizes))
+    except WhenceError:
+        sys.exit(1)
+    with os.fdopen(int(result), "wb") as file:
+        write_program(artifact, file)
+
+
+def compiled(package: Package, sizes: dict[str, int]) -> Artifact:
+    """What `apart.write_source` wrote, compiled for sizes; raises WhenceError where that cannot be."""
+    head = cast("dict[str, Any]", package.head)
+    text = bytes(package.part(SOURCE)).decode()
+    module = LocatedParser(context(), text, SOURCE).parse_module()
+    pool = pool_of(module)
+    for name, array in zip(package.names, package.params(), strict=True):
+        pool.add(name, array)
+    bind_sizes(module, sizes)
+    with PassContext(**head["options"]) as options:
+        record = Machine.of_facts(head["machine"]) if head["machine"] is not None else None
+        how = Building(
+            Target(*head["target"], record=record),
+            options.opt_level,
+            head["audit"],
+            desired_layouts=head["desired_layouts"],
+        )
+        return how(module, Ledger())
+
+
+def write_program(artifact: Artifact, file: IO[bytes]) -> None:
+    """Write all of an artifact but what the ledger holds of the import, and weights that the source holds."""
+    program, target, params = artifact.program, artifact.target, artifact.params
+    head = {
+        "triple": target.triple,
+        "cpu": target.cpu,
+        "features": target.features,
+        "program": saved(program),
+        "weights": _weights(artifact),
+    }
+    objects = {f"{KERNEL}{number}": kernel.object for number, kernel in enumerate(artifact.kernels)}
+    specs = [TensorSpec("", array.shape, array.dtype) for array in params]
+    file.writelines(packed(head, {MAIN: artifact.main, **objects, **archived(artifact)}, specs, params))
+
+
+def _weights(artifact: Artifact) -> list[tuple[str, int]]:
+    """Constants of the fused module and the parameters that hold their values; parameters may be copies of them."""
+    numbers = {_digest(array): number for number, array in enumerate(artifact.params)}
+    pool = pool_of(artifact.snapshots[-1].module)
+    found = ((name, numbers.get(_digest(pool[name]))) for name in pool)
+    return [(name, number) for name, number in found if number is not None]
+
+
+def _digest(array: Array) -> tuple[str, tuple[int, ...], bytes]:
+    """What equal arrays have in common."""
+    return array.dtype.str, array.shape, hashlib.sha256(np.ascontiguousarray(array).view(np.uint8).data).digest()
+
+
+def _watch(parent: int) -> None:
+    """End with who started this process, whatever it is doing: standard input ends then, or another adopts it."""
+    while os.getppid() == parent and not select.select([sys.stdin], [], [], _SECONDS)[0]:
+        pass
+    os._exit(1)

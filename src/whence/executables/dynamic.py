@@ -1,0 +1,196 @@
+"""Models whose sizes, or whose steps, only values decide: specialised when they meet them, run by the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from xdsl.utils.exceptions import VerifyException
+
+from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
+from whence.executables.sized import SizedExecutable, Tier
+from whence.frontends.importing.importer import Model, import_symbolic, node_of
+from whence.frontends.importing.stretches import import_open_stretch, import_stretch
+from whence.frontends.importing.tensor import Undecided
+from whence.provenance.ledger import Ledger, recording
+from whence.runtime.flow import Output, Region, Step, Stretch, Value, released
+from whence.runtime.frames import Run
+from whence.runtime.host import HOST
+from whence.runtime.interpreter import Interpreter
+from whence.runtime.open_specs import OPEN, OpenSpec
+from whence.runtime.shape_patterns import Pattern
+from whence.support.doors import doors
+from whence.support.errors import FrontendError, ScheduleError, WhenceError
+
+if TYPE_CHECKING:
+    from whence.explorer.where import Where
+
+
+@doors()
+class DynamicExecutable(InterpretedExecutable):
+    """A compiled model of which some things are decided only when it is called.
+
+    A call with new shapes compiles what it needs; of the stretches the least recently used go when there are more than
+    `limit`.
+    """
+
+    def __init__(
+        self,
+        source: Model,
+        shapes: Mapping[str, Sequence[int]],
+        build: Build,
+        threads: int | None = None,
+        limit: int = LIMIT,
+        tier: Tier = "auto",
+    ):
+        super().__init__(build, threads, limit)
+        self._source = source
+        self._shapes = shapes
+        self._inputs = source.open_inputs(shapes)
+        generalise = None if tier == "static" else self._generalise
+        self._interpreter = Interpreter(source.region, self._inputs, self._specialise, generalise, limit)
+
+    def _stretches(self) -> list[Stretch]:
+        return self._interpreter.stretches
+
+    @property
+    def inputs(self) -> tuple[OpenSpec, ...]:
+        """Name, shape and dtype of each input; an extent that is open is None or a name."""
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[OpenSpec, ...]:
+        """Name, shape and dtype of each output, as far as the model says."""
+        return self._source.open_outputs()
+
+    @property
+    def decided(self) -> str:
+        """What only a call decides, and its layer: the first of it."""
+        try:
+            import_symbolic(self._source, self._shapes, {})
+        except Undecided as undecided:
+            return str(undecided)
+        return "sizes of " + ", ".join(map(str, self.inputs))
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers of the imported model, in order; inner ones are called `<outer>/<inner>`."""
+        steps = _steps(self._source.region)
+        # Of a layer in two parts the second stands behind the first.
+        again = {after for step, after in pairwise(steps) if _twins(step, after)}
+        return tuple(node_of(step).layer for step in steps if step not in again)
+
+    def where(self, layer: str) -> Where:
+        """What became of a layer: as `InterpretedExecutable.where`, or the operator that Python does for it."""
+        hosted = [step for step in _steps(self._source.region) if step.kind == HOST and node_of(step).layer == layer]
+        try:
+            found = super().where(layer)
+        except WhenceError:
+            if not hosted:
+                raise
+            from whence.explorer.layers import Layer
+            from whence.explorer.where import Where
+
+            node = node_of(hosted[0])
+            found = Where((Layer.of(node.leaf, node.op_type),), (), (), ())
+        steps = tuple(node_of(step).op_type for step in hosted)
+        return replace(found, steps=steps, interpreter="the interpreter") if steps else found
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Output name -> array (or list of arrays, or None), for input name -> the same.
+
+        Raises FrontendError when names, ranks, extents or dtypes are not the model's.
+        """
+        names = [spec.name for spec in self._inputs]
+        problems = [f"missing {spec}" for spec in self._inputs if spec.name not in inputs]
+        problems += [f"unknown input '{name}'" for name in inputs if name not in names]
+        values: dict[str, Value] = {}
+        for spec in self._inputs:
+            if spec.name in inputs:
+                value, problem = spec.accept(inputs[spec.name])
+                values[spec.name] = value
+                problems += [problem] if problem else []
+        if problems:
+            raise FrontendError("inputs: " + "; ".join(problems))
+        self._note_shapes({name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)})
+        run = Run(self._pool)
+        try:
+            found = self._interpreter.run(values, run)
+        except FrontendError as error:
+            opened = [spec for spec in self._inputs if spec.kind == "tensor" and OPEN in spec.shape]
+            given = "; ".join(f"{spec} of shape {list(np.shape(inputs[spec.name]))}" for spec in opened)
+            raise FrontendError(f"{error}, for {given}" if opened else str(error)) from error
+        self._last = list(run.visited)
+        return dict(zip(self._source.region.outputs, released(found, values.values()), strict=True))
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The short form: inputs in order; one output as it is, several as a tuple."""
+        found = self.run(self._ordered(arrays))
+        values = [found[name] for name in self._source.region.outputs]
+        return values[0] if len(values) == 1 else tuple(values)
+
+    def _specialise(self, region: Region, at: int, values: Mapping[str, Value]) -> Stretch:
+        return self._context.copy().run(self._imported, region, at, values)
+
+    def _imported(self, region: Region, at: int, values: Mapping[str, Value]) -> Stretch:
+        ledger = Ledger()
+        with recording(ledger, "import"):
+            found = import_stretch(self._source, region, at, values)
+        if not found.computes:
+            return Stretch(found.next, found.arguments, found.results, None)
+        part = self._compiled(found.module, ledger)
+        reason = self._fell_back(region.steps[at])
+        return Stretch(found.next, found.arguments, found.results, part.runner, part, reason=reason)
+
+    def _generalise(
+        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool
+    ) -> Stretch | None:
+        return self._context.copy().run(self._opened, region, at, values, pattern, sizes, whole)
+
+    def _opened(
+        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool
+    ) -> Stretch | None:
+        """The stretch for all sizes of a pattern; None where operators do not take them."""
+        ledger = Ledger()
+        try:
+            with recording(ledger, "import"):
+                found = import_open_stretch(self._source, region, at, values, pattern, sizes, whole=whole)
+            if found is None:
+                return None
+            if not found.computes:
+                return Stretch(found.next, found.arguments, found.results, None)
+            part = self._compiled(found.module, ledger)
+        except (FrontendError, VerifyException, ScheduleError) as error:
+            # For the sizes that came there may be a program nevertheless.
+            self._refused(region.steps[at], sizes, error)
+            return None
+        assert isinstance(part, SizedExecutable)
+        open_ = {
+            name: source.known
+            or tuple(axis for axis, extent in enumerate(part.outputs[source.at].shape) if extent < 0)
+            + (() if source.count is None else (source.axis,))
+            for name, source in found.results.items()
+            if isinstance(source, Output)
+        }
+        reason = self._fell_back(region.steps[at], sizes)
+        return Stretch(found.next, found.arguments, found.results, part, part, part.takes, open_, reason)
+
+
+def _twins(step: Step, after: Step) -> bool:
+    """Whether a step is the part of a layer that Python does behind the native one."""
+    return after.kind == HOST and node_of(after).leaf is node_of(step).leaf
+
+
+def _steps(region: Region) -> list[Step]:
+    """All steps, inner ones included."""
+    found: list[Step] = []
+    stack = list(reversed(region.steps))
+    while stack:
+        step = stack.pop()
+        found.append(step)
+        for body in reversed(list(step.bodies.values())):
+            stack.extend(reversed(body.steps))
+    return found

@@ -1,0 +1,176 @@
+"""A compiled model: run it, and ask it where everything came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whence.executables.choice import KNOWN, Choice
+from whence.lowering.llvm_to_native.thread_pool import thread_pool
+from whence.planning.artifact import Artifact
+from whence.planning.loading import load as load_artifact
+from whence.planning.memory import MemoryInfo
+from whence.runtime.executor import Runner
+from whence.runtime.tensors import Tensor, TensorSpec
+from whence.support.doors import doors, leave
+from whence.support.dtypes import Array
+
+if TYPE_CHECKING:
+    from whence.explorer.compare import Comparison
+    from whence.explorer.samples import Samples
+    from whence.explorer.times import Times
+    from whence.explorer.where import Where
+    from whence.explorer.why import Why
+
+
+@doors(besides=("run", "__call__"))
+class Executable:
+    """A compiled model."""
+
+    choice: Choice
+    """Which kind of program the model became, and why."""
+
+    def __init__(self, artifact: Artifact | None, threads: int | None = None, choice: Choice = KNOWN):
+        self._artifact = artifact
+        self.choice = choice
+        self.threads = threads
+        self._pool = thread_pool(threads)
+
+    @property
+    def artifact(self) -> Artifact:
+        """What the compiler made."""
+        assert self._artifact is not None
+        return self._artifact
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(spec.name for spec in self.artifact.outputs)
+
+    @cached_property
+    def runner(self) -> Runner:
+        """What runs it, linked into this process."""
+        return load_artifact(self.artifact)
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """Name, shape and dtype of each input."""
+        return self.artifact.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """Name, shape and dtype of each output."""
+        return self.artifact.outputs
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers of the imported model, in order."""
+        from whence.explorer.layers import layers_of
+
+        return tuple(layer.name for layer in layers_of(self.artifact))
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the kernel calls, in order."""
+        return tuple(call.name for call in self.artifact.calls)
+
+    @property
+    def memory(self) -> MemoryInfo:
+        """The bytes that the model takes, and how they were planned."""
+        return MemoryInfo.of(self.artifact)
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
+        """Output name -> array, for input name -> array.
+
+        Raises FrontendError when names, shapes or dtypes are not the model's, PipelineError when it was compiled for
+        another machine.
+        """
+        try:
+            results = self.runner.run(inputs, self._pool)
+        except Exception as error:
+            leave(error, Executable.run, (self, inputs))
+        return dict(zip(self._names, results, strict=True))
+
+    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
+        """The short form: inputs in order; one output as an array, several as a tuple."""
+        try:
+            results = self.runner.run(arrays, self._pool)
+        except Exception as error:
+            leave(error, Executable.__call__, (self, *arrays))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
+        """Seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
+        return self.runner.profile(inputs, self._pool, repeat)
+
+    def times(self, inputs: Mapping[str, Array], repeat: int = 10, samples: Samples | None = None) -> Times:
+        """Median seconds of each kernel call, and of the layers in it.
+
+        A call's time is shared out by samples, where there are enough of it, else in proportion to estimated work.
+        """
+        from statistics import median
+
+        from whence.explorer.times import Times
+
+        columns: list[list[float]] = self.profile(inputs, repeat).T.tolist()
+        return Times.of(self.artifact, [median(column) for column in columns], samples)
+
+    def sample(
+        self, inputs: Mapping[str, Array], seconds: float = 1.0, period: float = 2.5e-4, runs: int = 1
+    ) -> Samples:
+        """Where the program counter is while the model runs, for so many seconds and runs at least.
+
+        Raises PipelineError where the system has no sampler (see `lowering/llvm_to_native/sampler.py`).
+        """
+        from whence.explorer.samples import sample
+
+        return sample(self.artifact, self.runner, self._pool, inputs, seconds=seconds, period=period, runs=runs)
+
+    def report(self) -> str:
+        """Which programs there are, a line each."""
+        return f"one program of {len(self.kernels)} kernels; {self.choice}"
+
+    def export_library(self, path: str | PathLike[str]) -> None:
+        """Write the model, with all that it needs, to a .tar, .so or .o file, whole or not at all.
+
+        A .tar holds objects and needs no linker; the others are linked by the system's compiler (CC).
+        `whence.runtime.load_module` loads each of them, without the compiler. Raises PipelineError where it cannot be
+        written.
+        """
+        from whence.executables.exporting import export_artifact
+
+        export_artifact(self.artifact, None, None, Path(path))
+
+    def compare(
+        self,
+        inputs: Mapping[str, Array],
+        reference: Mapping[str, Array],
+        tensors: Mapping[str, Sequence[str]] | None = None,
+    ) -> Comparison:
+        """What layers give against a reference, tensor by tensor; see `explorer/compare.py`."""
+        from whence.explorer.compare import compare
+
+        return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors)
+
+    def why(self, kernel: str | int, line: int | None = None) -> Why:
+        """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.
+
+        Raises FrontendError when there is no such kernel or line.
+        """
+        from whence.explorer.why import why
+
+        return why(self.artifact, kernel, line)
+
+    def where(self, layer: str) -> Where:
+        """What became of a layer at every level; raises FrontendError when there is none of that name."""
+        from whence.explorer.where import where
+
+        return where(self.artifact, layer)
+
+    def coverage(self) -> dict[str, float]:
+        """Level -> the fraction of its ops, or machine instructions, that name the layers they serve."""
+        from whence.explorer.coverage import coverage
+
+        return coverage(self.artifact)

@@ -1,0 +1,80 @@
+"""What the result of a build can be asked for beside running: files to ship, and the schedules of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xdsl.dialects.builtin import StringAttr
+
+from whence.planning.artifact import Artifact
+from whence.planning.graph import GraphPlan, graph_plan
+from whence.runtime.factory import Origin
+from whence.runtime.graph import NOP
+from whence.support.errors import PipelineError, expectation
+from whence.te.schedule.schedule import Schedule
+
+
+class BuildModule(NamedTuple):
+    """Answers to what TVM asks of `lib.build_module`."""
+
+    get_node_schedule: Callable[[int], Schedule]
+    """The schedule of a node, as `node_schedule`."""
+
+
+def export_artifact(
+    artifact: Artifact,
+    plan: GraphPlan | None,
+    origins: Mapping[str, Origin] | None,
+    path: Path,
+    *,
+    name: str = "default",
+    params: bool = True,
+    link: Callable[..., object] | None = None,
+    addons: Sequence[Path] = (),
+    options: Sequence[str] = (),
+) -> None:
+    """Write an artifact with where it came from; errors as `planning.export.export`."""
+    from whence.planning.archive import archived
+    from whence.planning.export import Contents, check_exportable, export
+
+    check_exportable(artifact)
+    if plan is None:
+        plan = graph_plan(artifact, name)
+    if origins is None:
+        from whence.executables.origins import origins as origins_of
+
+        origins = origins_of(artifact, plan)
+    export(artifact, Contents(plan, name, origins, archived(artifact), params), path, link, addons, options)
+
+
+def node_schedule(artifact: Artifact, plan: GraphPlan, index: int) -> Schedule:
+    """As `Exporting.get_node_schedule`."""
+    from whence.explorer.layers import functions, snapshot
+    from whence.lowering.kernel.printing import printed
+    from whence.lowering.kernel.record import Kernel
+    from whence.lowering.relay_to_te.lower import lower_function
+    from whence.lowering.relay_to_te.strategy import schedule_function
+
+    nodes, what = plan.graph.nodes, "get_node_schedule"
+    given: Any = index
+    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= index < len(nodes):
+        raise PipelineError(expectation(what, f"the number of a node, 0 to {len(nodes) - 1}", repr(index)))
+    node, expected = nodes[index], "a node that calls a kernel"
+    if node.is_argument:
+        kind = "a parameter" if node.name in plan.params else "an input"
+        raise PipelineError(expectation(what, expected, f"node {index}, '{node.name}', {kind} of the graph"))
+    if node.function == NOP:
+        of = nodes[node.inputs[0].node].name
+        found = f"node {index}, '{node.name}', which is '{of}' seen with another shape and runs nothing"
+        raise PipelineError(expectation(what, expected, found))
+    call = artifact.calls[plan.calls[node.name]]
+    kernel = artifact.kernels[call.kernel]
+    func = lower_function(functions(snapshot(artifact, "fused"))[call.name])
+    func.sym_name = StringAttr(kernel.symbol)
+    schedule = schedule_function(func, artifact.target.hardware)
+    if isinstance(kernel, Kernel) and printed(schedule.sequence) != kernel.schedule:
+        found = "others, registered since"
+        raise PipelineError(expectation(what, f"the strategies that made '{node.name}'", found))
+    return schedule

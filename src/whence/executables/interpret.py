@@ -1,0 +1,235 @@
+"""Programs of the language in numpy, op by op: slow and simple, to compare others with.
+
+Nothing is translated or compiled: an operator is what it means in numpy, every other op is done as it is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from whence.dialects.relay.binding import Flavour, IfOp, LetOp
+from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.data_types import (
+    ConstructOp,
+    ConstructorPattern,
+    MatchOp,
+    TuplePattern,
+    TypeDataOp,
+    VarPattern,
+)
+from whence.dialects.relay.evaluation import evaluate
+from whence.dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
+from whence.dialects.relay.operator import Operator
+from whence.dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
+from whence.dialects.relay.tuples import TupleGetItemOp, TupleOp
+from whence.dialects.relay.types import signature_of, tuple_type
+from whence.executables.values import Edge
+from whence.provenance.diagnostics import fail, message
+from whence.runtime.flow import Adt, Reference
+from whence.support.errors import FrontendError
+
+
+class Scope:
+    """Values by what they are in the IR, on top of those of the scope around."""
+
+    def __init__(self, around: Scope | None = None):
+        self.values: dict[SSAValue, Any] = {}
+        self.around = around
+
+    def __getitem__(self, value: SSAValue) -> Any:
+        scope: Scope | None = self
+        while scope is not None:
+            if value in scope.values:
+                return scope.values[value]
+            scope = scope.around
+        raise FrontendError(f"expected a value that is made before it is read, got {value}")
+
+
+@dataclass(frozen=True, eq=False)
+class Lambda:
+    """A function as a value: its op, and the scope in which it was made."""
+
+    function: FnOp | FuncOp
+    scope: Scope | None
+
+
+class Activation:
+    """A block on its way."""
+
+    def __init__(self, block: Block, scope: Scope, results: Sequence[SSAValue], *, packed: bool = False):
+        self.ops: Iterator[Operation] = iter(block.ops)
+        self.scope = scope
+        self.results = results
+        """What its values are for whoever waits for it."""
+        self.packed = packed
+        """Whether its values are for one result, as a tuple."""
+
+
+class Evaluator:
+    """Runs the functions of a module.
+
+    max_depth: how many blocks may wait for another.
+    """
+
+    def __init__(self, module: ModuleOp, max_depth: int = 200_000):
+        self.module = module
+        self.max_depth = max_depth
+        self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        self.types = {op.sym_name.data: op for op in module.ops if isinstance(op, TypeDataOp)}
+        self.edge = Edge(module, self.call)
+
+    def invoke(self, name: str, *arguments: Any) -> Any:
+        """What a function of the module gives for values in order; raises FrontendError when it takes other values."""
+        if name not in self.functions:
+            raise FrontendError(f"expected a function among {', '.join(self.functions)}, got {name!r}")
+        func = self.functions[name]
+        outputs = func.function_type.outputs.data
+        output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
+        return self._entered(Lambda(func, None), func.function_type.inputs.data, output, arguments)
+
+    def call(self, type_: Attribute, function: Any, arguments: Sequence[Any]) -> Any:
+        """What a function value of a type gives."""
+        signature = signature_of(type_)
+        assert signature is not None
+        return self._entered(function, signature.inputs.data, signature.outputs.data[0], arguments)
+
+    def _entered(self, function: Lambda, types: Sequence[Attribute], output: Attribute, given: Sequence[Any]) -> Any:
+        if len(given) != len(types):
+            raise FrontendError(f"expected {len(types)} arguments, got {len(given)}")
+        values = [self.edge.enter(t, v, f"argument {k}") for k, (t, v) in enumerate(zip(types, given, strict=True))]
+        home = Block(arg_types=[output])
+        scope = Scope()
+        self._run(_activation(function, values, home.args), scope)
+        return self.edge.leave(output, scope[home.args[0]])
+
+    def _run(self, first: Activation, scope: Scope) -> None:
+        """Run blocks until the first one has given its results to `scope`."""
+        stack = [first]
+        while stack:
+            current = stack[-1]
+            op = next(current.ops)
+            if isinstance(op, ReturnOp | YieldOp):
+                found: list[Any] = [current.scope[value] for value in op.operands]
+                stack.pop()
+                home = stack[-1].scope if stack else scope
+                home.values |= dict(zip(current.results, [tuple(found)] if current.packed else found, strict=True))
+                continue
+            if (inner := self._step(op, current.scope)) is None:
+                continue
+            # Nothing is left to do for a block whose last values are those of the one that it waits for.
+            follow = op.next_op
+            if isinstance(follow, ReturnOp | YieldOp) and tuple(follow.operands) == tuple(op.results):
+                inner.results, inner.packed = current.results, inner.packed or current.packed
+                stack.pop()
+            stack.append(inner)
+            if len(stack) > self.max_depth:
+                raise FrontendError(message(op.name, f"at most {self.max_depth} calls in a call", "more", op.location))
+
+    def _step(self, op: Operation, scope: Scope) -> Activation | None:
+        """Do an op, or tell which block gives its results."""
+        given: list[Any] = [scope[value] for value in op.operands]
+        match op:
+            case Operator():
+                scope.values |= dict(zip(op.results, evaluate(op, given), strict=True))
+                return None
+            case IfOp():
+                return Activation((op.true_branch if given[0] else op.false_branch).block, Scope(scope), op.results)
+            case LetOp():
+                return self._let(op, scope)
+            case MatchOp():
+                return self._match(op, given[0], scope)
+            case CallOp():
+                return _activation(Lambda(self._function(op, op.callee), None), given, op.results)
+            case InvokeOp():
+                return _activation(given[0], given[1:], op.results)
+            case _:
+                scope.values[op.results[0]] = self._value(op, given, scope)
+                return None
+
+    def _value(self, op: Operation, given: Sequence[Any], scope: Scope) -> Any:
+        """The one result of an op that runs no block."""
+        match op:
+            case ConstantOp():
+                return op.value(self.module)
+            case TupleOp():
+                return tuple(given)
+            case TupleGetItemOp():
+                return given[0][op.index.value.data]
+            case FnOp():
+                return Lambda(op, scope)
+            case GlobalOp():
+                return Lambda(self._function(op, op.symbol), None)
+            case RefCreateOp():
+                return Reference(given[0])
+            case RefReadOp():
+                return given[0].value
+            case RefWriteOp():
+                given[0].value = given[1]
+                return ()
+            case ConstructOp():
+                name = op.constructor.string_value()
+                return Adt(self.types[op.result.type.definition.string_value()].names().index(name), name, given)
+            case _:
+                fail(op, "an op of relay", op.name)
+
+    def _function(self, op: Operation, symbol: SymbolRefAttr) -> FuncOp:
+        name = symbol.string_value()
+        if name not in self.functions:
+            fail(op, f"a relay.func named @{name}", "none in the module")
+        return self.functions[name]
+
+    def _let(self, op: LetOp, scope: Scope) -> Activation:
+        inner = Scope(scope)
+        if op.kind is Flavour.REC:
+            yields = op.block.last_op
+            assert isinstance(yields, YieldOp)
+            for argument, value in zip(op.block.args, yields.values, strict=True):
+                assert isinstance(value.owner, FnOp)
+                inner.values[argument] = Lambda(value.owner, inner)
+        return Activation(op.block, inner, op.results)
+
+    def _match(self, op: MatchOp, value: Any, scope: Scope) -> Activation:
+        for pattern, region in zip(op.patterns, op.clauses, strict=True):
+            if (bound := _bound(pattern, value)) is not None:
+                inner = Scope(scope)
+                inner.values |= dict(zip(region.block.args, bound, strict=True))
+                return Activation(region.block, inner, op.results)
+        raise FrontendError(message(op.name, "a value that a clause fits", repr(value), op.location))
+
+
+def _activation(function: Lambda, given: Sequence[Any], results: Sequence[SSAValue]) -> Activation:
+    op = function.function
+    scope = Scope(function.scope)
+    scope.values |= dict(zip(op.block.args, given, strict=True))
+    packed = isinstance(op, FuncOp) and len(op.function_type.outputs) != 1 and len(results) == 1
+    return Activation(op.block, scope, results, packed=packed)
+
+
+def _bound(pattern: Attribute, value: Any) -> list[Any] | None:
+    """What the variables of a pattern stand for, in order; None when the value does not fit."""
+    found: list[Any] = []
+    stack = [(pattern, value)]
+    while stack:
+        one, inner = stack.pop()
+        match one:
+            case VarPattern():
+                found.append(inner)
+            case ConstructorPattern():
+                if inner.name != one.constructor.string_value():
+                    return None
+                stack += reversed(list(zip(one.patterns, inner.fields, strict=True)))
+            case TuplePattern():
+                stack += reversed(list(zip(one.patterns, inner, strict=True)))
+            case _:
+                continue
+    return found
+
+
+def interpret(module: ModuleOp, *arguments: Any) -> Any:
+    """What `@main` of a module gives for values in order."""
+    return Evaluator(module).invoke("main", *arguments)

@@ -1,0 +1,191 @@
+"""Programs that an interpreter runs: native code in stretches, which are compiled when a call comes to them."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from whence.executables.executable import Executable
+from whence.executables.sized import SizedExecutable
+from whence.planning.artifact import Artifact
+from whence.provenance.ledger import Ledger
+from whence.runtime.flow import Step, Stretch
+from whence.runtime.open_specs import OpenSpec
+from whence.support.errors import FrontendError, FrontendWarning, PipelineError, expectation
+from whence.support.names import shortened
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from whence.explorer.where import Where
+    from whence.explorer.why import Why
+
+Build = Callable[["ModuleOp", Ledger], Artifact]
+"""Compiles a module."""
+
+LIMIT = 64
+"""How many specialisations are kept."""
+_SHOWN = 48
+"""How many letters of the name and type of an input are told."""
+
+
+class InterpretedExecutable(Executable):
+    """A compiled model of which some things are decided only when it is called.
+
+    It is made of *stretches*, native programs for the shapes met so far, each an executable that answers for itself;
+    the model as a whole answers for its last call.
+    """
+
+    def __init__(self, build: Build, threads: int | None, limit: int):
+        super().__init__(None, threads)
+        self._threads = threads
+        self._build = build
+        self._limit = limit
+        # Options of the compilation, such as those of the PassContext, hold for what is compiled later, too.
+        self._context = copy_context()
+        self._last: list[Stretch] = []
+        self._reasons: dict[Step, tuple[str, tuple[int, ...]]] = {}
+        """Why the steps from one on have no program for all sizes, and for which that was asked last."""
+        self._specialised: dict[Step, int] = {}
+        """How often they were compiled for fewer sizes then."""
+        self._first_shapes: dict[str, tuple[int, ...]] = {}
+        """Of inputs, those of the first call."""
+        self._varying: dict[str, int] = {}
+        """Inputs, and a dimension that has had another extent since."""
+
+    @abstractmethod
+    def _stretches(self) -> list[Stretch]:
+        """What is compiled and kept."""
+
+    @property
+    @abstractmethod
+    def inputs(self) -> tuple[OpenSpec, ...]:
+        """Name, shape and dtype of each input; an extent that is open is None or a name."""
+
+    @property
+    @abstractmethod
+    def decided(self) -> str:
+        """What only a call decides, and its layer: the first of it."""
+
+    def export_library(self, path: str | PathLike[str]) -> NoReturn:
+        """Raises PipelineError: only the compiler makes the native code that a call needs."""
+        expected = "a model that is one native call"
+        raise PipelineError(expectation("export_library", expected, f"one in which values decide: {self.decided}"))
+
+    @property
+    def artifact(self) -> Artifact:
+        """Of what the last call ran, the stretch with most kernels; raises PipelineError before the first call."""
+        return self.part().artifact
+
+    @property
+    def specializations(self) -> tuple[Executable, ...]:
+        """What has been compiled and is kept, each an executable that answers `why`, `where` and the like."""
+        return tuple(_reports(self._stretches()))
+
+    @property
+    def last(self) -> tuple[Executable, ...]:
+        """What the last call ran, in order."""
+        return tuple(_reports(self._last))
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the kernel calls of the last call."""
+        return tuple(name for part in self.last for name in part.kernels)
+
+    def part(self, name: str | int | None = None) -> Executable:
+        """The stretch, of the last call if it is there, that has a kernel or a layer of a name; without, the largest.
+
+        Raises FrontendError when none has it, PipelineError before the first call.
+        """
+        if not self.last:
+            raise PipelineError(
+                "a model that a call decides: expected a call before questions about its code, got none"
+            )
+        if not isinstance(name, str):
+            return max(self.last, key=lambda part: len(part.kernels))
+        for part in (*self.last, *self.specializations):
+            if name in part.kernels or name in part.layers:
+                return part
+        known = f"a kernel ({', '.join(self.kernels[:3])}) or a layer of what is compiled"
+        raise FrontendError(f"expected {known}, got {name!r}")
+
+    def why(self, kernel: str | int, line: int | None = None) -> Why:
+        """The layers, passes and stages behind a kernel of what is compiled; as `Executable.why`."""
+        return self.part(kernel).why(kernel, line)
+
+    def where(self, layer: str) -> Where:
+        """What became of a layer in the first stretch that has it; as `Executable.where`."""
+        return self.part(layer).where(layer)
+
+    def coverage(self) -> dict[str, float]:
+        """Level -> the least fraction, over what the last call ran, of ops that name the layers they serve."""
+        parts = [part.coverage() for part in self.last]
+        return {level: min(part[level] for part in parts) for level in (parts[0] if parts else {})}
+
+    def report(self) -> str:
+        """What is compiled, and for which shapes, a line each; of what is not for all sizes, why."""
+        from whence.explorer.report import count, some
+
+        lines: list[str] = []
+        for stretch in self._stretches():
+            if not isinstance(part := stretch.report, Executable):
+                continue
+            inputs = some((shortened(str(one), _SHOWN) for one in part.inputs), 4) or "nothing"
+            because = f"; not for all sizes: {stretch.reason}" if stretch.reason else ""
+            shown = f"{count(len(part.layers), 'layer')}, {count(len(part.kernels), 'kernel')} for {inputs}"
+            lines.append(shown + because)
+        return "\n".join([self._kept(len(lines)), *lines])
+
+    def _note_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Remember which inputs have shapes that differ between calls."""
+        for name, shape in shapes.items():
+            first = self._first_shapes.setdefault(name, shape)
+            if shape != first and len(shape) == len(first):
+                pairs = enumerate(zip(shape, first, strict=True))
+                self._varying.setdefault(name, next(axis for axis, (new, old) in pairs if new != old))
+
+    def _refused(self, step: Step, sizes: Sequence[int], error: Exception) -> None:
+        """Remember why the steps from one on have no program for all sizes, as was asked when `sizes` came."""
+        self._reasons[step] = str(error), tuple(sizes)
+
+    def _fell_back(self, step: Step, sizes: Sequence[int] | None = None) -> str:
+        """Why the steps from one on are compiled for fewer sizes than wanted; warns when they are for the second time.
+
+        sizes: those that came, for a program that is for more; nothing where it is for all that was wanted.
+        """
+        reason, asked = self._reasons.get(step, ("", ()))
+        if not reason or (sizes is not None and tuple(sizes) != asked):
+            return ""
+        self._specialised[step] = self._specialised.get(step, 0) + 1
+        if self._specialised[step] == 2:
+            specs = {spec.name: spec for spec in self.inputs}
+            varying = [f"dimension {axis} of {specs[name]}" for name, axis in self._varying.items() if name in specs]
+            what = f"sizes of {', '.join(varying)}" if varying else "values"
+            text = f"from layer '{step.layer}' on the model is compiled anew for other {what}: {reason}"
+            warnings.warn(FrontendWarning(text), stacklevel=2)
+        return reason
+
+    def _kept(self, count: int) -> str:
+        return f"{count} of at most {self._limit} specialisations"
+
+    def _ordered(self, arrays: Sequence[Any]) -> dict[str, Any]:
+        """Inputs in order by name; raises FrontendError when there are too few or too many."""
+        if len(arrays) != len(self.inputs):
+            expected = ", ".join(map(str, self.inputs)) or "none"
+            raise FrontendError(f"inputs: expected {len(self.inputs)} ({expected}), got {len(arrays)}")
+        return {spec.name: array for spec, array in zip(self.inputs, arrays, strict=True)}
+
+    def _compiled(self, module: ModuleOp, ledger: Ledger) -> Executable:
+        """A part."""
+        artifact = self._build(module, ledger)
+        if artifact.program.sizes is None:
+            return Executable(artifact, self._threads)
+        return SizedExecutable(artifact, self._build, self._threads)
+
+
+def _reports(stretches: Sequence[Stretch]) -> list[Executable]:
+    return [stretch.report for stretch in stretches if isinstance(stretch.report, Executable)]

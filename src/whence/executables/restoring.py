@@ -1,0 +1,35 @@
+"""Exported models as the artifacts that they were made of, so that a file answers what a compilation does."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from whence.executables.executable import Executable
+from whence.executables.unpacking import artifact_of
+from whence.planning.artifact import Artifact
+from whence.runtime.loaded import read_package
+
+if TYPE_CHECKING:
+    from whence.executables.graph_factory import GraphExecutorFactoryModule
+
+
+def read_artifact(path: str | PathLike[str]) -> Artifact:
+    """The artifact in an exported file. Its plan has no offsets, and parameters may be missing.
+
+    Raises FrontendError when the file is damaged, none that `export_library` wrote, or by another version.
+    """
+    return artifact_of(read_package(path), str(path))
+
+
+def read_library(path: str | PathLike[str]) -> GraphExecutorFactoryModule:
+    """What `relay.build` gave and was exported to a file: `get_node_schedule`, debug modules, every question.
+
+    Errors as `read_artifact`.
+    """
+    from whence.executables.graph_factory import GraphExecutorFactoryModule
+    from whence.explorer.layers import snapshot
+
+    package = read_package(path)
+    artifact = artifact_of(package, str(path))
+    return GraphExecutorFactoryModule(Executable(artifact), snapshot(artifact, "relay"), str(package.head["name"]))

@@ -1,0 +1,333 @@
+"""One program for all sizes, and beside it programs for sizes that are met often: two tiers."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, get_args
+from weakref import WeakSet
+
+from whence.dialects.relay.constants import set_pool
+from whence.executables.apart import CannotStart, Source, copied_pool, imported, portable
+from whence.executables.executable import Executable
+from whence.passes.relay.bind_sizes import bind_sizes
+from whence.planning.artifact import Artifact
+from whence.provenance.ledger import Ledger
+from whence.runtime.executor import Visit
+from whence.runtime.tensors import Tensor
+from whence.runtime.threads import ThreadPool
+from whence.support.doors import doors, leave
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError, PipelineError, WhenceError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from whence.explorer.why import Why
+
+Tier = Literal["auto", "symbolic", "static"]
+"""`symbolic` is one program for all sizes, `static` one for each; `auto` begins with the one and adds of the others."""
+
+Specialize = Mapping[str, int | Sequence[int]]
+"""Sizes to compile programs for ahead of time: of each symbol one number or several, every combination."""
+
+LIMIT = 16
+"""How many programs for certain sizes are kept."""
+OFTEN = 50
+"""How many calls with the same sizes make a program for them worth its while."""
+
+_Key = tuple[int, ...]
+
+
+def check_tier(tier: str) -> None:
+    """Raises PipelineError for a tier that there is none of."""
+    if tier not in get_args(Tier):
+        raise PipelineError(f"tier: expected one of {', '.join(get_args(Tier))}, got {tier!r}")
+
+
+@dataclass
+class _Special:
+    """What is known of some sizes."""
+
+    calls: int = 0
+    program: Executable | None = None
+    refused: bool = False
+    """Whether there is no program for them: it could not be made, or is being made."""
+    problem: str = ""
+    """Why it could not be made."""
+
+
+@dataclass
+class _State:
+    """What calls and the thread that compiles share."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    special: OrderedDict[_Key, _Special] = field(default_factory=OrderedDict[_Key, _Special])
+    waiting: list[_Key] = field(default_factory=list[_Key])
+    worker: threading.Thread | None = None
+
+
+@doors(besides=("run", "__call__", "launch", "walk", "takes"))
+class SizedExecutable(Executable):
+    """A compiled model that takes arrays of any sizes.
+
+    Its program for all sizes runs at once. With tier `auto`, sizes that are met often get a program of their own, made
+    by a thread beside the calls and used when it is done; those not used for longest go when there are more than
+    `limit`. The numbers are the same but for rounding.
+    """
+
+    def __init__(
+        self,
+        artifact: Artifact,
+        build: Callable[[ModuleOp, Ledger], Artifact],
+        threads: int | None = None,
+        *,
+        tier: Tier = "auto",
+        specialize: Specialize | None = None,
+        limit: int = LIMIT,
+        often: int = OFTEN,
+    ):
+        super().__init__(artifact, threads)
+        self._source, self._build, self._threads = artifact.snapshots[0].module, build, threads
+        self._tier, self._limit, self._often = tier, limit, often
+        self._context = copy_context()
+        self._state = _State()
+        self._ran: Executable | None = None
+        _executables.add(self)
+        for key in self._asked(specialize or {}):
+            self._state.special[key] = _Special(program=self._specialised(key))
+        self._limit = max(limit, len(self._state.special))
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The names of the sizes that a call decides."""
+        sizes = self.artifact.program.sizes
+        assert sizes is not None
+        return sizes.symbols
+
+    @property
+    def specializations(self) -> tuple[Executable, ...]:
+        """The programs for certain sizes, the last one used last, each an executable that answers for itself."""
+        with self._state.lock:
+            found = [special.program for special in self._state.special.values()]
+        return tuple(program for program in found if program is not None)
+
+    @property
+    def last(self) -> Executable:
+        """What the last call ran: this program for all sizes, or one for certain sizes."""
+        return self if self._ran is None else self._ran
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
+        """Output name -> array, for input name -> array.
+
+        Raises FrontendError, naming input and dimension, when shapes contradict each other or break bounds.
+        """
+        try:
+            results = self._results(inputs)
+        except Exception as error:
+            leave(error, SizedExecutable.run, (self, inputs))
+        return dict(zip(self._names, results, strict=True))
+
+    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
+        """The short form: inputs in order; one output as an array, several as a tuple."""
+        try:
+            results = self._results(arrays)
+        except Exception as error:
+            leave(error, SizedExecutable.__call__, (self, *arrays))
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def takes(self, arrays: Sequence[Array]) -> bool:
+        """Whether arrays, as many and of the dtypes that it has, are of sizes that it takes."""
+        try:
+            self.runner.met(arrays)
+        except FrontendError:
+            return False
+        return True
+
+    def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
+        """The outputs for inputs in order, as part of a run that has a thread pool already."""
+        arrays, known = self.runner.met(arrays)
+        self._ran = special = self._special(known.symbols)
+        if special is not None:
+            return special.runner.launch(arrays, pool, handle)
+        return self.runner.launch(arrays, pool, handle, known)
+
+    def walk(self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit) -> list[Tensor]:
+        """As `launch`, but kernel by kernel; `visit` sees every call."""
+        self._ran = special = self._special(self.runner.met(arrays)[1].symbols)
+        return (self if special is None else special).runner.walk(arrays, pool, visit)
+
+    def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
+        if not self._state.special and self._tier != "auto":
+            return self.runner.run(inputs, self._pool)
+        arrays, known = self.runner.met(inputs)
+        self._ran = special = self._special(known.symbols)
+        if special is None:
+            return self.runner.launch(arrays, self._pool, self._pool.handle, known)
+        return special.runner.run(arrays, self._pool)
+
+    def _special(self, key: _Key) -> Executable | None:
+        """The program for some sizes, if there is one; one that is worth it is asked for."""
+        state = self._state
+        with state.lock:
+            known = state.special.get(key)
+            if known is None:
+                if self._tier != "auto":
+                    return None
+                known = state.special[key] = _Special()
+                self._forget()
+            state.special.move_to_end(key)
+            known.calls += 1
+            if known.program is None and not known.refused and self._tier == "auto" and known.calls >= self._often:
+                known.refused = True
+                state.waiting.append(key)
+                if state.worker is None:
+                    state.worker = threading.Thread(target=self._work, name="whence-specialise", daemon=True)
+                    state.worker.start()
+            return known.program
+
+    def _forget(self) -> None:
+        """Let the sizes go that were not met for longest: programs beyond the limit, and counts of calls."""
+        special = self._state.special
+        programs = [key for key, one in special.items() if one.program is not None]
+        for key in programs[: max(0, len(programs) - self._limit)]:
+            del special[key]
+        counts = [key for key, one in special.items() if one.program is None]
+        for key in counts[: max(0, len(counts) - _COUNTED)]:
+            del special[key]
+
+    def _work(self) -> None:
+        """What the thread does: programs that are asked for, one after the other, until none is."""
+        state, context = self._state, self._context.copy()
+        building = context.run(portable, self._build)
+        with (
+            closing(Source(self.artifact, building, self._threads)) if building is not None else nullcontext() as source
+        ):
+            while True:
+                with state.lock:
+                    if not state.waiting or not threading.main_thread().is_alive():
+                        state.worker = None
+                        return
+                    key = state.waiting.pop(0)
+                try:
+                    with _compiling:
+                        program = context.run(self._made, source, key)
+                except WhenceError as error:
+                    with state.lock:
+                        state.special.setdefault(key, _Special()).problem = str(error)
+                    continue
+                if program is not None:
+                    with state.lock:
+                        state.special.setdefault(key, _Special()).program = program
+                        self._forget()
+
+    def _made(self, source: Source | None, key: _Key) -> Executable | None:
+        """The program for some sizes, made by a process of its own where one can do that, else here; None if there is
+        none."""
+        if source is not None:
+            with suppress(CannotStart, OSError):
+                return source.compiled(self._named(key))
+        with _quick_switches():
+            program = self._specialised(key)
+            program.runner  # noqa: B018  # linked here, not in a call
+        return program
+
+    def _named(self, key: _Key) -> dict[str, int]:
+        return dict(zip(self.symbols, key, strict=True))
+
+    def _specialised(self, key: _Key) -> Executable:
+        """The program for some sizes."""
+        module = self._source.clone()
+        set_pool(module, copied_pool(self._source))
+        bind_sizes(module, self._named(key))
+        return Executable(self._build(module, imported(self.artifact.ledger)), self._threads)
+
+    def _asked(self, specialize: Specialize) -> list[_Key]:
+        """Every combination of the sizes that are asked for; raises PipelineError unless each symbol has one."""
+        unknown = [name for name in specialize if name not in self.symbols]
+        missing = [name for name in self.symbols if name not in specialize]
+        if unknown or (specialize and missing):
+            got = ", ".join(specialize)
+            raise PipelineError(f"specialize: expected numbers for {', '.join(self.symbols)}, got them for {got}")
+        if not specialize:
+            return []
+        numbers = [[found] if isinstance(found := specialize[name], int) else list(found) for name in self.symbols]
+        return list(product(*numbers))
+
+    def forked(self) -> None:
+        """Begin anew in a forked process: what was being compiled is asked for again."""
+        before = self._state.special
+        self._state = _State(special=before)
+        for special in before.values():
+            special.refused = False
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until no program is being made; whether that came to pass in time."""
+        worker = self._state.worker
+        if worker is not None:
+            worker.join(seconds)
+        return self._state.worker is None
+
+    def why(self, kernel: str | int, line: int | None = None) -> Why:
+        """As `Executable.why`, of what the last call ran; of the program for all sizes before."""
+        return super().why(kernel, line) if self._ran is None else self._ran.why(kernel, line)
+
+    def report(self) -> str:
+        """Which programs there are, and which one the last call ran, a line each."""
+        sizes = ", ".join(self.symbols)
+        mark = "  <- last call" if self._ran is None else ""
+        lines = [f"for every {sizes}: {len(self.kernels)} kernels{mark}"]
+        with self._state.lock:
+            special = list(self._state.special.items())
+        for key, one in special:
+            values = ", ".join(f"{name} = {value}" for name, value in zip(self.symbols, key, strict=True))
+            mark = "  <- last call" if one.program is self._ran else ""
+            if one.program is not None:
+                lines.append(f"for {values}: {len(one.program.kernels)} kernels, {one.calls} calls{mark}")
+            elif one.problem:
+                lines.append(f"for {values}: no program of their own: {one.problem}")
+        return "\n".join(lines)
+
+    def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
+        """Seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
+        return self.runner.profile(inputs, self._pool, repeat)
+
+
+_COUNTED = 1024
+"""For how many sizes calls are counted."""
+_compiling = threading.Lock()
+"""One compilation beside calls at a time, of all executables."""
+_SWITCH = 0.0005
+"""Seconds after which a thread that compiles lets go of the interpreter for one that waits."""
+
+
+@contextmanager
+def _quick_switches() -> Generator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _SWITCH))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+_executables: WeakSet[SizedExecutable] = WeakSet()
+
+
+def _forked() -> None:
+    """Let a process that was forked have no part in what threads of the other do, which it does not have."""
+    global _compiling
+    _compiling = threading.Lock()
+    for executable in _executables:
+        executable.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

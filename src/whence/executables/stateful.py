@@ -1,0 +1,101 @@
+"""Models that keep something from call to call: variables, and the states of recurrent layers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from whence.executables.dynamic import DynamicExecutable
+from whence.executables.executable import Executable
+from whence.support.doors import doors
+from whence.support.errors import FrontendError
+
+if TYPE_CHECKING:
+    from whence.explorer.compare import Comparison
+    from whence.explorer.samples import Samples
+    from whence.frontends.tflite.variables import State
+
+
+@doors()
+class Stateful(Executable):
+    """An executable some of whose inputs are what its last call gave.
+
+    Calls from several threads come one after the other.
+    """
+
+    _states: tuple[State, ...] = ()
+
+    def keep(self, states: tuple[State, ...]) -> None:
+        """Have these inputs and outputs kept; they begin with their initial values."""
+        self._states = states
+        self._lock = Lock()
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, with initial values."""
+        with self._lock:
+            self._held: dict[str, Any] = {state.name: state.initial.copy() for state in self._states}
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What is kept now, by name."""
+        return dict(self._held)
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Name, shape and dtype of each input that a call gives."""
+        held = {state.name for state in self._states}
+        return tuple(spec for spec in super().inputs if spec.name not in held)
+
+    @property
+    def outputs(self) -> tuple[Any, ...]:
+        """Name, shape and dtype of each output that a call gets."""
+        found = super().outputs
+        return found[: len(found) - len(self._states)]
+
+    def _given(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        if held := [state.name for state in self._states if state.name in inputs]:
+            raise FrontendError(f"inputs: unknown input '{held[0]}', which is kept from call to call")
+        return {**inputs, **self._held}
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Output name -> array, for input name -> array; what is kept changes."""
+        with self._lock:
+            found = super().run(self._given(inputs))
+            self._held = {state.name: found[state.next] for state in self._states}
+        return {spec.name: found[spec.name] for spec in self.outputs}
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The short form: inputs in order; one output as an array, several as a tuple."""
+        specs = self.inputs
+        if len(arrays) != len(specs):
+            expected = ", ".join(map(str, specs)) or "none"
+            raise FrontendError(f"inputs: expected {len(specs)} ({expected}), got {len(arrays)}")
+        found = self.run({spec.name: array for spec, array in zip(specs, arrays, strict=True)})
+        values = [found[spec.name] for spec in self.outputs]
+        return values[0] if len(values) == 1 else tuple(values)
+
+    # What looks at a model while it runs leaves what it keeps as it is.
+
+    def profile(self, inputs: Mapping[str, Any], repeat: int = 10) -> Any:
+        return super().profile(self._given(inputs), repeat)
+
+    def sample(self, inputs: Mapping[str, Any], seconds: float = 1.0, period: float = 2.5e-4, runs: int = 1) -> Samples:
+        return super().sample(self._given(inputs), seconds, period, runs)
+
+    def compare(
+        self,
+        inputs: Mapping[str, Any],
+        reference: Mapping[str, Any],
+        tensors: Mapping[str, Any] | None = None,
+    ) -> Comparison:
+        return super().compare(self._given(inputs), reference, tensors)
+
+
+class StatefulExecutable(Stateful):
+    """One native program."""
+
+
+class StatefulDynamicExecutable(Stateful, DynamicExecutable):
+    """A program that an interpreter runs."""

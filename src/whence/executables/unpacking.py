@@ -1,0 +1,94 @@
+"""Packages as the artifacts that they were made of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    FileLineColLoc,
+    IntAttr,
+    LocationAttr,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+)
+
+from whence.lowering.cache import decode
+from whence.lowering.kernel.record import Kernel
+from whence.lowering.llvm_to_native.target import Target
+from whence.planning.archive import PROVENANCE
+from whence.planning.artifact import Artifact, Call, Snapshot
+from whence.planning.lifetimes import Plan, PoolUse
+from whence.provenance.ledger import Entry, Ledger
+from whence.provenance.span import fuse
+from whence.reading.textio import context
+from whence.runtime.package import Package
+from whence.runtime.saved_program import restored
+from whence.support.errors import FrontendError, expectation
+
+
+def artifact_of(package: Package, name: str) -> Artifact:
+    """The artifact of a package. Its plan has no offsets, and parameters may be missing.
+
+    Raises FrontendError when it is by another version, or has lost where it came from.
+    """
+    from whence.reading.located_parser import LocatedParser
+
+    try:
+        record = cast("dict[str, Any]", decode(bytes(package.part(PROVENANCE))))
+        data = cast("dict[str, Any]", json.loads(record["data"]))
+        kernels = tuple(Kernel(**cast("dict[str, Any]", decode(one))) for one in record["kernels"])
+    except (ValueError, KeyError, TypeError) as error:
+        expected = "a model that this version exported, with where it came from"
+        raise FrontendError(expectation(name, expected, str(error))) from error
+    at = _locations(data["locations"])
+    program = restored(package.head["program"])
+    runs = zip(program.calls, data["calls"], strict=True)
+    calls = tuple(Call(run, tuple(at[layer] for layer in layers), at[location]) for run, (location, layers) in runs)
+    workspaces, arena, peak, algorithm, pools = data["plan"]
+    entries = [
+        Entry(name, pattern, reason, tuple(removed), tuple(created), _all(at, before), _all(at, after))
+        for name, pattern, reason, removed, created, before, after in data["ledger"]
+    ]
+    snapshots = tuple(
+        Snapshot(stage, LocatedParser(context(), record[f"module {stage}"], f"{name} ({stage})").parse_module())
+        for stage in record["stages"]
+    )
+    head = package.head
+    return Artifact(
+        program=program,
+        params=package.params(),
+        calls=calls,
+        plan=Plan({}, tuple(workspaces), arena, peak, algorithm, tuple(PoolUse(*pool) for pool in pools)),
+        returned=at[data["returned"]],
+        formulas=(),
+        kernels=kernels,
+        main=record["main"],
+        target=Target(head["triple"], head["cpu"], head["features"], data["host"]),
+        ledger=Ledger(entries, op_types={at[leaf]: text for leaf, text in data["op_types"]}),
+        snapshots=snapshots,
+        main_assembly=record["main_assembly"],
+    )
+
+
+def _all(at: dict[int, LocationAttr], numbers: Sequence[int]) -> tuple[LocationAttr, ...]:
+    return tuple(at[number] for number in numbers)
+
+
+def _locations(rows: Sequence[Sequence[Any]]) -> dict[int, LocationAttr]:
+    """Locations by number; -1 is the unknown one."""
+    found: dict[int, LocationAttr] = {-1: UNKNOWN_LOC}
+    fused: list[int] = []
+    for number, row in enumerate(rows):
+        if not row or isinstance(row[0], int):
+            fused.append(number)
+            continue
+        name, *place = row
+        where = FileLineColLoc(StringAttr(place[0]), IntAttr(place[1]), IntAttr(place[2])) if place else NoneAttr()
+        found[number] = NameLoc(StringAttr(name), where) if name is not None else cast(LocationAttr, where)
+    for number in fused:
+        found[number] = fuse([found[leaf] for leaf in rows[number]])
+    return found

@@ -1,0 +1,244 @@
+"""Programs of the language, run by the virtual machine: control and data in steps, tensors in native stretches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import VerifyException
+
+from whence.dialects.relay import DYNAMIC, LANGUAGE
+from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.data_types import TypeDataOp
+from whence.dialects.relay.evaluation import evaluate
+from whence.dialects.relay.functions import YieldOp
+from whence.dialects.relay.open_extents import is_open
+from whence.dialects.relay.operator import Operator
+from whence.dialects.relay.types import signature_of, tuple_type
+from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
+from whence.executables.sized import SizedExecutable, Tier
+from whence.executables.values import Edge
+from whence.explorer.layers import Layer
+from whence.explorer.where import Where
+from whence.passes.functions import COMPOSITE
+from whence.passes.relay.inlining import inline_calls
+from whence.planning.language import translate
+from whence.planning.stretches import Operators
+from whence.provenance.diagnostics import describe
+from whence.provenance.ledger import Ledger, recording
+from whence.provenance.span import layer_names, leaf_name, leaves
+from whence.runtime.flow import Closure, Stretch
+from whence.runtime.frames import Run
+from whence.runtime.language import Computed, LanguageMachine, Native
+from whence.runtime.open_specs import OpenSpec
+from whence.runtime.program import Call
+from whence.runtime.shape_patterns import Pattern
+from whence.support.context import PassContext
+from whence.support.doors import doors
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError, ScheduleError
+
+_STEPS = (CallOp, *DYNAMIC, *(op for op in LANGUAGE if op not in (TypeDataOp, YieldOp)))
+"""What the machine does itself; of operators of dynamic shapes, those that values decide."""
+
+
+def first_step(module: ModuleOp) -> Operation | None:
+    """The first op that only the machine runs: neither a tensor operator of known shapes nor a call of a primitive."""
+    primitive = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None}
+    for op in module.walk():
+        if isinstance(op, TypeDataOp):
+            continue
+        if isinstance(op, (*LANGUAGE, *DYNAMIC)) or (
+            isinstance(op, CallOp) and op.callee.string_value() not in primitive
+        ):
+            return op
+        if isinstance(op, FuncOp) and any(map(is_open, op.function_type.inputs)):
+            return op
+    return None
+
+
+Visit = Callable[[Stretch, Call, float], None]
+"""What is told of a kernel call as it ran: the stretch, the call, seconds."""
+
+
+@doors()
+class VirtualExecutable(InterpretedExecutable):
+    """A compiled program of the language.
+
+    A run of tensor operators is compiled for the shapes that it meets first, and then for all like these where that can
+    be; of the programs of one run the least recently used go when there are more than `limit`.
+    """
+
+    def __init__(
+        self, module: ModuleOp, build: Build, threads: int | None = None, limit: int = LIMIT, tier: Tier = "auto"
+    ):
+        super().__init__(build, threads, limit)
+        if any(COMPOSITE in op.attributes for op in module.ops if isinstance(op, FuncOp)):
+            module = module.clone()
+            inline_calls(module, lambda func: COMPOSITE in func.attributes)
+        self._module = module
+        self._program = translate(module)
+        self._functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+        self._main = self._functions["main"]
+        self._edge = Edge(module, self._call_closure)
+        names = [argument.name_hint or f"input{k}" for k, argument in enumerate(self._main.block.args)]
+        self._inputs = self._specs(names, self._main.function_type.inputs.data)
+        depth = cast(int, PassContext.current().option("relay.vm.max_depth"))
+        generalise = None if tier == "static" else self._generalise
+        self._machine = LanguageMachine(self._specialise, generalise, _evaluated, limit, depth)
+
+    def _stretches(self) -> list[Stretch]:
+        return self._machine.stretches
+
+    def _specs(self, names: Sequence[str], types: Sequence[Attribute]) -> tuple[OpenSpec, ...]:
+        return tuple(self._edge.spec(name, type_) for name, type_ in zip(names, types, strict=True))
+
+    @property
+    def inputs(self) -> tuple[OpenSpec, ...]:
+        """Name, shape and dtype of each input that is a tensor; what kind of value another is."""
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[OpenSpec, ...]:
+        """Name, shape and dtype of each output, or the kind of value that it is."""
+        types = self._main.function_type.outputs.data
+        return self._specs([f"output{k}" for k in range(len(types))], types)
+
+    @property
+    def decided(self) -> str:
+        """What only a call decides, and its layer."""
+        op = first_step(self._module)
+        assert op is not None
+        return f"{op.name} ({describe(op.location)})"
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The names of the layers of the program, in order."""
+        ops = (op for op in self._module.walk() if isinstance(op, (Operator, *_STEPS)))
+        return tuple(dict.fromkeys(name for op in ops for name in layer_names(op.location)))
+
+    def where(self, layer: str) -> Where:
+        """What became of a layer: the steps that it is, or in the first stretch that has it, as `Executable.where`."""
+        found: dict[Layer, None] = {}
+        steps: dict[str, None] = {}
+        for op in self._module.walk():
+            if isinstance(op, _STEPS) and layer in layer_names(op.location):
+                found |= {Layer.of(leaf, op.name): None for leaf in leaves(op.location) if leaf_name(leaf) == layer}
+                steps[op.name] = None
+        if not steps:
+            return super().where(layer)
+        parts = [part for part in (*self.last, *self.specializations) if layer in part.layers]
+        kernels = parts[0].where(layer).kernels if parts else ()
+        return Where(tuple(found), kernels, (), (), tuple(steps))
+
+    def constructor(self, name: str) -> Any:
+        """What makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
+        return self._edge.constructor(name)
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Output name -> value, for input name -> value.
+
+        Values are arrays, Python tuples, `Adt` (with `tag`, `name` and `fields`), `Reference` (with `value`), and
+        functions of the program, which can be called. Raises FrontendError when they are not what `@main` takes.
+        """
+        problems = [f"missing {spec}" for spec in self._inputs if spec.name not in inputs]
+        names = [spec.name for spec in self._inputs]
+        problems += [f"unknown input '{name}'" for name in inputs if name not in names]
+        if problems:
+            raise FrontendError("inputs: " + "; ".join(problems))
+        found = self.invoke("main", *(inputs[name] for name in names))
+        if len(self.outputs) != 1:
+            return {spec.name: value for spec, value in zip(self.outputs, found, strict=True)}
+        return {"output0": found}
+
+    def __call__(self, *arrays: Any) -> Any:
+        """The short form: inputs in order; one output as it is, several as a tuple."""
+        self._ordered(arrays)
+        return self.invoke("main", *arrays)
+
+    def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
+        """What a function of the program gives for values in order; several results are a tuple.
+
+        visit: is called after each kernel call, with the stretch, the call and its seconds.
+        Raises FrontendError when there is no such function, or it takes other values.
+        """
+        if name not in self._functions:
+            raise FrontendError(f"expected a function among {', '.join(self._functions)}, got {name!r}")
+        func = self._functions[name]
+        outputs = func.function_type.outputs.data
+        type_ = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
+        names = [argument.name_hint or f"argument {k}" for k, argument in enumerate(func.block.args)]
+        closure = Closure(name, self._program.functions[name], {})
+        return self._run(closure, names, func.function_type.inputs.data, type_, arguments, len(outputs) != 1, visit)
+
+    def _call_closure(self, type_: Attribute, closure: Closure, arguments: Sequence[Any]) -> Any:
+        signature = signature_of(type_)
+        assert signature is not None
+        names = [f"argument {k}" for k in range(len(signature.inputs))]
+        return self._run(closure, names, signature.inputs.data, signature.outputs.data[0], arguments, False)
+
+    def _run(
+        self,
+        closure: Closure,
+        names: Sequence[str],
+        types: Sequence[Attribute],
+        output: Attribute,
+        arguments: Sequence[Any],
+        several: bool,
+        visit: Visit | None = None,
+    ) -> Any:
+        """The value of a call; of one with `several` results, these as a tuple."""
+        if len(arguments) != len(types):
+            raise FrontendError(f"{closure.name}: expected {len(types)} arguments, got {len(arguments)}")
+        given = [self._edge.enter(*one) for one in zip(types, arguments, names, strict=True)]
+        run = Run(self._pool, visit)
+        values = closure.captured | dict(zip(closure.region.inputs, given, strict=True))
+        found = self._machine.run(closure.region, values, run)
+        self._last = list(run.visited)
+        return self._edge.leave(output, tuple(found) if several else found[0])
+
+    def _kept(self, count: int) -> str:
+        return f"{count} specialisation{'s' * (count != 1)}, of a run of operators at most {self._limit}"
+
+    def _specialise(self, step: Native, arrays: Sequence[Array]) -> Stretch:
+        return self._context.copy().run(self._built, step, arrays)
+
+    def _built(self, step: Native, arrays: Sequence[Array]) -> Stretch:
+        assert isinstance(step.source, Operators)
+        ledger = Ledger()
+        try:
+            with recording(ledger, "import"):
+                module = step.source.specialised(step, [array.shape for array in arrays])
+        except VerifyException as error:
+            raise FrontendError(str(error)) from error
+        part = self._compiled(module, ledger)
+        return Stretch(None, (), {}, part.runner, part, reason=self._fell_back(step))
+
+    def _generalise(
+        self, step: Native, arrays: Sequence[Array], pattern: Pattern, sizes: Sequence[int]
+    ) -> Stretch | None:
+        return self._context.copy().run(self._opened, step, arrays, pattern, sizes)
+
+    def _opened(self, step: Native, arrays: Sequence[Array], pattern: Pattern, sizes: Sequence[int]) -> Stretch | None:
+        assert isinstance(step.source, Operators)
+        ledger = Ledger()
+        try:
+            with recording(ledger, "import"):
+                module = step.source.opened(step, arrays, pattern, sizes)
+            part = self._compiled(module, ledger)
+        except (VerifyException, ScheduleError) as error:
+            # For the sizes that came there may be a program nevertheless.
+            self._refused(step, sizes, error)
+            return None
+        assert isinstance(part, SizedExecutable)
+        return Stretch(None, (), {}, part, part, part.takes, reason=self._fell_back(step, sizes))
+
+
+def _evaluated(step: Computed, arrays: Sequence[Array]) -> Sequence[Array]:
+    assert isinstance(step.source, Operator)
+    try:
+        return evaluate(step.source, arrays)
+    except VerifyException as error:
+        raise FrontendError(str(error)) from error

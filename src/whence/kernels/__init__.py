@@ -1,0 +1,8 @@
+"""From te schedules or TIR to functions on numpy arrays: what a kernel engineer works with."""
+
+from whence.kernels.building import build as build
+from whence.kernels.building import build_prim_func as build_prim_func
+from whence.kernels.building import build_schedule as build_schedule
+from whence.kernels.building import create_prim_func as create_prim_func
+from whence.kernels.building import lower as lower
+from whence.kernels.functions import Function as Function

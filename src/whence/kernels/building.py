@@ -1,0 +1,252 @@
+"""From a te schedule or tir text to loops, and to a function on numpy arrays: what a kernel engineer works with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.arith import Arith
+from xdsl.dialects.builtin import Builtin, ModuleOp, StringAttr
+from xdsl.dialects.math import Math
+from xdsl.dialects.vector import Vector
+from xdsl.utils.exceptions import ParseError
+
+from whence.dialects.element_types import DTYPES
+from whence.dialects.kernel_sizes import kernel_size
+from whence.dialects.sizes import UndecidedSize
+from whence.dialects.te import packed_calls
+from whence.dialects.tir import BufferType, PrimFuncOp, Tir
+from whence.kernels.functions import Function
+from whence.kernels.open_functions import OpenFunction
+from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.te_to_tir.lower import lower_schedule
+from whence.passes.tir.pipeline import run_tir_passes
+from whence.passes.transform.passes import HoldsModule
+from whence.reading.located_parser import LocatedParser
+from whence.reading.textio import one_line
+from whence.support.doors import door
+from whence.support.errors import FrontendError, PipelineError, ScheduleError
+from whence.te.language.expr import Var
+from whence.te.language.extents import Sizes, extent_value
+from whence.te.language.tensor import PlaceholderOp
+from whence.te.language.tensor import Tensor as TeTensor
+from whence.te.schedule.create import create_schedule, with_sizes
+from whence.te.schedule.schedule import Schedule
+
+
+@door()
+def lower(
+    schedule: Schedule,
+    args: Sequence[TeTensor | Var] | str | None = None,
+    name: str = "main",
+    *,
+    simple_mode: bool = False,
+) -> PrimFuncOp:
+    """The loops of a schedule, which stays as it is.
+
+    The passes are those of models, in their order (`passes/tir/pipeline.py`), under the options of the PassContext.
+    args: the tensors that are the kernel's arguments, inputs in this order, then outputs; without it they are in the
+    schedule's. A text is the name. simple_mode: as the schedule says, before all passes.
+    Raises ScheduleError when the schedule cannot be carried out, PipelineError where an option does not fit.
+    """
+    if isinstance(args, str):
+        args, name = None, args
+    func = _loops(schedule, _Signature.of(schedule, args, "lower"), name, {})
+    if not simple_mode:
+        run_tir_passes(func)
+    return func
+
+
+@door()
+def create_prim_func(tensors: Sequence[TeTensor], name: str = "main") -> PrimFuncOp:
+    """The unscheduled loops of te tensors: arguments are the placeholders among `tensors`, results the others."""
+    inputs = [tensor for tensor in tensors if isinstance(tensor.op, PlaceholderOp)]
+    outputs = [tensor for tensor in tensors if tensor not in inputs]
+    return lower(create_schedule(outputs, inputs, name), name=name, simple_mode=True)
+
+
+@dataclass(frozen=True)
+class _Signature:
+    """The arguments of a kernel."""
+
+    parameters: tuple[TeTensor | Var, ...]
+    """As a call has them."""
+    inputs: tuple[tuple[TeTensor, int | None], ...]
+    """With its place among the arguments of the schedule's function; None: nothing reads it."""
+    outputs: tuple[tuple[TeTensor, int], ...]
+    """With its place among what the schedule's function returns."""
+
+    @staticmethod
+    def of(schedule: Schedule, args: Sequence[TeTensor | Var] | None, what: str) -> _Signature | None:
+        """What `args` say; None where they say nothing. Raises ScheduleError when a tensor is missing or strange."""
+        if args is None:
+            return None
+        func = schedule.func
+        inputs: list[tuple[TeTensor, int | None]] = []
+        outputs: list[tuple[TeTensor, int]] = []
+        places = {tensor: place for place, tensor in enumerate(schedule.arguments)}
+        for one in args:
+            if isinstance(one, Var):
+                if schedule.open is None:
+                    raise ScheduleError(f"{what}: expected no variables among args, as all have values, got {one}")
+                continue
+            if not isinstance(one, TeTensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ScheduleError(f"{what}: expected tensors and variables as args, got {type(one).__name__}")
+            if isinstance(one.op, PlaceholderOp):
+                inputs.append((one, places.get(one)))
+                continue
+            value = schedule.tensor_of(one) if one.op in schedule.operations else None
+            returned = list(func.return_op.values)
+            if value is None or value not in returned:
+                raise ScheduleError(
+                    f"{what}: expected placeholders and outputs of the schedule as args, got '{one.name}'"
+                )
+            outputs.append((one, returned.index(value)))
+        named = [one for one in args if isinstance(one, TeTensor)]
+        if len(set(named)) != len(named):
+            raise ScheduleError(f"{what}: expected each tensor once among args")
+        if missing := [tensor.name for tensor in schedule.arguments if tensor not in named]:
+            raise ScheduleError(f"{what}: expected every placeholder among args, missing {', '.join(missing)}")
+        if len(outputs) != len(func.return_op.values):
+            raise ScheduleError(
+                f"{what}: expected all {len(func.return_op.values)} outputs of the schedule among args, "
+                f"got {len(outputs)}"
+            )
+        return _Signature(tuple(args), tuple(inputs), tuple(outputs))
+
+    @property
+    def order(self) -> list[int]:
+        """Where among a call's tensors each argument of the kernel is."""
+        tensors = [one for one in self.parameters if isinstance(one, TeTensor)]
+        return [tensors.index(tensor) for tensor, _ in (*self.inputs, *self.outputs)]
+
+    def arrange(self, func: PrimFuncOp, sizes: Sizes) -> None:
+        """Bring the arguments of a kernel of the schedule into this order."""
+        block = func.block
+        old = list(block.args)
+        count = len(old) - func.outputs.value.data
+        places = [place for _, place in self.inputs] + [count + place for _, place in self.outputs]
+        tensors = [tensor for tensor, _ in (*self.inputs, *self.outputs)]
+        for tensor, place in zip(tensors, places, strict=True):
+            shape = [extent_value(extent, sizes) for extent in tensor.shape]
+            type_ = BufferType.of(shape, DTYPES[tensor.dtype]) if place is None else old[place].type
+            new = block.insert_arg(type_, len(block.args))
+            new.name_hint = tensor.name if new.is_valid_name(tensor.name) else None
+            new.location = tensor.op.location if place is None else old[place].location
+            if place is not None:
+                old[place].replace_all_uses_with(new)
+        for argument in old:
+            block.erase_arg(argument)
+
+
+def _loops(schedule: Schedule, signature: _Signature | None, name: str, sizes: Mapping[str, float]) -> PrimFuncOp:
+    """The loops of a schedule before all passes: of one whose sizes are open for those given, or for all."""
+    known = schedule.open
+    if known is None or (known.symbolic and not sizes):
+        schedule = schedule.snapshot()
+    else:
+        schedule = with_sizes(schedule, sizes)
+    func = lower_schedule(schedule)
+    func.sym_name = StringAttr(name)
+    if signature is not None:
+        names = known.names if known is not None else ()
+        symbols = {each: kernel_size(number) for number, each in enumerate(names)}
+        signature.arrange(func, {**symbols, **sizes})
+    return func
+
+
+def _target(target: str | Target) -> Target:
+    return target if isinstance(target, Target) else Target.parse(target)
+
+
+@door()
+def build(
+    inputs: Schedule | PrimFuncOp | HoldsModule | str,
+    args: Sequence[TeTensor | Var] | None = None,
+    target: str | Target = "native",
+    *,
+    name: str | None = None,
+    threads: int | None = None,
+) -> Function:
+    """Compile a schedule, a `tir.prim_func` or the text of one; the schedule or function stays as it is.
+
+    args: the tensors that a call has arrays for, in this order: `f(a, b, c)` writes c where that is an output, and
+    `f(a, b)` returns it. Variables among args are numbers of a call. Without it: as in `build_schedule`.
+    Raises ScheduleError when the schedule cannot be carried out or a tensor is missing among args.
+    """
+    if not isinstance(inputs, Schedule):
+        if args is not None:
+            raise PipelineError("build: expected no args beside a prim_func, which has its own")
+        return build_prim_func(inputs, target=target, threads=threads)
+    return _build(inputs, _Signature.of(inputs, args, "build"), target, name, threads)
+
+
+@door()
+def build_schedule(schedule: Schedule, *, target: str | Target = "native", threads: int | None = None) -> Function:
+    """Compile a schedule to a function on numpy arrays; the schedule stays as it is.
+
+    Where sizes are open, the arrays of a call say what they are. Raises ScheduleError when the schedule cannot be
+    carried out, PipelineError where an option does not fit.
+    """
+    return _build(schedule, None, target, None, threads)
+
+
+def _build(
+    schedule: Schedule, signature: _Signature | None, target: str | Target, name: str | None, threads: int | None
+) -> Function:
+    machine, symbol = _target(target), name or schedule.func.sym_name.data
+
+    def function(source: Schedule, sizes: Mapping[str, float]) -> Function:
+        intrinsics = source.intrinsics.values()
+        calls = [*packed_calls(source.func), *(op for intrin in intrinsics for op in intrin.packed_calls)]
+        order = None if signature is None else signature.order
+        return Function(_loops(source, signature, symbol, sizes), machine, threads, calls, order)
+
+    if schedule.open is None:
+        return function(schedule, {})
+    # What is asked of the schedule later is nothing to what is built now.
+    kept = schedule.copy()
+    parameters = schedule.open.parameters if signature is None else signature.parameters
+    outputs = schedule.open.outputs
+    symbolic = None
+    if schedule.open.symbolic:
+        try:
+            symbolic = function(kept, {})
+        except UndecidedSize:
+            # Code that depends on a size is made for each one.
+            pass
+    return OpenFunction(symbol, parameters, outputs, lambda sizes: function(kept, sizes), symbolic)
+
+
+@door()
+def build_prim_func(
+    func: PrimFuncOp | HoldsModule | str, *, target: str | Target = "native", threads: int | None = None
+) -> Function:
+    """Compile a `tir.prim_func`, its text, or a `tir.PrimFunc`, to a function on numpy arrays; the op stays as it is.
+
+    The function takes what comes before the last `outputs` arguments, and makes those. Where a `tir.assert` does not
+    hold, or under `tir.instrument_bound_checkers` an access leaves its buffer, a call of it raises WhenceError.
+    Raises FrontendError for text that is none, VerifyException for what breaks a rule of the dialect.
+    """
+    if not isinstance(func, PrimFuncOp):
+        func = _only(_parsed(func) if isinstance(func, str) else func.module)
+    func.verify()
+    return Function(func.clone(), _target(target), threads)
+
+
+def _parsed(text: str) -> ModuleOp:
+    context = Context()
+    for dialect in (Builtin, Tir, Arith, Math, Vector):
+        context.load_dialect(dialect)
+    try:
+        return LocatedParser(context, text, "<text>").parse_module()
+    except ParseError as error:
+        raise FrontendError(f"build_prim_func: {one_line(error)}") from error
+
+
+def _only(module: ModuleOp) -> PrimFuncOp:
+    functions = [op for op in module.ops if isinstance(op, PrimFuncOp)]
+    if len(functions) != 1 or len(module.body.block.ops) != 1:
+        raise PipelineError(f"build_prim_func: expected one tir.prim_func, got {len(functions)}")
+    return functions[0]

@@ -1,0 +1,163 @@
+"""A function as a program of one call, so that it is shipped as models are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from xdsl.dialects.builtin import LocationAttr
+
+from whence.lowering.cache import KernelCache
+from whence.lowering.kernel.record import Kernel
+from whence.lowering.llvm_to_native.compile import Native
+from whence.lowering.llvm_to_native.target import Target
+from whence.planning.artifact import Artifact, Assembly, Call
+from whence.planning.build import compile_main
+from whence.planning.export import Contents, export
+from whence.planning.graph import GraphPlan
+from whence.planning.lifetimes import Plan
+from whence.planning.main_program import main_program
+from whence.provenance.ledger import Ledger
+from whence.provenance.span import fuse, leaves
+from whence.runtime import program
+from whence.runtime.elf import UNDEFINED, Elf
+from whence.runtime.graph import Entry, Graph, Node, Ref
+from whence.runtime.program import KernelEntry, Program, Slot
+from whence.runtime.tensors import TensorSpec
+from whence.support.errors import PipelineError, expectation
+
+
+class Exported(Protocol):
+    """What is asked of a function; see `whence.kernels.functions.Function`."""
+
+    name: str
+    target: Target
+    sizes: tuple[str, ...]
+    native: Native
+    imports: dict[str, int]
+    """What of this process its code may call."""
+    locations: list[list[LocationAttr]]
+    """Per line of `tir` the locations of the ops on it."""
+
+    @property
+    def tir(self) -> str: ...
+    @property
+    def llvm(self) -> str: ...
+    @property
+    def arguments(self) -> list[tuple[str, tuple[int, ...], np.dtype[np.generic]]]: ...
+    @property
+    def inputs(self) -> int: ...
+    @property
+    def order(self) -> list[int]: ...
+    @property
+    def workspace_bytes(self) -> int: ...
+
+
+def export_function(
+    function: Exported,
+    path: Path,
+    link: Callable[..., object] | None = None,
+    addons: Sequence[str | PathLike[str]] = (),
+    options: Sequence[str] = (),
+) -> None:
+    """Write a function to a .tar, .so or .o file; errors as `planning.export.export`.
+
+    Raises PipelineError for one of open sizes, and for one that reports to this process or calls functions of Python's.
+    """
+    artifact = _artifact(function)
+    from whence.planning.archive import archived
+
+    # By its plain name code finds the library's own function, whatever else the process has under that.
+    own = ["-Wl,-Bsymbolic"] if path.suffix == ".so" and link is None else []
+    contents = Contents(_plan(function, artifact), function.name, {}, archived(artifact), entry=function.order)
+    export(artifact, contents, path, link, [Path(one) for one in addons], [*own, *options])
+
+
+def _artifact(function: Exported) -> Artifact:
+    """The program that calls a function once, with its code."""
+    what = f"export of function '{function.name}'"
+    if function.sizes:
+        expected = "known sizes (`specialized` of a function that a schedule was built to)"
+        found = f"sizes that a call decides ({', '.join(function.sizes)})"
+        raise PipelineError(expectation(what, expected, found))
+    native, calls = function.native, function.imports
+    undefined = {one.name for one in Elf.of(native.object, what).symbols if one.section == UNDEFINED}
+    if found := sorted(undefined.intersection(calls)):
+        raise PipelineError(expectation(what, "code that needs nothing of this process", f"calls of {found[0]}"))
+    slots: dict[LocationAttr, int] = {}
+    for locations in function.locations:
+        for leaf in leaves(fuse(locations)):
+            slots.setdefault(leaf, len(slots))
+    lines = tuple(
+        tuple(dict.fromkeys(slots[leaf] for leaf in leaves(fuse(locations)))) for locations in function.locations
+    )
+    specs = _specs(function)
+    inputs, outputs = specs[: function.inputs], specs[function.inputs :]
+    scratch = function.workspace_bytes
+    run = program.Call(
+        kernel=0,
+        inputs=tuple(Slot("io", place) for place in range(len(inputs))),
+        outputs=tuple(Slot("io", place) for place in range(len(inputs), len(specs))),
+        workspace=Slot("arena", 0) if scratch else None,
+        results=outputs,
+        name=function.name,
+    )
+    whole = fuse(list(slots))
+    assembly = Assembly(
+        Program((run,), (), (KernelEntry(function.name),), inputs, outputs, scratch),
+        (),
+        (Call(run, tuple(slots), whole),),
+        Plan({}, (0 if scratch else -1,), scratch, scratch, "one call", ()),
+        whole,
+        (),
+    )
+    kernel = Kernel(
+        symbol=function.name,
+        workspace=scratch,
+        tir=function.tir,
+        lines=lines,
+        te="",
+        schedule="",
+        llvm=function.llvm,
+        ops={},
+        located={},
+        work=(),
+        sites=(),
+        sizes=0,
+        object=native.object,
+        assembly=native.assembly,
+    )
+    main = compile_main(main_program(assembly), function.target, KernelCache())
+    return Artifact.of(assembly, (kernel,), main.object, function.target, Ledger(), (), main.assembly)
+
+
+def _specs(function: Exported) -> tuple[TensorSpec, ...]:
+    """What the arguments are, under names of their own."""
+    found: list[TensorSpec] = []
+    taken: set[str] = set()
+    for place, (name, shape, dtype) in enumerate(function.arguments):
+        name = name if name not in taken else f"{name}_{place}"
+        taken.add(name)
+        found.append(TensorSpec(name, shape, dtype))
+    return tuple(found)
+
+
+def _plan(function: Exported, artifact: Artifact) -> GraphPlan:
+    """The graph of one node, which is called what the function is."""
+    program = artifact.program
+    inputs = [Node("null", spec.name) for spec in program.inputs]
+    attrs = {
+        "num_outputs": str(len(program.outputs)),
+        "num_inputs": str(len(inputs)),
+        "flatten_data": "0",
+        "func_name": function.name,
+    }
+    node = Node("tvm_op", function.name, tuple(Ref(place) for place in range(len(inputs))), attrs)
+    specs = (*program.inputs, *program.outputs)
+    entries = tuple(Entry(spec.shape, spec.dtype.name, place) for place, spec in enumerate(specs))
+    heads = tuple(Ref(len(inputs), place) for place in range(len(program.outputs)))
+    graph = Graph((*inputs, node), tuple(range(len(inputs))), heads, entries)
+    return GraphPlan(graph, {}, {function.name: 0}, {function.name: 0})

@@ -1,0 +1,63 @@
+"""What TVM's users ask of a built function beside calling it: its source, and files to load elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from whence.runtime.entries import ENTRY_NAME, NamedFunctions
+from whence.runtime.library import Compile
+from whence.support.errors import PipelineError, expectation
+from whence.support.files import write_text
+
+_SOURCES = {"ll": "llvm", "s": "assembly", "asm": "assembly", "tir": "tir"}
+"""Format -> the text of a function."""
+
+
+class FunctionModule(NamedFunctions):
+    """A function by the names of TVM's modules."""
+
+    name: str
+    type_key = "llvm"
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """This function, by its name; raises PipelineError for another one."""
+        if name not in (self.name, ENTRY_NAME):
+            raise PipelineError(expectation("module", f"the function {self.name}", repr(name)))
+        return cast("Callable[..., Any]", self)
+
+    def get_source(self, fmt: str = "") -> str:
+        """The code as text: "ll" (or ""), "asm" or "s", "tir"; raises PipelineError for another format."""
+        if (fmt or "ll") not in _SOURCES:
+            raise PipelineError(expectation("get_source", f"a format among {', '.join(_SOURCES)}", repr(fmt)))
+        return getattr(self, _SOURCES[fmt or "ll"])
+
+    def save(self, file_name: str | PathLike[str], fmt: str = "") -> None:
+        """Write what the suffix, or `fmt`, says: code as `get_source` gives it, or what `load_module` loads."""
+        path = Path(file_name)
+        if (kind := fmt or path.suffix.lstrip(".")) in _SOURCES:
+            write_text(path, self.get_source(kind))
+        elif fmt and path.suffix != f".{fmt}":
+            raise PipelineError(expectation("save", f"a file in .{fmt}", str(path)))
+        else:
+            self.export_library(path)
+
+    def export_library(
+        self,
+        file_name: str | PathLike[str],
+        fcompile: Compile = None,
+        addons: Sequence[str | PathLike[str]] | None = None,
+        *,
+        options: Sequence[str] = (),
+    ) -> str:
+        """Write the function to a .tar, .so or .o file, whole or not at all; returns the path.
+
+        `whence.runtime.load_module` loads it, without the compiler: `module["add"](a, b, c)`. Arguments as those of
+        `relay.build`'s result. Raises PipelineError for open sizes, and where it cannot be written.
+        """
+        from whence.kernels.function_files import Exported, export_function
+
+        export_function(cast(Exported, self), Path(file_name), fcompile or None, addons or (), options)
+        return str(file_name)

@@ -1,0 +1,1 @@
+"""What users give: models by name, modules as text, shapes of inputs."""

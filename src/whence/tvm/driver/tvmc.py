@@ -1,0 +1,219 @@
+"""TVM's driver for programs in Python: load, compile, run.
+
+>>> model = tvmc.load("model.onnx", shape_dict={"x": [1, 3, 224, 224]})
+>>> package = tvmc.compile(model, target="llvm", package_path="model.tar")
+>>> result = tvmc.run(package, device="cpu")
+>>> print(result)
+
+There is nothing to tune: schedules follow from rules. A package is a file as `whence compile` writes it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+
+from whence.driver.package import TVMCPackage
+from whence.relay.module import IRModule
+from whence.runtime.tensors import Tensor
+from whence.runtime.timing import BenchmarkResult, Timing
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError, PipelineError, expectation
+from whence.target import TargetLike, check_host, target_of
+
+__all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "run"]
+
+FilePath: TypeAlias = str | PathLike[str]
+_FORMATS = {"onnx": ".onnx", "tflite": ".tflite", "relay": ".relay", "mlir": ".mlir"}
+"""TVM's name of a model's format -> what its file ends with."""
+
+
+class TVMCModel:
+    """A model that is yet to be compiled, as a module of Relay."""
+
+    def __init__(
+        self,
+        mod: IRModule | None = None,
+        params: Mapping[str, Array] | None = None,
+        model_path: FilePath | None = None,
+    ):
+        """Of a module and values of its parameters, or of a file that `save` wrote. Raises PipelineError for both."""
+        if (mod is None) == (model_path is None):
+            found = "neither" if mod is None else "both"
+            raise PipelineError(expectation("TVMCModel", "a module, or the path of one", found))
+        self.mod = mod if mod is not None else load(str(model_path)).mod
+        self.params = dict(params or {})
+
+    def summary(self, file: Any = None) -> None:
+        """Print the module."""
+        print(self.mod.astext(show_meta_data=False), file=file)
+
+    def save(self, model_path: FilePath) -> None:
+        """Write the module to an .mlir file, its weights beside it."""
+        from whence.reading.textio import write_module
+        from whence.relay.executors import bound_params
+
+        path = Path(model_path)
+        if path.suffix != ".mlir":
+            raise PipelineError(expectation(f"save to {path}", "a file in .mlir", path.suffix or "none"))
+        write_module(bound_params(self.mod.module, self.params) if self.params else self.mod.module, path)
+
+
+@dataclass(frozen=True)
+class TVMCResult:
+    """What a run gave, and how long it took."""
+
+    outputs: dict[str, Tensor]
+    """`output_0`, `output_1`, .. in the model's order."""
+    times: BenchmarkResult
+    names: tuple[str, ...] = ()
+    """What the model calls its outputs."""
+
+    def get_output(self, name: str) -> Tensor:
+        """An output by TVM's name or the model's; raises FrontendError for an unknown one."""
+        known = {**dict(zip(self.names, self.outputs.values(), strict=False)), **self.outputs}
+        if name not in known:
+            raise FrontendError(expectation("get_output", f"a name among {', '.join(known)}", repr(name)))
+        return known[name]
+
+    def save(self, output_path: FilePath) -> None:
+        """Write the outputs to an .npz file."""
+        from whence.support.files import replacing
+
+        with replacing(Path(output_path)) as stream:
+            np.savez(stream, allow_pickle=False, **cast("dict[str, Any]", self.outputs))
+
+    def format_times(self) -> str:
+        return str(self.times)
+
+    def __str__(self) -> str:
+        return f"{self.format_times()}\nOutput Names:\n {list(self.outputs)}"
+
+
+def load(
+    path: FilePath,
+    model_format: str | None = None,
+    shape_dict: Mapping[str, Sequence[int | str]] | str | None = None,
+) -> TVMCModel:
+    """The model of a file, or of a name that `whence.load` knows.
+
+    model_format: `onnx`, `tflite`, `relay` or `mlir`, which the suffix says as well. shape_dict: shapes of inputs that
+    the model leaves open. Errors as `whence.load`.
+    """
+    import whence
+
+    if model_format is not None:
+        if model_format not in _FORMATS:
+            raise PipelineError(expectation("model_format", f"one of {', '.join(_FORMATS)}", repr(model_format)))
+        if (suffix := Path(path).suffix) not in ("", _FORMATS[model_format]):
+            raise PipelineError(expectation("model_format", f"the format of a {suffix} file", model_format))
+    return TVMCModel(IRModule.of(whence.load(fspath(path), shape_dict or None)))
+
+
+def compile(
+    tvmc_model: TVMCModel | FilePath,
+    target: TargetLike = "llvm",
+    opt_level: int = 3,
+    executor: object = None,
+    runtime: object = None,
+    tuning_records: str | None = None,
+    package_path: FilePath | None = None,
+    cross: Callable[..., object] | None = None,
+    cross_options: Sequence[str] | None = None,
+    output_format: str | None = None,
+    dump_code: str | Sequence[str] | None = None,
+    *,
+    target_host: TargetLike = None,
+    desired_layout: str | None = None,
+    desired_layout_ops: Sequence[str] | None = None,
+    disabled_pass: Sequence[str] | str | None = None,
+    pass_context_configs: Sequence[str] | None = None,
+    mod_name: str = "default",
+    print_pass_times: bool = False,
+    instruments: Sequence[Any] | None = None,
+) -> TVMCPackage:
+    """Compile a model to a file; without `package_path`, one that goes with the package.
+
+    output_format: "tar", "so" or "o", where the path's suffix does not say it. cross: what links a shared library, as
+    `export_library` takes it. dump_code: "asm", "ll", "tir" or "relay", each to a file beside. The rest is as the
+    options of `whence compile`. Raises PipelineError for what is no such option, and errors as `whence.compile`.
+    """
+    from whence.driver.compilation import Wish, compile_to
+
+    if tuning_records is not None:
+        raise PipelineError(expectation("tvmc.compile", "no tuning_records: schedules follow from rules", "some"))
+    if executor is not None and str(executor) not in ("graph", "aot"):
+        raise PipelineError(expectation("tvmc.compile", "executor graph or aot", str(executor)))
+    check_host(target, target_host)
+    model = tvmc_model if isinstance(tvmc_model, TVMCModel) else load(tvmc_model)
+    kind, scratch = output_format or "tar", None
+    if package_path is None:
+        scratch = Path(tempfile.mkdtemp(prefix="tvmc-"))
+        package_path = scratch / f"module.{kind}"
+    path = Path(package_path)
+    if path.suffix == "":
+        path = path.with_name(f"{path.name}.{kind}")
+    elif output_format is not None and path.suffix != f".{output_format}":
+        raise PipelineError(expectation(f"tvmc.compile to {path}", f"a file in .{output_format}", path.suffix))
+    package = TVMCPackage(path, scratch)
+    wish = Wish(
+        target=target_of(target),
+        opt_level=opt_level,
+        layout=desired_layout or "",
+        layout_ops=tuple(desired_layout_ops or ()),
+        disabled=disabled_pass or (),
+        configs=tuple(pass_context_configs or ()),
+        times=print_pass_times,
+        instruments=tuple(instruments or ()),
+        codes=dump_code or (),
+    )
+    compile_to(path, model.mod.module, model.params, wish, mod_name, cross, tuple(cross_options or ()))
+    return package
+
+
+def run(
+    tvmc_package: TVMCPackage,
+    device: object = "cpu",
+    rpc_key: str | None = None,
+    hostname: str | None = None,
+    port: int | str = 9090,
+    inputs: Mapping[str, Array] | None = None,
+    fill_mode: str = "random",
+    repeat: int = 10,
+    number: int = 10,
+    profile: bool = False,
+    end_to_end: bool = False,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+) -> TVMCResult:
+    """Run a package, `repeat` times `number` runs being measured after one that gives the outputs.
+
+    fill_mode: what inputs hold that are not given: random, zeros, ones or ramp. profile: print what each node takes.
+    Raises PipelineError for another device than the CPU and for a remote one, FrontendError for inputs that do not fit.
+    """
+    from whence.driver.inputs import filled
+    from whence.runtime.device import check_cpu
+    from whence.runtime.loaded import load_module
+
+    if rpc_key is not None or hostname is not None:
+        raise PipelineError(expectation("tvmc.run", "a model that runs here", "a remote device"))
+    check_cpu(device, "tvmc.run")
+    module = load_module(tvmc_package.package_path, threads=threads)
+    given = filled(module.inputs, inputs or {}, fill_mode, seed)
+    if profile:
+        from whence.contrib.debugger.debug_executor import GraphModuleDebug
+
+        debug = GraphModuleDebug(module["debug_create"](module.libmod_name, "cpu"))
+        print(debug.profile(**given))
+        debug.exit()
+    outputs = module.run(given)
+    times = Timing(number, repeat).measure(lambda: module.run(given))
+    numbered = {f"output_{place}": array for place, array in enumerate(outputs.values())}
+    return TVMCResult(numbered, times, tuple(outputs))

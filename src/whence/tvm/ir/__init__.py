@@ -1,0 +1,104 @@
+"""What TVM has at `tvm.ir`: modules, types, spans, names of operators, and equality of structures."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from whence.arith.forms import Range as Range
+from whence.frontends.relay.affine_types import TensorAffineType as TensorAffineType
+from whence.frontends.relay.affine_types import TupleAffineType as TupleAffineType
+from whence.frontends.relay.attrs import Attrs as Attrs
+from whence.frontends.relay.attrs import FunctionAttrs
+from whence.frontends.relay.expr import Constructor as Constructor
+from whence.frontends.relay.expr import Expr, Function, Program
+from whence.frontends.relay.expr import GlobalVar as GlobalVar
+from whence.frontends.relay.expr import Op as Op
+from whence.frontends.relay.expr import VirtualDevice as VirtualDevice
+from whence.frontends.relay.node import Node as Node
+from whence.frontends.relay.op_attrs import register_op_attr as register_op_attr
+from whence.frontends.relay.operators import operator_named
+from whence.frontends.relay.structural_hash import structural_hash as _hash
+from whence.frontends.relay.type_view import TypeView
+from whence.ir.containers import Array as Array
+from whence.ir.containers import Map as Map
+from whence.provenance.span import SequentialSpan as SequentialSpan
+from whence.provenance.span import SourceName as SourceName
+from whence.provenance.span import Span as Span
+from whence.relay.analysis import structural_equal as _equal
+from whence.relay.analysis import typed
+from whence.relay.module import IRModule as IRModule
+from whence.relay.saved_json import load_json as load_json
+from whence.relay.saved_json import save_json as save_json
+from whence.relay.ty import FuncType as FuncType
+from whence.relay.ty import GlobalTypeVar as GlobalTypeVar
+from whence.relay.ty import IncompleteType as IncompleteType
+from whence.relay.ty import RefType as RefType
+from whence.relay.ty import RelayRefType as RelayRefType
+from whence.relay.ty import TensorType as TensorType
+from whence.relay.ty import TupleType as TupleType
+from whence.relay.ty import TypeCall as TypeCall
+from whence.relay.ty import TypeData as TypeData
+from whence.relay.ty import TypeKind as TypeKind
+from whence.relay.ty import TypeVar as TypeVar
+from whence.relay.ty import is_type
+from whence.te.language.expr import Expr as ScalarExpr
+from whence.tir.expressions import FloatImm as FloatImm
+from whence.tir.expressions import IntImm as IntImm
+from whence.tir.expressions import StringImm
+
+PrimExpr = ScalarExpr
+RelayExpr = Expr
+BaseFunc = Function
+Type = TypeView
+_MODULES = ("base", "diagnostics", "instrument", "op", "transform")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"whence.{name}" if name == "transform" else f"whence.ir.{name}")
+    raise AttributeError(f"module 'whence.ir' has no attribute '{name}'")
+
+
+_COMPARED = (Expr, IRModule, Program)
+
+
+def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
+    """Whether two expressions, modules or types are the same but for the names of variables and spans."""
+    if is_type(lhs) or is_type(rhs):
+        return lhs == rhs
+    if not (isinstance(lhs, _COMPARED) and isinstance(rhs, _COMPARED)):
+        return lhs is rhs
+    return _equal(lhs, rhs, map_free_vars)
+
+
+def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
+    """Raise ValueError, with both sides, unless they are structurally equal."""
+    if not structural_equal(lhs, rhs, map_free_vars):
+        raise ValueError(f"StructuralEqual check failed, lhs\n{lhs}\nis not rhs\n{rhs}")
+
+
+def structural_hash(node: Any, map_free_vars: bool = False) -> int:
+    """The same for what is structurally equal, in this process."""
+    if is_type(node) or not isinstance(node, _COMPARED):
+        return hash(node)
+    return _hash(typed(node) if isinstance(node, IRModule) else node, map_free_vars)
+
+
+def get_op(name: str) -> Op:
+    """The operator as an expression; raises FrontendError for an unknown name."""
+    operator_named(name)
+    return Op(name)
+
+
+def make_node(type_key: str, **fields: Any) -> Any:
+    """A node by TVM's key: `IntImm`, `FloatImm`, `tir.StringImm`, or attributes, `attrs.TestAttrs`, `DictAttrs`.
+
+    Raises ValueError for another key.
+    """
+    if type_key == "DictAttrs" or "attrs." in type_key:
+        return FunctionAttrs(fields)
+    maker = {"IntImm": IntImm, "FloatImm": FloatImm, "tir.StringImm": StringImm}.get(type_key)
+    if maker is None:
+        raise ValueError(f"make_node: expected IntImm, FloatImm, tir.StringImm or attributes, got {type_key}")
+    return maker(**fields)

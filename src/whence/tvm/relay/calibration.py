@@ -1,0 +1,54 @@
+"""What goes in and out of the parts of a module that other compilers run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from whence.dialects.relay.core import CallOp, FuncOp, ReturnOp
+from whence.executables.interpret import interpret
+from whence.frontends.relay.expr import GlobalVar
+from whence.relay.module import IRModule
+from whence.runtime.ndarray import NDArray, array
+from whence.support.dtypes import Array
+from whence.support.errors import PipelineError
+
+
+def get_calibration_data(
+    mod: IRModule, data: Mapping[str, Array] | Sequence[Array]
+) -> dict[GlobalVar, dict[str, list[NDArray]]]:
+    """For each function of a partitioned module that another compiler takes, its `inputs` and `outputs`.
+
+    data: the inputs of `@main`, in order or by name. Raises PipelineError where `@main` calls one twice, or an input
+    is missing.
+    """
+    module = mod.module.clone()
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    main = functions["main"]
+    calls = [op for op in main.walk() if isinstance(op, CallOp)]
+    calls = [op for op in calls if "Compiler" in functions[op.callee.string_value()].attributes]
+    names = [op.callee.string_value() for op in calls]
+    if len(set(names)) != len(names):
+        raise PipelineError("get_calibration_data: expected one call of each part, got several")
+    values: list[SSAValue] = [value for op in calls for value in (*op.operands, *op.results)]
+    old = main.return_op
+    end = ReturnOp(*values)
+    end.location = old.location
+    old.detach()
+    old.erase()
+    main.block.add_op(end)
+    main.update_type()
+    if isinstance(data, Mapping):
+        wanted = [param.name_hint for param in mod["main"].params]
+        if missing := [name for name in wanted if name not in data]:
+            raise PipelineError(f"get_calibration_data: expected inputs {', '.join(wanted)}, got no {missing[0]}")
+        data = [data[name] for name in wanted]
+    results = interpret(module, *map(np.asarray, data))
+    rest = map(array, results if len(values) > 1 else [results])
+    found: dict[GlobalVar, dict[str, list[NDArray]]] = {}
+    for name, op in zip(names, calls, strict=True):
+        inputs = [next(rest) for _ in op.operands]
+        found[mod.get_global_var(name)] = {"inputs": inputs, "outputs": [next(rest) for _ in op.results]}
+    return found

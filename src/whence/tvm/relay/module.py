@@ -1,0 +1,226 @@
+"""Modules as TVM's users hold them: functions and data types by name, on the same ops as everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from whence.frontends.relay.elaborate import elaborate
+from whence.frontends.relay.expr import Expr, Function, GlobalVar, Program, TypeData, Var, free_vars
+from whence.frontends.relay.infer import infer
+from whence.frontends.relay.view import view
+from whence.relay.ty import GlobalTypeVar
+from whence.support.errors import FrontendError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+
+class IRModule:
+    """Global functions and data types.
+
+    It is made of expressions, or of a module of ops, and makes the other when it is asked for. Types are checked when
+    ops are made of expressions.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[Any, Function] | None = None,
+        type_definitions: Mapping[Any, TypeData] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+    ):
+        self.attrs = dict(attrs or {})
+        """What users say of the module, which passes carry on and do not read."""
+        self._program: Program | None = Program(
+            {_name(key): function for key, function in (functions or {}).items()},
+            {_name(key): data for key, data in (type_definitions or {}).items()},
+        )
+        self._module: ModuleOp | None = None
+        self._params: Mapping[str, Sequence[Var]] = {}
+        """The variables of functions that ops were made of."""
+        self._globals: dict[str, GlobalVar] = {key.name_hint: key for key in functions or {} if _is_global(key)}
+
+    @staticmethod
+    def from_expr(
+        expr: Expr, functions: Mapping[Any, Function] | None = None, type_defs: Mapping[Any, TypeData] | None = None
+    ) -> IRModule:
+        """The module whose `@main` is a function, or gives an expression for its free variables."""
+        main = expr if isinstance(expr, Function) else Function(free_vars(expr), expr)
+        return IRModule({**(functions or {}), "main": main}, type_defs)
+
+    @staticmethod
+    def of(module: ModuleOp | Program) -> IRModule:
+        """The module of ops, which are not copied, or of a program."""
+        made = IRModule()
+        if isinstance(module, Program):
+            made._program = module
+        else:
+            made._program, made._module = None, module
+        return made
+
+    def holding(self, module: ModuleOp) -> IRModule:
+        """The module of other ops, which are not copied, with the attributes of this one."""
+        made = IRModule.of(module)
+        made.attrs = dict(self.attrs)
+        functions = self._program.functions if self._program is not None else None
+        made._params = self._params if functions is None else {name: f.params for name, f in functions.items()}
+        return made
+
+    def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
+        """The same module with one attribute more."""
+        return self.with_attrs({attr_key: attr_value})
+
+    def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
+        """The same module with more attributes."""
+        made = self.shallow_copy()
+        made.attrs.update(attr_map)
+        return made
+
+    def without_attr(self, attr_key: str) -> IRModule:
+        """The same module without an attribute."""
+        made = self.shallow_copy()
+        made.attrs.pop(attr_key, None)
+        return made
+
+    def get_attr(self, attr_key: str) -> Any:
+        """An attribute; None for one that is not there."""
+        return self.attrs.get(attr_key)
+
+    @property
+    def module(self) -> ModuleOp:
+        """The ops. Raises FrontendError when expressions are ill-typed."""
+        if self._module is None:
+            self._module = elaborate(self.program)
+        return self._module
+
+    @property
+    def program(self) -> Program:
+        """The expressions."""
+        if self._program is None:
+            assert self._module is not None
+            self._program = view(self._module, self._params)
+        return self._program
+
+    @property
+    def functions(self) -> dict[GlobalVar, Function]:
+        """The functions by the variables that name them."""
+        return {self.get_global_var(name): function for name, function in self.program.functions.items()}
+
+    @property
+    def type_definitions(self) -> dict[str, TypeData]:
+        return dict(self.program.types)
+
+    def get_global_var(self, name: str) -> GlobalVar:
+        """The variable that names a function; raises ValueError for an unknown name."""
+        if name not in self.program.functions:
+            known = ", ".join(self.program.functions) or "none"
+            raise ValueError(f'Cannot find global var "{name}" in the Module: candidates are: {known}')
+        return self._globals.setdefault(name, GlobalVar(name))
+
+    def get_global_vars(self) -> Sequence[GlobalVar]:
+        return [self.get_global_var(name) for name in self.program.functions]
+
+    def get_type(self, name: str) -> tuple[Any, ...]:
+        """The name of a data type, to be called with types as in `List(a)`, and its constructors."""
+        return (self.get_global_type_var(name), *self.program.types[name].constructors)
+
+    def get_global_type_var(self, name: str) -> GlobalTypeVar:
+        """The name of a data type; raises FrontendError for an unknown one."""
+        if name not in self.program.types:
+            raise FrontendError(f"expected a data type among {', '.join(self.program.types) or 'none'}, got {name}")
+        return GlobalTypeVar(name)
+
+    def get_global_type_vars(self) -> Sequence[GlobalTypeVar]:
+        return [GlobalTypeVar(name) for name in self.program.types]
+
+    def __getitem__(self, key: str | GlobalVar) -> Any:
+        """A function, or the definition of a data type."""
+        if not isinstance(key, GlobalVar) and key not in self.program.functions and key in self.program.types:
+            return self.program.types[key]
+        function = self.program.functions[self.get_global_var(_name(key)).name_hint]
+        function.home = partial(infer, self.program)
+        return function
+
+    def __setitem__(self, key: str | GlobalVar, function: Expr | TypeData) -> None:
+        if isinstance(function, TypeData):
+            self.program.types[_name(key)] = function
+            self._module = None
+            return
+        made = function if isinstance(function, Function) else Function(free_vars(function), function)
+        self.program.functions[_name(key)] = made
+        if isinstance(key, GlobalVar):
+            self._globals[key.name_hint] = key
+        self._module = None
+
+    def __contains__(self, key: str | GlobalVar) -> bool:
+        return _name(key) in self.program.functions
+
+    def __delitem__(self, key: str | GlobalVar) -> None:
+        del self.program.functions[_name(key)]
+        self._module = None
+
+    def update(self, other: IRModule | Mapping[Any, Function]) -> None:
+        """Take functions and data types of another module in, in the place of those of the same names."""
+        if isinstance(other, IRModule):
+            self.program.types.update(other.program.types)
+            other = {name: function for name, function in other.program.functions.items()}
+        for key, function in other.items():
+            self[key] = function
+        self._module = None
+
+    def update_func(self, var: str | GlobalVar, func: Function) -> None:
+        """Have a name stand for another function."""
+        self[var] = func
+
+    def import_from_std(self, name: str) -> None:
+        """Add the functions and data types of `prelude.rly`, or those of natural numbers, `nat.rly`.
+
+        Raises FrontendError for another name, and when something of a name that the file has is there already.
+        """
+        from whence.frontends.relay_text.prelude import import_standard
+
+        import_standard(self.program, name)
+        self._module = None
+
+    def shallow_copy(self) -> IRModule:
+        """A module that may get other functions without this one being changed."""
+        if self._module is not None and self._program is None:
+            return self.holding(self._module.clone())
+        return IRModule(dict(self.program.functions), dict(self.program.types), self.attrs)
+
+    def map_functions(self, change: Callable[[Function], Expr]) -> IRModule:
+        """The module of what `change` makes of each function, with the same data types."""
+        made = IRModule(None, dict(self.program.types), self.attrs)
+        for name, function in self.program.functions.items():
+            made[self.get_global_var(name)] = change(function)
+        return made
+
+    def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
+        """Relay text with its version line, and the constants that it names."""
+        from whence.frontends.relay_text import astext
+
+        return astext(self.typed(), show_meta_data=show_meta_data, annotate=annotate)
+
+    def typed(self) -> Program:
+        """The expressions with their types."""
+        if self._module is None:
+            self._module = elaborate(self.program)
+        return self.program
+
+    def __str__(self) -> str:
+        from whence.frontends.relay_text import pretty_print
+
+        return pretty_print(self.typed())
+
+
+def _is_global(key: object) -> bool:
+    return isinstance(key, GlobalVar)
+
+
+def _name(key: Any) -> str:
+    if isinstance(key, GlobalVar):
+        return key.name_hint
+    if not isinstance(key, str):
+        raise TypeError(f"expected a name or a GlobalVar, got {type(key).__name__}")
+    return key

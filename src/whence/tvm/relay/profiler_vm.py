@@ -1,0 +1,97 @@
+"""A virtual machine that takes the time of every kernel call, by TVM's name `runtime.profiler_vm`.
+
+>>> machine = VirtualMachineProfiler(relay.vm.compile(mod))
+>>> print(machine.profile(x, func_name="main"))
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import LocationAttr
+
+from whence.executables.executable import Executable
+from whence.executables.virtual_machine import VirtualExecutable
+from whence.explorer.layers import Layer, owners
+from whence.explorer.times import shares
+from whence.planning.artifact import Artifact
+from whence.relay.vm import VirtualMachine
+from whence.runtime.debugger.report import Metric, Report
+from whence.runtime.flow import Stretch
+from whence.runtime.program import Call
+from whence.runtime.tensors import TensorSpec
+from whence.support.errors import PipelineError, expectation
+
+
+def enabled() -> bool:
+    """Whether there is a profiler: always."""
+    return True
+
+
+class VirtualMachineProfiler(VirtualMachine):
+    """As `VirtualMachine`; `profile` tells what a call takes, kernel by kernel."""
+
+    def profile(
+        self, *args: Any, func_name: str = "main", collectors: Sequence[object] | None = None, **kwargs: Any
+    ) -> Report:
+        """The calls of one run of a function with their times, after one that warms up and compiles what it meets.
+
+        Control and what is done in numpy are in the time of the whole, as no call has them. Raises PipelineError for
+        collectors, of which there are none.
+        """
+        if collectors:
+            raise PipelineError(expectation("profile", "no collectors", str(collectors)))
+        if args or kwargs:
+            self.set_input(func_name, *args, **kwargs)
+        given = self._inputs.get(func_name, ())
+        self.invoke(func_name, *given)
+        calls: list[tuple[Artifact, int, float]] = []
+        executable = self.executable
+        start = time.perf_counter()
+        if isinstance(executable, VirtualExecutable):
+
+            def visit(stretch: Stretch, call: Call, taken: float) -> None:
+                part = stretch.report
+                assert isinstance(part, Executable)
+                calls.append((part.artifact, _place(part.artifact, call), taken))
+
+            executable.invoke(func_name, *given, visit=visit)
+        else:
+            names = [spec.name for spec in executable.inputs]
+            seconds = executable.profile(dict(zip(names, given, strict=True)), 1)[0]
+            calls += [(executable.artifact, place, float(taken)) for place, taken in enumerate(seconds)]
+        return _report(calls, time.perf_counter() - start)
+
+
+def _place(artifact: Artifact, call: Call) -> int:
+    return next(place for place, one in enumerate(artifact.calls) if one.run is call)
+
+
+def _report(calls: Sequence[tuple[Artifact, int, float]], whole: float) -> Report:
+    known: dict[int, Mapping[LocationAttr, Layer]] = {}
+    metrics: list[dict[str, Metric]] = []
+    layers: list[tuple[tuple[str, float], ...]] = []
+    for artifact, place, taken in calls:
+        owner = known.setdefault(id(artifact), owners(artifact))
+        call = artifact.calls[place]
+        parts = shares(artifact, call, owner)
+        layers.append(tuple(("" if layer is None else layer.name, part) for layer, part in parts.items()))
+        specs = call.run.results
+        metrics.append(
+            {
+                "Name": call.name,
+                "Duration (us)": taken * 1e6,
+                "Percent": taken / whole * 100,
+                "Device": "cpu0",
+                "Count": 1,
+                "Argument Shapes": ", ".join(map(_shape, specs)),
+            }
+        )
+    total: dict[str, Metric] = {"Duration (us)": whole * 1e6, "Percent": 100.0, "Device": "cpu0", "Count": 1}
+    return Report(tuple(metrics), {"CPU": total}, {"Executor": "VM"}, tuple(layers))
+
+
+def _shape(spec: TensorSpec) -> str:
+    return f"{spec.dtype}[{', '.join(map(str, spec.shape))}]"

@@ -1,0 +1,16 @@
+"""The passes on operators on quantised tensors, by TVM's names."""
+
+from __future__ import annotations
+
+from whence import transform
+from whence.relay.qnn.op import QNN_LEGALIZE
+
+
+def CanonicalizeOps() -> transform.Pass:
+    """Operators on quantised tensors become arithmetic; products of them stay, which kernels compute as they are."""
+    return transform.QnnCanonicalize(written_out=True)
+
+
+def Legalize() -> transform.Pass:
+    """Operators become what the functions of `register_qnn_legalize` give."""
+    return transform.Legalize(QNN_LEGALIZE)

@@ -1,0 +1,77 @@
+"""Builders whose shapes may be expressions: `relay.reshape(x, relay.shape_of(y))` is a `dyn.reshape`."""
+
+from __future__ import annotations
+
+import inspect
+from functools import wraps
+from typing import Any, cast
+
+import numpy as np
+
+from whence.frontends.relay.expr import Constant, Expr, Tuple
+from whence.relay.builders import Builder, TupleWrapper, builder, const
+
+SIZED: dict[str, tuple[str, ...]] = {
+    "reshape": ("newshape",),
+    "broadcast_to": ("shape",),
+    "tile": ("reps",),
+    "strided_slice": ("begin", "end", "strides"),
+    "full": ("shape",),
+    "zeros": ("shape",),
+    "ones": ("shape",),
+    "arange": ("start", "stop", "step"),
+    "topk": ("k",),
+    "one_hot": ("depth",),
+    "squeeze": ("axis",),
+    "expand_dims": ("axis",),
+    "sparse_to_dense": ("output_shape",),
+    "nn.pad": ("pad_width",),
+    "nn.upsampling": ("scale_h", "scale_w"),
+    "image.resize2d": ("size", "roi"),
+}
+"""Of operators that have a `dyn` twin, the parameters that are operands of it."""
+_DEFAULTS: dict[str, dict[str, Any]] = {"image.resize2d": {"roi": np.zeros(4, np.float32)}}
+
+
+def _plain(value: Any) -> Any:
+    """Numbers that are known as Python's; else an expression."""
+    if isinstance(value, Constant):
+        return value.data.tolist()
+    if isinstance(value, list | tuple) and any(isinstance(one, Expr) for one in cast("list[Any]", value)):
+        items: list[Any] = [_plain(one) for one in cast("list[Any]", value)]
+        if not any(isinstance(one, Expr) for one in items):
+            return items
+        scalars = [one if isinstance(one, Expr) else const(np.int64(one)) for one in items]
+        return builder("stack")(Tuple([builder("cast")(one, dtype="int64") for one in scalars]), axis=0)
+    return cast(Any, value)
+
+
+def sized(name: str, static: Builder) -> Builder:
+    """The builder of an operator, which makes the `dyn` one where a parameter that says its shape is an expression."""
+    deciding, signature = SIZED[name], inspect.signature(static)
+
+    @wraps(static)
+    def build(*args: Any, **kwargs: Any) -> Any:
+        span = kwargs.pop("span", None)
+        given = signature.bind(*args, **kwargs).arguments
+        given |= {key: _plain(given[key]) for key in deciding if key in given}
+        if not any(isinstance(given.get(key), Expr) for key in deciding):
+            return static(**given, **({} if span is None else {"span": span}))
+        if name == "arange":
+            first, last = (0, given["start"]) if given.get("stop") is None else (given["start"], given["stop"])
+            given |= {"start": first, "stop": last, "step": 1 if given.get("step") is None else given["step"]}
+        given = _DEFAULTS.get(name, {}) | {key: value for key, value in given.items() if value is not None}
+        for key in deciding:
+            if key in given and not isinstance(given[key], Expr):
+                given[key] = const(np.asarray(given[key]))
+        if name == "nn.pad":
+            given.setdefault("pad_value", 0.0)
+        call = builder(f"dyn.{name}")(**given, span=span)
+        return TupleWrapper(call, 2) if name == "topk" and given.get("ret_type", "both") == "both" else call
+
+    return build
+
+
+def resized(static: dict[str, Builder]) -> dict[str, Builder]:
+    """Builders for all of them, made of those that do more than call an operator, or of the operators'."""
+    return {name: sized(name, static.get(name) or builder(name)) for name in SIZED}
