@@ -20,8 +20,8 @@ from typing import cast
 import numpy as np
 
 import whence
-from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import evaluate
+from whence.dialects.sizes.text import parse_size
 from whence.executables.sized import SizedExecutable
 from whence.runtime.sizes import SizedSpec
 from whence.support.dtypes import Array

@@ -3,7 +3,7 @@
 Index arithmetic is an attribute at every level (reads, loads, stores hold an affine map); this module is the one place
 that knows how such expressions behave. Division and modulo are floored and by positive constants, or by sizes.
 
-Coefficients, constants and bounds are sizes: ints, or expressions of the symbols of the kernel (`kernel_sizes.py`).
+Coefficients, constants and bounds are sizes: ints, or expressions of the symbols of the kernel (`sizes/kernel.py`).
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from xdsl.ir.affine import (
     AffineSymExpr,
 )
 
-from .kernel_sizes import kernel_size, lifted, nominal, size_of
 from .sizes import Size, SizeExpr, common_divisor, proves, same
 from .sizes import bounds as size_bounds
+from .sizes.kernel import kernel_size, lifted, nominal, size_of
 
 Range: TypeAlias = tuple[Size, Size]
 """Smallest and largest value, both included."""

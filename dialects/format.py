@@ -17,8 +17,8 @@ from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from .affine import spell
-from .kernel_sizes import affine_map, number_of, size_of
 from .sizes import Size
+from .sizes.kernel import affine_map, number_of, size_of
 
 
 def name_hint(name: str) -> str | None:

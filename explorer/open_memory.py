@@ -8,8 +8,8 @@ from typing import cast
 
 import numpy as np
 
-from ..dialects.size_text import parse_size
 from ..dialects.sizes import Size, evaluate, product, size_max
+from ..dialects.sizes.text import parse_size
 from ..planning.artifact import Artifact
 from ..planning.graph import graph_plan
 from ..planning.lifetimes import Plan

@@ -14,8 +14,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from ..dialects.size_terms import Atom, Polynomial
 from ..dialects.sizes import SizeExpr
+from ..dialects.sizes.terms import Atom, Polynomial
 from ..provenance.builder import LocatedBuilder
 from ..provenance.span import fuse
 from ..runtime.program import SIZES_ENTRY

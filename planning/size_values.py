@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from xdsl.dialects.builtin import LocationAttr
 
-from ..dialects.size_terms import Atom
 from ..dialects.sizes import Ranges, Size, SizeExpr, substitute, symbols_of
+from ..dialects.sizes.terms import Atom
 from ..provenance.diagnostics import message, places
 from ..provenance.span import fuse
 from ..runtime.sizes import Derived, Number, Sizes, Solution, Terms, Value

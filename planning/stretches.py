@@ -15,9 +15,9 @@ from ..dialects.relay.dynamic import Dynamic
 from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.operator import Operator, element_of, shape_of
 from ..dialects.relay.size_ranges import main_of, set_ranges
-from ..dialects.size_types import tensor_of
-from ..dialects.size_unknowns import Unknowns
 from ..dialects.sizes import Size, UndecidedSize, known_ranges
+from ..dialects.sizes.types import tensor_of
+from ..dialects.sizes.unknowns import Unknowns
 from ..provenance.builder import LocatedBuilder
 from ..provenance.diagnostics import fail
 from ..provenance.span import fuse, value_location

@@ -3,7 +3,7 @@
 from xdsl.ir import Dialect
 
 from ...support.tables import modules_in
-from ..size_types import SizesAttr
+from ..sizes.types import SizesAttr
 from . import activation as activation
 from . import annotation as annotation
 from . import bitpacking as bitpacking

@@ -34,8 +34,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ..int_lists import numbers_of
-from ..size_types import SizesAttr, sizes_attr
 from ..sizes import Size, SizeExpr
+from ..sizes.types import SizesAttr, sizes_attr
 
 Ints: TypeAlias = DenseArrayBase[IntegerType]
 Reals: TypeAlias = DenseArrayBase[Float64Type]

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import required_ints
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import integer, ints, optional_integer, optional_ints, string
 from .convolution import CONV_LAYOUTS, expand_padding
 from .layout import axes_of, layout_view, logical_shape, parse_layout, shape_in

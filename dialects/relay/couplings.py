@@ -10,8 +10,8 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..size_types import tensor_of
 from ..sizes import Size
+from ..sizes.types import tensor_of
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .traits import FLOATS, OPAQUE

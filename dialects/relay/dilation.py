@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES, numpy_dtype
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import ints, real, required_ints, string
 from .convolution import expand_padding, window_extent
 from .numerics import AnyArray, strided

@@ -16,8 +16,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_d
 
 from ...support.dtypes import Array
 from ..element_types import DTYPES, tensor_type
-from ..size_types import tensor_of
 from ..sizes import SizeExpr, UndecidedSize
+from ..sizes.types import tensor_of
 from .attributes import Value, integer, optional_ints, required_string, string
 from .creation import ArangeOp, FullOp, OnesOp, ZerosOp
 from .evaluation import evaluate

@@ -17,8 +17,8 @@ from xdsl.traits import OpTrait
 
 from ...support.dtypes import rounded
 from ..element_types import DTYPES, dtype_name, is_integer, is_small, numpy_dtype
-from ..size_types import tensor_of
 from ..sizes import broadcast_sizes
+from ..sizes.types import tensor_of
 from .attributes import real, required_real, required_string, string
 from .numerics import AnyArray, divide, is_float, widened
 from .operator import Operator, Signature, Tensor

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
 from ..element_types import DTYPES
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import integer, integer_or_size, optional_integer, real, string
 from .elementwise import broadcast_shape
 from .numerics import AnyArray

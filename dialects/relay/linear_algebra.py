@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
 from ..element_types import DTYPES
-from ..size_types import tensor_of
 from ..sizes import same
+from ..sizes.types import tensor_of
 from .attributes import boolean, required_string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor

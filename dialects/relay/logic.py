@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .elementwise import binary, broadcast_shape
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor

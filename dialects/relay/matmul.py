@@ -9,8 +9,8 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..size_types import tensor_of
 from ..sizes import broadcast_sizes
+from ..sizes.types import tensor_of
 from .attributes import boolean, integer, optional_integer, string
 from .channels import DENSE_CHANNELS
 from .layout_traits import ON_AXIS

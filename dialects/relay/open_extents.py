@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
-from ..size_types import SizesAttr, is_symbolic
 from ..sizes import UndecidedSize
+from ..sizes.types import SizesAttr, is_symbolic
 from .signature import Signature, Tensor
 
 _TRIED = (5040, 55440, 1, 0)

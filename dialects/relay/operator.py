@@ -36,8 +36,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...provenance.diagnostics import message
 from ...support.dtypes import RANK
 from ..int_lists import numbers_of
-from ..size_types import is_symbolic
 from ..sizes import Size, proves
+from ..sizes.types import is_symbolic
 from .attributes import Ints, Value, parse_value, print_value, to_attribute
 from .open_extents import infer_open, infer_symbolic, is_open, is_static
 from .signature import Group, Signature, Tensor, as_tensor, requirements

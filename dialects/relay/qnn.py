@@ -14,8 +14,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ...support.dtypes import GREATEST, SMALL, is_float, limits
 from ..element_types import DTYPES, dtype_name
-from ..size_types import tensor_of
 from ..sizes import same, same_shape
+from ..sizes.types import tensor_of
 from .attributes import boolean, integer, string
 from .layout_traits import ON_AXIS
 from .numerics import AnyArray, along

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import TensorType, f32
 from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
 from ..element_types import dtype_name
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from . import elementwise, normalization, pooling
 from .attributes import boolean, integer, ints, real, string
 from .numerics import AnyArray

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import TensorType, i16, i32
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
 from ..element_types import dtype_name
-from ..size_types import extents_of, tensor_of
+from ..sizes.types import extents_of, tensor_of
 from . import convolution_transpose, matmul
 from .attributes import boolean, integer, ints, optional_integer, optional_ints, string, to_attribute
 from .convolution import Conv2D, expand_padding, window_extent

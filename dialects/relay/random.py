@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, result_def, traits_def
 
 from ..element_types import DTYPES
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import integer, real, required_ints, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor

@@ -18,7 +18,7 @@ from xdsl.irdl import (
     var_result_def,
 )
 
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import boolean, integer, optional_ints, real, required_ints, string
 from .elementwise import broadcast_shape
 from .layout_traits import OF_IMAGE, ON_AXIS, OwnLayouts

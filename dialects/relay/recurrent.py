@@ -22,7 +22,7 @@ from xdsl.irdl import (
     traits_def,
 )
 
-from ..size_types import extents_of, tensor_of
+from ..sizes.types import extents_of, tensor_of
 from .attributes import boolean, real, string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import Value, boolean, optional_ints
 from .layout_traits import Arrangement, InLayout, Layout, Takes
 from .numerics import AnyArray, divide, highest, is_float, lowest, widened

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES, numpy_dtype
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import boolean, integer, optional_ints, optional_reals, real, required_ints, string
 from .interpolation import METHODS, MODES, ROUNDINGS, Resizing, quotient, resized
 from .layout_traits import OF_IMAGE, OwnLayouts

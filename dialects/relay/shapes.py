@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ...support.dtypes import NAMES
 from ..element_types import DTYPES
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import required_ints, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor

@@ -14,8 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...provenance.diagnostics import message
 from ..element_types import DTYPES
-from ..size_types import extents_of
 from ..sizes import Size, UndecidedSize, decide, product, proves, size_min
+from ..sizes.types import extents_of
 from .attributes import to_python
 from .traits import Kind
 

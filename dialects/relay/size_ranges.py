@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Locati
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from ..size_bounds import Range
-from ..size_types import SizesAttr, extents_of, sizes_attr
 from ..sizes import Ranges, Size, symbols_of
+from ..sizes.intervals import Range
+from ..sizes.types import SizesAttr, extents_of, sizes_attr
 from .core import FuncOp
 from .signature import Tensor
 

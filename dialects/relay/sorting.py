@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_result_def
 
 from ..element_types import DTYPES, numpy_dtype
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import boolean, integer, integer_or_size, string
 from .numerics import AnyArray, is_float
 from .operator import Operator, Signature, Tensor

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import boolean, required_integer, required_ints
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES
-from ..size_types import tensor_of
+from ..sizes.types import tensor_of
 from .attributes import required_ints
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor

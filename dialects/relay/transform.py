@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
 from ...runtime.tensors import lasting_empty
-from ..size_types import tensor_of
 from ..sizes import ENDLESS, Size, UndecidedSize, ceil_div, decide, proves, same, size_max, size_min, symbols_of
+from ..sizes.types import tensor_of
 from .attributes import integer, optional_integer, optional_ints, required_ints, required_string, string
 from .layout import blocked_shape, layout_view
 from .layout_traits import Arrangement, InLayout, Layout, Takes

@@ -8,8 +8,8 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, f32, f64, i32
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
-from ..size_types import tensor_of
 from ..sizes import proves
+from ..sizes.types import tensor_of
 from .attributes import boolean, required_integer, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor

@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
 from ..element_types import DTYPES
-from ..size_types import tensor_of
 from ..sizes import size_min
+from ..sizes.types import tensor_of
 from .attributes import boolean, integer, ints, real, string
 from .layout import layout_view
 from .layout_traits import OF_IMAGE, OwnLayouts

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
-from ..size_types import extents_of, tensor_of
+from ..sizes.types import extents_of, tensor_of
 from .attributes import integer, ints, optional_integer, optional_ints, required_ints, string
 from .convolution import expand_padding, window_extent
 from .numerics import AnyArray, lowest, widened

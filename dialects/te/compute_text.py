@@ -11,8 +11,8 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from ..format import parse_argument, parse_attributes, parse_size
-from ..kernel_sizes import dense, shape_map
 from ..sizes import Size
+from ..sizes.kernel import dense, shape_map
 from .types import INDEX, REDUCERS
 
 

@@ -37,9 +37,9 @@ from xdsl.traits import NoTerminator
 
 from ...provenance.diagnostics import fail
 from ..format import parse_attributes
-from ..kernel_sizes import same_shape
-from ..size_types import extents_of
 from ..sizes import Size, decide, same
+from ..sizes.kernel import same_shape
+from ..sizes.types import extents_of
 
 
 def _shape(value: SSAValue) -> tuple[Size, ...]:

@@ -14,8 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..element_types import bit_width, is_integer
 from ..format import parse_size
-from ..kernel_sizes import size_attribute, size_in
 from ..sizes import Size, product
+from ..sizes.kernel import size_attribute, size_in
 
 SCOPES = ("global", "local")
 """Where a buffer lives: `global` in memory shared by all threads, `local` in the registers or stack of one."""

@@ -36,9 +36,9 @@ from ...provenance.diagnostics import fail
 from ..affine import Range
 from ..checks import check_map
 from ..format import parse_argument, parse_attributes, parse_body, parse_indices, parse_size, print_indices
-from ..kernel_sizes import at_least, last_value, names_of, size_attribute, size_in
-from ..size_checks import check_sizes
 from ..sizes import Size
+from ..sizes.checks import check_sizes
+from ..sizes.kernel import at_least, last_value, names_of, size_attribute, size_in
 from .buffer import BufferType
 from .text import parse_not_negative
 

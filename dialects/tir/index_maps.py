@@ -12,8 +12,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, AffineMap
 
 from ..affine import Range, below, flatten, linear, linear_bounds, substitute
-from ..kernel_sizes import affine_map, at_least, negative
 from ..sizes import Size, proves
+from ..sizes.kernel import affine_map, at_least, negative
 from .access import UNBOUNDED, IndexOp, LoadOp, StoreOp
 from .control import ForOp, IfOp
 from .masked import MaskedLoadOp, MaskedStoreOp, MaskOp

@@ -36,8 +36,8 @@ from ..affine import below, bounds
 from ..checks import check_map, plural
 from ..element_types import stored_type
 from ..format import parse_attributes, parse_body, parse_size
-from ..kernel_sizes import dense, negative
 from ..sizes import Size
+from ..sizes.kernel import dense, negative
 from .buffer import BufferType, buffer_of, extent_in, strides_attribute
 from .effects import ActsBesideMemory
 from .text import parse_end, parse_point, print_end, print_point

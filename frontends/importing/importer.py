@@ -19,8 +19,8 @@ from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.index_bounds import IndexBound, set_index_bounds
 from ...dialects.relay.size_ranges import Required, main_of, set_required
-from ...dialects.size_types import tensor_of
 from ...dialects.sizes import Ranges, Size, UndecidedSize, known_ranges
+from ...dialects.sizes.types import tensor_of
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message

@@ -10,8 +10,8 @@ from xdsl.ir import Attribute
 
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.size_ranges import set_narrowed, set_ranges
-from ...dialects.size_types import extents_of, tensor_of
 from ...dialects.sizes import Ranges, Size, common_range, only, range_for, same, substitute, symbols_of
+from ...dialects.sizes.types import extents_of, tensor_of
 from ...provenance.span import fuse
 from .tensor import Undecided
 

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.size_ranges import main_of, set_ranges
-from ...dialects.size_unknowns import Unknowns
 from ...dialects.sizes import Size, known_ranges
+from ...dialects.sizes.unknowns import Unknowns
 from ...runtime.flow import Argument, Known, Region, Step, Value
 from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import element_type
-from ...dialects.size_text import parse_size
-from ...dialects.size_types import tensor_of
 from ...dialects.sizes import RESERVED, Size, same, symbol
+from ...dialects.sizes.text import parse_size
+from ...dialects.sizes.types import tensor_of
 from ...runtime.open_specs import OPEN, Dimension, OpenSpec, spelled
 from ...support.errors import FrontendError
 from ..importing.limits import excess, expectation

@@ -14,7 +14,7 @@ from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import FixedPointMultiplyPerAxisOp
 from ...dialects.relay.signature import Tensor
 from ...dialects.relay.transform import PadOp
-from ...dialects.size_types import tensor_of
+from ...dialects.sizes.types import tensor_of
 
 
 @dataclass(frozen=True)

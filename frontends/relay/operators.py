@@ -23,8 +23,8 @@ from xdsl.irdl import OptPropertyDef
 
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.operator import Operator
-from ...dialects.size_types import SizesAttr
 from ...dialects.sizes import SizeExpr
+from ...dialects.sizes.types import SizesAttr
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from .attrs import operators

@@ -12,8 +12,8 @@ from xdsl.ir import Attribute
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.types import AdtType, Forall, RefType, TypeVar
-from ...dialects.size_types import extents_of
 from ...dialects.sizes import same
+from ...dialects.sizes.types import extents_of
 
 
 def spelled(type_: Attribute) -> str:

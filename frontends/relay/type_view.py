@@ -15,9 +15,9 @@ from xdsl.ir import Attribute, TypeAttribute
 
 from ...dialects.element_types import DTYPES, dtype_name
 from ...dialects.relay import types
-from ...dialects.size_text import parse_size
-from ...dialects.size_types import extents_of, tensor_of
 from ...dialects.sizes import Size, SizeExpr
+from ...dialects.sizes.text import parse_size
+from ...dialects.sizes.types import extents_of, tensor_of
 from ...support.errors import FrontendError
 from .type_text import spelled
 

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr
 from xdsl.ir import Attribute, TypeAttribute
 
 from ...dialects.relay.types import UNIT, RefType, TypeVar, adt_type, function_type, tuple_type
-from ...dialects.size_text import parse_size
-from ...dialects.size_types import tensor_of
 from ...dialects.sizes import ENDLESS, Size, proves
+from ...dialects.sizes.text import parse_size
+from ...dialects.sizes.types import tensor_of
 from ...provenance.span import SourceName, Span
 from ..relay.expr import Constructor, Expr, Program, TypeData, Var, VirtualDevice
 from ..relay.type_view import view

@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.element_types import element_type
 from ...dialects.relay.size_ranges import main_of
-from ...dialects.size_types import tensor_of
 from ...dialects.sizes import RESERVED, Size, proves, symbol
+from ...dialects.sizes.types import tensor_of
 from ...runtime.flow import Region, Step
 from ...runtime.open_specs import OPEN, OpenSpec
 from ...support.dtypes import Array

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import LocationAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import te, tir
-from ...dialects.kernel_sizes import affine_map, at_least, lifted
 from ...dialects.sizes import Size, SizeExpr
+from ...dialects.sizes.kernel import affine_map, at_least, lifted
 from ...support.machine import Machine
 from ...te.schedule.schedule import Schedule
 from ..relay_to_te.strategy import schedule_function

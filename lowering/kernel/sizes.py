@@ -11,12 +11,12 @@ from typing import cast
 
 from xdsl.ir import Attribute
 
-from ...dialects.kernel_sizes import kernel_size
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.signature import Tensor
 from ...dialects.relay.size_ranges import set_ranges
-from ...dialects.size_types import SizesAttr, extents_of
 from ...dialects.sizes import Size, SizeExpr, bounds, substitute, symbol, symbols_of
+from ...dialects.sizes.kernel import kernel_size
+from ...dialects.sizes.types import SizesAttr, extents_of
 from ...passes.relay.bind_sizes import resized
 
 

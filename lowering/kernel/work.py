@@ -14,8 +14,8 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FixedBitwidthType, LocationAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.kernel_sizes import nominal
-from ...dialects.size_types import extents_of
+from ...dialects.sizes.kernel import nominal
+from ...dialects.sizes.types import extents_of
 from ...dialects.te import ComputeOp, FuncOp, IndexOp, ReadOp, ReturnOp, YieldOp
 from .slots import slots_of
 

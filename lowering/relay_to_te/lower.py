@@ -19,8 +19,8 @@ from ...dialects.relay.elementwise import CastLikeOp, CastOp, CopyOp, Reinterpre
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.traits import OpPattern
-from ...dialects.size_types import SizesAttr
 from ...dialects.sizes import SizeExpr, symbols_of
+from ...dialects.sizes.types import SizesAttr
 from ...dialects.te import FuncOp as TeFuncOp
 from ...provenance.diagnostics import fail
 from ...support.dtypes import storage

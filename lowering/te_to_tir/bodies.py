@@ -16,9 +16,9 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te, tir
 from ...dialects.affine import Range, below, bounds, linear, simplify, substitute
-from ...dialects.kernel_sizes import affine_map, at_least, lifted
-from ...dialects.size_types import extents_of
 from ...dialects.sizes import Size
+from ...dialects.sizes.kernel import affine_map, at_least, lifted
+from ...dialects.sizes.types import extents_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import is_known
 from ...te.schedule.itervar import IterVar

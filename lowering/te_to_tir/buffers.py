@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 
 from ...dialects import tir
 from ...dialects.affine import ZERO, below
-from ...dialects.size_types import extents_of
+from ...dialects.sizes.types import extents_of
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe
 from ...support.errors import ScheduleError

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import LocationAttr, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...dialects import te, tir
-from ...dialects.size_types import extents_of
+from ...dialects.sizes.types import extents_of
 from ...provenance.span import fuse
 from ...te.schedule.bounds import infer_bounds
 from ...te.schedule.normalize import normalize

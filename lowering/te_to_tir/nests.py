@@ -12,8 +12,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import tir
 from ...dialects.affine import ZERO, below, linear, substitute
-from ...dialects.kernel_sizes import at_least, lifted
 from ...dialects.sizes import Size, proves, same
+from ...dialects.sizes.kernel import at_least, lifted
 from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...te.schedule.bounds import Bounds

@@ -11,8 +11,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import te, tir
 from ...dialects.affine import ZERO, Range, below, bounds, linear
-from ...dialects.kernel_sizes import at_least, lifted
 from ...dialects.sizes import Size, proves, same
+from ...dialects.sizes.kernel import at_least, lifted
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe
 from ...support.errors import ScheduleError

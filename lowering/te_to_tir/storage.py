@@ -10,8 +10,8 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.affine import bounds, flatten, substitute
-from ...dialects.kernel_sizes import lifted
 from ...dialects.sizes import Size, ceil_div, same
+from ...dialects.sizes.kernel import lifted
 from ...te.schedule.relations import last_of
 from ...te.schedule.stage_state import StageState
 

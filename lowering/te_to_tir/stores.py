@@ -11,8 +11,8 @@ from xdsl.ir.affine import AffineExpr
 
 from ...dialects import tir
 from ...dialects.affine import ZERO, below, bounds, simplify, substitute
-from ...dialects.kernel_sizes import at_least
 from ...dialects.sizes import Size, same
+from ...dialects.sizes.kernel import at_least
 from ...te.language.affine_forms import bounds_of
 from ...te.schedule.itervar import IterVar, Split
 from ...te.schedule.relations import Interval, axis_values, mixed_axes

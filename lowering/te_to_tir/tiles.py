@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import tir
 from ...dialects.affine import ZERO, Range, flatten, linear, substitute
-from ...dialects.kernel_sizes import affine_map
+from ...dialects.sizes.kernel import affine_map
 from ...provenance.builder import LocatedBuilder
 
 Place: TypeAlias = tuple[SSAValue, Callable[[Sequence[AffineExpr]], list[AffineExpr]]]

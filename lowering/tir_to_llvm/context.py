@@ -10,9 +10,9 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects.kernel_sizes import at_least, number_of, whole_of
-from ...dialects.size_terms import Atom
 from ...dialects.sizes import Size, SizeExpr
+from ...dialects.sizes.kernel import at_least, number_of, whole_of
+from ...dialects.sizes.terms import Atom
 from ...provenance.diagnostics import fail
 from ...runtime.program import ALLOC_REFUSED
 from .builder import LLVMBuilder

@@ -9,9 +9,9 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Attribute, Operation
 
-from ...dialects.kernel_sizes import is_derived
 from ...dialects.llvm_ext import WORKSPACE
-from ...dialects.size_text import parse_size
+from ...dialects.sizes.kernel import is_derived
+from ...dialects.sizes.text import parse_size
 from ...dialects.tir import CallExternOp, PrimFuncOp, buffer_of
 from ...provenance.diagnostics import fail
 from .arithmetic import ARITHMETIC

@@ -24,8 +24,8 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.affine import Linear, Range, bounds, linear, linear_bounds
-from ...dialects.kernel_sizes import at_least, coefficients, negative, size_of
 from ...dialects.sizes import Size, same
+from ...dialects.sizes.kernel import at_least, coefficients, negative, size_of
 from ...dialects.tir import BufferType, index_ranges
 from ...dialects.tir.index_maps import flat_index
 from .context import Lowering

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import llvm_ext
 from ...dialects.affine import below, hull, linear_bounds
-from ...dialects.kernel_sizes import at_least
+from ...dialects.sizes.kernel import at_least
 from ...dialects.tir import buffer_of, element_bytes
 from ...dialects.tir.masked import MaskedLoadOp, MaskedStoreOp, MaskOp
 from ...provenance.diagnostics import fail

@@ -31,8 +31,8 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.size_ranges import SIZES, required_of, set_required
 from ...dialects.relay.sorting import TopKOp
 from ...dialects.relay.types import tuple_type
-from ...dialects.size_types import SizesAttr, extents_of, sizes_attr, tensor_of
 from ...dialects.sizes import Size, SizeExpr, substitute
+from ...dialects.sizes.types import SizesAttr, extents_of, sizes_attr, tensor_of
 from ...provenance.diagnostics import message
 from ...support.errors import PipelineError
 from .cloning import Retype, clone_op

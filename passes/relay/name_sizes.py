@@ -14,8 +14,6 @@ from ...dialects.relay.core import FuncOp
 from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.size_ranges import main_of, ranges_of, required_of, set_ranges, set_required, symbols_in
-from ...dialects.size_bounds import Range
-from ...dialects.size_types import extents_of, tensor_of
 from ...dialects.sizes import (
     RESERVED,
     Ranges,
@@ -31,6 +29,8 @@ from ...dialects.sizes import (
     symbol,
     symbols_of,
 )
+from ...dialects.sizes.intervals import Range
+from ...dialects.sizes.types import extents_of, tensor_of
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from .bind_sizes import bind_sizes

@@ -30,8 +30,8 @@ from ...dialects.relay.transform import (
     StridedSliceOp,
     TakeOp,
 )
-from ...dialects.size_types import extents_of, is_symbolic
 from ...dialects.sizes import Size, product, size_max, size_min
+from ...dialects.sizes.types import extents_of, is_symbolic
 from ...provenance.rewrite import rewrite
 from ...support.dtypes import Array
 from .analysis.structure import resolved

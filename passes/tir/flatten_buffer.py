@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.kernel_sizes import known
+from ...dialects.sizes.kernel import known
 from ...dialects.tir import AllocConstOp, AllocOp, BufferType, PrimFuncOp, buffer_of, prim_funcs
 from ...dialects.tir.index_maps import LEADING, Ranges, Touch, blocks_of, flat_index, simplify_maps, update, view
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import AffineMapAttr, ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.kernel_sizes import affine_map
+from ...dialects.sizes.kernel import affine_map
 from ...dialects.tir import CallExternOp, ForOp, IfOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import View, Writer, view
 from ...provenance.span import fuse

@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
 from ...dialects.affine import linear
-from ...dialects.kernel_sizes import affine_map, known
+from ...dialects.sizes.kernel import affine_map, known
 from ...dialects.tir import AllocOp, BufferType, CallExternOp, ForOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import LEADING, Access, Reader, Writer, view
 from ...support.errors import PipelineError

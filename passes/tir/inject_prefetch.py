@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import Range, linear, substitute
-from ...dialects.kernel_sizes import affine_map
+from ...dialects.sizes.kernel import affine_map
 from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import Ranges, view
 from ...dialects.tir.prefetch import PrefetchOp

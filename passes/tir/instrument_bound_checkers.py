@@ -21,8 +21,8 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import below, bounds, flatten, linear
-from ...dialects.kernel_sizes import affine_map, at_least, lifted
 from ...dialects.sizes import Size
+from ...dialects.sizes.kernel import affine_map, at_least, lifted
 from ...dialects.tir import CallExternOp, IfOp, IndexOp, LoadOp, PrimFuncOp, StoreOp, buffer_of, prim_funcs
 from ...dialects.tir.index_maps import LEADING, Ranges, blocks_of, simplify_maps, view
 from ...dialects.tir.lanes import lanes

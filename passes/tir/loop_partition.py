@@ -13,8 +13,8 @@ from xdsl.ir.affine import AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import Linear, Range, below, linear, linear_bounds
-from ...dialects.kernel_sizes import affine_map, lifted
 from ...dialects.sizes import Size, proves, same
+from ...dialects.sizes.kernel import affine_map, lifted
 from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.index_maps import Ranges, blocks_of, view
 from ...provenance.walk import walk

@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.kernel_sizes import affine_map
+from ...dialects.sizes.kernel import affine_map
 from ...dialects.tir import IfOp, IndexOp, PrimFuncOp, prim_funcs
 from ...dialects.tir.block import BlockOp, InitOp
 from ...provenance.rewrite import rewrite

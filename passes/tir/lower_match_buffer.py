@@ -12,8 +12,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineExpr
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import flatten, linear
-from ...dialects.kernel_sizes import affine_map, known, lifted
 from ...dialects.sizes import Size, same_shape
+from ...dialects.sizes.kernel import affine_map, known, lifted
 from ...dialects.tir import UNBOUNDED, DeclBufferOp, LoadOp, PrimFuncOp, buffer_of, prim_funcs
 from ...dialects.tir.buffer import strides_attribute
 from ...dialects.tir.index_maps import LEADING, Reader, Touch, Writer

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.traits import Pure
 
 from ...dialects.affine import below, bounds
-from ...dialects.kernel_sizes import affine_map, at_least, negative
+from ...dialects.sizes.kernel import affine_map, at_least, negative
 from ...dialects.tir import CallExternOp, IndexOp, LoadOp, PrimFuncOp, buffer_of, prim_funcs
 from ...dialects.tir import lanes as tir_lanes
 from ...dialects.tir.index_maps import Ranges, Writer, blocks_of, flat_index, simplify_maps, view

@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import below, bounds, linear
-from ...dialects.kernel_sizes import affine_map, known
 from ...dialects.sizes import same
+from ...dialects.sizes.kernel import affine_map, known
 from ...dialects.tir import ForOp, LoadOp, PrimFuncOp, buffer_of, element_bytes, index_ranges, prim_funcs
 from ...dialects.tir.index_maps import Ranges, Reader, Writer, flat_index, view
 from ...dialects.tir.masked import MaskedLoadOp, MaskOp

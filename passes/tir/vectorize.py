@@ -14,8 +14,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import below, hull, substitute
-from ...dialects.kernel_sizes import at_least
 from ...dialects.sizes import ceil_div, proves, same
+from ...dialects.sizes.kernel import at_least
 from ...dialects.tir import UNBOUNDED, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of, element_bytes, prim_funcs
 from ...dialects.tir.index_maps import Ranges, blocks_of, simplify_maps, view
 from ...provenance.span import fuse

@@ -14,8 +14,8 @@ from xdsl.ir.affine import (
 )
 
 from ...dialects.affine import Linear, Range, bounds, linear, simplify, substitute
-from ...dialects.kernel_sizes import affine_map, known
 from ...dialects.sizes import same
+from ...dialects.sizes.kernel import affine_map, known
 from ...support.dtypes import fail
 from ..language.expr import Axis, Expr, Extent, compare, convert
 from ..language.layouts import inverse_layout

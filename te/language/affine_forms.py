@@ -15,7 +15,7 @@ from xdsl.ir.affine import (
     AffineSet,
 )
 
-from ...dialects.kernel_sizes import at_least, size_of
+from ...dialects.sizes.kernel import at_least, size_of
 from ...support.errors import ScheduleError
 from .expr import Axis, Binary, Cast, Compare, Const, Expr, ExprLike, convert
 

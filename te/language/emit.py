@@ -15,8 +15,8 @@ from xdsl.ir.affine import AffineDimExpr
 from ...dialects import te
 from ...dialects.affine import bounds
 from ...dialects.element_types import DTYPES
-from ...dialects.size_types import tensor_of
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, same
+from ...dialects.sizes.types import tensor_of
 from ...provenance.builder import LocatedBuilder, fill
 from ...provenance.span import fuse
 from ...support.dtypes import fail, is_float, limits

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from ...dialects.kernel_sizes import at_least, is_derived, kernel_size, negative
-from ...dialects.size_terms import Atom, Polynomial
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, size_max, size_min
+from ...dialects.sizes.kernel import at_least, is_derived, kernel_size, negative
+from ...dialects.sizes.terms import Atom, Polynomial
 from ...support.dtypes import BOOL, fail, is_float
 from .expr import Binary, Cast, Const, Expr, Extent, SizeNumber, Var
 from .walks import operands_first

@@ -15,8 +15,8 @@ from xdsl.ir.affine import AffineConstantExpr
 from ...dialects import tir
 from ...dialects.affine import bounds as bounds_of_map
 from ...dialects.element_types import DTYPES
-from ...dialects.kernel_sizes import affine_map, known
 from ...dialects.sizes import Size, SizeExpr, product, same
+from ...dialects.sizes.kernel import affine_map, known
 from ...dialects.tir.statements import ConditionOp
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import layer_location

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ...dialects.affine import Range, bounds, is_long
-from ...dialects.kernel_sizes import at_least, lifted
 from ...dialects.sizes import Size, SizeExpr, same
+from ...dialects.sizes.kernel import at_least, lifted
 from ...support.dtypes import bits, fail, is_float
 from .affine_forms import FLOORED, affine_binary
 from .expr import Axis, Binary, Cast, Const, Expr, SizeNumber, Var, walk

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...dialects.element_types import dtype_name
-from ...dialects.kernel_sizes import known
+from ...dialects.sizes.kernel import known
 from ...dialects.tir import PrimFuncOp, buffer_of
 from ...support.dtypes import fail
 from .tensor import Operation, Tensor, current_tag

@@ -14,8 +14,8 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from ...dialects import te
 from ...dialects.affine import is_long, substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
-from ...dialects.kernel_sizes import affine_map, lifted
 from ...dialects.sizes import SizeExpr
+from ...dialects.sizes.kernel import affine_map, lifted
 from ...dialects.tir import CallExternOp, WidenPairsOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned

@@ -6,7 +6,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from ...dialects import tir
-from ...dialects.kernel_sizes import affine_map, lifted
+from ...dialects.sizes.kernel import affine_map, lifted
 from .expr import Binary, Compare, Expr, Read
 from .scalars import ScalarEmitter, number_attribute, scalar_type
 from .tensor import tensor_of

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import BlockArgument
 
-from ...dialects.kernel_sizes import kernel_size
 from ...dialects.sizes import SizeExpr, UndecidedSize
+from ...dialects.sizes.kernel import kernel_size
 from ...dialects.te import STAGES
 from ...support.doors import door
 from ...support.errors import ScheduleError

@@ -34,10 +34,10 @@ from ...dialects import te
 from ...dialects.affine import below as less
 from ...dialects.affine import bounds, substitute
 from ...dialects.element_types import bit_width, is_integer, is_unsigned
-from ...dialects.kernel_sizes import affine_map, lifted
 from ...dialects.schedule.base import SCOPES
-from ...dialects.size_types import extents_of
 from ...dialects.sizes import Size
+from ...dialects.sizes.kernel import affine_map, lifted
+from ...dialects.sizes.types import extents_of
 from ...provenance.builder import LocatedBuilder
 from ...support.errors import ScheduleError
 from .itervar import IterVar

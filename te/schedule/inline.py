@@ -13,7 +13,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from ...dialects import te
 from ...dialects.affine import linear, substitute
 from ...dialects.element_types import is_integer
-from ...dialects.kernel_sizes import affine_map, lifted
+from ...dialects.sizes.kernel import affine_map, lifted
 from ...dialects.tir import UNBOUNDED
 from ...provenance.builder import fill
 from ...provenance.span import fuse

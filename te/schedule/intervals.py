@@ -11,8 +11,8 @@ from typing import cast
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineExpr
 
 from ...dialects.affine import ZERO, Linear, Range, below, linear, linear_bounds, scaled
-from ...dialects.kernel_sizes import at_least
 from ...dialects.sizes import Size, decide, proves, same
+from ...dialects.sizes.kernel import at_least
 from .relations import Interval
 
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, BlockArgument
 
 from ...dialects import te, tir
-from ...dialects.size_types import extents_of
+from ...dialects.sizes.types import extents_of
 from .itervar import IterVar, Kind
 
 Producer: TypeAlias = te.ComputeOp | te.StateOp | te.ScanOp | te.ExternOp | te.HybridOp | BlockArgument

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from xdsl.ir.affine import AffineExpr
 
 from ...dialects.affine import ZERO, substitute
-from ...dialects.kernel_sizes import lifted
 from ...dialects.sizes import Size, product, proves, same
+from ...dialects.sizes.kernel import lifted
 from .itervar import Fuse, IterVar, Singleton, Split, Transform
 from .stage_state import StageState
 

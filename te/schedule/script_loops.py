@@ -9,8 +9,8 @@ from xdsl.ir import Block, BlockArgument
 from xdsl.ir.affine import AffineDimExpr
 
 from ...dialects import te, tir
-from ...dialects.kernel_sizes import affine_map, lifted
 from ...dialects.sizes import proves
+from ...dialects.sizes.kernel import affine_map, lifted
 from ...dialects.tir.index_maps import Ranges, view
 from ...passes.tir.rewriting.index_set_splitting import express
 from .itervar import IterVar

@@ -15,8 +15,8 @@ from ...dialects import schedule as ops
 from ...dialects import te
 from ...dialects.element_types import dtype_name
 from ...dialects.schedule.base import SCOPES
-from ...dialects.size_types import extents_of
 from ...dialects.sizes import Size
+from ...dialects.sizes.types import extents_of
 from ...support.doors import doors
 from ...support.errors import ScheduleError
 from ..language.affine_forms import affine_set, layout_map

@@ -13,8 +13,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects import te
 from ...dialects.affine import ZERO, Linear, Range, linear, linear_bounds, substitute
-from ...dialects.kernel_sizes import known
 from ...dialects.sizes import Size
+from ...dialects.sizes.kernel import known
 from .itervar import IterVar
 from .relations import axis_values, full_region, loop_extents, mixed_axes
 from .stage_state import StageState

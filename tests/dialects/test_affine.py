@@ -26,8 +26,8 @@ from whence.dialects.affine import (
     spell,
     substitute,
 )
-from whence.dialects.kernel_sizes import kernel_size, lifted
 from whence.dialects.sizes import Size, common_divisor, evaluate, product, same
+from whence.dialects.sizes.kernel import kernel_size, lifted
 
 DIMS = 3
 D = [AffineExpr.dimension(i) for i in range(DIMS)]

@@ -15,7 +15,7 @@ from whence.dialects.relay.reduce import ArgMaxOp, MeanOp
 from whence.dialects.relay.traits import OpPattern
 from whence.dialects.relay.transform import ExpandDimsOp, PadOp, SqueezeOp, StridedSliceOp
 from whence.dialects.relay.vision import RoiAlignOp
-from whence.dialects.size_types import tensor_of
+from whence.dialects.sizes.types import tensor_of
 
 NHWC, BLOCKS = Arrangement("NHWC", "NCHW"), Arrangement("NCHW16c", "NCHW")
 

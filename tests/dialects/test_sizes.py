@@ -17,8 +17,6 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from whence.dialects.relay import Relay
-from whence.dialects.size_text import parse_size
-from whence.dialects.size_types import extents_of, is_symbolic, tensor_of
 from whence.dialects.sizes import (
     Size,
     SizeExpr,
@@ -38,6 +36,8 @@ from whence.dialects.sizes import (
     symbol,
     symbols_of,
 )
+from whence.dialects.sizes.text import parse_size
+from whence.dialects.sizes.types import extents_of, is_symbolic, tensor_of
 
 BATCH, PAST, SEQ, W = map(symbol, ("batch", "past", "seq", "w"))
 

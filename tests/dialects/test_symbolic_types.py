@@ -14,8 +14,8 @@ from xdsl.parser import Parser
 from whence.dialects.relay import OPERATORS, Relay
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.operator import Operator, shape_of
-from whence.dialects.size_types import extents_of, tensor_of
 from whence.dialects.sizes import Size, evaluate, same, symbol
+from whence.dialects.sizes.types import extents_of, tensor_of
 from whence.support.identity import by_identity
 
 BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}

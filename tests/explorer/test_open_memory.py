@@ -9,8 +9,8 @@ import onnx.parser
 import pytest
 
 import whence
-from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import evaluate
+from whence.dialects.sizes.text import parse_size
 from whence.executables.origins import origins
 from whence.executables.sized import SizedExecutable
 from whence.explorer.memory_picture import memory_svg

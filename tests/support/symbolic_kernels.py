@@ -9,9 +9,9 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 
 from whence.dialects.relay.core import FuncOp, ReturnOp
-from whence.dialects.size_text import parse_size
-from whence.dialects.size_types import extents_of, tensor_of
 from whence.dialects.sizes import Size, evaluate
+from whence.dialects.sizes.text import parse_size
+from whence.dialects.sizes.types import extents_of, tensor_of
 from whence.kernels.functions import Function
 from whence.lowering.kernel.few_rows import lower_scheduled
 from whence.lowering.llvm_to_native.target import Target

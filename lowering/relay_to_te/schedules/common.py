@@ -11,9 +11,9 @@ from xdsl.ir import Attribute, Operation
 
 from ....dialects import te
 from ....dialects.affine import below
-from ....dialects.kernel_sizes import known, nominal
-from ....dialects.size_types import extents_of
 from ....dialects.sizes import Size, product, proves, same
+from ....dialects.sizes.kernel import known, nominal
+from ....dialects.sizes.types import extents_of
 from ....dialects.tir import element_bytes
 from ....support.machine import Machine
 from ....te.schedule.itervar import IterVar

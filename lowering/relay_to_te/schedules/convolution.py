@@ -7,8 +7,8 @@ from math import prod
 from xdsl.dialects.builtin import AnyFloat
 
 from ....dialects import te
-from ....dialects.kernel_sizes import known, nominal
 from ....dialects.sizes import same
+from ....dialects.sizes.kernel import known, nominal
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar

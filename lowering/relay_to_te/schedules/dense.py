@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ....dialects.affine import below
-from ....dialects.kernel_sizes import known
 from ....dialects.relay.matmul import FEW_ROWS
 from ....dialects.sizes import same
+from ....dialects.sizes.kernel import known
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 from ....te.schedule.stage import Stage

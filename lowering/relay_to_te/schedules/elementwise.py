@@ -7,8 +7,8 @@ from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects import te
 from ....dialects.affine import below
-from ....dialects.kernel_sizes import same_shape
 from ....dialects.sizes import Size, product, same
+from ....dialects.sizes.kernel import same_shape
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar

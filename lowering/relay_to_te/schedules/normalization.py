@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import prod
 
 from ....dialects.affine import below
-from ....dialects.kernel_sizes import nominal, same_shape
 from ....dialects.sizes import Size, product, same
+from ....dialects.sizes.kernel import nominal, same_shape
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar

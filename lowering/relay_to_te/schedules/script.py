@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ....dialects.affine import below
-from ....dialects.kernel_sizes import nominal
-from ....dialects.size_types import extents_of
+from ....dialects.sizes.kernel import nominal
+from ....dialects.sizes.types import extents_of
 from ....te.schedule.stage import Stage
 from .common import SERIAL_LIMIT, Scheduling
 

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects.affine import Range, linear, substitute
-from ....dialects.kernel_sizes import lifted
+from ....dialects.sizes.kernel import lifted
 
 
 def canonical(values: Sequence[SSAValue], ranges: Sequence[Range], *maps: Sequence[AffineExpr]) -> Hashable:

@@ -9,8 +9,8 @@ from xdsl.ir.affine import AffineExpr
 
 from ....dialects.affine import Range, hull, linear, linear_bounds
 from ....dialects.element_types import bit_width, is_integer
-from ....dialects.kernel_sizes import at_least, negative
 from ....dialects.sizes import Size, same
+from ....dialects.sizes.kernel import at_least, negative
 from ....dialects.tir import UNBOUNDED
 from ....dialects.tir.index_maps import Ranges, operands_of
 

@@ -14,8 +14,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects.affine import Linear, Range, below, bounds, linear
-from ....dialects.kernel_sizes import at_least
 from ....dialects.sizes import Size, same
+from ....dialects.sizes.kernel import at_least
 from ....dialects.tir import AllocOp, CallExternOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
 from ....dialects.tir.dots import Dot, WidenPairsOp
 from ....dialects.tir.index_maps import Access, Ranges, View, flat_index, simplify_maps, view

@@ -10,8 +10,8 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects.affine import Linear, Range, below, flatten, linear, linear_bounds, substitute
-from ....dialects.kernel_sizes import at_least, known, negative
 from ....dialects.sizes import Size, proves
+from ....dialects.sizes.kernel import at_least, known, negative
 from ....dialects.tir import UNBOUNDED, ForOp, IfOp, LoadOp, PrimFuncOp, StoreOp, buffer_of
 from ....dialects.tir.index_maps import Ranges, View, blocks_of, operands_of, view
 from ....dialects.tir.lanes import lanes

@@ -9,8 +9,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects.affine import below, substitute
-from ....dialects.kernel_sizes import affine_map, lifted, size_attribute
 from ....dialects.sizes import Size, same
+from ....dialects.sizes.kernel import affine_map, lifted, size_attribute
 from ....dialects.tir import UNBOUNDED, ForOp, IndexOp
 from ....dialects.tir.index_maps import Access, Ranges, simplify_maps, update, view
 

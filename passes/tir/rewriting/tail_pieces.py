@@ -17,8 +17,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 from xdsl.traits import Pure
 
 from ....dialects.affine import FAR, Linear, linear
-from ....dialects.kernel_sizes import affine_map, lifted, size_attribute
 from ....dialects.sizes import Size, ceil_div, same
+from ....dialects.sizes.kernel import affine_map, lifted, size_attribute
 from ....dialects.tir import ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
 from ....dialects.tir.index_maps import Access, Ranges, simplify_maps, update, view
 from ....provenance.walk import walk

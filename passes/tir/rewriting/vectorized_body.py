@@ -17,7 +17,7 @@ from xdsl.dialects.vector import BroadcastOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from ....dialects.kernel_sizes import at_least, lifted
+from ....dialects.sizes.kernel import at_least, lifted
 from ....dialects.tir import UNBOUNDED, ForOp, IfOp, IndexOp, LoadOp, StoreOp
 from ....dialects.tir import lanes as tir_lanes
 from ....dialects.tir.index_maps import simplify_maps, update

@@ -12,7 +12,7 @@ from whence.dialects.relay import LANGUAGE
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.dialects.relay.data_types import TypeDataOp
 from whence.dialects.relay.size_ranges import REQUIRED, REQUIRED_BY, SIZES
-from whence.dialects.size_types import SizesAttr
+from whence.dialects.sizes.types import SizesAttr
 from whence.passes.relay.bind_sizes import resized
 from whence.passes.relay.infer_type import infer_types
 from whence.passes.relay.name_sizes import named, shape_inputs

@@ -13,8 +13,8 @@ from xdsl.dialects.vector import Vector
 from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.element_types import DTYPES
-from whence.dialects.kernel_sizes import kernel_size
 from whence.dialects.sizes import UndecidedSize
+from whence.dialects.sizes.kernel import kernel_size
 from whence.dialects.te import packed_calls
 from whence.dialects.tir import BufferType, PrimFuncOp, Tir
 from whence.kernels.functions import Function

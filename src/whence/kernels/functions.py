@@ -12,9 +12,9 @@ from typing import Any, cast
 import numpy as np
 
 from whence.dialects.element_types import numpy_dtype
-from whence.dialects.kernel_sizes import is_derived, solved
-from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import evaluate
+from whence.dialects.sizes.kernel import is_derived, solved
+from whence.dialects.sizes.text import parse_size
 from whence.dialects.te import ExternOp
 from whence.dialects.tir import PrimFuncOp, buffer_of
 from whence.kernels.function_module import FunctionModule

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
 
-from whence.dialects.size_bounds import Range
-from whence.dialects.size_text import parse_size
 from whence.dialects.sizes import Ranges, Size, proves, symbol
+from whence.dialects.sizes.intervals import Range
+from whence.dialects.sizes.text import parse_size
 from whence.runtime.open_specs import OpenSpec
 from whence.runtime.tensors import TensorSpec
 from whence.support.errors import PipelineError

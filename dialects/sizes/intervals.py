@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import gcd
 from typing import TypeAlias
 
-from .size_terms import Atom, Factors, Polynomial, common, constant, divided, number_of, plus, times
+from .terms import Atom, Factors, Polynomial, common, constant, divided, number_of, plus, times
 
 Range: TypeAlias = tuple[int | None, int | None]
 """Smallest and largest value, both included; None where there is no bound."""

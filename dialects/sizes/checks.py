@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.ir import Attribute, Operation
 
-from ..provenance.diagnostics import fail
-from .kernel_sizes import beyond
-from .sizes import Size
+from ...provenance.diagnostics import fail
+from .expr import Size
+from .kernel import beyond
 
 
 def check_sizes(func: Operation, count: int, shape_of: Callable[[Attribute], Sequence[Size]]) -> None:

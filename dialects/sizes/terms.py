@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from ..provenance.undecided import UndecidedSize
+from ...provenance.undecided import UndecidedSize
 
 Factors: TypeAlias = "tuple[Atom, ...]"
 """A monomial: its atoms in order, each as often as it is a factor."""

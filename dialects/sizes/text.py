@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from .sizes import Size, UndecidedSize, ceil_div, size_max, size_min, symbol
+from .expr import Size, UndecidedSize, ceil_div, size_max, size_min, symbol
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([^\W\d]\w*)|(//|[-+*%(),]))")
 _DEEPEST = 60

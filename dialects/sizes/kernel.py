@@ -28,10 +28,10 @@ from xdsl.ir.affine import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from ..support.identity import by_identity
-from .size_terms import Atom, Polynomial
-from .size_terms import number_of as number_in
-from .sizes import Size, SizeExpr, UndecidedSize, evaluate, proves, same, substitute, symbol, symbols_of
+from ...support.identity import by_identity
+from .expr import Size, SizeExpr, UndecidedSize, evaluate, proves, same, substitute, symbol, symbols_of
+from .terms import Atom, Polynomial
+from .terms import number_of as number_in
 
 _KINDS = {"floordiv": AffineBinaryOpKind.FloorDiv, "mod": AffineBinaryOpKind.Mod}
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import gcd
 
-from .size_bounds import bounds
-from .size_terms import (
+from .intervals import bounds
+from .terms import (
     Atom,
     Factors,
     Polynomial,

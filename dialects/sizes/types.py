@@ -16,9 +16,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ..support.identity import by_identity
-from .size_text import parse_size
-from .sizes import Size, SizeExpr
+from ...support.identity import by_identity
+from .expr import Size, SizeExpr
+from .text import parse_size
 
 UNKNOWN = "?"
 """The text of a size that nothing tells, beside others that are symbolic."""

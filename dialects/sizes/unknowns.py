@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from math import lcm
 
-from .size_bounds import Range
-from .size_terms import names_in, number_of
-from .sizes import (
+from .expr import (
     RESERVED,
     Size,
     SizeExpr,
@@ -23,6 +21,8 @@ from .sizes import (
     symbol,
     symbols_of,
 )
+from .intervals import Range
+from .terms import names_in, number_of
 
 
 class Unknowns:

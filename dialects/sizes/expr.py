@@ -17,12 +17,12 @@ from contextvars import ContextVar
 from math import gcd
 from typing import Any, SupportsIndex, TypeAlias
 
-from ..provenance.undecided import UndecidedSize as UndecidedSize
-from . import size_bounds
-from .size_bounds import Range
-from .size_division import ENDLESS as ENDLESS
-from .size_division import extreme, floordiv, joined, mod, substituted
-from .size_terms import Atom, Polynomial, atomic, common, constant, lone, names_in, number_of, plus, spell, times
+from ...provenance.undecided import UndecidedSize as UndecidedSize
+from . import intervals
+from .division import ENDLESS as ENDLESS
+from .division import extreme, floordiv, joined, mod, substituted
+from .intervals import Range
+from .terms import Atom, Polynomial, atomic, common, constant, lone, names_in, number_of, plus, spell, times
 
 Size: TypeAlias = "int | SizeExpr"
 Ranges: TypeAlias = Mapping[str, Range]
@@ -280,9 +280,9 @@ def decide(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeEx
 
 
 def _answer(
-    a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr, ranges: size_bounds.Ranges
+    a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr, ranges: intervals.Ranges
 ) -> bool | None:
-    low, high = size_bounds.bounds(joined(plus(_terms(b), _terms(a), -1)), ranges)
+    low, high = intervals.bounds(joined(plus(_terms(b), _terms(a), -1)), ranges)
     if relation == "<=":
         return True if low is not None and low >= 0 else False if high is not None and high < 0 else None
     if low == high == 0:
@@ -360,7 +360,7 @@ def bounds(size: Size, ranges: Ranges | None = None) -> Range:
     """Values between which a size lies when each symbol lies in its range: of `known_ranges` where `ranges` is None."""
     if isinstance(size, int):
         return size, size
-    return size_bounds.bounds(size.terms, _ranges(ranges))
+    return intervals.bounds(size.terms, _ranges(ranges))
 
 
 def symbols_of(size: Size) -> tuple[str, ...]:
@@ -386,7 +386,7 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int:
     raise KeyError(", ".join(symbols_of(found)))
 
 
-def _ranges(ranges: Ranges | None) -> size_bounds.Ranges:
+def _ranges(ranges: Ranges | None) -> intervals.Ranges:
     return _known.get().items if ranges is None else tuple(sorted(ranges.items()))
 
 
