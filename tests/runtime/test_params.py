@@ -7,6 +7,7 @@ import io
 import struct
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import ml_dtypes
 import numpy as np
@@ -48,6 +49,15 @@ def test_files_without_a_checksum_are_read():
     data = bytearray(written(dict(X)))
     struct.pack_into("<Q", data, 8, 0)
     np.testing.assert_array_equal(read_params(bytes(data))["x"], X["x"])
+
+
+def test_a_checksum_is_never_that_of_files_without_one(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(
+        "whence.runtime.params.hashlib.sha256", Mock(return_value=Mock(digest=Mock(return_value=bytes(32))))
+    )
+    data = written(dict(X))
+    assert data[8:16] != bytes(8)
+    np.testing.assert_array_equal(read_params(data)["x"], X["x"])
 
 
 def test_every_changed_bit_is_seen():

@@ -254,6 +254,17 @@ def test_jacobians_intermediates_and_strangers(replayed: Callable[[Schedule], No
     np.testing.assert_array_equal(_call(again, [x], [data])[0], [0, 3, 0, 0])
 
 
+@pytest.mark.parametrize("extreme", [te.maximum, te.minimum])
+def test_of_two_that_are_equal_the_first_is_taken(extreme: Any) -> None:
+    x, y = _input(3), _input(3, name="y")
+    z = te.compute((3,), lambda i: extreme(x[i], y[i]))
+    by_x, by_y = te.gradient(z, [x, y])
+    found = _call([by_x, by_y], [x, y], [np.array([1.0, 2.0, 2.0]), np.array([2.0, 2.0, 1.0])])
+    taken = [0.0, 1.0, 1.0] if extreme is te.maximum else [1.0, 1.0, 0.0]
+    np.testing.assert_array_equal(found[0], np.diag(taken))
+    np.testing.assert_array_equal(found[1], np.diag(np.subtract(1.0, taken)))
+
+
 def test_shares_of_a_maximum() -> None:
     x = _input(5)
     top = _sum((1,), (5,), lambda _, k: x[k], te.max)

@@ -86,3 +86,16 @@ tir.prim_func @hint(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
     tir.store %0, %b[%i] : f32, !tir.buffer<8xf32> loc("copy")
   } loc("copy")
 } loc("f")
+
+// A guard that never holds leaves no iterations free of it: the loop stays one.
+// OFF-LABEL: tir.prim_func @never
+// OFF:       tir.for %i in 4 {
+// OFF-NEXT:    tir.if likely [%i * -1 - 1] >= 0 {
+tir.prim_func @never(%b: !tir.buffer<4xf32>) outputs 1 {
+  %c = arith.constant 1.0 : f32 loc("c")
+  tir.for %i in 4 {
+    tir.if likely [-1 - %i] >= 0 {
+      tir.store %c, %b[%i] : f32, !tir.buffer<4xf32> loc("copy")
+    } loc("tail")
+  } loc("loop")
+} loc("f")
