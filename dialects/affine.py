@@ -75,7 +75,7 @@ class Linear:
 
     @property
     def plain(self) -> bool:
-        """Whether all numbers in it are known."""
+        """Return whether all numbers in it are known."""
         return self.constant.__class__ is not SizeExpr and all(c.__class__ is not SizeExpr for _, c in self.terms)
 
     def coefficient(self, dim: int) -> Size | None:
@@ -366,7 +366,7 @@ def hull(ends: Range) -> tuple[int, int]:
 
 
 def below(a: Size, b: Size) -> bool:
-    """Whether `a < b`, for sure."""
+    """Return whether `a < b`, for sure."""
     return a < b if isinstance(a, int) and isinstance(b, int) else proves(a, "<", b)
 
 
@@ -391,7 +391,7 @@ def malformed(expr: AffineExpr) -> str | None:
 
 
 def is_long(expr: AffineExpr) -> bool:
-    """Whether an expression has too many operations to work with: each of them counts wherever it stands.
+    """Return whether an expression has too many operations to work with: each of them counts wherever it stands.
 
     An expression is a tree: of two that are each made of the one before twice, the second is twice as long.
     """

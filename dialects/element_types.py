@@ -90,7 +90,7 @@ def tensor_type(array: Array) -> TensorType[Attribute]:
 
 
 def is_small(element: Attribute) -> bool:
-    """Whether a cast comes before anything is computed with such elements."""
+    """Return whether a cast comes before anything is computed with such elements."""
     return dtype_name(element) in SMALL
 
 
@@ -104,7 +104,7 @@ def is_integer(element: Attribute) -> bool:
 
 
 def is_unsigned(element: Attribute) -> bool:
-    """Whether numbers of an element type are integers that are never negative; bool is 0 or 1."""
+    """Return whether numbers of an element type are integers that are never negative; bool is 0 or 1."""
     if not isinstance(element, IntegerType):
         return False
     integer = cast("IntegerType[int, Signedness]", element)

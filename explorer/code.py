@@ -69,7 +69,7 @@ class MainCode:
         return MainCode(tuple(code), tuple(locations))
 
     def knows(self, instruction: Instruction) -> bool:
-        """Whether an instruction leads to a layer."""
+        """Return whether an instruction leads to a layer."""
         return instruction.line > 0 and is_located(self.locations[instruction.line - 1])
 
 

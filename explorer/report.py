@@ -49,7 +49,7 @@ def _most(sizes: Sequence[int], room: int) -> int:
 
 
 def _right(column: Sequence[object]) -> bool:
-    """Whether all cells that say something are numbers."""
+    """Return whether all cells that say something are numbers."""
     said = [value for value in column if value != ""]
     return bool(said) and all(isinstance(value, int | float) or _numeric(_cell(value)) for value in said)
 

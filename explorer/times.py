@@ -52,7 +52,7 @@ class Times:
         return Times(tuple(calls), tuple(parts), tuple(sampled))
 
     def estimated(self, call: int) -> bool:
-        """Whether the parts of a call's layers are estimates."""
+        """Return whether the parts of a call's layers are estimates."""
         return len(self.layers[call]) > 1 and not (self.sampled and self.sampled[call])
 
     @property

@@ -103,7 +103,7 @@ class Where:
 
     @property
     def vanished(self) -> bool:
-        """Whether no operator serves it: it may live on in params."""
+        """Return whether no operator serves it: it may live on in params."""
         return not self.kernels
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ SKIP = "SkipOptimization"
 
 
 def is_set(value: Attribute | None) -> bool:
-    """Whether an attribute of a function holds: it is there, and not 0."""
+    """Return whether an attribute of a function holds: it is there, and not 0."""
     return value is not None and not (isinstance(value, IntegerAttr) and value.value.data == 0)
 
 
@@ -29,7 +29,7 @@ def text_of(func: FuncOp, name: str) -> str:
 
 
 def is_closed(func: FuncOp) -> bool:
-    """Whether a function is for an external compiler, or asks to be left as it is."""
+    """Return whether a function is for an external compiler, or asks to be left as it is."""
     return COMPILER in func.attributes or COMPOSITE in func.attributes or is_set(func.attributes.get(SKIP))
 
 

@@ -199,7 +199,7 @@ def find_row(name: str) -> Row | None:
 
 
 def enabled(info: PassInfo, context: PassContext) -> bool:
-    """Whether a `Sequential` runs a pass: by its level, and the names that a context requires or disables."""
+    """Return whether a `Sequential` runs a pass: by its level, and the names that a context requires or disables."""
     name = own_name(info.name)
     if name in own_names(context.disabled_pass):
         return False

@@ -62,7 +62,7 @@ def run_under_instruments(
 
 
 def is_ours(one: ModulePass) -> bool:
-    """Whether a pass comes with Whence: those keep the ledger."""
+    """Return whether a pass comes with Whence: those keep the ledger."""
     return type(one).__module__.startswith("whence.")
 
 

@@ -152,7 +152,7 @@ def _check_sizes(module: ModuleOp) -> None:
 
 
 def _has_parts(module: ModuleOp) -> bool:
-    """Whether parts were given to external compilers before."""
+    """Return whether parts were given to external compilers before."""
     return any(COMPILER in op.attributes for op in module.ops if isinstance(op, FuncOp))
 
 

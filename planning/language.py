@@ -228,7 +228,7 @@ class _Translator:
     # Steps.
 
     def _depends(self, part: _Part, op: Operation) -> bool:
-        """Whether an op reads what the gathered operators, or steps behind them, make."""
+        """Return whether an op reads what the gathered operators, or steps behind them, make."""
         read = map(self.resolved, (*op.operands, *self.reads.get(op, ())))
         return any(value in part.made or value in part.named for value in read)
 

@@ -163,7 +163,7 @@ def _given_away(module: ModuleOp, func: FuncOp, part: FuncOp) -> FuncOp:
 
 
 def is_decided(op: Operator, operands: Sequence[SSAValue]) -> bool:
-    """Whether no value that a run computes decides the shape of an operator's result."""
+    """Return whether no value that a run computes decides the shape of an operator's result."""
     if not isinstance(op, Dynamic):
         return True
     return all(value is None or isinstance(value.owner, ConstantOp) for value in op.parted(operands)[1])

@@ -11,12 +11,12 @@ from .ledger import current_ledger
 
 
 def is_trivially_dead_when_unused(op: Operation) -> bool:
-    """Whether `op` may be dropped once nobody reads its results."""
+    """Return whether `op` may be dropped once nobody reads its results."""
     return is_side_effect_free(op) and not op.has_trait(IsTerminator) and not op.has_trait(SymbolOpInterface)
 
 
 def _is_droppable(op: Operation) -> bool:
-    """Whether `op` does nothing but give results, as xDSL's own elimination of dead code has it."""
+    """Return whether `op` does nothing but give results, as xDSL's own elimination of dead code has it."""
     return not op.has_trait(IsTerminator) and not op.has_trait(SymbolOpInterface) and acts_on_nothing_else(op)
 
 

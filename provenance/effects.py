@@ -53,7 +53,7 @@ def _contents(op: Operation) -> Iterator[Operation]:
 
 
 def acts_on_nothing_else(root: Operation) -> bool:
-    """Whether an op, with all in it, does no more than read memory and allocate what it defines."""
+    """Return whether an op, with all in it, does no more than read memory and allocate what it defines."""
     stack = [root]
     while stack:
         op = stack.pop()

@@ -21,7 +21,7 @@ def lost_location(pass_name: str) -> NameLoc:
 
 
 def is_lost(leaf: LocationAttr) -> bool:
-    """Whether a leaf stands for something lost."""
+    """Return whether a leaf stands for something lost."""
     # By class, as xDSL's attributes are abstract base classes: `isinstance` takes ten times as long to deny one.
     return leaf.__class__ is NameLoc and _is_lost(cast(NameLoc, leaf))
 
@@ -31,7 +31,7 @@ def _is_lost(leaf: NameLoc) -> bool:
 
 
 def is_located(location: LocationAttr) -> bool:
-    """Whether it is known which layers a location stands for: all of them, nothing lost among them."""
+    """Return whether it is known which layers a location stands for: all of them, nothing lost among them."""
     found = leaves(location)
     return bool(found) and not any(map(is_lost, found))
 

@@ -31,7 +31,7 @@ def _children(op: Operation) -> list[Node]:
 
 
 def _is_statement(op: Operation) -> bool:
-    """Whether nothing reads a result of `op`. Other ops are expressions: they are met where they are read."""
+    """Return whether nothing reads a result of `op`. Other ops are expressions: they are met where they are read."""
     return not any(result.uses for result in op.results)
 
 

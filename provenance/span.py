@@ -159,7 +159,7 @@ class Span:
     file: str = ""
 
     def same_as(self, other: object) -> bool:
-        """Whether it is the same object."""
+        """Return whether it is the same object."""
         return self is other
 
     @property

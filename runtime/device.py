@@ -16,7 +16,7 @@ class Device:
 
     @property
     def exist(self) -> bool:
-        """Whether the machine has it."""
+        """Return whether the machine has it."""
         return True
 
     def __str__(self) -> str:

@@ -42,7 +42,7 @@ class NamedFunctions:
         return self[name]
 
     def implements_function(self, func_name: str, query_imports: bool = False) -> bool:
-        """Whether there is a function of a name."""
+        """Return whether there is a function of a name."""
         try:
             self[func_name]
         except WhenceError:

@@ -376,7 +376,7 @@ class Stretch:
     """Why it is for fewer sizes than wanted, if it is."""
 
     def takes(self, values: Environment) -> bool:
-        """Whether it is for values of the kind that it is kept for."""
+        """Return whether it is for values of the kind that it is kept for."""
         return self.fits is None or self.fits([_argument(values, a) for a in self.arguments])
 
     def run(self, values: Environment, pool: ThreadPool, handle: int) -> None:

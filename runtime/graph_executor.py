@@ -126,7 +126,7 @@ class GraphExecutor(NamedFunctions):
                 self.library.check(self.graph.nodes[node].name)
 
     def is_view(self, number: int) -> bool:
-        """Whether an entry is an argument, or an output of another node seen with another shape."""
+        """Return whether an entry is an argument, or an output of another node seen with another shape."""
         return self._made_by[number] not in self._places
 
     def native(self, node: int) -> tuple[Callable[..., None], Sequence[int | None]] | None:

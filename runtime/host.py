@@ -59,7 +59,7 @@ def _fail(task: Task, error: Exception) -> NoReturn:
 
 
 def is_hosted(value: object) -> bool:
-    """Whether no native code takes a value: it is a map, or of texts."""
+    """Return whether no native code takes a value: it is a map, or of texts."""
     if isinstance(value, np.ndarray):
         return cast(Array, value).dtype.hasobject
     return isinstance(value, dict) or (isinstance(value, list) and any(map(is_hosted, cast("list[object]", value))))

@@ -29,7 +29,7 @@ class Instruction(Step, ABC):
 
     @property
     def pure(self) -> bool:
-        """Whether it may go when nobody reads its outputs."""
+        """Return whether it may go when nobody reads its outputs."""
         return True
 
     @abstractmethod

@@ -104,7 +104,7 @@ class Image:
         ]
 
     def needed(self, section: Section) -> bool:
-        """Whether a section is loaded. Nothing unwinds through kernels."""
+        """Return whether a section is loaded. Nothing unwinds through kernels."""
         unwinds = section.kind == UNWIND or section.name.startswith(".eh_frame")
         return bool(section.flags & ALLOC) and not unwinds and section.name not in self.mapped
 
@@ -181,7 +181,7 @@ class Image:
         self.fail(elf, "symbols of sections that are loaded", f"'{symbol.name}', which is of none")
 
     def near(self, address: int) -> bool:
-        """Whether an address lies in the mapping."""
+        """Return whether an address lies in the mapping."""
         return self.base <= address < self.base + self.size
 
     def jump(self, address: int) -> int:

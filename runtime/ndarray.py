@@ -36,7 +36,7 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
         return Device()
 
     def same_as(self, other: object) -> bool:
-        """Whether it is the same array."""
+        """Return whether it is the same array."""
         return self is other
 
     def copyfrom(self, source: npt.ArrayLike) -> NDArray:
@@ -91,5 +91,5 @@ def array(value: npt.ArrayLike, device: object = None) -> NDArray:
 
 
 def is_aligned(value: Tensor) -> bool:
-    """Whether kernels may read and write an array where it is: contiguous, at a 64-byte boundary."""
+    """Return whether kernels may read and write an array where it is: contiguous, at a 64-byte boundary."""
     return value.flags.c_contiguous and not address(value) % ALIGNMENT

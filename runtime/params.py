@@ -163,7 +163,7 @@ def read_tensor(data: bytes, source: str) -> Array:
 
 
 def _countable(shape: tuple[int, ...]) -> bool:
-    """Whether numpy can have such an array: it counts the bytes of an empty one without its zeros."""
+    """Return whether numpy can have such an array: it counts the bytes of an empty one without its zeros."""
     return prod(extent or 1 for extent in shape) <= 1 << 59
 
 

@@ -114,7 +114,7 @@ class Program:
 
     @property
     def checked(self) -> bool:
-        """Whether some kernel tests its accesses."""
+        """Return whether some kernel tests its accesses."""
         return any(kernel.sites for kernel in self.kernels)
 
     def at(self, values: Values) -> Program:

@@ -30,7 +30,7 @@ class Pattern:
         return Pattern(text)
 
     def matches(self, text: str) -> bool:
-        """Whether the expression matches all of a text."""
+        """Return whether the expression matches all of a text."""
         return self._machine.fullmatch(text) is not None
 
     def found_in(self, text: str) -> list[str]:

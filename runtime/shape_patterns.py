@@ -73,7 +73,7 @@ class Pattern:
         return 1 + max((number for number, _ in self.terms), default=-1)
 
     def fits(self, extents: Sequence[int]) -> bool:
-        """Whether extents are of the pattern, for some values of the unknowns."""
+        """Return whether extents are of the pattern, for some values of the unknowns."""
         found: dict[int, int] = {-1: 0}
         return all(
             extent - added == found.setdefault(number, extent - added) and extent >= added

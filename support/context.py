@@ -190,7 +190,7 @@ class PassContext:
         return self.config.get(name, default)
 
     def enables(self, name: str, level: int) -> bool:
-        """Whether the pass `name` of opt level `level` runs."""
+        """Return whether the pass `name` of opt level `level` runs."""
         if name in self.disabled_pass:
             return False
         return name in self.required_pass or self.opt_level >= level

@@ -148,7 +148,7 @@ def _package(frame: FrameType) -> str:
 
 
 def _is_theirs(error: BaseException) -> bool:
-    """Whether code of the caller's, that we called, raised an error."""
+    """Return whether code of the caller's, that we called, raised an error."""
     for frame in _frames(error):
         package = _package(frame)
         if package == "whence":

@@ -97,7 +97,7 @@ def is_float(dtype: str) -> bool:
 
 
 def is_unsigned(dtype: str) -> bool:
-    """Whether numbers of the dtype are integers that are never negative; bool is 0 or 1."""
+    """Return whether numbers of the dtype are integers that are never negative; bool is 0 or 1."""
     return dtype == BOOL or dtype.startswith("uint")
 
 

@@ -11,7 +11,7 @@ _MOST = 64
 
 
 def fits(value: object, hint: Any, names: dict[str, Any]) -> bool:
-    """Whether a value can be of a type; True where that cannot be told.
+    """Return whether a value can be of a type; True where that cannot be told.
 
     hint: a type, or the text of one. names: what the names in the text mean; those missing could be anything.
     """

@@ -47,7 +47,7 @@ class PassInstrument:
         """The scope ends, be it by an error."""
 
     def should_run(self, mod: object, info: PassInfo) -> bool:
-        """Whether the pass runs, as far as this instrument goes; not asked about passes that are required."""
+        """Return whether the pass runs, as far as this instrument goes; not asked about passes that are required."""
         return True
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:

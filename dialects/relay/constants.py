@@ -93,7 +93,7 @@ def module_of(op: Operation) -> ModuleOp:
 
 
 def has_pool(module: ModuleOp) -> bool:
-    """Whether a module has a pool, or names the file of one."""
+    """Return whether a module has a pool, or names the file of one."""
     return isinstance(module.attributes.get(_POOL), PoolAttr)
 
 

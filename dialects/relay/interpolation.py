@@ -51,12 +51,12 @@ class Resizing:
 
     @property
     def open(self) -> bool:
-        """Whether only a call knows the extents."""
+        """Return whether only a call knows the extents."""
         return isinstance(self.extent, SizeExpr) or isinstance(self.size, SizeExpr)
 
     @property
     def identical(self) -> bool:
-        """Whether the axis stays as it is."""
+        """Return whether the axis stays as it is."""
         plain = self.mode != "tf_crop_and_resize" or self.roi == (0.0, 1.0)
         return same(self.size, self.extent) and self.scale in (None, 1) and self.ratio is None and plain
 

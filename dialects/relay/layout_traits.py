@@ -48,7 +48,7 @@ class Arrangement:
         return self.axes.index(Axis(self.plain[axis % len(self.plain)]))
 
     def splits(self, axis: int) -> bool:
-        """Whether an axis of the plain layout is in blocks."""
+        """Return whether an axis of the plain layout is in blocks."""
         return self.plain[axis % len(self.plain)] in self.blocks
 
     def block(self, axis: int) -> int:
@@ -124,7 +124,7 @@ class OwnLayouts(OpTrait):
     """The layouts that the first may be; any order of its axes where none are named."""
 
     def allows(self, cls: type[Operator], attribute: str, layout: str) -> bool:
-        """Whether an operator of a class computes in a layout; False for a name that is none."""
+        """Return whether an operator of a class computes in a layout; False for a name that is none."""
         try:
             axes = parse_layout(layout)
         except ValueError:

@@ -22,17 +22,17 @@ _TRIED = (5040, 55440, 1, 0)
 
 
 def is_open(type_: Attribute) -> bool:
-    """Whether a type is a tensor's with an extent that only a run decides and no symbol names."""
+    """Return whether a type is a tensor's with an extent that only a run decides and no symbol names."""
     return not is_static(type_) and not is_symbolic(type_)
 
 
 def is_static(type_: Attribute) -> bool:
-    """Whether a type is no tensor's, or one's of which all extents are numbers."""
+    """Return whether a type is no tensor's, or one's of which all extents are numbers."""
     return not isinstance(type_, TensorType) or DYNAMIC_INDEX not in type_.get_shape()
 
 
 def knows_sizes(op: Operation) -> bool:
-    """Whether all extents of an operator's operands and results, and all its attributes, are numbers."""
+    """Return whether all extents of an operator's operands and results, and all its attributes, are numbers."""
     return all(is_static(value.type) for value in (*op.operands, *op.results)) and not any(
         isinstance(attribute, SizesAttr) for attribute in op.properties.values()
     )

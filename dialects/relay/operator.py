@@ -231,7 +231,7 @@ class Operator(IRDLOperation):
 
     @classmethod
     def gives_tuple(cls, count: int) -> bool:
-        """Whether TVM takes its `count` results for a tuple."""
+        """Return whether TVM takes its `count` results for a tuple."""
         return count != 1 or isinstance(cls.get_irdl_definition().results[0][1], VarResultDef)
 
     @classmethod
@@ -245,7 +245,7 @@ class Operator(IRDLOperation):
 
     @classmethod
     def leaves_as_is(cls, sig: Signature) -> bool:
-        """Whether the result is the first operand as it is."""
+        """Return whether the result is the first operand as it is."""
         return False
 
     def verify_(self) -> None:
@@ -269,7 +269,7 @@ class Operator(IRDLOperation):
         return OpPattern.OPAQUE if trait is None else trait.kind
 
     def is_pointwise(self) -> bool:
-        """Whether the trait holds here."""
+        """Return whether the trait holds here."""
         return self.has_trait(Pointwise)
 
     def print(self, printer: Printer) -> None:

@@ -44,12 +44,12 @@ class Resized(Operator):
 
     @classmethod
     def selects(cls, sig: Signature) -> bool:
-        """Whether each result is the element nearest to its place."""
+        """Return whether each result is the element nearest to its place."""
         return all(one.method == "nearest_neighbor" for one in cls.how(sig)) and not cls.extrapolates(sig)
 
     @classmethod
     def extrapolates(cls, sig: Signature) -> bool:
-        """Whether there is a number of its own outside of the image."""
+        """Return whether there is a number of its own outside of the image."""
         return any(one.mode == "tf_crop_and_resize" for one in cls.how(sig))
 
     @classmethod

@@ -137,5 +137,5 @@ def main_of(module: ModuleOp) -> FuncOp:
 
 
 def is_sized(module: ModuleOp) -> bool:
-    """Whether `@main` of a module takes arrays of sizes that a call decides."""
+    """Return whether `@main` of a module takes arrays of sizes that a call decides."""
     return bool(symbols_in(main_of(module)))

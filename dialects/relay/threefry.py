@@ -94,7 +94,7 @@ def further(words: type[Words], key: Sequence[Any]) -> list[Any]:
 
 
 def used_up(words: type[Words], key: Sequence[Any]) -> Any:
-    """Whether the path has no room left."""
+    """Return whether the path has no room left."""
     return words.both(words.equal(key[8], 0), words.equal(key[9], 0))
 
 

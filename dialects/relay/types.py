@@ -93,7 +93,7 @@ def signature_of(type_: Attribute) -> FunctionType | None:
 
 
 def fits(expected: Attribute, found: Attribute) -> bool:
-    """Whether a value of type `found` may stand where `expected` is wanted: an open extent fits every extent."""
+    """Return whether a value of type `found` may stand where `expected` is wanted: an open extent fits every extent."""
     stack = [(expected, found)]
     while stack:
         a, b = stack.pop()

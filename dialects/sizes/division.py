@@ -108,7 +108,7 @@ def joined(terms: Polynomial) -> Polynomial:
 
 
 def _has_mod(terms: Polynomial) -> bool:
-    """Whether a term has a remainder, without which nothing that is divided is known to be a multiple."""
+    """Return whether a term has a remainder, without which nothing that is divided is known to be a multiple."""
     return any(atom.kind == "mod" for factors in terms for atom in factors)
 
 

@@ -231,7 +231,7 @@ def product(sizes: Iterable[Size]) -> Size:
 
 
 def same(a: Size, b: Size) -> bool:
-    """Whether two sizes have one normal form."""
+    """Return whether two sizes have one normal form."""
     if a.__class__ is int and b.__class__ is int:
         return a == b
     if isinstance(a, SizeExpr) and isinstance(b, SizeExpr):
@@ -240,7 +240,7 @@ def same(a: Size, b: Size) -> bool:
 
 
 def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
-    """Whether two shapes have the same sizes."""
+    """Return whether two shapes have the same sizes."""
     return len(a) == len(b) and all(map(same, a, b))
 
 
@@ -260,7 +260,7 @@ def broadcast_sizes(left: Sequence[Size], right: Sequence[Size]) -> tuple[Size, 
 
 
 def holds_zero(shape: Sequence[Size]) -> bool:
-    """Whether an extent of a shape is the number 0."""
+    """Return whether an extent of a shape is the number 0."""
     return any(same(extent, 0) for extent in shape)
 
 

@@ -147,7 +147,7 @@ def _size_in(attribute: AffineMapAttr) -> Size:
 
 
 def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
-    """Whether two shapes are equal whatever the sizes are."""
+    """Return whether two shapes are equal whatever the sizes are."""
     return len(a) == len(b) and all(map(same, a, b))
 
 
@@ -176,7 +176,7 @@ def names_of(sizes: ArrayAttr[StringAttr] | None) -> tuple[str, ...]:
 
 
 def is_derived(name: str) -> bool:
-    """Whether a function computes a size of its own, which is called by what it is: `min(s0, 512)`."""
+    """Return whether a function computes a size of its own, which is called by what it is: `min(s0, 512)`."""
     return name.startswith(("min(", "max("))
 
 
@@ -187,12 +187,12 @@ def beyond(sizes: Iterable[Size], count: int) -> str | None:
 
 
 def negative(size: Size) -> bool:
-    """Whether a size is surely below 0."""
+    """Return whether a size is surely below 0."""
     return size < 0 if isinstance(size, int) else proves(size, "<", 0)
 
 
 def at_least(size: Size, least: int) -> bool:
-    """Whether a size is surely at least so much."""
+    """Return whether a size is surely at least so much."""
     return size >= least if isinstance(size, int) else proves(size, ">=", least)
 
 

@@ -140,7 +140,7 @@ def sizes_attr(sizes: Sequence[Size]) -> SizesAttr:
 
 
 def is_symbolic(type_: Attribute) -> bool:
-    """Whether a type is a tensor's with symbolic sizes, of which all are told."""
+    """Return whether a type is a tensor's with symbolic sizes, of which all are told."""
     return (
         isinstance(type_, TensorType)
         and isinstance(type_.encoding, SizesAttr)

@@ -49,7 +49,7 @@ class Unknowns:
 
     @property
     def decided(self) -> bool:
-        """Whether all of them are numbers by now."""
+        """Return whether all of them are numbers by now."""
         return not any(isinstance(size, SizeExpr) for size in self.sizes)
 
     def narrow(self, equal: tuple[Size, Size] | None) -> bool:

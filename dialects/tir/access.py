@@ -78,7 +78,7 @@ class AllocOp(IRDLOperation):
 
 
 def _is_conditional(op: Operation) -> bool:
-    """Whether `op` may never run."""
+    """Return whether `op` may never run."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, PrimFuncOp):
         if isinstance(parent, IfOp | WhileOp) or (isinstance(parent, ForOp) and not parent.is_run()):

@@ -53,7 +53,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def is_static(self) -> bool:
-        """Whether all extents are numbers."""
+        """Return whether all extents are numbers."""
         return all(isinstance(extent, IntAttr) for extent in self.shape)
 
     @property

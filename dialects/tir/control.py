@@ -181,11 +181,11 @@ class ForOp(IRDLOperation):
 
     @property
     def is_known(self) -> bool:
-        """Whether how often it runs is a number."""
+        """Return whether how often it runs is a number."""
         return isinstance(self.extent, IntegerAttr)
 
     def is_run(self, least: int = 1) -> bool:
-        """Whether it surely runs so often, or more."""
+        """Return whether it surely runs so often, or more."""
         return at_least(self.trip_count, least)
 
     def verify_(self) -> None:

@@ -17,7 +17,7 @@ def decided(size: Size) -> bool | Decision:
 
 
 def compared(a: Size, relation: str, b: Size) -> bool | Decision:
-    """Whether `a relation b`, one of `==`, `<`, `<=`, `>` and `>=`: known, or for the call to decide."""
+    """Return whether `a relation b`, one of `==`, `<`, `<=`, `>` and `>=`: known, or for the call to decide."""
     opposite = {"==": "!=", "<": ">=", ">": "<=", "<=": ">", ">=": "<"}[relation]
     if proves(a, relation, b):
         return True

@@ -38,7 +38,7 @@ def scaled(ctx: Context, value: SSAValue, factor: float) -> SSAValue:
 
 
 def is_constant(value: SSAValue) -> bool:
-    """Whether a value is computed from constants alone, a few operators away."""
+    """Return whether a value is computed from constants alone, a few operators away."""
     stack: list[SSAValue] = [value]
     for _ in range(_NEAR):
         if not stack:

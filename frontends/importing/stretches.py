@@ -38,7 +38,7 @@ class Imported:
 
     @property
     def shortened(self) -> bool:
-        """Whether that step is one that takes certain sizes only, not one that values decide."""
+        """Return whether that step is one that takes certain sizes only, not one that values decide."""
         return self.cut is not None and self.cut.tensor is None and self.next is not None and not self.next.kind
 
 

@@ -69,7 +69,7 @@ class Tensor:
 
     @property
     def plain(self) -> bool:
-        """Whether it is a tensor, neither a sequence nor nothing."""
+        """Return whether it is a tensor, neither a sequence nor nothing."""
         return self.items is None and not self.nothing
 
     @property
@@ -86,7 +86,7 @@ class Tensor:
 
     @property
     def truth(self) -> bool:
-        """Whether it is known as truth values, of which some are for the call to decide."""
+        """Return whether it is known as truth values, of which some are for the call to decide."""
         return self.symbolic and self.array is not None and any(isinstance(v, Decision) for v in self.array.reshape(-1))
 
     @property
@@ -124,7 +124,7 @@ class Tensor:
 
 
 def is_symbolic(array: Array | None) -> bool:
-    """Whether an array is one of sizes that only a call decides."""
+    """Return whether an array is one of sizes that only a call decides."""
     return array is not None and array.dtype == np.object_
 
 

@@ -29,7 +29,7 @@ def _schema(node: NodeProto, version: int) -> Any:
 
 
 def has_body(node: NodeProto, version: int, functions: Functions) -> bool:
-    """Whether a node can be expanded."""
+    """Return whether a node can be expanded."""
     if (canonical(node.domain), node.op_type) in functions:
         return True
     schema = _schema(node, version)

@@ -55,12 +55,12 @@ _LABELS = {
 
 
 def is_hosted_operator(domain: str, op_type: str) -> bool:
-    """Whether there is no other way to do an operator."""
+    """Return whether there is no other way to do an operator."""
     return (domain, op_type) in _ALWAYS
 
 
 def is_hosted_type(type_: TypeProto) -> bool:
-    """Whether values of a type are texts or maps, or sequences of these."""
+    """Return whether values of a type are texts or maps, or sequences of these."""
     match type_.WhichOneof("value"):
         case "map_type":
             return True
@@ -102,7 +102,7 @@ class Hosts:
         return Hosts(names, around, lists - names)
 
     def listed(self, name: str) -> bool:
-        """Whether a value is a sequence that a loop carries."""
+        """Return whether a value is a sequence that a loop carries."""
         return name in self.lists or (self.around is not None and self.around.listed(name))
 
     def __contains__(self, name: object) -> bool:

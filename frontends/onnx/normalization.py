@@ -76,7 +76,7 @@ def _rows(ctx: Context, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _differs_by_row(value: Term, row: tuple[int, ...]) -> bool:
-    """Whether a scale or bias has axes before those that are normalised."""
+    """Return whether a scale or bias has axes before those that are normalised."""
     return len(value.shape) > len(row) and any(not same(extent, 1) for extent in value.shape[: -len(row)])
 
 
@@ -136,7 +136,7 @@ def _results(ctx: Context, *results: Term | None) -> tuple[Result, ...]:
 
 
 def _wants(ctx: Context, *indices: int) -> bool:
-    """Whether any of these outputs is read."""
+    """Return whether any of these outputs is read."""
     return any(index < len(ctx.node.output) and ctx.node.output[index] for index in indices)
 
 

@@ -54,7 +54,7 @@ def _distribution(op: type[Operator], names: dict[str, float], like: bool) -> Ca
 
 
 def bernoulli(ctx: Context) -> SSAValue:
-    """Whether a number in [0, 1) is below the probability."""
+    """Return whether a number in [0, 1) is below the probability."""
     chance = term(ctx, 0)
     code = ctx.int("dtype", 0)
     dtype = dtype_of(code, f"Bernoulli '{ctx.node.output[0]}'") if code else ctx.dtype(0)

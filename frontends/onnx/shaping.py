@@ -74,7 +74,7 @@ def reshape(ctx: Context) -> SSAValue:
 
 
 def _zero_with(extent: SizeExpr, own: Size) -> bool:
-    """Whether an extent is surely 0 only where another one is."""
+    """Return whether an extent is surely 0 only where another one is."""
     if proves(extent, ">=", 1) or same(own, 0):
         return True
     times = extent // own

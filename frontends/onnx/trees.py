@@ -215,7 +215,7 @@ class _Ensemble:
         return self._emitted("max", np.ones_like(self.weights.values)) > 0.0
 
     def meets(self, target: int) -> bool | None:
-        """Whether rows meet a weight of a target: all, none, or (None) some."""
+        """Return whether rows meet a weight of a target: all, none, or (None) some."""
         laid = self.laid
         has = np.zeros(len(laid.order), np.bool_)
         has[self.weights.nodes[self.weights.targets == target]] = True

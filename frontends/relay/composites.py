@@ -12,7 +12,7 @@ _KEYS = ("Composite", "Primitive")
 
 
 def is_composite(expr: Expr) -> bool:
-    """Whether this is such a function, which sees nothing around it."""
+    """Return whether this is such a function, which sees nothing around it."""
     return isinstance(expr, Function) and any(key in expr.attrs for key in _KEYS) and not free_vars(expr)
 
 

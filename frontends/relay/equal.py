@@ -51,7 +51,7 @@ _CLOSE = 1e-9
 def structural_equal(
     lhs: Expr | Program, rhs: Expr | Program, map_free_vars: bool = False, spans: bool = False
 ) -> bool:
-    """Whether two expressions or programs are the same but for the names of variables.
+    """Return whether two expressions or programs are the same but for the names of variables.
 
     A graph is compared as one: what is read twice here is read twice there, so that `%0 = x + y; %0 + %0` is not
     `(x + y) + (x + y)`. Types that inference found count only where the other side has them written.
@@ -68,7 +68,7 @@ def structural_equal(
 
 
 def _same_values(lhs: Any, rhs: Any) -> bool:
-    """Whether two attributes' values are the same; arrays bit by bit, so that nan is nan."""
+    """Return whether two attributes' values are the same; arrays bit by bit, so that nan is nan."""
     if isinstance(lhs, np.ndarray) or isinstance(rhs, np.ndarray):
         one, other = np.asarray(cast(Array, lhs)), np.asarray(cast(Array, rhs))
         return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()

@@ -423,7 +423,7 @@ class Inference:
         return True
 
     def _implied(self, one: _Waiting | _WaitingField) -> bool:
-        """Whether the operator implies the type of an operand that is not known."""
+        """Return whether the operator implies the type of an operand that is not known."""
         if isinstance(one, _WaitingField):
             return False
         types = [resolved(term) for term in one.args]
@@ -451,7 +451,7 @@ def operand_types(
 
 
 def _is_whole(type_: Attribute) -> bool:
-    """Whether an annotation leaves nothing to be found."""
+    """Return whether an annotation leaves nothing to be found."""
     return isinstance(term_of(type_), Attribute)
 
 

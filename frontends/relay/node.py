@@ -14,5 +14,5 @@ class Node:
     """Where it comes from. It is no field here, so that in subclasses it is the last argument, as in TVM."""
 
     def same_as(self, other: object) -> bool:
-        """Whether it is the same object."""
+        """Return whether it is the same object."""
         return self is other

@@ -85,7 +85,7 @@ def attribute_kinds(cls: type[Operator]) -> Mapping[str, tuple[str, ...]]:
 
 
 def takes_sizes(cls: type[Operator], key: str) -> bool:
-    """Whether an attribute may be sizes that a call decides."""
+    """Return whether an attribute may be sizes that a call decides."""
     return cls.declared_attributes()[key].constr.verifies(_SIZE)
 
 
@@ -165,7 +165,7 @@ def _flat(values: list[Any]) -> list[Any]:
 
 
 def is_absent(expr: Expr) -> bool:
-    """Whether an argument stands for an optional one that is left out: `()`."""
+    """Return whether an argument stands for an optional one that is left out: `()`."""
     return isinstance(expr, Tuple) and not expr.fields
 
 

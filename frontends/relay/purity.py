@@ -43,7 +43,7 @@ class Purity:
             self._impure = found
 
     def is_pure(self, function: Function) -> bool:
-        """Whether a call of `function` only computes."""
+        """Return whether a call of `function` only computes."""
         if function not in self._known:
             # A function that calls itself is pure if nothing else in it is not.
             self._known[function] = True
@@ -56,7 +56,7 @@ class Purity:
         return isinstance(node, Call) and not self.is_pure_call(node)
 
     def is_pure_call(self, call: Call) -> bool:
-        """Whether a call only computes."""
+        """Return whether a call only computes."""
         match call.op:
             case Op() | Constructor():
                 return True

@@ -21,7 +21,7 @@ HOLE = TypeVar(StringAttr("_"))
 
 
 def is_open(type_: Attribute) -> bool:
-    """Whether a type has `_` in it."""
+    """Return whether a type has `_` in it."""
     stack = [type_]
     while stack:
         one = stack.pop()

@@ -366,7 +366,7 @@ _NOTHING = Tuple([])
 
 
 def _is_tuple(op: Operation) -> bool:
-    """Whether the results of an op are the fields of what its expression gives."""
+    """Return whether the results of an op are the fields of what its expression gives."""
     if isinstance(op, Operator):
         return op.gives_tuple(len(op.results))
     return isinstance(op, CallOp) and len(op.outputs) != 1

@@ -57,7 +57,7 @@ def _end_of_comment(context: DiagnosticContext, start: int) -> int:
 
 
 def says_span(comment: str) -> bool:
-    """Whether a comment is one of those that a span is read from."""
+    """Return whether a comment is one of those that a span is read from."""
     nested = "*/" in comment[:-2] or "/*" in comment[2:]
     return not nested and bool(_SPAN.fullmatch(comment) or _SPANS.fullmatch(comment))
 

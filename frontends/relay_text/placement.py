@@ -55,11 +55,11 @@ class Placement:
     """What is the result of a scope."""
 
     def in_line(self, expr: Expr) -> bool:
-        """Whether an expression needs no variable where the text has room for it."""
+        """Return whether an expression needs no variable where the text has room for it."""
         return self.uses.get(expr, 0) <= 1
 
     def flat(self, let: Let) -> bool:
-        """Whether a let needs no parentheses, as its statements can be those of the scope around."""
+        """Return whether a let needs no parentheses, as its statements can be those of the scope around."""
         return let in self.tail and self.in_line(let)
 
     @staticmethod

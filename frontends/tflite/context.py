@@ -60,7 +60,7 @@ class Context(context.Context):
         return self.node.outputs[index]
 
     def quantized(self, index: int = 0) -> bool:
-        """Whether input `index` holds quantised numbers."""
+        """Return whether input `index` holds quantised numbers."""
         info = self.info(index)
         return info.quantization is not None and info.type in INTEGERS
 

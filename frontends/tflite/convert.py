@@ -69,7 +69,7 @@ def _data_of(node: Node) -> TensorInfo | None:
 
 
 def is_quantized(node: Node) -> bool:
-    """Whether the data of an operator are quantised."""
+    """Return whether the data of an operator are quantised."""
     info = _data_of(node)
     return info is not None and info.quantization is not None and info.type in INTEGERS
 

@@ -63,7 +63,7 @@ class Model(importer.Model):
 
     @property
     def leaves_open(self) -> bool:
-        """Whether the file says of an input's dimension that it is open."""
+        """Return whether the file says of an input's dimension that it is open."""
         return any(any(self._info(name).open) for name in self.region.inputs)
 
     def _check_names(self, shapes: Mapping[str, object]) -> None:

@@ -26,7 +26,7 @@ _FUNCTIONS = {NONE: "affine(1, 0)", RELU: "relu", TANH: "tanh"}
 
 
 def is_long(ctx: Context, weights: Sequence[int]) -> bool:
-    """Whether a sequence is long, and the weights at these inputs are floats."""
+    """Return whether a sequence is long, and the weights at these inputs are floats."""
     shape = ctx.shape(0)
     known = len(shape) == 3 and shape[0 if ctx.option("TimeMajor", False) else 1] > SHORT
     return known and not any(ctx.has(at) and ctx.quantized(at) for at in weights)

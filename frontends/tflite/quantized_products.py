@@ -75,7 +75,7 @@ def finished(ctx: Context, total: SSAValue, bias: int, factors: AnyArray, *, nar
 
 
 def _small(ctx: Context, *indices: int) -> bool:
-    """Whether what is multiplied are bytes, for which there are operators."""
+    """Return whether what is multiplied are bytes, for which there are operators."""
     return all(ctx.dtype(index) in _BYTES for index in indices)
 
 

@@ -190,7 +190,7 @@ def basic_lstm_sizes(ctx: Context) -> tuple[int, int]:
 
 
 def is_basic(ctx: Context) -> bool:
-    """Whether an LSTM has all gates in one product."""
+    """Return whether an LSTM has all gates in one product."""
     return ctx.option("KernelType", 0) == _BASIC
 
 

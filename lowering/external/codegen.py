@@ -94,7 +94,7 @@ def standalone(func: FuncOp, module: ModuleOp) -> ModuleOp:
 
 
 def is_composite(func: FuncOp) -> bool:
-    """Whether a function is what an external compiler takes as one operator."""
+    """Return whether a function is what an external compiler takes as one operator."""
     return COMPOSITE in func.attributes
 
 

@@ -124,7 +124,7 @@ def _pads(op: Operator) -> list[int]:
 
 
 def _unblocked(op: Operator) -> bool:
-    """Whether all layouts are channels first, one axis each."""
+    """Return whether all layouts are channels first, one axis each."""
     spatial = "DHW"[-(len(shape_of(op.operands[0])) - 2) :]
     layouts = {
         "data_layout": f"NC{spatial}",
@@ -199,7 +199,7 @@ def _reduced(kind: str) -> Emit:
 
 
 def _reduces(op: Operator) -> bool:
-    """Whether it reduces something: of no axes at all ONNX makes all."""
+    """Return whether it reduces something: of no axes at all ONNX makes all."""
     axes = op.signature.get("axis")
     return not op.signature.get("exclude") and (axes is None or len(axes) > 0)
 

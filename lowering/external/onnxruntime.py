@@ -32,7 +32,7 @@ def _with_bias_and_activation(product: DFPattern) -> DFPattern:
 
 
 def _exported(root: Expr) -> bool:
-    """Whether a product, and what follows it up to `root`, can be exported."""
+    """Return whether a product, and what follows it up to `root`, can be exported."""
     op: Operation | None = owner_of(root)
     while isinstance(op, Operator) and exports(op):
         if op.name in ("relay.nn.conv2d", "relay.nn.dense"):

@@ -38,7 +38,7 @@ def sizes_of(func: FuncOp) -> tuple[SizeExpr, ...]:
 
 
 def is_sized(func: FuncOp) -> bool:
-    """Whether a function has symbolic sizes."""
+    """Return whether a function has symbolic sizes."""
     return next(_met(func), None) is not None
 
 

@@ -49,7 +49,7 @@ def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
 
 
 def _assembles(target: Target) -> bool:
-    """Whether there is an assembler: llvmlite has that of the host's architecture alone.
+    """Return whether there is an assembler: llvmlite has that of the host's architecture alone.
 
     Other systems' text is not for it, either: what the code generator puts around every module of theirs, it would put
     around the text once more.

@@ -38,7 +38,7 @@ define void @g(ptr %p, ptr %q) {{
 
 @cache
 def is_soft(target: Target, kind: type[Attribute]) -> bool:
-    """Whether LLVM calls a library to convert between f32 and this type of 16 bits."""
+    """Return whether LLVM calls a library to convert between f32 and this type of 16 bits."""
     llvm, machine = binding(), target.machine()
     module = llvm.parse_assembly(_PROBE.format(HALVES[kind]))
     module.triple, module.data_layout = target.triple, str(machine.target_data)
@@ -101,7 +101,7 @@ def element(type_: Attribute) -> Attribute:
 
 
 def is_half(type_: Attribute) -> bool:
-    """Whether a type, or the element of a vector type, is a float of 16 bits."""
+    """Return whether a type, or the element of a vector type, is a float of 16 bits."""
     return type(element(type_)) in HALVES
 
 

@@ -34,7 +34,7 @@ def lines_of(text: str) -> dict[tuple[str, str], int]:
 
 
 def has_lost(text: str) -> bool:
-    """Whether a module, as LLVM prints it, may have named instructions without a line."""
+    """Return whether a module, as LLVM prints it, may have named instructions without a line."""
     return "!DILocation(line: 0," in text or _WITHOUT.search(text) is not None
 
 

@@ -110,7 +110,7 @@ _MONOTONIC = 1
 
 
 def can_sample(system: str = sys.platform, machine: str = platform.machine()) -> bool:
-    """Whether such a system has what the sampler needs."""
+    """Return whether such a system has what the sampler needs."""
     return system == "linux" and machine in _COUNTER
 
 
@@ -227,7 +227,7 @@ class Sampler:
 
     @property
     def full(self) -> bool:
-        """Whether there is room for no further sample."""
+        """Return whether there is room for no further sample."""
         return int(self._own.memory[_COUNT]) >= _ROOM
 
     @property

@@ -13,7 +13,7 @@ EXPECTED = "calls of C functions of loaded libraries"
 
 
 def in_process(symbol: str) -> bool:
-    """Whether this process, its libraries among it, has a function of that name."""
+    """Return whether this process, its libraries among it, has a function of that name."""
     return binding().address_of_symbol(symbol) is not None
 
 

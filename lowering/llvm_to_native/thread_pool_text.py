@@ -25,7 +25,7 @@ _MACHINES = {
 
 
 def has_workers(system: str = sys.platform, machine: str = platform.machine()) -> bool:
-    """Whether such a system can have worker threads; if not, every loop runs serially."""
+    """Return whether such a system can have worker threads; if not, every loop runs serially."""
     return system == "linux" and machine in _MACHINES
 
 

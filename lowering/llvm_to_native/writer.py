@@ -21,7 +21,7 @@ class Writer(Protocol):
     """Whether conversions are written out where LLVM would call a library or round twice."""
 
     def soft(self, kind: type[Attribute]) -> bool:
-        """Whether a float of 16 bits is spelled as i16."""
+        """Return whether a float of 16 bits is spelled as i16."""
         ...
 
     def type(self, value: SSAValue) -> str:

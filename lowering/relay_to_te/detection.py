@@ -41,7 +41,7 @@ def non_max_suppression(
         return te.select(n < valid(b).astype("int64"), rows(b, n, score), lowest)
 
     def covers(x: Tensor, b: Expr, other: Expr, box: Expr) -> Expr:
-        """Whether a kept box may cover another one."""
+        """Return whether a kept box may cover another one."""
         scored = x(b, other, score) > te.const(0, x.dtype)
         if kind < 0:
             return scored

@@ -17,7 +17,7 @@ def nll_loss(op: Operator, predictions: Tensor, targets: Tensor, weights: Tensor
     number, classes, extents = wide(dtype), shape(weights)[0], shape(targets)
 
     def target(i: list[Expr]) -> tuple[Expr, Expr]:
-        """Whether a target counts, and its class, which is one of the classes also where it does not."""
+        """Return whether a target counts, and its class, which is one of the classes also where it does not."""
         given = targets(*i).astype("int64")
         return given != sig.int("ignore_index"), te.minimum(te.maximum(given, 0), classes - 1)
 

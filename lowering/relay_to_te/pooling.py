@@ -92,7 +92,7 @@ class _Window:
     high: int
 
     def always_full(self, extent: int) -> bool:
-        """Whether all elements count, wherever among `extent` positions the window lies."""
+        """Return whether all elements count, wherever among `extent` positions the window lies."""
         return same(self.low, 0) and below((extent - 1) * self.stride + (self.kernel - 1) * self.dilation, self.high)
 
     def count(self, position: Expr) -> Expr:

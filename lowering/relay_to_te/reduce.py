@@ -72,7 +72,7 @@ def reduced_over(
 
 
 def _is_long(dtype: str, reducer: Callable[..., Expr], extents: Sequence[Size], axes: Sequence[int]) -> bool:
-    """Whether a sum over some axes may be too long for float32 numbers."""
+    """Return whether a sum over some axes may be too long for float32 numbers."""
     if reducer is not te.sum or dtype != "float32" or not axes:
         return False
     count = product(extents[axis] for axis in axes)

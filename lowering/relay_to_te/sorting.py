@@ -25,7 +25,7 @@ def _key(dtype: str) -> Callable[[Expr], Expr]:
 
 
 def _before(dtype: str, ascend: bool) -> Callable[[Expr, Expr], Expr]:
-    """Whether one number comes before another; NaN, which equals itself here, is the greatest."""
+    """Return whether one number comes before another; NaN, which equals itself here, is the greatest."""
 
     def less(a: Expr, b: Expr) -> Expr:
         # What is not greater or equal is less, or one of the two is NaN.

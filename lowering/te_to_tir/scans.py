@@ -150,5 +150,5 @@ def _check_time(scan: te.ScanOp, compute: te.ComputeOp, read: te.ReadOp, *, stat
 
 
 def _is_time(back: Size, first: Size, *, state: bool) -> bool:
-    """Whether a stage may be read so many steps back."""
+    """Return whether a stage may be read so many steps back."""
     return at_least(back, 1) and proves(back, "<=", first) if state else same(back, 0)

@@ -36,7 +36,7 @@ class Nest:
 
 
 def _may_be_cut(nest: Nest) -> bool:
-    """Whether no uneven split asks for its guard to stay."""
+    """Return whether no uneven split asks for its guard to stay."""
     splits = [relation for relation in nest.stage.relations if isinstance(relation, Split) and relation.tail == "guard"]
     return all(same(nest.extents[split.parent] % nest.extents[split.inner], 0) for split in splits)
 

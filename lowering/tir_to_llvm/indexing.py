@@ -148,7 +148,7 @@ class Indices:
                 raise ValueError(f"not an atom: {atom}")
 
     def guard(self, map: AffineMap) -> SSAValue | bool:
-        """Whether all results are at least 0, as an i1; True or False where the ranges decide it."""
+        """Return whether all results are at least 0, as an i1; True or False where the ranges decide it."""
         forms = [
             form for expr in map.results if not at_least(linear_bounds(form := self.form(expr), self.ranges)[0], 0)
         ]

@@ -78,7 +78,7 @@ class _Lanes:
 
 
 def _private(ctx: Lowering, op: MaskedLoadOp | MaskedStoreOp, count: int) -> bool:
-    """Whether all lanes lie in one local buffer of this function, so that those masked out may be touched.
+    """Return whether all lanes lie in one local buffer of this function, so that those masked out may be touched.
 
     A whole vector is what LLVM keeps in a register; a masked access would keep the buffer in memory, and a load after a
     masked store wait until that is there.

@@ -97,7 +97,7 @@ class RegisteredRules(RewritePattern):
 
 
 def _is_quantized(op: Operation) -> bool:
-    """Whether what an operator gives is quantised at last."""
+    """Return whether what an operator gives is quantised at last."""
     todo, seen = [op], {op}
     while todo and len(seen) < _FAR:
         for result in todo.pop().results:

@@ -48,7 +48,7 @@ from .sink_layouts import sinking
 
 
 def _is_plain_f32(op: Operator, data: SSAValue, weight: SSAValue) -> bool:
-    """Whether the weight is a constant and everything is f32."""
+    """Return whether the weight is a constant and everything is f32."""
     types = {element_of(data), element_of(weight), element_of(op.results[0])}
     return isinstance(weight.owner, ConstantOp) and types == {f32}
 

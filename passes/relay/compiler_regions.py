@@ -202,7 +202,7 @@ class Parts:
         return True
 
     def _descends(self, starts: Iterable[int], target: int) -> bool:
-        """Whether some of these parts is computed from `target`."""
+        """Return whether some of these parts is computed from `target`."""
         clean = self._clean.setdefault(target, set())
         seen: set[int] = set()
         stack = list(starts)

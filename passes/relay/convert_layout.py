@@ -65,7 +65,7 @@ def _checked(name: str, layouts: Sequence[str]) -> tuple[str, str]:
 
 
 def _divides(value: SSAValue, source: str, target: str) -> bool:
-    """Whether the blocks of a layout divide the extents of a value in a plain one."""
+    """Return whether the blocks of a layout divide the extents of a value in a plain one."""
     extents = dict(zip(source, shape_of(value), strict=True))
     axes = parse_layout(target)
     wholes = [(axis.letter, stride * (axis.factor or 1)) for axis, stride in zip(axes, strides(axes), strict=True)]

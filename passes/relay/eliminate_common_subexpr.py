@@ -40,7 +40,7 @@ class EliminateCommonSubexprPass(ModulePass):
     name = "relay-eliminate-common-subexpr"
 
     def skips(self, op: Operation) -> bool:
-        """Whether an op is not merged."""
+        """Return whether an op is not merged."""
         return False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

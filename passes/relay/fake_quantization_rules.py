@@ -50,7 +50,7 @@ def _scalar(value: SSAValue, module: ModuleOp) -> Array | None:
 
 
 def _in_one_step(op: QuantizeOp) -> bool:
-    """Whether one scale and zero point are for all elements."""
+    """Return whether one scale and zero point are for all elements."""
     return is_one(op.output_scale) and is_one(op.output_zero_point)
 
 

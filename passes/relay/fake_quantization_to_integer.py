@@ -50,7 +50,7 @@ def is_whole(op: DequantizeOp) -> bool:
 
 
 def _per_row(op: DequantizeOp) -> bool:
-    """Whether there is one scale, or one per index of axis 0."""
+    """Return whether there is one scale, or one per index of axis 0."""
     return is_whole(op) or (
         len(shape_of(op.input_scale)) == 1 and op.signature.int("axis") % len(shape_of(op.data)) == 0
     )

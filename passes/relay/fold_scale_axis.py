@@ -41,7 +41,7 @@ def factor_of(op: MultiplyOp, module: ModuleOp) -> tuple[SSAValue, ConstantOp, A
 
 
 def is_along(shape: tuple[int, ...], rank: int, axis: int) -> bool:
-    """Whether a tensor of `shape`, broadcast to `rank` dimensions, varies along `axis` at most."""
+    """Return whether a tensor of `shape`, broadcast to `rank` dimensions, varies along `axis` at most."""
     skipped = rank - len(shape)
     return skipped >= 0 and all(extent == 1 or i + skipped == axis for i, extent in enumerate(shape))
 

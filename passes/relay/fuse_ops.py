@@ -41,7 +41,7 @@ def kernel_name(ops: Sequence[Operator]) -> str:
 
 
 def is_scalar_constant(constant: ConstantOp) -> bool:
-    """Whether a kernel takes this constant in, rather than as a parameter: one element of a common type."""
+    """Return whether a kernel takes this constant in, rather than as a parameter: one element of a common type."""
     type_ = as_tensor(constant.result)
     return type_.element_type in _ABSORBED and all(extent <= 1 for extent in type_.get_shape())
 

@@ -26,7 +26,7 @@ MOST_COPIED = 1 << 16
 
 
 def is_set(attribute: Attribute | None) -> bool:
-    """Whether an attribute such as `Inline` is there and not 0."""
+    """Return whether an attribute such as `Inline` is there and not 0."""
     match attribute:
         case IntegerAttr():
             return attribute.value.data != 0
@@ -37,7 +37,7 @@ def is_set(attribute: Attribute | None) -> bool:
 
 
 def is_inlined(func: FuncOp) -> bool:
-    """Whether a function is marked to be inlined, and is neither a kernel nor somebody else's to compile."""
+    """Return whether a function is marked to be inlined, and is neither a kernel nor somebody else's to compile."""
     return is_set(func.attributes.get("Inline")) and func.primitive is None and "Compiler" not in func.attributes
 
 

@@ -104,7 +104,7 @@ class GetOfTuple(RewritePattern):
 
 
 def is_seen_from(value: SSAValue, op: Operation) -> bool:
-    """Whether a value that is made somewhere before `op` is made in a block around it."""
+    """Return whether a value that is made somewhere before `op` is made in a block around it."""
     block = value.owner.parent if isinstance(value.owner, Operation) else value.owner
     around = op.parent
     while around is not None and around is not block:

@@ -226,7 +226,7 @@ class _Lifter:
 
 
 def is_call(user: Operation, index: int) -> bool:
-    """Whether the operand `index` of an op is what it invokes."""
+    """Return whether the operand `index` of an op is what it invokes."""
     return isinstance(user, InvokeOp) and index == 0
 
 

@@ -84,7 +84,7 @@ def forward_through_lets(root: Operation) -> bool:
 
 
 def is_recursive_in_fact(let: LetOp) -> bool:
-    """Whether a function in a let-block reads one of its arguments."""
+    """Return whether a function in a let-block reads one of its arguments."""
     return any(argument.first_use is not None for argument in let.block.args)
 
 

@@ -144,7 +144,7 @@ class _Follower:
 
 
 def _is_access(user: Operation, index: int, block: Block) -> bool:
-    """Whether an op of this block, or of branches in it, reads or writes what its operand `index` refers to."""
+    """Return whether an op of this block, or of branches in it, reads or writes what its operand `index` refers to."""
     if not isinstance(user, RefReadOp | RefWriteOp) or index != 0:
         return False
     *branches, outermost = _around(user, block)

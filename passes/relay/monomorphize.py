@@ -157,7 +157,7 @@ def _all(type_: FunctionType) -> list[Attribute]:
 
 
 def _is_open(op: Operation) -> bool:
-    """Whether an op stands in a polymorphic closure, which is looked at when it is copied."""
+    """Return whether an op stands in a polymorphic closure, which is looked at when it is copied."""
     one = op.parent_op()
     while one is not None:
         if isinstance(one, FnOp) and one.type_params is not None:

@@ -127,7 +127,7 @@ class Arithmetic:
 
 
 def is_zero(value: SSAValue, module: ModuleOp) -> bool:
-    """Whether a zero point is known to be 0."""
+    """Return whether a zero point is known to be 0."""
     known = constant_value(value, module)
     return known is not None and not known.astype(np.int64).any()
 
@@ -143,7 +143,7 @@ class Canonical(RewritePattern):
         return Arithmetic(self.module, self.written_out)
 
     def is_plain(self, op: qnn.Scaled) -> bool:
-        """Whether an operator stays as it is: its parameters have no axes."""
+        """Return whether an operator stays as it is: its parameters have no axes."""
         return not self.written_out and not any(map(shape_of, op.operands[1:]))
 
 
@@ -306,7 +306,7 @@ def _steps(work: Arithmetic, op: qnn_elementwise.Binary) -> SSAValue:
 
 
 def same_number(one: SSAValue, other: SSAValue, module: ModuleOp) -> bool:
-    """Whether two scales or zero points are known to be equal."""
+    """Return whether two scales or zero points are known to be equal."""
     if one is other:
         return True
     values = [constant_value(value, module) for value in (one, other)]

@@ -190,7 +190,7 @@ class MergeConstants(_OnConstants):
         return _parts(owner, self.module) if alike and isinstance(owner, Operation) else None
 
     def _joins(self, found: Array, kind: type[Operation], user: Operation | None) -> bool:
-        """Whether the op behind takes this one in, with all before it."""
+        """Return whether the op behind takes this one in, with all before it."""
         if user is None or type(user) is not kind or (parts := _parts(user, self.module)) is None:
             return False
         return _combined(kind, found, self.value(parts[1])) is not None

@@ -192,7 +192,7 @@ def _layout_of(value: SSAValue, trait: Layout, layout: Arrangement) -> Arrangeme
 
 
 def _is_cheap(value: SSAValue, layout: Arrangement) -> bool:
-    """Whether another layout of a value costs nothing at run time: it folds, or moves no element."""
+    """Return whether another layout of a value costs nothing at run time: it folds, or moves no element."""
     if isinstance(value.owner, ConstantOp):
         return True
     shape = (1,) * (len(layout.plain) - len(shape_of(value))) + shape_of(value)

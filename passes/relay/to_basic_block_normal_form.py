@@ -21,7 +21,7 @@ from .to_a_normal_form import bind_in_scopes
 
 
 def is_shared(op: Operation, block: Block) -> bool:
-    """Whether a branch, clause or closure further in reads a result of an op of `block`."""
+    """Return whether a branch, clause or closure further in reads a result of an op of `block`."""
     return any(
         not all(isinstance(region.parent, LetOp) for region in regions_to(use.operation, block))
         for result in op.results
@@ -79,7 +79,7 @@ class ToBasicBlockNormalFormPass(ModulePass):
 
 
 def _not_shared(block: Block) -> Callable[[Operation], bool]:
-    """Whether an op of the block stays unbound."""
+    """Return whether an op of the block stays unbound."""
     shared = {one for one in block.ops if not isinstance(one, ConstantOp | GlobalOp) and is_shared(one, block)}
     return lambda one: isinstance(one, LetOp) or one not in shared
 

@@ -37,7 +37,7 @@ class Category(Enum):
 
 
 def _is_float(value: SSAValue, *elements: Attribute) -> bool:
-    """Whether a value is a tensor of one of these element types."""
+    """Return whether a value is a tensor of one of these element types."""
     return element_of(value) in elements
 
 

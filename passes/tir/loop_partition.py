@@ -102,7 +102,7 @@ def _leaves(start: Size, stop: Size) -> bool:
 
 
 def _keeps(loop: ForOp, start: Size, stop: Size) -> bool:
-    """Whether an unrolled loop stays one of known passes, each of which may have registers of its own."""
+    """Return whether an unrolled loop stays one of known passes, each of which may have registers of its own."""
     return loop.kind.data != "unrolled" or not loop.is_known or (isinstance(start, int) and isinstance(stop, int))
 
 

@@ -80,7 +80,7 @@ class _Narrow:
         return _LOW <= low and high <= _HIGH
 
     def _can(self, value: SSAValue) -> bool:
-        """Whether a narrow twin can be had without cutting a wide value short."""
+        """Return whether a narrow twin can be had without cutting a wide value short."""
         stack, seen = [value], set[SSAValue]()
         while stack:
             one = stack.pop()
@@ -96,7 +96,7 @@ class _Narrow:
 
     @staticmethod
     def _is_computed(value: SSAValue) -> bool:
-        """Whether something is gained: arithmetic, or at least a wide copy of a narrow number."""
+        """Return whether something is gained: arithmetic, or at least a wide copy of a narrow number."""
         return isinstance(value.owner, Operation) and not isinstance(value.owner, arith.ConstantOp)
 
     def _twin(self, value: SSAValue) -> SSAValue:
@@ -160,7 +160,7 @@ def _is_end(op: Operation) -> bool:
 
 
 def _is_leaf(op: Operation) -> bool:
-    """Whether a number of 32 bits is at hand, or made just as easily."""
+    """Return whether a number of 32 bits is at hand, or made just as easily."""
     if isinstance(op, LoadOp):
         return False
     kind = kind_of(op)

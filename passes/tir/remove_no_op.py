@@ -35,7 +35,7 @@ def run(func: PrimFuncOp) -> None:
 
 
 def _changes_nothing(op: StoreOp) -> bool:
-    """Whether `op` stores what it has from the same place, to which nothing was written in between."""
+    """Return whether `op` stores what it has from the same place, to which nothing was written in between."""
     load = op.value.owner
     if not isinstance(load, LoadOp) or load.buffer is not op.buffer or load.parent is not op.parent:
         return False
@@ -50,7 +50,7 @@ def _changes_nothing(op: StoreOp) -> bool:
 
 
 def _has_views(buffer: SSAValue) -> bool:
-    """Whether the buffer's memory may have another name."""
+    """Return whether the buffer's memory may have another name."""
     views = (use.operation for use in buffer.uses)
     return isinstance(buffer.owner, DeclBufferOp) or any(isinstance(op, DeclBufferOp) for op in views)
 

@@ -121,7 +121,7 @@ def _may_be_zero(value: SSAValue, ranges: Ranges) -> bool:
 
 
 def _overtakes_store(moved: Sequence[Operation], select: Select) -> bool:
-    """Whether a buffer is written between a load that moves and the select."""
+    """Return whether a buffer is written between a load that moves and the select."""
     read = {op.buffer for op in moved if isinstance(op, LoadOp)}
     op: Operation | None = moved[0]
     while op is not None and op is not select and read:

@@ -151,13 +151,13 @@ def _elements(buffer: _Buffer) -> Hashable:
 
 
 def _may_take_over(slot: _Slot, buffer: _Buffer, ranges: Ranges) -> bool:
-    """Whether the one buffer that uses `slot` leaves its elements to `buffer`, one by one."""
+    """Return whether the one buffer that uses `slot` leaves its elements to `buffer`, one by one."""
     users = [other for other in slot.buffers[-2:] if other.end >= buffer.begin]
     return len(users) == 1 and _elements(users[0]) == _elements(buffer) and _in_place(users[0], buffer, ranges)
 
 
 def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
-    """Whether `new` may take over the elements of `old` one by one, in the loop nest that uses both."""
+    """Return whether `new` may take over the elements of `old` one by one, in the loop nest that uses both."""
     nest = old.last
     if new.first is not nest or nest.parent is not old.alloc.parent:
         return False

@@ -66,7 +66,7 @@ def _readers(loop: ForOp, ranges: Ranges, most: int) -> list[int]:
 
 
 def _across(op: Reader, var: SSAValue, ranges: Ranges, most: int) -> bool:
-    """Whether a load's lanes, `most` of them, lie apart, and the next iteration reads what lies beside them."""
+    """Return whether a load's lanes, `most` of them, lie apart, and the next iteration reads what lies beside them."""
     lanes = _lanes(op)[1]
     if not _SIDE <= lanes <= most or lanes & (lanes - 1) or op.step < _SIDE or (op.step % _SIDE and op.step > _FAR):
         return False

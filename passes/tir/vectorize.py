@@ -173,7 +173,7 @@ def _strip_mined(loop: ForOp, ranges: Ranges, machine: Machine) -> list[ForOp]:
 
 
 def _has_bytes(loop: ForOp) -> bool:
-    """Whether it loads or stores elements of fewer than 4 bytes."""
+    """Return whether it loads or stores elements of fewer than 4 bytes."""
     accesses = (op for op in loop.walk() if isinstance(op, LoadOp | StoreOp))
     return any(element_bytes(buffer_of(op.buffer).element_type) < 4 for op in accesses)
 

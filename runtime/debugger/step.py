@@ -221,5 +221,5 @@ def not_finite(stop: Stop) -> Finding | None:
 
 
 def is_floating(array: Array) -> bool:
-    """Whether an array holds floats, ml_dtypes' among them."""
+    """Return whether an array holds floats, ml_dtypes' among them."""
     return array.dtype.kind == "f" or "float" in array.dtype.name

@@ -211,7 +211,7 @@ class Binary(Expr):
 
 
 def combines_axes(expr: Binary | Compare) -> bool:
-    """Whether both operands are arithmetic of axes, or one is and the other a whole number."""
+    """Return whether both operands are arithmetic of axes, or one is and the other a whole number."""
     a, b = expr.a, expr.b
     if not (a.over_axes or b.over_axes):
         return False
@@ -415,7 +415,7 @@ def _pair(op: str, a: ExprLike, b: ExprLike) -> tuple[Expr, Expr]:
 
 
 def _folds(value: Expr) -> TypeGuard[Const]:
-    """Whether a node is a number that nothing else asks for by its location."""
+    """Return whether a node is a number that nothing else asks for by its location."""
     return isinstance(value, Const) and value.location is None
 
 

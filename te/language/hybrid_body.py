@@ -363,7 +363,7 @@ class _Body:
         return (0, bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
 
     def _moves(self, bound: int | Expr) -> bool:
-        """Whether a bound depends on loops."""
+        """Return whether a bound depends on loops."""
         return isinstance(bound, Expr) and any(isinstance(node, Axis) for node in walk([bound]))
 
     def _range(self, call: ast.Call, bound: int | Expr) -> tuple[Size, Size]:

@@ -32,7 +32,7 @@ def located(location: LocationAttr) -> Generator[None]:
 
 
 def is_located() -> bool:
-    """Whether `located` says where operations are made."""
+    """Return whether `located` says where operations are made."""
     return _current.get() is not None
 
 

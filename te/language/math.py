@@ -308,7 +308,7 @@ indexmod = floormod
 
 @unary
 def isnan(x: ExprLike) -> Expr:
-    """Whether a number is NaN; an integer never is."""
+    """Return whether a number is NaN; an integer never is."""
     return compare("ne", x, x) if is_float(convert(x).dtype) else Const(False, BOOL)
 
 
@@ -364,12 +364,12 @@ def select(condition: ExprLike, then: ExprLike, otherwise: ExprLike) -> Expr:
 
 
 def all(*conditions: ExprLike) -> Expr:
-    """Whether every condition holds."""
+    """Return whether every condition holds."""
     return _logic("and", "all", conditions)
 
 
 def any(*conditions: ExprLike) -> Expr:
-    """Whether some condition holds."""
+    """Return whether some condition holds."""
     return _logic("or", "any", conditions)
 
 

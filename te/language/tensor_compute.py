@@ -122,7 +122,7 @@ def _tensor_compute(
 
 
 def _same(wanted: Sequence[Extent], found: Sequence[Extent]) -> bool:
-    """Whether sizes agree as far as they are numbers."""
+    """Return whether sizes agree as far as they are numbers."""
     pairs = zip(wanted, found, strict=False)
     return len(wanted) == len(found) and all(a == b for a, b in pairs if isinstance(a, int) and isinstance(b, int))
 

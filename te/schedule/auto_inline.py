@@ -18,7 +18,7 @@ def _is_injective(compute: te.ComputeOp) -> bool:
 
 
 def _is_broadcast(compute: te.ComputeOp) -> bool:
-    """Whether each read is at some of the axes, in their order."""
+    """Return whether each read is at some of the axes, in their order."""
     if not _is_injective(compute):
         return False
     axes = list(compute.axes)
@@ -34,7 +34,7 @@ def _is_broadcast(compute: te.ComputeOp) -> bool:
 
 
 def _is_elemwise(compute: te.ComputeOp) -> bool:
-    """Whether each read is at the axes."""
+    """Return whether each read is at the axes."""
     return _is_broadcast(compute) and all(len(read.map.data.results) == len(compute.shape) for read in compute.reads)
 
 

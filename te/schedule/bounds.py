@@ -206,7 +206,7 @@ class _Inference:
         self.found[stage] = Bounds(around, ranges, region, loop_extents(stage, region))
 
     def _begins_later(self, stage: StageState) -> bool:
-        """Whether all that read a stage at the root are steps of scans, or stages that these alone read."""
+        """Return whether all that read a stage at the root are steps of scans, or stages that these alone read."""
         uses = (use.operation.parent_op() for result in stage.compute.results for use in result.uses)
         if stage.storage.layout is not None or not all(isinstance(use, te.ComputeOp) for use in uses):
             return False

@@ -56,7 +56,7 @@ def _intrin(
 
 
 def _accumulates(body: Schedule, pattern: te.FuncOp) -> bool:
-    """Whether a body that is computes ends as the pattern reduces."""
+    """Return whether a body that is computes ends as the pattern reduces."""
     last = body.func.return_op.values[0].owner
     (compute,) = pattern.computes
     return isinstance(last, te.ComputeOp) and last.reducer == compute.reducer

@@ -48,12 +48,12 @@ def _type(axis: IterVar) -> str:
 
 
 def _plain(axis: IterVar) -> bool:
-    """Whether an axis is a serial loop."""
+    """Return whether an axis is a serial loop."""
     return axis.kind == "serial" and axis.thread is None and axis.sort in _ITERATED
 
 
 def _fusible(axis: IterVar, other: IterVar) -> bool:
-    """Whether `other` is a serial loop that makes one with `axis`."""
+    """Return whether `other` is a serial loop that makes one with `axis`."""
     return _plain(other) and (axis.sort == other.sort or {axis.sort, other.sort} == {"data", "reduce"})
 
 

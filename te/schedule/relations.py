@@ -22,7 +22,7 @@ class Interval:
     extent: Size
 
     def is_whole(self, extent: Size) -> bool:
-        """Whether it is all of a dimension."""
+        """Return whether it is all of a dimension."""
         return self.start == ZERO and same(self.extent, extent)
 
 

@@ -28,7 +28,7 @@ class ScriptLoops:
         return len(_ranges(self._loops[axis])) - 1
 
     def perfect(self, axes: Sequence[IterVar]) -> bool:
-        """Whether each is all that the one before has inside."""
+        """Return whether each is all that the one before has inside."""
         loops = [self._loops[axis] for axis in axes]
         return all(_only(outer) is inner for outer, inner in pairwise(loops))
 
@@ -47,7 +47,7 @@ class ScriptLoops:
         return None
 
     def shared_memory(self, axis: IterVar) -> bool:
-        """Whether the loop allocates memory that is not its iteration's own."""
+        """Return whether the loop allocates memory that is not its iteration's own."""
         allocs = (op for op in self._loops[axis].walk() if isinstance(op, tir.AllocOp))
         return any(tir.buffer_of(op.result).scope.data in ("global", "shared") for op in allocs)
 
@@ -61,7 +61,7 @@ class ScriptLoops:
         return None
 
     def is_parallel(self, axis: IterVar) -> bool:
-        """Whether a loop around it runs in parallel."""
+        """Return whether a loop around it runs in parallel."""
         op = self._loops[axis].parent_op()
         while op is not None and not (isinstance(op, tir.ForOp) and op.kind.data == "parallel"):
             op = op.parent_op()

@@ -157,7 +157,7 @@ class StageState:
 
     @property
     def is_compute(self) -> bool:
-        """Whether it has an expression per element; others are placed and computed as they are."""
+        """Return whether it has an expression per element; others are placed and computed as they are."""
         return isinstance(self.producer, te.ComputeOp)
 
     @property
@@ -214,7 +214,7 @@ class StageState:
 
     @property
     def is_output(self) -> bool:
-        """Whether a tensor of it is returned, or handed as a whole to an operation that is no compute."""
+        """Return whether a tensor of it is returned, or handed as a whole to an operation that is no compute."""
         return self.whole_use is not None
 
     @property
@@ -225,7 +225,7 @@ class StageState:
 
     @property
     def is_update(self) -> bool:
-        """Whether it gives a scan its next row."""
+        """Return whether it gives a scan its next row."""
         return self.scan is not None and any(output in self.scan.updates for output in self.outputs)
 
     @property
@@ -242,7 +242,7 @@ class StageState:
 
     @property
     def scheduled(self) -> bool:
-        """Whether its loops are other than at first, or it is computed inside others."""
+        """Return whether its loops are other than at first, or it is computed inside others."""
         first = [*self.axes, *self.reduce_axes]
         changed = self.leaf != first or any(axis.kind != "serial" or axis.thread or axis.hints for axis in first)
         return changed or self.attach is not None or self.inlined

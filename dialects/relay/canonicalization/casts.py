@@ -34,7 +34,7 @@ FLOATS: dict[Attribute, _Float] = {
 
 
 def is_exact(source: Attribute, target: Attribute) -> bool:
-    """Whether every number of one element type is one of the other.
+    """Return whether every number of one element type is one of the other.
 
     TVM also takes int32 -> float32 and int8 -> uint8 for such casts, which they are not.
     """

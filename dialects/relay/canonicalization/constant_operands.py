@@ -21,7 +21,7 @@ from ..operator import element_of
 
 
 def is_at_hand(op: Operation | object, module: ModuleOp) -> bool:
-    """Whether `op` is a constant whose values are there; a module read from text may lack its pool."""
+    """Return whether `op` is a constant whose values are there; a module read from text may lack its pool."""
     return isinstance(op, ConstantOp) and (op.key is None or op.key.data in pool_of(module))
 
 
@@ -49,7 +49,7 @@ def one_number(value: SSAValue, module: ModuleOp) -> Array | None:
 
 
 def is_any_open(op: Operation) -> bool:
-    """Whether only a run decides an extent of what `op` reads or makes."""
+    """Return whether only a run decides an extent of what `op` reads or makes."""
     return any(is_open(value.type) for value in (*op.operands, *op.results))
 
 

@@ -23,18 +23,18 @@ from .constant_operands import erase_unused, is_at_hand
 
 
 def in_primitive(op: Operation) -> bool:
-    """Whether `op` stands in a fused function."""
+    """Return whether `op` stands in a fused function."""
     func = op.parent_op()
     return isinstance(func, FuncOp) and func.primitive is not None
 
 
 def reads_extents_only(op: Operation) -> bool:
-    """Whether `op` is computed from extents that are numbers, whatever the elements are."""
+    """Return whether `op` is computed from extents that are numbers, whatever the elements are."""
     return isinstance(op, OfShape) and is_static(op.data.type)
 
 
 def is_foldable(op: Operation, is_constant: Callable[[SSAValue], bool]) -> bool:
-    """Whether `op` is an operator that depends on constants and static extents only."""
+    """Return whether `op` is an operator that depends on constants and static extents only."""
     if not isinstance(op, Operator) or not op.operands or op.has_trait(Stateful):
         return False
     return reads_extents_only(op) or (all(map(is_constant, op.operands)) and knows_sizes(op))

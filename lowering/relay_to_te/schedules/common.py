@@ -146,7 +146,7 @@ class Scheduling:
                         pending.append(made)
 
     def guarded(self, stage: Stage) -> bool:
-        """Whether a stage reads a tensor where that may have no element, itself or through inlined ones."""
+        """Return whether a stage reads a tensor where that may have no element, itself or through inlined ones."""
         return any(read.otherwise is not None for part in self.parts(stage) for read in part.compute.reads)
 
     def hosted(self, stage: Stage) -> tuple[Stage, Stage]:

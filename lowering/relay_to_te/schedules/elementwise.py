@@ -90,7 +90,7 @@ def flat(work: Scheduling, stage: Stage) -> bool:
 
 
 def _same_point(read: te.ReadOp, compute: te.ComputeOp) -> bool:
-    """Whether each index of a read is the axis of the same place, or that has one pass."""
+    """Return whether each index of a read is the axis of the same place, or that has one pass."""
     for expr, axis, extent in zip(read.map.data.results, compute.axes, compute.shape, strict=True):
         if below(extent, 2):
             continue

@@ -42,7 +42,7 @@ def along(stage: Stage) -> int:
 
 
 def along_all(stage: Stage) -> bool:
-    """Whether the last reduce axis is the last dimension, those of 1 left out, of every tensor that is read."""
+    """Return whether the last reduce axis is the last dimension, those of 1 left out, of every tensor that is read."""
     return bool(stage.compute.reads) and all(_along_read(stage, read) for read in stage.compute.reads)
 
 

@@ -86,7 +86,7 @@ def list_op_freqs(root: Operation) -> dict[str, int]:
 
 
 def check_constant(value: SSAValue) -> bool:
-    """Whether a value is a constant, or a tuple of nothing else."""
+    """Return whether a value is a constant, or a tuple of nothing else."""
     stack = [value]
     seen: set[SSAValue] = set()
     while stack:

@@ -60,7 +60,7 @@ class Purity:
     """Per call the functions that it may call, and whether there may be others."""
 
     def is_impure_call(self, call: Operation) -> bool:
-        """Whether a call or invoke may read or write references."""
+        """Return whether a call or invoke may read or write references."""
         known, others = self.targets[call]
         return others or not self.impure.isdisjoint(known)
 

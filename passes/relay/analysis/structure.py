@@ -31,7 +31,7 @@ _UNCOMPARED = ("sym_name", "function_type", "impure")
 
 
 def structural_equal(lhs: Operation, rhs: Operation, map_free_vars: bool = False) -> bool:
-    """Whether two modules, functions or ops with all that they read are equal but for locations and names.
+    """Return whether two modules, functions or ops with all that they read are equal but for locations and names.
 
     map_free_vars: values from around them, which otherwise must be the same ones, may stand for each other one to one.
     """
@@ -182,7 +182,7 @@ def _ordered(block: Block) -> Iterator[Operation]:
 
 
 def is_recursive(op: Operation | None) -> bool:
-    """Whether an op is a let-block whose functions see one another."""
+    """Return whether an op is a let-block whose functions see one another."""
     return isinstance(op, LetOp) and op.kind is Flavour.REC
 
 

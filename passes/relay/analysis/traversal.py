@@ -78,7 +78,7 @@ def _read(op: Operation) -> tuple[SSAValue, ...]:
 
 
 def is_binding(op: Operation) -> bool:
-    """Whether an op is a binding of a let-block: one that has names for its results."""
+    """Return whether an op is a binding of a let-block: one that has names for its results."""
     if not isinstance(op.parent_op(), LetOp):
         return False
     return any(result.name_hint is not None for result in op.results)

@@ -10,7 +10,7 @@ from .traversal import inside
 
 
 def well_formed(root: Operation) -> bool:
-    """Whether `root` and what is in it are valid, and every value read in it, or given to it, is in scope."""
+    """Return whether `root` and what is in it are valid, and every value read in it, or given to it, is in scope."""
     try:
         root.verify()
         check_scopes(root)

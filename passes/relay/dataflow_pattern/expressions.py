@@ -111,7 +111,7 @@ def constant_of(node: Node) -> ConstantOp | relay.Constant | None:
 
 
 def same_constant(one: ConstantOp | relay.Constant, other: ConstantOp | relay.Constant) -> bool:
-    """Whether two constants are of one type and value, as far as is known without the values of weights."""
+    """Return whether two constants are of one type and value, as far as is known without the values of weights."""
     if isinstance(one, relay.Constant) and isinstance(other, relay.Constant):
         return one.data.dtype == other.data.dtype and np.array_equal(one.data, other.data)
     if isinstance(one, relay.Constant) or isinstance(other, relay.Constant):

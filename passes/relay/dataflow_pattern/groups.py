@@ -159,7 +159,7 @@ def _fill(group: Group, read: dict[SSAValue, None], matched: set[Node]) -> bool:
 
 
 def _is_closed(group: Group) -> bool:
-    """Whether nobody outside reads what is computed inside, the root apart."""
+    """Return whether nobody outside reads what is computed inside, the root apart."""
     own = set(group.results)
     if any(op.regions or isinstance(op, InvokeOp) for op in group.ops):
         return False

@@ -28,7 +28,7 @@ class Pattern(ABC):
 
     @abstractmethod
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        """Whether it matches a node, its parts included. It may leave parts matched when it does not."""
+        """Return whether it matches a node, its parts included. It may leave parts matched when it does not."""
 
 
 class Matcher:
@@ -41,7 +41,7 @@ class Matcher:
         self._free = 0
 
     def match(self, pattern: Pattern, node: Node) -> bool:
-        """Whether a pattern matches a node; one that stands for something already matches only that."""
+        """Return whether a pattern matches a node; one that stands for something already matches only that."""
         known = self.memo.get(pattern)
         if known and not self._free:
             return known[0] == node
@@ -54,7 +54,7 @@ class Matcher:
         return False
 
     def match_all(self, patterns: Sequence[Pattern], nodes: Sequence[Node]) -> bool:
-        """Whether patterns match nodes one by one; else nothing is left matched."""
+        """Return whether patterns match nodes one by one; else nothing is left matched."""
         mark = self.mark()
         if len(patterns) == len(nodes) and all(self.match(p, node) for p, node in zip(patterns, nodes, strict=True)):
             return True
@@ -70,7 +70,7 @@ class Matcher:
             self.memo[self._trail.pop()].pop()
 
     def match_each(self, pattern: Pattern, node: Node) -> bool:
-        """Whether a pattern, which may stand for several expressions, matches one more."""
+        """Return whether a pattern, which may stand for several expressions, matches one more."""
         self._free += 1
         try:
             return self.match(pattern, node)
@@ -78,7 +78,7 @@ class Matcher:
             self._free -= 1
 
     def dominated(self, root: Expr, parent: Pattern, path: Pattern) -> bool:
-        """Whether all ways from `root` up lead, through exprs that match `path`, to one that matches `parent`.
+        """Return whether all ways from `root` up lead, through exprs that match `path`, to one that matches `parent`.
 
         And all ways from that one down lead to `root`. What stands beside the parent may be anything.
         """
@@ -100,7 +100,7 @@ class Matcher:
         return found is not None and self._leads_to(found, root, between)
 
     def _leads_to(self, start: Expr, root: Expr, inside: set[Expr]) -> bool:
-        """Whether whatever is computed of `start` is inside, and ends in `root`."""
+        """Return whether whatever is computed of `start` is inside, and ends in `root`."""
         below = readers_below(self._top) if isinstance(self._top, relay.Expr) else None
         seen: set[Expr] = {root}
         stack = [start]

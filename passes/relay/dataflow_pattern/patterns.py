@@ -96,7 +96,7 @@ class DFPattern(Pattern):
         return DominatorPattern(parent, path if path is not None else WildcardPattern(), self)
 
     def match(self, expr: Expr) -> bool:
-        """Whether an expression matches: a value, an op that gives several, or what `whence.relay` writes."""
+        """Return whether an expression matches: a value, an op that gives several, or what `whence.relay` writes."""
         node = as_expr(expr)
         operator = operator_named(node.name) if isinstance(node, relay.Op) else None
         return Matcher(node).match(self, operator if operator is not None else node)
@@ -214,7 +214,7 @@ class CallPattern(DFPattern):
         return [self.op, *(self.args or ())]
 
     def calls(self, name: str) -> bool:
-        """Whether it is a call of this operator."""
+        """Return whether it is a call of this operator."""
         return isinstance(self.op, OpPattern) and self.op.name == name
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:

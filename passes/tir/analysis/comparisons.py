@@ -16,7 +16,7 @@ from ....dialects.tir.index_maps import Ranges, operands_of
 
 
 def decided(op: CmpiOp, ranges: Ranges) -> bool | None:
-    """Whether a comparison of affine functions of loop variables, or of casts of such, always or never holds.
+    """Return whether a comparison of affine functions of loop variables, or of casts of such, always or never holds.
 
     None where that depends, and for vectors.
     """
@@ -75,7 +75,7 @@ def _index(value: SSAValue) -> SSAValue:
 
 
 def _fits(ends: Range, width: int) -> bool:
-    """Whether a cast to an integer of `width` bits is exact, and so is the difference of two; indices are."""
+    """Return whether a cast to an integer of `width` bits is exact, and so is the difference of two; indices are."""
     limit = 1 << (min(62, width) - 1)
     low, high = hull(ends)
     if width == 62 and not (isinstance(ends[0], int) and isinstance(ends[1], int)):
@@ -84,7 +84,7 @@ def _fits(ends: Range, width: int) -> bool:
 
 
 def _holds(predicate: str, low: Size, high: Size) -> bool | None:
-    """Whether a difference that lies in low..high is as `predicate` says."""
+    """Return whether a difference that lies in low..high is as `predicate` says."""
     above, under = at_least(low, 1), negative(high)
     zero = same(low, 0) and same(high, 0)
     always, never = {

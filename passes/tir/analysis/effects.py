@@ -21,5 +21,5 @@ DIVISIONS = (
 
 
 def writes(op: Operation, buffer: SSAValue) -> bool:
-    """Whether `op` writes the buffer, or calls a function that may."""
+    """Return whether `op` writes the buffer, or calls a function that may."""
     return (isinstance(op, Writer) and op.buffer is buffer) or (isinstance(op, CallExternOp) and buffer in op.operands)

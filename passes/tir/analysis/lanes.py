@@ -80,7 +80,7 @@ class _Scope:
 
 
 def is_width(lanes: int, register: int) -> bool:
-    """Whether a vector may have so many lanes: a power of two, at most one for each byte of a register."""
+    """Return whether a vector may have so many lanes: a power of two, at most one for each byte of a register."""
     return 1 < lanes <= register and not lanes & (lanes - 1)
 
 
@@ -290,7 +290,7 @@ class Lanes:
             yield key, sign * factor, bounds(atom, touch.ranges)
 
     def _collide(self, store: _Touch, other: _Touch) -> bool:
-        """Whether two lanes may touch one element."""
+        """Return whether two lanes may touch one element."""
         if not self._inside.intersection(store.values) and _equal(store, other) and store.stride:
             return False
         factors: dict[object, tuple[Size, Range]] = {}
@@ -325,7 +325,7 @@ class Lanes:
 
 
 def _equal(one: _Touch, other: _Touch) -> bool:
-    """Whether two touch the same element in every lane."""
+    """Return whether two touch the same element in every lane."""
     apart = one.rest.plus(other.rest, -1)
     return one.stride == other.stride and one.values == other.values and not apart.terms and same(apart.constant, 0)
 
@@ -336,7 +336,7 @@ def _first(form: Linear, position: int, step: int) -> Linear:
 
 
 def _differs(expr: AffineExpr, position: int, ranges: tuple[Range, ...]) -> bool:
-    """Whether a guard expression may hold in some lanes only."""
+    """Return whether a guard expression may hold in some lanes only."""
     step = linear(expr, ranges).coefficient(position)
     return (step is None or not same(step, 0)) and not at_least(bounds(expr, ranges)[0], 0)
 
@@ -383,7 +383,7 @@ def _in_first_lane(seen: View, position: int) -> View:
 
 
 def _is_inside(op: LoadOp, seen: View) -> bool:
-    """Whether an element is there in all lanes, also those that do not run the load."""
+    """Return whether an element is there in all lanes, also those that do not run the load."""
     for expr, extent in zip(seen.map, buffer_of(op.buffer).get_shape(), strict=True):
         low, high = bounds(expr, seen.ranges)
         if not at_least(low, 0) or not below(high, extent):
@@ -392,7 +392,7 @@ def _is_inside(op: LoadOp, seen: View) -> bool:
 
 
 def _may_trap(op: Operation) -> bool:
-    """Whether an op on numbers that nobody chose may stop the program."""
+    """Return whether an op on numbers that nobody chose may stop the program."""
     if not isinstance(op, DIVISIONS):
         return False
     match op.operands[1].owner:

@@ -130,7 +130,7 @@ def _outside(op: Access, seen: View, around: tuple[_Condition, ...]) -> str | No
 
 
 def _is_inside(expr: AffineExpr, extent: Size, seen: View) -> bool:
-    """Whether ranges and the access's own guard, one expression at a time, show that an index is right."""
+    """Return whether ranges and the access's own guard, one expression at a time, show that an index is right."""
     form = linear(expr, seen.ranges)
     low, high = linear_bounds(form, seen.ranges)
     above, under = at_least(low, 0), below(high, extent)
@@ -180,12 +180,12 @@ class _Space:
         return -self._most(form.times(-1)), self._most(form)
 
     def _counted(self, forms: Sequence[Linear]) -> bool:
-        """Whether the ends of all variables in `forms` are numbers."""
+        """Return whether the ends of all variables in `forms` are numbers."""
         used = {dim for form in forms for atom, _ in form.terms for dim in atom.used_dims()}
         return all(isinstance(end, int) for dim in used for end in self.box[dim])
 
     def _reaches(self, form: Linear) -> bool:
-        """Whether `form` is at least 0 in an iteration. False if the budget does not suffice to tell."""
+        """Return whether `form` is at least 0 in an iteration. False if the budget does not suffice to tell."""
         conditions = [*self.conditions, _Forms((form,))]
         boxes = [self.box]
         for _ in range(BUDGET):

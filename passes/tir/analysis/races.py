@@ -17,7 +17,7 @@ SPAN = 1 << 22
 
 
 def meet(loop: ForOp, one: Point, other: Point) -> bool:
-    """Whether some iteration of `loop` touches at `one` an element that another iteration touches at `other`.
+    """Return whether some iteration of `loop` touches at `one` an element that another iteration touches at `other`.
 
     Places that divide a variable, or that depend on data, are taken to differ, unless both are the same in every
     iteration.
@@ -49,13 +49,13 @@ def meet(loop: ForOp, one: Point, other: Point) -> bool:
 
 
 def _moves(point: Point, loop: ForOp) -> bool:
-    """Whether the place differs by iteration of `loop`, or may."""
+    """Return whether the place differs by iteration of `loop`, or may."""
     used = {point.values[dim] for atom, _ in point.terms for dim in atom.used_dims()}
     return any(value is loop.var or _computed_in(value, loop) for value in used)
 
 
 def _computed_in(value: SSAValue, loop: ForOp) -> bool:
-    """Whether `value` comes from an op in `loop`, rather than from its loops or from outside."""
+    """Return whether `value` comes from an op in `loop`, rather than from its loops or from outside."""
     return isinstance(value.owner, Operation) and loop.is_ancestor(value.owner)
 
 

@@ -104,7 +104,7 @@ def _from(f: Floats, high: float, low: float, x: SSAValue) -> SSAValue:
 
 
 def _arc(f: Floats, x: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Whether |x| > 1/2, and asin of |x|, or else of sqrt((1 - |x|) / 2): half of acos of |x|."""
+    """Return whether |x| > 1/2, and asin of |x|, or else of sqrt((1 - |x|) / 2): half of acos of |x|."""
     a = f.magnitude(x)
     large = f.holds("ogt", a, 0.5)
     folded = f.fma(a, -0.5, f.number(0.5))

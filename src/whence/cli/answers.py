@@ -55,7 +55,7 @@ def plain(value: object) -> object:
 
 
 def colours(stream: IO[str]) -> bool:
-    """Whether a stream shows colours: a terminal, unless NO_COLOR is set."""
+    """Return whether a stream shows colours: a terminal, unless NO_COLOR is set."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

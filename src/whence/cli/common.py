@@ -70,7 +70,7 @@ def check_kernel(args: argparse.Namespace, *options: str) -> None:
 
 
 def add_times(parser: argparse.ArgumentParser) -> None:
-    """Whether kernels are measured."""
+    """Return whether kernels are measured."""
     about = "run the model on a ramp, and tell what kernels take, and layers by their work"
     parser.add_argument("--times", action="store_true", help=about)
 

@@ -48,7 +48,7 @@ def lowered_to_tir(ctx: Context, module: ModuleOp, target: str) -> ModuleOp:
 
 
 def _has_operators(module: ModuleOp) -> bool:
-    """Whether a relay function that is no primitive one computes something."""
+    """Return whether a relay function that is no primitive one computes something."""
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.primitive is None]
     return any(isinstance(inner, Operator) for func in functions for inner in func.block.ops)
 

@@ -165,7 +165,7 @@ def add_timing(parser: argparse.ArgumentParser, repeat: int, number: int) -> Non
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Whether the answer is for a program."""
+    """Return whether the answer is for a program."""
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
 

@@ -72,7 +72,7 @@ class Bisection:
 
     @property
     def found(self) -> bool:
-        """Whether something departs."""
+        """Return whether something departs."""
         return bool(self.pass_name)
 
     def __str__(self) -> str:

@@ -121,7 +121,7 @@ def states_of(model: Model | None) -> tuple[State, ...]:
 
 
 def is_tflite(source: object) -> bool:
-    """Whether a source is a TFLite model: a file of that name, bytes that say so, or a `tflite.Model`."""
+    """Return whether a source is a TFLite model: a file of that name, bytes that say so, or a `tflite.Model`."""
     if isinstance(source, Path):
         return source.suffix == ".tflite"
     if isinstance(source, bytes):

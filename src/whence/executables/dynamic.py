@@ -180,7 +180,7 @@ class DynamicExecutable(InterpretedExecutable):
 
 
 def _twins(step: Step, after: Step) -> bool:
-    """Whether a step is the part of a layer that Python does behind the native one."""
+    """Return whether a step is the part of a layer that Python does behind the native one."""
     return after.kind == HOST and node_of(after).leaf is node_of(step).leaf
 
 

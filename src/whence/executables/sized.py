@@ -144,7 +144,7 @@ class SizedExecutable(Executable):
         return results[0] if len(results) == 1 else tuple(results)
 
     def takes(self, arrays: Sequence[Array]) -> bool:
-        """Whether arrays, as many and of the dtypes that it has, are of sizes that it takes."""
+        """Return whether arrays, as many and of the dtypes that it has, are of sizes that it takes."""
         try:
             self.runner.met(arrays)
         except FrontendError:

@@ -119,7 +119,7 @@ class Edge:
         return self._mapped(type_, value, leaf) if self._has_functions(type_) else value
 
     def _has_functions(self, type_: Attribute) -> bool:
-        """Whether a function may be in a value, references apart."""
+        """Return whether a function may be in a value, references apart."""
         stack, seen = [type_], {type_}
         while stack:
             one = stack.pop()

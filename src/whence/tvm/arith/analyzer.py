@@ -133,20 +133,20 @@ class Analyzer:
         return self.simplify(expr)
 
     def can_prove(self, expr: ExprLike) -> bool:
-        """Whether a condition holds for sure."""
+        """Return whether a condition holds for sure."""
         found = self.simplify(expr)
         return isinstance(found, Const) and bool(found.value)
 
     def can_prove_equal(self, lhs: ExprLike, rhs: ExprLike) -> bool:
-        """Whether two expressions are equal for sure."""
+        """Return whether two expressions are equal for sure."""
         return self._forms.bounds(language.binary("sub", lhs, rhs)) == (0, 0)
 
     def can_prove_greater_equal(self, expr: ExprLike, lower_bound: int) -> bool:
-        """Whether an expression is at least a number for sure."""
+        """Return whether an expression is at least a number for sure."""
         return self._forms.bounds(integer(expr))[0] >= lower_bound
 
     def can_prove_less(self, expr: ExprLike, upper_bound: int) -> bool:
-        """Whether an expression is less than a number for sure."""
+        """Return whether an expression is less than a number for sure."""
         return self._forms.bounds(integer(expr))[1] < upper_bound
 
     def int_set(self, expr: ExprLike, dom_map: Mapping[Var | Axis, IntSet] | None = None) -> IntervalSet:

@@ -54,12 +54,12 @@ class IntervalSet(IntSet):
         self.max_value: Expr = integer(max_value)
 
     def is_nothing(self) -> bool:
-        """Whether it has no number, for sure."""
+        """Return whether it has no number, for sure."""
         low, high = self.min_value, self.max_value
         return isinstance(low, Const) and isinstance(high, Const) and low.value > high.value
 
     def is_everything(self) -> bool:
-        """Whether it has all."""
+        """Return whether it has all."""
         return self.min_value is _NEG_INF and self.max_value is _POS_INF
 
     def __repr__(self) -> str:

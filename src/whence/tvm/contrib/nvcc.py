@@ -8,5 +8,5 @@ def parse_compute_version(compute_version: str) -> tuple[int, int]:
 
 
 def have_fp16(compute_version: str) -> bool:
-    """Whether a device computes with halves: those from 5.3 on."""
+    """Return whether a device computes with halves: those from 5.3 on."""
     return parse_compute_version(compute_version) >= (5, 3)

@@ -64,7 +64,7 @@ _COMPARED = (Expr, IRModule, Program)
 
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
-    """Whether two expressions, modules or types are the same but for the names of variables and spans."""
+    """Return whether two expressions, modules or types are the same but for the names of variables and spans."""
     if is_type(lhs) or is_type(rhs):
         return lhs == rhs
     if not (isinstance(lhs, _COMPARED) and isinstance(rhs, _COMPARED)):

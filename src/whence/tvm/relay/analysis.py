@@ -95,13 +95,13 @@ def get_total_mac_number(what: Expr | IRModule | ModuleOp) -> int:
 
 
 def check_basic_block_normal_form(expr: Expr | IRModule) -> bool:
-    """Whether every expression that several scopes share is bound by a let."""
+    """Return whether every expression that several scopes share is bound by a let."""
     roots = [expr] if isinstance(expr, Expr) else list(expr.program.functions.values())
     return all(map(shares_within_scopes, roots))
 
 
 def well_formed(what: Expr | IRModule | ModuleOp) -> bool:
-    """Whether every variable is bound once, and read only where it is bound."""
+    """Return whether every variable is bound once, and read only where it is bound."""
     if isinstance(what, Expr):
         bound = [var for node in post_order(what) for var in binds(node)]
         return len(bound) == len(set(bound))

@@ -46,7 +46,7 @@ class CallGraph:
         return sum(self._calls[self._name(var)].values())
 
     def is_recursive(self, var: str | GlobalVar) -> bool:
-        """Whether a function calls itself."""
+        """Return whether a function calls itself."""
         name = self._name(var)
         return name in self._calls[name]
 

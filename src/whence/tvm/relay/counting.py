@@ -51,7 +51,7 @@ def _below(roots: Sequence[Expr]) -> Iterator[Expr]:
 
 
 def check_constant(expr: Expr) -> bool:
-    """Whether an expression is a constant, or a tuple of nothing else."""
+    """Return whether an expression is a constant, or a tuple of nothing else."""
     return all(isinstance(node, Constant | Tuple) for node in post_order(expr))
 
 

@@ -26,7 +26,7 @@ from whence.support.errors import PipelineError, expectation
 
 
 def enabled() -> bool:
-    """Whether there is a profiler: always."""
+    """Return whether there is a profiler: always."""
     return True
 
 

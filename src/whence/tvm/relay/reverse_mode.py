@@ -54,7 +54,7 @@ _BACK = RefType(cast(TypeAttribute, function_type([], [], UNIT)))
 
 
 def is_first_order(function: Function) -> bool:
-    """Whether a function has operators, constants, tuples, lets and references only."""
+    """Return whether a function has operators, constants, tuples, lets and references only."""
     return not any(
         isinstance(node, If | Match | Function | GlobalVar) or (isinstance(node, Call) and not isinstance(node.op, Op))
         for node in post_order(function.body)

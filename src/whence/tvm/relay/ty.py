@@ -85,7 +85,7 @@ def TypeData(header: str, type_vars: Sequence[Anything], constructors: Sequence[
 
 
 def is_dynamic(tensor_type: Anything) -> bool:
-    """Whether only a run decides some extent of a tensor's type, or of a tuple's."""
+    """Return whether only a run decides some extent of a tensor's type, or of a tuple's."""
     type_ = view(tensor_type)
     if isinstance(type_, TupleType):
         return any(map(is_dynamic, type_.fields))
@@ -93,5 +93,5 @@ def is_dynamic(tensor_type: Anything) -> bool:
 
 
 def is_type(what: object) -> bool:
-    """Whether this is a type, as those above are."""
+    """Return whether this is a type, as those above are."""
     return isinstance(what, TypeAttribute | TypeView)

@@ -40,7 +40,7 @@ def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float =
 
 
 def device_enabled(target: Any) -> bool:
-    """Whether programs can be made for a target: those of LLVM's kind can."""
+    """Return whether programs can be made for a target: those of LLVM's kind can."""
     kind = cast("dict[str, Any]", target).get("kind", "") if isinstance(target, dict) else target
     return str(kind).split()[:1] == ["llvm"]
 

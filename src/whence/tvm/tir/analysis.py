@@ -10,12 +10,12 @@ from whence.tir.function import PrimFunc
 
 
 def expr_deep_equal(lhs: Expr, rhs: Expr) -> bool:
-    """Whether two expressions are built alike of the same variables."""
+    """Return whether two expressions are built alike of the same variables."""
     return key(lhs) == key(rhs)
 
 
 def verify_memory(func: PrimFunc) -> bool:
-    """Whether no parallel or vectorized loop writes an element twice, or reads what another round writes."""
+    """Return whether no parallel or vectorized loop writes an element twice, or reads what another round writes."""
     try:
         transform.VerifyMemory()(func)
     except WhenceError:
