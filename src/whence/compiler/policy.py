@@ -71,19 +71,19 @@ class Policy:
         from whence.compiler.open_modules import for_all_sizes
         from whence.executables.virtual_machine import first_step
 
-        original, step = module, first_step(module)
+        step = first_step(module)
+        if step is None and not is_sized(module):
+            return self._static(module, None)
         try:
-            if step is not None:
-                module = for_all_sizes(original)
-            if is_sized(module):
-                if step is not None and self.tier == "static":
-                    return self._virtual(original, _EACH)
-                return self._sized(module.clone() if module is original else module)
+            opened = module.clone() if step is None else for_all_sizes(module)
+            if is_sized(opened):
+                each = step is not None and self.tier == "static"
+                return self._virtual(module, _EACH) if each else self._sized(opened)
         except (VerifyException, ScheduleError) as error:
             if self.tier == "symbolic":
                 raise refused(error) from error
-            return self._virtual(original, str(error))
-        return self._static(module, None)
+            return self._virtual(module, str(error))
+        return self._static(opened, None)
 
     def _static(self, module: ModuleOp, model: Model | None) -> Executable:
         artifact = self.build(module, self.ledger)
