@@ -191,12 +191,12 @@ class Context:
         if (found := size_in(self.tensor(index))) is not None:
             self.read.append(self.tensor(index))
             return found
-        number = self.number(index, what)
+        number = self.single(index, what)
         if not np.isfinite(number):
             self.fail(f"{what} that is finite", str(number))
         return int(number)
 
-    def number(self, index: int, what: str) -> float:
+    def single(self, index: int, what: str) -> float:
         """The one number in input `index`, called `what`, which must be known at import."""
         array = self.array(index, what)
         if array.size != 1 or array.dtype.kind in "OSU":

@@ -279,8 +279,8 @@ def dropout(ctx: Context) -> tuple[Result, Result] | SSAValue:
     if ctx.opset < 12:
         rate, training = ctx.float("ratio", 0.5), False
     else:
-        rate = ctx.number(1, "a ratio") if ctx.has(1) else 0.5
-        training = ctx.has(2) and bool(ctx.number(2, "a training mode"))
+        rate = ctx.single(1, "a ratio") if ctx.has(1) else 0.5
+        training = ctx.has(2) and bool(ctx.single(2, "a training mode"))
     wanted = any(ctx.node.output[1:])
     if training and rate:
         return _dropped(ctx, rate)

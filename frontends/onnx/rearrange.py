@@ -28,7 +28,7 @@ def tile(ctx: Context) -> SSAValue:
     """tile; before opset 6 one axis and how often."""
     if ctx.opset < 6:
         repeats = [1] * len(ctx.shape(0))
-        repeats[int(ctx.number(2, "an axis"))] = int(ctx.number(1, "a count of tiles"))
+        repeats[int(ctx.single(2, "an axis"))] = int(ctx.single(1, "a count of tiles"))
     else:
         repeats = list(ctx.known_ints(1, "repeats"))
     return ctx.emit(TileOp, ctx.value(0), reps=repeats)
@@ -161,7 +161,7 @@ def col2im(ctx: Context) -> SSAValue:
 
 def expand_dims(ctx: Context) -> SSAValue:
     """com.microsoft's: the axis is an input."""
-    return ctx.emit(ExpandDimsOp, ctx.value(0), axis=int(ctx.number(1, "an axis")))
+    return ctx.emit(ExpandDimsOp, ctx.value(0), axis=int(ctx.single(1, "an axis")))
 
 
 TABLE = {

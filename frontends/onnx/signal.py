@@ -56,7 +56,7 @@ def dft(ctx: Context) -> SSAValue:
     """dft along the last axis, to which the axis is brought; of one side, the other is that of a real signal."""
     rank = len(ctx.shape(0))
     if ctx.opset >= 20:
-        axis = axis_of(ctx, int(ctx.number(2, "an axis")) if ctx.has(2) else -2, rank)
+        axis = axis_of(ctx, int(ctx.single(2, "an axis")) if ctx.has(2) else -2, rank)
     else:
         axis = axis_of(ctx, ctx.int("axis", 1), rank)
     if axis == rank - 1:
@@ -112,7 +112,7 @@ def _open_two_sided(ctx: Context, parts: list[SSAValue], length: int) -> list[SS
 
 def stft(ctx: Context) -> SSAValue:
     """stft of a real signal; of a complex one, dft of its frames."""
-    step = int(ctx.number(1, "a frame step"))
+    step = int(ctx.single(1, "a frame step"))
     length = ctx.shape(2)[0] if ctx.has(2) else ctx.shape(0)[1]
     if ctx.has(3):
         length = ctx.size(3, "a frame length")

@@ -44,7 +44,7 @@ def cosine_window(*shares: float) -> Converter[Context]:
 def mel_weight_matrix(ctx: Context) -> Result:
     """(bins of the spectrum, mel bins): each column rises from its left edge to its centre, and falls to its right."""
     bins, length = ctx.size(0, "bins"), ctx.size(1, "a length")
-    rate, *ends = (ctx.number(2 + i, what) for i, what in enumerate(("a sample rate", *["an edge in hertz"] * 2)))
+    rate, *ends = (ctx.single(2 + i, what) for i, what in enumerate(("a sample rate", *["an edge in hertz"] * 2)))
     for size in (bins, length):
         ctx.require_least(size, 1, f"whether {size} is at least 1")
     if any(decide(1, "<=", one) is False for one in (bins, length, int(rate))):

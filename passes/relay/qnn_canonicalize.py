@@ -334,8 +334,8 @@ class QnnCanonicalizePass(ModulePass):
           : (tensor<4xi32>, tensor<f32>, tensor<i32>, tensor<f32>, tensor<i32>) -> tensor<4xi8> loc("rq")
     // becomes
     %0 = relay.divide %old, %new : (tensor<f32>, tensor<f32>) -> tensor<f32> loc("rq")
-    %one = relay.constant dense<1.0> : tensor<f32> loc("rq")
     %1 = relay.qnn.dequantize %x, %0, %zero : (tensor<4xi32>, tensor<f32>, tensor<i32>) -> tensor<4xf32> loc("rq")
+    %one = relay.constant dense<1.0> : tensor<f32> loc("rq")
     %2 = relay.qnn.quantize %1, %one, %start : (tensor<4xf32>, tensor<f32>, tensor<i32>) -> tensor<4xi8> loc("rq")
     ```
     """

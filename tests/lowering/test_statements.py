@@ -163,7 +163,7 @@ def test_bound_checks_name_buffer_index_and_layer():
     ("text", "error", "expected"),
     [
         ("tir.prim_func @f(", whence.FrontendError, "build_prim_func: "),
-        ("builtin.module {\n}", whence.PipelineError, "expected the text of one tir.prim_func, got 0"),
+        ("builtin.module {\n}", whence.PipelineError, "expected one tir.prim_func, got 0"),
         ("tir.prim_func @f() outputs 1 {\n}", whence.FrontendError, "outputs that are among its 0 arguments"),
     ],
 )
