@@ -26,7 +26,7 @@ def print_json(data: object) -> None:
 
 
 def plain(value: object) -> object:
-    """What JSON can say: records as objects, locations as the names of their layers, paths as text."""
+    """Convert a value to JSON types: records to objects, locations to the names of their layers, paths to text."""
     from xdsl.dialects.builtin import LocationAttr
 
     from whence.provenance.span import layer_names

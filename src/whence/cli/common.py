@@ -1,4 +1,4 @@
-"""What the subcommands share: model options, compiling with progress."""
+"""The parts that subcommands share: model options, compiling with progress."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Progress:
 
 
 def add_memory(parser: argparse.ArgumentParser) -> None:
-    """How the memory of a model is planned."""
+    """Add the options for the memory plan of a model."""
     parser.add_argument(
         "--usmp", metavar="NAME", help="plan memory by greedy_by_size, greedy_by_conflicts or hill_climb"
     )
@@ -233,7 +233,7 @@ def called(args: argparse.Namespace) -> Executable:
 
 
 def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
-    """What answers about a kernel or layer of a name: the model; or the stretch that has it."""
+    """Return the executable that answers about a kernel or layer: the model, or the stretch that has it."""
     from whence.executables.interpreted import InterpretedExecutable
 
     compiled = called(args)

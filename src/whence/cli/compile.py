@@ -94,7 +94,7 @@ def _output(args: argparse.Namespace, source: Path) -> Path:
 
 
 def _codes(args: argparse.Namespace) -> list[str]:
-    """What --dump-code asks for; raises PipelineError for what there is none of."""
+    """Return the kinds of code that --dump-code asks for; raises PipelineError for unknown kinds."""
     codes = [word.strip() for word in (args.dump_code or "").split(",") if word.strip()]
     if strange := [word for word in codes if word not in CODES]:
         raise PipelineError(f"--dump-code: expected {', '.join(CODES)}, got {', '.join(strange)}")

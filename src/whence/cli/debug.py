@@ -197,7 +197,7 @@ def _compare(args: argparse.Namespace, executable: Executable, inputs: Mapping[s
 
 
 def _references(args: argparse.Namespace, executable: Executable, inputs: Mapping[str, Array]) -> References:
-    """What --compare compares with."""
+    """Return the references of --compare."""
     from whence.cli.references import NUMPY, References, of_file, of_runtime
     from whence.reading.models import model_path
 

@@ -1,4 +1,4 @@
-"""What every command does with errors: one line on stderr and exit code 1."""
+"""The handling of errors in every command: one line on stderr and exit code 1."""
 
 from __future__ import annotations
 

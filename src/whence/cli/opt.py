@@ -253,7 +253,7 @@ class WhenceOptMain(xDSLOptMain):
         self.running = ""
 
     def _instruments(self, module: ModuleOp) -> list[PassInstrument]:
-        """What looks at the passes of one chunk of the input, in the order in which it does."""
+        """Return the instruments of the passes over one chunk of the input, in order."""
         self.chunks += 1
         found: list[PassInstrument] = [self.timer]
         if self.args.snapshot_dir is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whence.support.context import Option
 
 OPT_LEVEL, TARGET = 3, "native"
-"""What holds where nobody says otherwise."""
+"""The defaults."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Subparsers(Protocol):
-    """What a subcommand adds itself to."""
+    """The group of parsers to which a subcommand adds its own."""
 
     def add_parser(self, name: str, *, help: str, description: str, prog: str) -> Parser: ...
 
@@ -149,12 +149,12 @@ def configured(texts: Sequence[str], what: str = "--pass-config") -> dict[str, O
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
-    """How many threads a model runs on."""
+    """Add the option for the number of threads."""
     parser.add_argument("--threads", type=whole(1), metavar="N", help="threads to run on (default: all usable CPUs)")
 
 
 def add_timing(parser: argparse.ArgumentParser, repeat: int, number: int) -> None:
-    """How often a model is run."""
+    """Add the options for the number of runs."""
     group = parser.add_argument_group("timing")
     about = f"how many times are taken (default {repeat})"
     group.add_argument("--repeat", type=whole(1), default=repeat, metavar="N", help=about)

@@ -110,7 +110,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _tell_static(ran: _Ran) -> None:
-    """What is told of a model that is one native call."""
+    """Print the report on a model that is one native call."""
     from statistics import median
 
     from whence.explorer.report import count, seconds, table
@@ -138,7 +138,7 @@ def _tell_static(ran: _Ran) -> None:
 
 
 def _tell_open(ran: _Ran, compiled: InterpretedExecutable, first: float) -> None:
-    """What is told of a model that the call decides; first: seconds of the first call, which compiles."""
+    """Print the report on a model that the call decides; first: seconds of the first call, which compiles."""
     from whence.explorer.report import count, seconds
     from whence.support.names import shown
 
@@ -180,7 +180,7 @@ def _runner(compiled: Executable, executor: str) -> Runs:
 
 
 def _print_run(ran: _Ran) -> None:
-    """What is told of a run of any model."""
+    """Print the report on a run of any model."""
     from statistics import median
 
     from whence.explorer.report import seconds, table
@@ -215,7 +215,7 @@ def _top(outputs: Mapping[str, Array], count: int) -> dict[str, list[tuple[str, 
 
 
 def _data(ran: _Ran) -> dict[str, object]:
-    """What --json tells of a run of any model."""
+    """Return the --json report on a run of any model."""
     found: dict[str, object] = {
         "model": ran.path.name,
         "layers_in_source": len(ran.compiled.layers),
@@ -271,7 +271,7 @@ def _levels(compiled: Executable) -> list[tuple[str, int, str, str]]:
 def _times(
     compiled: Executable, inputs: Mapping[str, Array], run: float, everything: bool
 ) -> tuple[list[dict[str, object]], str]:
-    """What layers take, as data and as text; with `everything`, sampled, kernel calls and the hottest lines, too."""
+    """Return times of layers, as data and as text; with `everything`, sampled, kernel calls and hottest lines, too."""
     from whence.cli.timing import call_times
     from whence.explorer.hot import hot_table
     from whence.explorer.layer_table import layer_times

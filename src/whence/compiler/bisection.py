@@ -44,35 +44,35 @@ class PassResult:
     """The module after a pass, run."""
 
     name: str
-    """Of the pass; `import` for the module as it was given."""
+    """The name of the pass; `import` for the module as it came."""
     changed: bool
-    """Whether the pass changed anything; else there was nothing to run."""
+    """False if the pass changed nothing, so that there was nothing to run."""
     difference: Difference | None
-    """The largest of its outputs against the reference."""
+    """The largest difference between its outputs and the reference; None for an unchanged module."""
     seconds: float
 
 
 @dataclass(frozen=True)
 class Bisection:
-    """What departs, and where."""
+    """The first departure from the reference: its pass, its layer, and what touched the layer."""
 
     passes: tuple[PassResult, ...]
     """Up to the first that departs."""
     engine: Engine
-    """How the modules were run."""
+    """The engine that ran the modules."""
     pass_name: str = ""
     """The first pass after which the result departs; `import` for the module itself; "" for none."""
     layer: str = ""
     """The first layer on the way to the outputs whose value departs in that pass."""
     layer_difference: Difference | None = None
     patterns: tuple[str, ...] = ()
-    """Of the pass, those that touched the layer."""
+    """The patterns of the pass that touched the layer."""
     events: tuple[Entry, ...] = ()
-    """What they did."""
+    """The rewrites of these patterns."""
 
     @property
     def found(self) -> bool:
-        """Return whether something departs."""
+        """Return True if some result departs."""
         return bool(self.pass_name)
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ class Bisection:
 
 
 CODE = "code generation"
-"""What departs when all passes are right."""
+"""The name of the culprit when all passes are right."""
 
 
 @door()
@@ -119,7 +119,7 @@ def bisect(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Bisection:
-    """Run a module, which stays as it is, as it is given and after each pass, until an output departs.
+    """Run a module as it is and after each pass, until an output departs; the module itself stays unchanged.
 
     expected: outputs by name. passes: those of `opt_level` when None. rtol: of the largest number of an output.
     engine: "native" compiles each module without optimisation, "numpy" runs its operators in numpy, slowly; None is
@@ -142,7 +142,7 @@ def bisect(
 
 
 def signature(module: ModuleOp) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """Name, shape and dtype of what `@main` of a static module takes and gives."""
+    """Return name, shape and dtype of each input and of each output of `@main` of a static module."""
     main = _main(module)
     found: list[tuple[TensorSpec, ...]] = []
     for kind, values in (("input", main.block.args), ("output", main.return_op.operands)):
@@ -158,7 +158,7 @@ def signature(module: ModuleOp) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpe
 
 
 def evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs of a module by name, its operators done in numpy.
+    """Return the outputs of a module by name, computed by numpy.
 
     Raises FrontendError when inputs are not the module's.
     """
@@ -235,7 +235,7 @@ class _Run:
         return PassResult(name, True, worst, perf_counter() - start)
 
     def outputs(self, module: ModuleOp, engine: Engine) -> list[Array]:
-        """The outputs of a module, which stays as it is."""
+        """Return the outputs of a module, which stays unchanged."""
         if engine == "numpy":
             return _evaluated(module, self.inputs)
         arrays = _in_order(module, self.inputs)
@@ -285,7 +285,7 @@ def _right(result: PassResult) -> bool:
 
 
 def _reached(main: FuncOp, right: Mapping[Operation, bool]) -> set[Operation]:
-    """The ops from which values that are not right lead to the outputs; what is not known may be wrong."""
+    """Return the ops from which wrong values lead to the outputs; unknown values may be wrong."""
     found: set[Operation] = set()
     waiting: list[SSAValue] = list(main.return_op.operands)
     while waiting:

@@ -31,7 +31,7 @@ def load(
     shapes: InputShapes | None = None,
     signature: str | None = None,
 ) -> ModuleOp:
-    """The relay module of a model. What a model keeps from call to call has its initial value in it.
+    """Return the relay module of a model, in which states kept from call to call have their initial values.
 
     source: an ONNX or TFLite file or model (or the bytes of one), an .mlir or .relay file with its .params beside it, a
     module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
@@ -67,11 +67,11 @@ class Opened:
     module: ModuleOp | None
     """None: there is no module for all sizes, or the caller wants none."""
     reopen: Callable[[], Model] | None = None
-    """Reads the model once more. None: the source is a relay module."""
+    """Callback that reads the model once more. None: the source is a relay module."""
     model: Model | None = None
     """The model of a file, where a call decides sizes or the model keeps something."""
     undecided: str = ""
-    """What only a call decides, where there is no module."""
+    """The sizes or steps that only a call decides, where there is no module."""
 
 
 def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: str | None) -> Opened:
@@ -111,12 +111,12 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
 
 
 def refused(error: Exception) -> FrontendError:
-    """The error for a caller who asked for one program for all sizes of a model that has none."""
+    """Return the error for a request of one program for all sizes of a model that has none."""
     return FrontendError(f'tier "symbolic": expected a model of which one program is for all sizes, got: {error}')
 
 
 def states_of(model: Model | None) -> tuple[State, ...]:
-    """What a model keeps from call to call."""
+    """Return the states that a model keeps from call to call."""
     return tuple(getattr(model, "states", ()))
 
 
@@ -130,7 +130,7 @@ def is_tflite(source: object) -> bool:
 
 
 def _path(source: Any, signature: str | None) -> Any:
-    """The file, module or model behind a source; raises PipelineError for a signature where there are none."""
+    """Return the file, module or model behind a source; raises PipelineError for a signature where there are none."""
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
     if signature is not None and not is_tflite(source):
@@ -147,7 +147,7 @@ def _shaped(module: ModuleOp, given: GivenShapes) -> ModuleOp:
 
 
 def _read(source: Any, signature: str | None) -> Model:
-    """A TFLite or ONNX model, read and checked."""
+    """Read and check a TFLite or ONNX model."""
     if is_tflite(source):
         from whence.frontends.tflite.graph import open_model as open_tflite
 

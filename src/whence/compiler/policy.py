@@ -34,7 +34,7 @@ _EACH = "each size that comes has a program of its own, as asked"
 
 @dataclass(frozen=True)
 class Policy:
-    """How `whence.compile` was asked to compile; its arguments."""
+    """The arguments of `whence.compile` that say how to compile."""
 
     build: Building
     ledger: Ledger

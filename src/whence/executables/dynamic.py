@@ -68,7 +68,7 @@ class DynamicExecutable(InterpretedExecutable):
 
     @property
     def decided(self) -> str:
-        """What only a call decides, and its layer: the first of it."""
+        """The first size or step that only a call decides, and its layer."""
         try:
             import_symbolic(self._source, self._shapes, {})
         except Undecided as undecided:
@@ -84,7 +84,7 @@ class DynamicExecutable(InterpretedExecutable):
         return tuple(node_of(step).layer for step in steps if step not in again)
 
     def where(self, layer: str) -> Where:
-        """What became of a layer: as `InterpretedExecutable.where`, or the operator that Python does for it."""
+        """Return the fate of a layer: as `InterpretedExecutable.where`, or the operator that Python runs for it."""
         hosted = [step for step in _steps(self._source.region) if step.kind == HOST and node_of(step).layer == layer]
         try:
             found = super().where(layer)
@@ -153,7 +153,7 @@ class DynamicExecutable(InterpretedExecutable):
     def _opened(
         self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool
     ) -> Stretch | None:
-        """The stretch for all sizes of a pattern; None where operators do not take them."""
+        """Return the stretch for all sizes of a pattern; None where operators do not take them."""
         ledger = Ledger()
         try:
             with recording(ledger, "import"):
@@ -185,7 +185,7 @@ def _twins(step: Step, after: Step) -> bool:
 
 
 def _steps(region: Region) -> list[Step]:
-    """All steps, inner ones included."""
+    """Return all steps, including inner ones."""
     found: list[Step] = []
     stack = list(reversed(region.steps))
     while stack:

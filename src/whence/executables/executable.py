@@ -41,7 +41,7 @@ class Executable:
 
     @property
     def artifact(self) -> Artifact:
-        """What the compiler made."""
+        """The result of the compiler."""
         assert self._artifact is not None
         return self._artifact
 
@@ -51,7 +51,7 @@ class Executable:
 
     @cached_property
     def runner(self) -> Runner:
-        """What runs it, linked into this process."""
+        """The runner of the program, linked into this process."""
         return load_artifact(self.artifact)
 
     @property
@@ -149,7 +149,7 @@ class Executable:
         reference: Mapping[str, Array],
         tensors: Mapping[str, Sequence[str]] | None = None,
     ) -> Comparison:
-        """What layers give against a reference, tensor by tensor; see `explorer/compare.py`."""
+        """Compare the values of layers with a reference, tensor by tensor; see `explorer/compare.py`."""
         from whence.explorer.compare import compare
 
         return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors)
@@ -164,7 +164,7 @@ class Executable:
         return why(self.artifact, kernel, line)
 
     def where(self, layer: str) -> Where:
-        """What became of a layer at every level; raises FrontendError when there is none of that name."""
+        """Return the fate of a layer at every level; raises FrontendError for an unknown layer."""
         from whence.explorer.where import where
 
         return where(self.artifact, layer)

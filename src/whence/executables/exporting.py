@@ -1,4 +1,4 @@
-"""What the result of a build can be asked for beside running: files to ship, and the schedules of its nodes."""
+"""The uses of a build's result besides running it: files to ship, and the schedules of its nodes."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FunctionInfo:
-    """What is known of a function of a build. Sizes are in bytes, by target."""
+    """The memory sizes of a function of a build, in bytes, by target."""
 
     workspace_sizes: Mapping[str, int]
     io_sizes: Mapping[str, int]
@@ -62,17 +62,17 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
 
     @property
     def artifact(self) -> Artifact:
-        """What the compiler made."""
+        """The result of the compiler."""
         return self.executable.artifact
 
     @property
     def target(self) -> Target:
-        """What the code is for."""
+        """The target of the code."""
         return self.artifact.target
 
     @property
     def build_module(self) -> BuildModule:
-        """What made it, by TVM's name: `lib.build_module.get_node_schedule(17)`."""
+        """The build that made this, by TVM's name: `lib.build_module.get_node_schedule(17)`."""
         return BuildModule(self.get_node_schedule)
 
     def get_node_schedule(self, index: int) -> Schedule:
@@ -135,7 +135,7 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
 
     @cached_property
     def function_metadata(self) -> dict[str, FunctionInfo]:
-        """What is known of each function, by name; `__tvm_main__` is the graph as a whole."""
+        """The sizes of each function, by name; `__tvm_main__` is the whole graph."""
         artifact, target = self.artifact, "llvm"
         fused = _fused(artifact)
         found: dict[str, FunctionInfo] = {}

@@ -35,7 +35,7 @@ from whence.support.errors import FrontendError
 
 
 class Scope:
-    """Values by what they are in the IR, on top of those of the scope around."""
+    """Values of this run by their IR values, on top of those of the enclosing scope."""
 
     def __init__(self, around: Scope | None = None):
         self.values: dict[SSAValue, Any] = {}
@@ -59,15 +59,15 @@ class Lambda:
 
 
 class Activation:
-    """A block on its way."""
+    """A block that is being run."""
 
     def __init__(self, block: Block, scope: Scope, results: Sequence[SSAValue], *, packed: bool = False):
         self.ops: Iterator[Operation] = iter(block.ops)
         self.scope = scope
         self.results = results
-        """What its values are for whoever waits for it."""
+        """The values of the waiting activation that this one computes."""
         self.packed = packed
-        """Whether its values are for one result, as a tuple."""
+        """True if its values form one result, a tuple."""
 
 
 class Evaluator:
@@ -84,7 +84,7 @@ class Evaluator:
         self.edge = Edge(module, self.call)
 
     def invoke(self, name: str, *arguments: Any) -> Any:
-        """What a function of the module gives for values in order; raises FrontendError when it takes other values."""
+        """Call a function of the module with values in order; raises FrontendError when it takes other values."""
         if name not in self.functions:
             raise FrontendError(f"expected a function among {', '.join(self.functions)}, got {name!r}")
         func = self.functions[name]
@@ -93,7 +93,7 @@ class Evaluator:
         return self._entered(Lambda(func, None), func.function_type.inputs.data, output, arguments)
 
     def call(self, type_: Attribute, function: Any, arguments: Sequence[Any]) -> Any:
-        """What a function value of a type gives."""
+        """Call a function value of a type."""
         signature = signature_of(type_)
         assert signature is not None
         return self._entered(function, signature.inputs.data, signature.outputs.data[0], arguments)
@@ -108,7 +108,7 @@ class Evaluator:
         return self.edge.leave(output, scope[home.args[0]])
 
     def _run(self, first: Activation, scope: Scope) -> None:
-        """Run blocks until the first one has given its results to `scope`."""
+        """Run blocks until the first one has stored its results in `scope`."""
         stack = [first]
         while stack:
             current = stack[-1]
@@ -131,7 +131,7 @@ class Evaluator:
                 raise FrontendError(message(op.name, f"at most {self.max_depth} calls in a call", "more", op.location))
 
     def _step(self, op: Operation, scope: Scope) -> Activation | None:
-        """Do an op, or tell which block gives its results."""
+        """Run an op, or return the activation of the block that computes its results."""
         given: list[Any] = [scope[value] for value in op.operands]
         match op:
             case Operator():
@@ -152,7 +152,7 @@ class Evaluator:
                 return None
 
     def _value(self, op: Operation, given: Sequence[Any], scope: Scope) -> Any:
-        """The one result of an op that runs no block."""
+        """Return the one result of an op that runs no block."""
         match op:
             case ConstantOp():
                 return op.value(self.module)
@@ -211,7 +211,7 @@ def _activation(function: Lambda, given: Sequence[Any], results: Sequence[SSAVal
 
 
 def _bound(pattern: Attribute, value: Any) -> list[Any] | None:
-    """What the variables of a pattern stand for, in order; None when the value does not fit."""
+    """Return the values of a pattern's variables, in order; None when the value does not match."""
     found: list[Any] = []
     stack = [(pattern, value)]
     while stack:
@@ -231,5 +231,5 @@ def _bound(pattern: Attribute, value: Any) -> list[Any] | None:
 
 
 def interpret(module: ModuleOp, *arguments: Any) -> Any:
-    """What `@main` of a module gives for values in order."""
+    """Call `@main` of a module with values in order, and return its result."""
     return Evaluator(module).invoke("main", *arguments)

@@ -39,7 +39,7 @@ class Stateful(Executable):
 
     @property
     def state(self) -> dict[str, Any]:
-        """What is kept now, by name."""
+        """The current values of the states, by name."""
         return dict(self._held)
 
     @property

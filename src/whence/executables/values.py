@@ -34,7 +34,7 @@ class Function:
 
     type: Attribute
     closure: Any
-    """What it is to the program."""
+    """The function as the program knows it."""
     call: Call
 
     def __call__(self, *arguments: Any) -> Any:
@@ -52,7 +52,7 @@ class _Task(NamedTuple):
     home: list[Any]
     at: int
     fields: list[Any] | None = None
-    """What is in it, once that is there."""
+    """Its converted fields, once they exist."""
 
 
 class Edge:
@@ -66,7 +66,7 @@ class Edge:
         self._held: dict[int, tuple[Attribute, Fields]] = {}
 
     def constructor(self, name: str) -> Callable[..., Adt]:
-        """What makes values of a data type; raises FrontendError when no type has a constructor of that name."""
+        """Return a function that makes values of a data type; raises FrontendError for an unknown constructor."""
         for definition in self.types.values():
             if name in definition.names():
                 tag = definition.names().index(name)
@@ -75,7 +75,7 @@ class Edge:
         raise FrontendError(f"expected a constructor among {known}, got {name!r}")
 
     def spec(self, name: str, type_: Attribute) -> OpenSpec:
-        """What an input or output of a type is."""
+        """Return the specification of an input or output of a type."""
         if not isinstance(type_, TensorType):
             return OpenSpec(name, (), np.dtype(np.float32), kind=_noun(type_))
         shape = tuple(OPEN if n == DYNAMIC_INDEX else n for n in type_.get_shape())
@@ -111,7 +111,7 @@ class Edge:
         return self._mapped(type_, given, leaf)
 
     def leave(self, type_: Attribute, value: Any) -> Any:
-        """What a caller gets for a value of the program."""
+        """Convert a value of the program for the caller."""
 
         def leaf(inner: Attribute, value: Any) -> Any:
             return Function(inner, value, self._call) if signature_of(inner) is not None else value

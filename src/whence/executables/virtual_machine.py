@@ -41,7 +41,7 @@ from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, ScheduleError
 
 _STEPS = (CallOp, *DYNAMIC, *(op for op in LANGUAGE if op not in (TypeDataOp, YieldOp)))
-"""What the machine does itself; of operators of dynamic shapes, those that values decide."""
+"""The ops that the machine runs itself; of operators of dynamic shapes, those whose shape depends on values."""
 
 
 def first_step(module: ModuleOp) -> Operation | None:
@@ -60,7 +60,7 @@ def first_step(module: ModuleOp) -> Operation | None:
 
 
 Visit = Callable[[Stretch, Call, float], None]
-"""What is told of a kernel call as it ran: the stretch, the call, seconds."""
+"""Callback after each kernel call, with the stretch, the call and its seconds."""
 
 
 @doors()
@@ -108,7 +108,7 @@ class VirtualExecutable(InterpretedExecutable):
 
     @property
     def decided(self) -> str:
-        """What only a call decides, and its layer."""
+        """The first step that only a call decides, and its layer."""
         op = first_step(self._module)
         assert op is not None
         return f"{op.name} ({describe(op.location)})"
@@ -120,7 +120,7 @@ class VirtualExecutable(InterpretedExecutable):
         return tuple(dict.fromkeys(name for op in ops for name in layer_names(op.location)))
 
     def where(self, layer: str) -> Where:
-        """What became of a layer: the steps that it is, or in the first stretch that has it, as `Executable.where`."""
+        """Return the fate of a layer: its steps, or as `Executable.where` for the first stretch that has it."""
         found: dict[Layer, None] = {}
         steps: dict[str, None] = {}
         for op in self._module.walk():
@@ -134,7 +134,7 @@ class VirtualExecutable(InterpretedExecutable):
         return Where(tuple(found), kernels, (), (), tuple(steps))
 
     def constructor(self, name: str) -> Any:
-        """What makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
+        """Return a function that makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
         return self._edge.constructor(name)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,7 +159,7 @@ class VirtualExecutable(InterpretedExecutable):
         return self.invoke("main", *arrays)
 
     def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
-        """What a function of the program gives for values in order; several results are a tuple.
+        """Call a function of the program with values in order; several results are a tuple.
 
         visit: is called after each kernel call, with the stretch, the call and its seconds.
         Raises FrontendError when there is no such function, or it takes other values.

@@ -79,7 +79,7 @@ class _Signature:
 
     @staticmethod
     def of(schedule: Schedule, args: Sequence[TeTensor | Var] | None, what: str) -> _Signature | None:
-        """What `args` say; None where they say nothing. Raises ScheduleError when a tensor is missing or strange."""
+        """Return the signature for `args`; None without `args`. Raises ScheduleError for missing or unknown tensors."""
         if args is None:
             return None
         func = schedule.func

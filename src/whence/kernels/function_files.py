@@ -31,14 +31,14 @@ from whence.support.errors import PipelineError, expectation
 
 
 class Exported(Protocol):
-    """What is asked of a function; see `whence.kernels.functions.Function`."""
+    """The parts of a function that its files need; see `whence.kernels.functions.Function`."""
 
     name: str
     target: Target
     sizes: tuple[str, ...]
     native: Native
     imports: dict[str, int]
-    """What of this process its code may call."""
+    """The addresses in this process that its code may call, by symbol."""
     locations: list[list[LocationAttr]]
     """Per line of `tir` the locations of the ops on it."""
 
@@ -135,7 +135,7 @@ def _artifact(function: Exported) -> Artifact:
 
 
 def _specs(function: Exported) -> tuple[TensorSpec, ...]:
-    """What the arguments are, under names of their own."""
+    """Return the specifications of the arguments, under unique names."""
     found: list[TensorSpec] = []
     taken: set[str] = set()
     for place, (name, shape, dtype) in enumerate(function.arguments):

@@ -1,4 +1,4 @@
-"""What TVM's users ask of a built function beside calling it: its source, and files to load elsewhere."""
+"""The uses that TVM has for a built function besides calling it: its source, and files to load elsewhere."""
 
 from __future__ import annotations
 

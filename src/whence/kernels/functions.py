@@ -97,7 +97,7 @@ class Function(FunctionModule):
             ASSERT_FAILED: self._assertions.address,
             **self._packed.symbols,
         }
-        """What of this process its code may call."""
+        """The addresses in this process that its code may call, by symbol."""
         imports = pool.imports | self.imports
         check_symbols(func, imports)
         self._code = link([native.object], [symbol], imports)
@@ -163,7 +163,7 @@ class Function(FunctionModule):
 
     @property
     def inputs(self) -> int:
-        """How many of the arguments are inputs."""
+        """The number of arguments that are inputs."""
         return self._count
 
     @property

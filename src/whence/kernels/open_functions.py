@@ -23,7 +23,7 @@ SPECIALIZATIONS = 16
 
 
 _FAR = 1 << 20
-"""Where a size is tried to see how others follow from it: so far from 0 that what is subtracted leaves it positive."""
+"""The value at which a size is tried to see how others follow from it: large, to stay positive after subtractions."""
 
 
 @doors()
@@ -83,7 +83,7 @@ class OpenFunction(Function):
         return found(*(a for a, p in zip(arrays, parameters, strict=True) if isinstance(p, TeTensor)))
 
     def _function(self, sizes: Mapping[str, float]) -> Function:
-        """What computes for these sizes."""
+        """Return the function for these sizes."""
         if self.symbolic is None:
             return self.specialized(**sizes)
         return self.symbolic.at(tuple([extent_number(Var(name, "int64"), sizes) for name in self.symbolic.sizes]))
@@ -167,7 +167,7 @@ class OpenFunction(Function):
 
 
 def _names(parameters: Sequence[TeTensor | Var]) -> tuple[str, ...]:
-    """The sizes that arrays say, and the numbers that are arguments."""
+    """Return the names of the sizes in array shapes, and of the arguments that are numbers."""
     extents = [extent for one in parameters for extent in ([one] if isinstance(one, Var) else one.shape)]
     found = walk([extent for extent in extents if isinstance(extent, Expr)])
     return tuple(dict.fromkeys(node.name for node in found if isinstance(node, Var)))

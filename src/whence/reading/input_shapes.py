@@ -29,17 +29,17 @@ _EXAMPLE = '"data:[1,3,224,224] mask:[1,16]"'
 
 @dataclass(frozen=True)
 class GivenShapes:
-    """What a user says of the shapes of inputs."""
+    """The shapes of inputs, as a user writes them."""
 
     shapes: Mapping[str, tuple[Size, ...]]
-    """By the names of inputs."""
+    """Shapes by the names of inputs."""
     ranges: Ranges
-    """Of the symbols that have bounds."""
+    """Ranges of the symbols that have bounds."""
     left: frozenset[tuple[str, int]] = frozenset()
     """The axes, by the names of inputs, that the user leaves open: `-1` or `?`."""
 
     def named(self, inputs: Sequence[TensorSpec]) -> GivenShapes:
-        """These shapes, in which what is left open is called as inputs have it, so that equal sizes stay equal."""
+        """Return these shapes with the inputs' own names for open sizes, so that equal sizes stay equal."""
         names = {one.name: one.names for one in inputs if isinstance(one, OpenSpec)}
 
         def size_of(name: str, axis: int, size: Size) -> Size:
@@ -60,14 +60,14 @@ class GivenShapes:
 
     @property
     def numbers(self) -> dict[str, tuple[int, ...]] | None:
-        """The shapes, when no symbol is in them."""
+        """The shapes; None when they contain symbols."""
         found = {name: numbers_in(shape) for name, shape in self.shapes.items()}
         known = {name: shape for name, shape in found.items() if shape is not None}
         return known if len(known) == len(found) else None
 
 
 def numbers_in(shape: Sequence[Size]) -> tuple[int, ...] | None:
-    """A shape of numbers; None where symbols are in it."""
+    """Return a shape as numbers; None when it contains symbols."""
     numbers = tuple(size for size in shape if isinstance(size, int))
     return numbers if len(numbers) == len(shape) else None
 
@@ -78,7 +78,7 @@ def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
 
 
 def _parsed(text: str) -> GivenShapes:
-    """The shapes and bounds of a text, `name:[extent,..]` and `seq<=512`, separated by blanks.
+    """Parse the shapes and bounds of a text, `name:[extent,..]` and `seq<=512`, separated by blanks.
 
     Names may hold colons and slashes. Raises PipelineError for what is not such a text, and for a name that is given
     twice.
@@ -102,7 +102,7 @@ def _parsed(text: str) -> GivenShapes:
 
 
 def given_shapes(given: InputShapes) -> GivenShapes:
-    """Shapes and bounds; raises PipelineError for another text and for extents that are no integers and no sizes."""
+    """Return shapes and bounds; raises PipelineError for other text, and for extents that are no integers or sizes."""
     if isinstance(given, str):
         return _parsed(given)
     made = _Given()
@@ -118,7 +118,7 @@ def given_shapes(given: InputShapes) -> GivenShapes:
 
 
 def input_shapes_of(given: InputShapes) -> dict[str, tuple[int, ...]]:
-    """Input name -> shape, of numbers; raises PipelineError as `given_shapes`, and for symbols."""
+    """Return input name -> shape, of numbers; raises PipelineError as `given_shapes` does, and for symbols."""
     found = given_shapes(given)
     if (numbers := found.numbers) is None:
         raise PipelineError(f"input shapes: expected numbers, got sizes that a call decides in {given!r}")
@@ -134,7 +134,7 @@ class _Given:
         self.left: set[tuple[str, int]] = set()
 
     def extent(self, text: str, around: str, name: str, axis: int) -> Size:
-        """What a text says of an axis of an input; `around` is what an error shows."""
+        """Return the extent that a text gives to an axis of an input; errors show `around`."""
         if text.strip() in _OPEN:
             self.left.add((name, axis))
             return symbol(f"{re.sub(r'[^0-9a-zA-Z_]', '_', name).lstrip('0123456789') or 'input'}_axis{axis}")

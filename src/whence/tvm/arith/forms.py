@@ -52,7 +52,7 @@ class Range(language.Range):
 
 
 def key(expr: Expr) -> Hashable:
-    """What is equal for expressions that are built alike."""
+    """Return a key that is equal for expressions of the same structure."""
     match expr:
         case Const():
             return expr.dtype, expr.value

@@ -28,7 +28,7 @@ _LAYOUT_OPS = ("nn.conv2d", "qnn.conv2d")
 
 @dataclass(frozen=True)
 class Wish:
-    """How a model is compiled."""
+    """The options for the compilation of a model."""
 
     target: str | Target
     opt_level: int

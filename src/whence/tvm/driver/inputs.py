@@ -1,4 +1,4 @@
-"""What a package is run on."""
+"""Inputs for the run of a package."""
 
 from __future__ import annotations
 

@@ -67,16 +67,16 @@ class TVMCModel:
 
 @dataclass(frozen=True)
 class TVMCResult:
-    """What a run gave, and how long it took."""
+    """The outputs of a run, and its times."""
 
     outputs: dict[str, Tensor]
     """`output_0`, `output_1`, .. in the model's order."""
     times: BenchmarkResult
     names: tuple[str, ...] = ()
-    """What the model calls its outputs."""
+    """The model's own names of its outputs."""
 
     def get_output(self, name: str) -> Tensor:
-        """An output by TVM's name or the model's; raises FrontendError for an unknown one."""
+        """Return an output by TVM's name or the model's; raises FrontendError for an unknown one."""
         known = {**dict(zip(self.names, self.outputs.values(), strict=False)), **self.outputs}
         if name not in known:
             raise FrontendError(expectation("get_output", f"a name among {', '.join(known)}", repr(name)))

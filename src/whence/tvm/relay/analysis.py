@@ -1,4 +1,4 @@
-"""What TVM's `relay.analysis` tells of expressions and modules."""
+"""Analyses of expressions and modules, by the names of TVM's `relay.analysis`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from whence.support.errors import WhenceError
 def structural_equal(
     lhs: Expr | Program | IRModule, rhs: Expr | Program | IRModule, map_free_vars: bool = False, spans: bool = False
 ) -> bool:
-    """Whether two expressions or modules are the same but for the names of variables; see `frontends/relay/equal.py`.
+    """Return True if two expressions or modules differ only in names of variables; see `frontends/relay/equal.py`.
 
     Types of modules are inferred for it, as far as they are well-typed.
     """
@@ -85,7 +85,7 @@ def detect_feature(
 
 
 def list_op_freqs(what: Expr | IRModule | ModuleOp) -> dict[str, int]:
-    """How often each operator is called."""
+    """Return the number of calls of each operator."""
     return features.list_op_freqs(_ops(what))
 
 

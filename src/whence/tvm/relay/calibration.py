@@ -1,4 +1,4 @@
-"""What goes in and out of the parts of a module that other compilers run."""
+"""The inputs and outputs of the parts of a module that other compilers run."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class _Continuations:
         return made
 
     def _body(self, node: Expr, then: Var) -> Walk:
-        """What gives the value of an expression to `then`."""
+        """Return the expression that passes the value of an expression to `then`."""
         lets: list[tuple[Let, Var]] = []
         while isinstance(node, Let):
             lets.append((node, self._var(node.var, node.value)))
@@ -191,7 +191,7 @@ class _Continuations:
         return Call(callee, [*(yield from self._all(node.args)), then], span=node.span)
 
     def _value(self, node: Expr) -> Walk:
-        """What stands for a value that nothing has to be called for."""
+        """Return the replacement of a value that needs no call."""
         match node:
             case Var():
                 return self.vars.get(node, node)

@@ -1,4 +1,4 @@
-"""What TVM's analyses count and pick out of expressions: layers, fused and fake-quantised operators, dtypes."""
+"""TVM's analyses that count and extract parts of expressions: layers, fused and fake-quantised operators, dtypes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def all_dtypes(expr: Expr) -> set[str]:
 
 
 def count_layers(expr: Expr | IRModule, valid_ops: Sequence[str]) -> int:
-    """How many of these operators lie on the longest way from an input to the result."""
+    """Return the number of these operators on the longest path from an input to the result."""
     deepest: dict[Expr, int] = {}
     root = _main(expr)
     for node in post_order(root):
@@ -106,7 +106,7 @@ def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
 
 
 def list_fake_quantized_op_freqs(mod: Expr | IRModule) -> dict[str, int]:
-    """How often operators stand between `qnn.dequantize` and `qnn.quantize`, with nothing else there."""
+    """Count the operators between `qnn.dequantize` and `qnn.quantize`, with nothing else there."""
     found: Counter[str] = Counter()
     counted: set[Expr] = set()
     for node in _below(_roots(mod)):

@@ -28,7 +28,7 @@ class Executor:
         self._options = (device, target, params)
 
     def evaluate(self, expr: Expr | str | None = None, binds: Mapping[Var, Any] | None = None) -> Any:
-        """What an expression comes to; of a function, a variable of the module or nothing (`@main`) a Python function.
+        """Evaluate an expression; a function, a variable of the module or nothing (`@main`) gives a Python function.
 
         binds: values of variables of the expression, or of parameters of the function.
         Raises FrontendError for an expression with free variables.

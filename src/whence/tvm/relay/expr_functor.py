@@ -38,7 +38,7 @@ from whence.frontends.relay.expr import (
 from whence.support.errors import FrontendError
 
 DEEPEST = 100
-"""How many visits may lie inside one another."""
+"""The largest number of nested visits."""
 
 _NAMES: dict[type[Expr], str] = {
     Function: "function",
@@ -71,7 +71,7 @@ class ExprFunctor:
         self._depth = 0
 
     def visit(self, expr: Expr) -> Any:
-        """What this class makes of an expression. Raises MissingMethod, a NotImplementedError, for a kind that
+        """Return this class's result for an expression. Raises MissingMethod, a NotImplementedError, for a kind that
         it has no method for."""
         if expr in self.memo_map:
             return self.memo_map[expr]

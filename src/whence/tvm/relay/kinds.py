@@ -18,7 +18,7 @@ from whence.relay.ty import GlobalTypeVar, TypeKind, is_type
 from whence.support.errors import FrontendError
 
 Typed: TypeAlias = Expr | TypeData | IRModule | Attribute | TypeView
-"""What types are in."""
+"""Objects that contain types."""
 
 
 def _seen_in(type_: Attribute) -> Iterator[tuple[TypeVar, bool]]:

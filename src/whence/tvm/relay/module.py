@@ -31,7 +31,7 @@ class IRModule:
         attrs: Mapping[str, Any] | None = None,
     ):
         self.attrs = dict(attrs or {})
-        """What users say of the module, which passes carry on and do not read."""
+        """The user's notes on the module, which passes keep and do not read."""
         self._program: Program | None = Program(
             {_name(key): function for key, function in (functions or {}).items()},
             {_name(key): data for key, data in (type_definitions or {}).items()},

@@ -1,4 +1,4 @@
-"""How gradients go through one operator, as a function of expressions."""
+"""The gradient of one operator, as a function of expressions."""
 
 from __future__ import annotations
 

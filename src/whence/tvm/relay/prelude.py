@@ -23,7 +23,7 @@ class Prelude:
         self.mod.import_from_std("prelude.rly")
 
     def get_name(self, canonical: str, dtype: str) -> str:
-        """What the module calls something of arrays of a dtype."""
+        """Return the module's name of `canonical` for arrays of a dtype."""
         add_to(self.mod, dtype)
         return name_of(canonical, dtype)
 
@@ -49,7 +49,7 @@ class Prelude:
         return found[0]
 
     def get_name_static(self, canonical: str, dtype: str, shape: Sequence[Any], batch_dim: int | None = None) -> str:
-        """What the module calls something of arrays of tensors of a shape."""
+        """Return the module's name of `canonical` for arrays of tensors of a shape."""
         return name_of(canonical, dtype, _batched(shape, batch_dim))
 
     def get_global_var_static(
@@ -86,7 +86,7 @@ class StaticTensorArrayOps:
         self.shape = _batched(shape, batch_dim)
 
     def get_name(self, canonical: str) -> str:
-        """What the module calls something of them."""
+        """Return the module's name of `canonical` for these arrays."""
         return name_of(canonical, self.dtype, self.shape)
 
     def get_global_var(self, canonical: str) -> GlobalVar:
@@ -110,7 +110,7 @@ class TensorArrayOps:
         self.dtype = dtype
 
     def get_name(self, canonical: str) -> str:
-        """What the module calls something of them."""
+        """Return the module's name of `canonical` for these arrays."""
         return name_of(canonical, self.dtype)
 
     def get_global_var(self, canonical: str) -> GlobalVar:

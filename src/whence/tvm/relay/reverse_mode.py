@@ -150,7 +150,7 @@ class _Reverse:
         return list(found)
 
     def run(self, root: Expr) -> Expr:
-        """What stands for an expression. Scopes in it are done on a stack of their own."""
+        """Return the replacement of an expression. Scopes in it are handled on a separate stack."""
         return driven(root, self._visit)
 
     def _visit(self, node: Expr) -> Walk:
@@ -266,7 +266,7 @@ def _pair(value: Expr) -> Expr:
 
 
 def _made(value: Expr, type_: Attribute, make: Callable[[Expr], Expr]) -> Expr:
-    """What `make` gives of each tensor in a value, in tuples as they are there."""
+    """Return a value with `make` applied to each of its tensors, in the same tuples."""
     fields = fields_of(type_)
     if fields is None:
         return make(value)
@@ -274,7 +274,7 @@ def _made(value: Expr, type_: Attribute, make: Callable[[Expr], Expr]) -> Expr:
 
 
 def _leaves(value: Expr, type_: Attribute) -> list[Expr]:
-    """What stands for each tensor in a value."""
+    """Return an expression for each tensor in a value."""
     fields = fields_of(type_)
     if fields is None:
         return [value]

@@ -22,7 +22,7 @@ from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 
 _KEY = "whence"
-"""What marks the text of an object, beside JSON's own kinds."""
+"""The key that marks the text of an object, beside JSON's own kinds."""
 _PRELUDE = '#[version = "0.0.5"]\n'
 
 
@@ -58,7 +58,7 @@ def _saved(node: Any) -> Any:
 
 
 def load_json(json_str: str) -> Any:
-    """What `save_json` saved. Raises FrontendError for another text."""
+    """Read the text of `save_json`. Raises FrontendError for another text."""
     try:
         return _loaded(json.loads(json_str))
     except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:

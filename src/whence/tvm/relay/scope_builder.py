@@ -19,7 +19,7 @@ class _Scope:
     lets: list[tuple[Var, Expr]] = field(default_factory=lambda: list[tuple[Var, Expr]]())
     result: Expr | None = None
     branches: tuple[Expr, Expr] | None = None
-    """What an `if_scope` inside was about, and gives; its `else_scope` has to follow."""
+    """The condition and the value of an inner `if_scope`, whose `else_scope` has to follow."""
 
     def value(self) -> Expr:
         if self.result is None:
@@ -55,7 +55,7 @@ class ScopeBuilder:
         return var
 
     def ret(self, value: Any) -> None:
-        """What the current scope gives."""
+        """Set the value of the current scope."""
         if self._scopes[-1].result is not None:
             raise FrontendError("ScopeBuilder: expected one `ret` in a scope, got two")
         self._scopes[-1].result = as_expr(value)

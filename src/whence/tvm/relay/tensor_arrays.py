@@ -51,7 +51,7 @@ def _tensor(dtype: str, shape: Sequence[Any]) -> str:
 
 
 def _common(name: Callable[[str], str]) -> str:
-    """What arrays do with tensors of whatever shape."""
+    """Return the text of the functions on arrays of tensors of any shape."""
     t, array, nil = name("tensor_t"), name("tensor_array"), name("tensor_nil")
     read, write = name("tensor_array_read"), name("tensor_array_write")
     return f"""

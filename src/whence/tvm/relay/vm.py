@@ -104,7 +104,7 @@ class VirtualMachine:
         self._outputs: Any = None
 
     def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
-        """What a function gives for arguments in order or by name, or for those that `set_input` took."""
+        """Call a function with arguments in order or by name, or with those of `set_input`."""
         if kwargs:
             self.set_input(func_name, *args, **kwargs)
             args = ()
@@ -113,7 +113,7 @@ class VirtualMachine:
         return self._outputs
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """What `@main` gives."""
+        """Call `@main` and return its result."""
         return self.invoke("main", *args, **kwargs)
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
@@ -187,9 +187,9 @@ class VirtualMachine:
         return self.get_outputs()[index]
 
     def get_num_outputs(self) -> int:
-        """How many the last call gave."""
+        """Return the number of outputs of the last call."""
         return len(self.get_outputs())
 
     def get_outputs(self) -> list[Any]:
-        """What the last call gave; of a tuple its fields."""
+        """Return the outputs of the last call; of a tuple its fields."""
         return list(cast("tuple[Any, ...]", self._outputs)) if isinstance(self._outputs, tuple) else [self._outputs]

@@ -18,7 +18,7 @@ TargetLike: TypeAlias = "str | LLVMTarget | Mapping[object, object] | Sequence[o
 
 _OPTIONS = ("mtriple", "mcpu", "mattr", "num-cores", "device", "model", "libs")
 _IDLE = ("keys", "tag", "host")
-"""What TVM's targets say besides, and changes nothing here."""
+"""Further keys of TVM's targets, without effect here."""
 
 
 class _Targets(type):
@@ -34,7 +34,7 @@ class _Targets(type):
 
 
 class Target(metaclass=_Targets):
-    """What a text names; `llvm` is this machine, as in `relay.build`.
+    """A target, from its text; `llvm` is this machine, as in `relay.build`.
 
     host: the same machine, where TVM's users name one. Raises PipelineError for what is no target, or for another host.
     """

@@ -78,14 +78,14 @@ class IRBuilder:
 
     @contextmanager
     def if_scope(self, cond: Expr) -> Generator[None]:
-        """What is done where a condition holds."""
+        """Collect the statements for a condition that holds."""
         with self._scope() as body:
             yield
         self.emit(IfThenElse(cond, body[0]))
 
     @contextmanager
     def else_scope(self) -> Generator[None]:
-        """What is done otherwise, right behind an `if_scope`."""
+        """Collect the statements for the other case, right after an `if_scope`."""
         before = self._scopes[-1][-1] if self._scopes[-1] else None
         if not isinstance(before, IfThenElse) or before.else_case is not None:
             fail("tir.ir_builder: else_scope can only follow an if_scope")
@@ -95,7 +95,7 @@ class IRBuilder:
 
     @contextmanager
     def while_loop(self, condition: Expr) -> Generator[None]:
-        """What is done as long as a condition holds."""
+        """Collect the body of a loop that runs while a condition holds."""
         with self._scope() as body:
             yield
         self.emit(While(condition, body[0]))

@@ -16,7 +16,7 @@ from whence.te.language.tensor import PlaceholderOp, Tensor, check_shape
 
 
 class ForKind(IntEnum):
-    """How a loop runs."""
+    """The kind of a loop."""
 
     SERIAL = 0
     PARALLEL = 1

@@ -1,4 +1,4 @@
-"""What operators give, in numpy: what tests compare with, by the names of TVM's `topi.testing`.
+"""Results of operators in numpy, for tests to compare with, by the names of TVM's `topi.testing`.
 
 Each calls the operator's meaning in numpy (`dialects/relay/`), which kernels are tested against as well.
 """

@@ -1,4 +1,4 @@
-"""Whether gradients are those that small steps show."""
+"""A check of gradients against finite differences."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _value(param: Var, scale: float, mean: float) -> Array:
 
 
 def _quotients(compute: Any, values: Sequence[Any], place: int, eps: float) -> Array:
-    """How the sum of the result changes with each element."""
+    """Return the derivative of the sum of the result by each element."""
     base: Array = np.asarray(values[place])
     found: Array = np.zeros_like(base)
     for index in np.ndindex(base.shape):

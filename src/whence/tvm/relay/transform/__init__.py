@@ -78,7 +78,7 @@ def function_pass(
 
 
 def FoldConstantExpr(expr: Expr, mod: IRModule, fold_qnn: bool = False) -> Expr:
-    """What FoldConstant makes of an expression that may call functions of a module, which stays as it is."""
+    """Apply FoldConstant to an expression that may call functions of a module, which stays unchanged."""
     return _on_expression(expr, mod, passes.FoldConstant(fold_qnn))
 
 
@@ -89,7 +89,7 @@ def InferTypeLocal(expr: Expr) -> Any:
 
 
 def ToANormalFormExpr(expr: Expr) -> Expr:
-    """What ToANormalForm makes of an expression."""
+    """Apply ToANormalForm to an expression."""
     return _on_expression(expr, IRModule(), passes.ToANormalForm())
 
 
