@@ -76,7 +76,7 @@ def compile(
     check_tier(tier)
     external, rest = split_target(target) if isinstance(target, str) else ((), target)
     machine = rest if isinstance(rest, Target) else Target.parse(rest)
-    given = shapes if input_shapes is None else input_shapes
+    wanted = shapes if input_shapes is None else input_shapes
     layouts = desired_layouts
     if not isinstance(layouts, str):
         layouts = ConvertLayoutPass.of(layouts).desired_layouts
@@ -85,5 +85,5 @@ def compile(
     ledger = Ledger()
     with PassContext.current().at_level(opt_level):
         with recording(ledger, "import"):
-            opened = open_model(source, given, tier, signature)
-        return Policy(build, ledger, given, threads, tier, specialize).executable(opened)
+            opened = open_model(source, wanted, tier, signature)
+        return Policy(build, ledger, wanted, threads, tier, specialize).executable(opened)

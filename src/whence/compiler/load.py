@@ -41,13 +41,13 @@ def load(
     Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
     are none.
     """
-    given = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
+    requested = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
     path = _path(source, signature)
     if isinstance(path, ModuleOp):
-        return _shaped(path.clone(), given)
+        return _shaped(path.clone(), requested)
     if isinstance(path, Path) and path.suffix in MODULES:
-        return _shaped(read_module(path), given)
-    if (numbers := given.numbers) is None:
+        return _shaped(read_module(path), requested)
+    if (numbers := requested.numbers) is None:
         module = open_model(path, shapes, "symbolic", signature).module
         assert module is not None
         return module
@@ -86,12 +86,12 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
         return _read(path, signature)
 
     model = read()
-    given = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
-    numbers, leaves_open = given.numbers, not given.shapes and bool(getattr(model, "leaves_open", False))
+    requested = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
+    numbers, leaves_open = requested.numbers, not requested.shapes and bool(getattr(model, "leaves_open", False))
     if leaves_open and tier != "static":
         # The file has numbers for open dimensions, too, for where there is no program for all.
         try:
-            return Opened(import_symbolic(model, {}, given.ranges), read, model)
+            return Opened(import_symbolic(model, {}, requested.ranges), read, model)
         except Undecided as undecided:
             if tier == "symbolic":
                 raise refused(undecided) from undecided
@@ -103,7 +103,7 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
     if tier == "static":
         return Opened(None, read, model)
     try:
-        return Opened(import_symbolic(model, given.shapes, given.ranges), read, model)
+        return Opened(import_symbolic(model, requested.shapes, requested.ranges), read, model)
     except Undecided as undecided:
         if tier == "symbolic":
             raise refused(undecided) from undecided
@@ -138,11 +138,11 @@ def _path(source: Any, signature: str | None) -> Any:
     return source.module if isinstance(source, HoldsModule) else source
 
 
-def _shaped(module: ModuleOp, given: GivenShapes) -> ModuleOp:
-    if given.shapes or given.ranges:
+def _shaped(module: ModuleOp, requested: GivenShapes) -> ModuleOp:
+    if requested.shapes or requested.ranges:
         from whence.compiler.open_modules import give_shapes
 
-        give_shapes(module, given)
+        give_shapes(module, requested)
     return module
 
 

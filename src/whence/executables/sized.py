@@ -116,8 +116,8 @@ class SizedExecutable(Executable):
     def specializations(self) -> tuple[Executable, ...]:
         """The programs for certain sizes, the last one used last, each an executable that answers for itself."""
         with self._state.lock:
-            found = [special.program for special in self._state.special.values()]
-        return tuple(program for program in found if program is not None)
+            programs = [special.program for special in self._state.special.values()]
+        return tuple(program for program in programs if program is not None)
 
     @property
     def last(self) -> Executable:
@@ -153,11 +153,11 @@ class SizedExecutable(Executable):
 
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
         """The outputs for inputs in order, as part of a run that has a thread pool already."""
-        arrays, known = self.runner.met(arrays)
-        self._ran = special = self._special(known.symbols)
+        arrays, known_sizes = self.runner.met(arrays)
+        self._ran = special = self._special(known_sizes.symbols)
         if special is not None:
             return special.runner.launch(arrays, pool, handle)
-        return self.runner.launch(arrays, pool, handle, known)
+        return self.runner.launch(arrays, pool, handle, known_sizes)
 
     def walk(self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit) -> list[Tensor]:
         """As `launch`, but kernel by kernel; `visit` sees every call."""
@@ -167,39 +167,44 @@ class SizedExecutable(Executable):
     def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
         if not self._state.special and self._tier != "auto":
             return self.runner.run(inputs, self._pool)
-        arrays, known = self.runner.met(inputs)
-        self._ran = special = self._special(known.symbols)
+        arrays, known_sizes = self.runner.met(inputs)
+        self._ran = special = self._special(known_sizes.symbols)
         if special is None:
-            return self.runner.launch(arrays, self._pool, self._pool.handle, known)
+            return self.runner.launch(arrays, self._pool, self._pool.handle, known_sizes)
         return special.runner.run(arrays, self._pool)
 
     def _special(self, key: _Key) -> Executable | None:
         """Return the program for some sizes, if there is one; else request it once that is worthwhile."""
         state = self._state
         with state.lock:
-            known = state.special.get(key)
-            if known is None:
+            special = state.special.get(key)
+            if special is None:
                 if self._tier != "auto":
                     return None
-                known = state.special[key] = _Special()
+                special = state.special[key] = _Special()
                 self._forget()
             state.special.move_to_end(key)
-            known.calls += 1
-            if known.program is None and not known.refused and self._tier == "auto" and known.calls >= self._often:
-                known.refused = True
+            special.calls += 1
+            if (
+                special.program is None
+                and not special.refused
+                and self._tier == "auto"
+                and special.calls >= self._often
+            ):
+                special.refused = True
                 state.waiting.append(key)
                 if state.worker is None:
                     state.worker = threading.Thread(target=self._work, name="whence-specialise", daemon=True)
                     state.worker.start()
-            return known.program
+            return special.program
 
     def _forget(self) -> None:
         """Forget the least recently used sizes: programs beyond the limit, and counts of calls."""
         special = self._state.special
-        programs = [key for key, one in special.items() if one.program is not None]
+        programs = [key for key, entry in special.items() if entry.program is not None]
         for key in programs[: max(0, len(programs) - self._limit)]:
             del special[key]
-        counts = [key for key, one in special.items() if one.program is None]
+        counts = [key for key, entry in special.items() if entry.program is None]
         for key in counts[: max(0, len(counts) - _COUNTED)]:
             del special[key]
 
@@ -258,7 +263,7 @@ class SizedExecutable(Executable):
             raise PipelineError(f"specialize: expected numbers for {', '.join(self.symbols)}, got them for {got}")
         if not specialize:
             return []
-        numbers = [[found] if isinstance(found := specialize[name], int) else list(found) for name in self.symbols]
+        numbers = [[size] if isinstance(size := specialize[name], int) else list(size) for name in self.symbols]
         return list(product(*numbers))
 
     def forked(self) -> None:
@@ -286,13 +291,13 @@ class SizedExecutable(Executable):
         lines = [f"for every {sizes}: {len(self.kernels)} kernels{mark}"]
         with self._state.lock:
             special = list(self._state.special.items())
-        for key, one in special:
+        for key, entry in special:
             values = ", ".join(f"{name} = {value}" for name, value in zip(self.symbols, key, strict=True))
-            mark = "  <- last call" if one.program is self._ran else ""
-            if one.program is not None:
-                lines.append(f"for {values}: {len(one.program.kernels)} kernels, {one.calls} calls{mark}")
-            elif one.problem:
-                lines.append(f"for {values}: no program of their own: {one.problem}")
+            mark = "  <- last call" if entry.program is self._ran else ""
+            if entry.program is not None:
+                lines.append(f"for {values}: {len(entry.program.kernels)} kernels, {entry.calls} calls{mark}")
+            elif entry.problem:
+                lines.append(f"for {values}: no program of their own: {entry.problem}")
         return "\n".join(lines)
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:

@@ -71,7 +71,7 @@ class Edge:
             if name in definition.names():
                 tag = definition.names().index(name)
                 return lambda *fields: Adt(tag, name, fields)
-        known = ", ".join(one for definition in self.types.values() for one in definition.names()) or "none"
+        known = ", ".join(choice for definition in self.types.values() for choice in definition.names()) or "none"
         raise FrontendError(f"expected a constructor among {known}, got {name!r}")
 
     def spec(self, name: str, type_: Attribute) -> OpenSpec:
@@ -101,8 +101,8 @@ class Edge:
                 case FunctionType() | Forall() if isinstance(value, Function) and value.call == self._call:
                     return value.closure
                 case TupleType() | AdtType() | RefType() | FunctionType() | Forall():
-                    found = f"{value.name}(..)" if isinstance(value, Adt) else f"a {type(value).__name__}"
-                    raise FrontendError(f"inputs: expected {_noun(inner)} for '{name}', got {found}")
+                    actual = f"{value.name}(..)" if isinstance(value, Adt) else f"a {type(value).__name__}"
+                    raise FrontendError(f"inputs: expected {_noun(inner)} for '{name}', got {actual}")
                 case _ if isinstance(value, Function):
                     return value.closure
                 case _:
@@ -122,26 +122,26 @@ class Edge:
         """Return whether a function may be in a value, references apart."""
         stack, seen = [type_], {type_}
         while stack:
-            one = stack.pop()
-            if signature_of(one) is not None:
+            current = stack.pop()
+            if signature_of(current) is not None:
                 return True
-            inner = one.types.data if isinstance(one, TupleType) else ()
-            if isinstance(one, AdtType):
-                inner = [t for types in self._holds(one).values() for t in types]
+            inner = current.types.data if isinstance(current, TupleType) else ()
+            if isinstance(current, AdtType):
+                inner = [t for types in self._holds(current).values() for t in types]
             stack += [t for t in inner if t not in seen]
             seen.update(inner)
         return False
 
     def _holds(self, type_: AdtType) -> Fields:
         """The types of what each constructor of a type holds."""
-        if (found := self._held.get(id(type_))) is None:
+        if (entry := self._held.get(id(type_))) is None:
             definition = self.types[type_.definition.string_value()]
             fields: Fields = {}
             for tag, name in enumerate(definition.names()):
                 types = definition.inputs_of(name, type_)
                 fields[tag, name] = tuple(self._same.setdefault(t, t) for t in types)
-            found = self._held[id(type_)] = type_, fields
-        return found[1]
+            entry = self._held[id(type_)] = type_, fields
+        return entry[1]
 
     def _mapped(self, type_: Attribute, given: Any, leaf: Leaf) -> Any:
         """A value with `leaf` of all that is no tuple nor of a data type, each with its type; or that does not fit."""
