@@ -44,8 +44,8 @@ def plain(value: object) -> object:
             items = cast("Mapping[object, object]", value).items()
             return {str(key): plain(item) for key, item in items}
         case _ if dataclasses.is_dataclass(value):
-            found = {one.name: plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
-            return {name: item for name, item in found.items() if not name.startswith("_")}
+            fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+            return {name: item for name, item in fields.items() if not name.startswith("_")}
         case _ if hasattr(value, "_fields"):
             return {name: plain(item) for name, item in cast(Any, value)._asdict().items()}
         case Sequence():

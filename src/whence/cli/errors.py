@@ -54,8 +54,8 @@ def described(error: BaseException) -> str:
         case TextError():
             return "\n".join(map(shown, str(error).splitlines()))
         case _:
-            known = turned(error)
-            text = f"{known} (WHENCE_DEBUG=1 shows where)" if isinstance(known, InternalError) else str(known)
+            reported = turned(error)
+            text = f"{reported} (WHENCE_DEBUG=1 shows where)" if isinstance(reported, InternalError) else str(reported)
     return shown(" ".join(text.split()))
 
 

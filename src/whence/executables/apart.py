@@ -183,10 +183,10 @@ def imported(ledger: Ledger) -> Ledger:
 
 def copied_pool(module: ModuleOp) -> ConstantPool:
     """Return a copy of the weights of a module, to which a compilation may add others."""
-    pool, found = pool_of(module), ConstantPool()
+    pool, copied = pool_of(module), ConstantPool()
     for name in pool:
-        found.add(name, pool[name])
-    return found
+        copied.add(name, pool[name])
+    return copied
 
 
 class CompiledApart(Executable):
@@ -212,16 +212,16 @@ class CompiledApart(Executable):
     def _restored(self) -> Artifact:
         from whence.executables.unpacking import artifact_of
 
-        found = artifact_of(self._package, "program")
+        artifact = artifact_of(self._package, "program")
         ledger = imported(self._known.ledger)
-        ledger.entries += found.ledger.entries
+        ledger.entries += artifact.ledger.entries
         pool = copied_pool(self._known.snapshots[0].module)
         for name, number in cast("list[tuple[str, int]]", self._package.head["weights"]):
             if name not in pool:
-                pool.add(name, found.params[number])
-        for snapshot in found.snapshots:
+                pool.add(name, artifact.params[number])
+        for snapshot in artifact.snapshots:
             set_pool(snapshot.module, pool)
-        return replace(found, ledger=ledger)
+        return replace(artifact, ledger=ledger)
 
     @property
     def artifact(self) -> Artifact:

@@ -90,8 +90,8 @@ def _weights(artifact: Artifact) -> list[tuple[str, int]]:
     """Constants of the fused module and the parameters that hold their values; parameters may be copies of them."""
     numbers = {_digest(array): number for number, array in enumerate(artifact.params)}
     pool = pool_of(artifact.snapshots[-1].module)
-    found = ((name, numbers.get(_digest(pool[name]))) for name in pool)
-    return [(name, number) for name, number in found if number is not None]
+    weights = ((name, numbers.get(_digest(pool[name]))) for name in pool)
+    return [(name, number) for name, number in weights if number is not None]
 
 
 def _digest(array: Array) -> tuple[str, tuple[int, ...], bytes]:

@@ -51,8 +51,8 @@ class Stateful(Executable):
     @property
     def outputs(self) -> tuple[Any, ...]:
         """Name, shape and dtype of each output that a call gets."""
-        found = super().outputs
-        return found[: len(found) - len(self._states)]
+        outputs = super().outputs
+        return outputs[: len(outputs) - len(self._states)]
 
     def _given(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if held := [state.name for state in self._states if state.name in inputs]:
@@ -62,9 +62,9 @@ class Stateful(Executable):
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Output name -> array, for input name -> array; what is kept changes."""
         with self._lock:
-            found = super().run(self._given(inputs))
-            self._held = {state.name: found[state.next] for state in self._states}
-        return {spec.name: found[spec.name] for spec in self.outputs}
+            results = super().run(self._given(inputs))
+            self._held = {state.name: results[state.next] for state in self._states}
+        return {spec.name: results[spec.name] for spec in self.outputs}
 
     def __call__(self, *arrays: Any) -> Any:
         """The short form: inputs in order; one output as an array, several as a tuple."""
@@ -72,8 +72,8 @@ class Stateful(Executable):
         if len(arrays) != len(specs):
             expected = ", ".join(map(str, specs)) or "none"
             raise FrontendError(f"inputs: expected {len(specs)} ({expected}), got {len(arrays)}")
-        found = self.run({spec.name: array for spec, array in zip(specs, arrays, strict=True)})
-        values = [found[spec.name] for spec in self.outputs]
+        results = self.run({spec.name: array for spec, array in zip(specs, arrays, strict=True)})
+        values = [results[spec.name] for spec in self.outputs]
         return values[0] if len(values) == 1 else tuple(values)
 
     # What looks at a model while it runs leaves what it keeps as it is.

@@ -30,7 +30,7 @@ Fields = dict[tuple[int, str], tuple[Attribute, ...]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Function:
-    """A function that a program gave: called with values, it gives a value."""
+    """A function that a program returned: called with values, it returns a value."""
 
     type: Attribute
     closure: Any
@@ -45,7 +45,7 @@ class Function:
 
 
 class _Task(NamedTuple):
-    """A value that is to be in a place."""
+    """A value to convert, and where to store the result."""
 
     type: Attribute
     value: Any
@@ -56,7 +56,7 @@ class _Task(NamedTuple):
 
 
 class Edge:
-    """Where values enter and leave a program. Lists may be long: nothing here nests by how deep a value is."""
+    """Conversion of values that enter and leave a program. Lists may be long, so nothing here recurses into a value."""
 
     def __init__(self, module: ModuleOp, call: Call):
         self.types = {op.sym_name.data: op for op in module.ops if isinstance(op, TypeDataOp)}
@@ -82,7 +82,7 @@ class Edge:
         return OpenSpec(name, shape, numpy_dtype(cast(Attribute, type_.element_type)), (None,) * len(shape))
 
     def enter(self, type_: Attribute, given: Any, name: str) -> Any:
-        """A value of the program; raises FrontendError when what is given, for the input `name`, is of another type."""
+        """Convert an argument, for the input `name`, to the program; raises FrontendError for other types."""
 
         specs: dict[int, OpenSpec] = {}
 
@@ -119,7 +119,7 @@ class Edge:
         return self._mapped(type_, value, leaf) if self._has_functions(type_) else value
 
     def _has_functions(self, type_: Attribute) -> bool:
-        """Return whether a function may be in a value, references apart."""
+        """Return True if a value of the type may contain a function outside references."""
         stack, seen = [type_], {type_}
         while stack:
             current = stack.pop()
@@ -133,7 +133,7 @@ class Edge:
         return False
 
     def _holds(self, type_: AdtType) -> Fields:
-        """The types of what each constructor of a type holds."""
+        """Return the types of the fields of each constructor of a type."""
         if (entry := self._held.get(id(type_))) is None:
             definition = self.types[type_.definition.string_value()]
             fields: Fields = {}
@@ -144,7 +144,7 @@ class Edge:
         return entry[1]
 
     def _mapped(self, type_: Attribute, given: Any, leaf: Leaf) -> Any:
-        """A value with `leaf` of all that is no tuple nor of a data type, each with its type; or that does not fit."""
+        """Return a value with `leaf` applied to all but the tuples and data type values in it that fit their types."""
         root: list[Any] = [None]
         todo = [_Task(type_, given, root, 0)]
         while todo:
@@ -163,7 +163,7 @@ class Edge:
         return root[0]
 
     def _fields(self, type_: Attribute, value: Any) -> Sequence[Attribute] | None:
-        """The types of what is in a tuple or a value of a data type; None for others, and where it is not that."""
+        """Return the field types of a tuple or data type value; None for others, and where the value does not fit."""
         match type_:
             case TupleType() if isinstance(value, tuple | list) and len(cast("list[Any]", value)) == len(type_.types):
                 return type_.types.data

@@ -121,17 +121,17 @@ class VirtualExecutable(InterpretedExecutable):
 
     def where(self, layer: str) -> Where:
         """Return the fate of a layer: its steps, or as `Executable.where` for the first stretch that has it."""
-        found: dict[Layer, None] = {}
+        layers: dict[Layer, None] = {}
         steps: dict[str, None] = {}
         for op in self._module.walk():
             if isinstance(op, _STEPS) and layer in layer_names(op.location):
-                found |= {Layer.of(leaf, op.name): None for leaf in leaves(op.location) if leaf_name(leaf) == layer}
+                layers |= {Layer.of(leaf, op.name): None for leaf in leaves(op.location) if leaf_name(leaf) == layer}
                 steps[op.name] = None
         if not steps:
             return super().where(layer)
         parts = [part for part in (*self.last, *self.specializations) if layer in part.layers]
         kernels = parts[0].where(layer).kernels if parts else ()
-        return Where(tuple(found), kernels, (), (), tuple(steps))
+        return Where(tuple(layers), kernels, (), (), tuple(steps))
 
     def constructor(self, name: str) -> Any:
         """Return a function that makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
@@ -148,10 +148,10 @@ class VirtualExecutable(InterpretedExecutable):
         problems += [f"unknown input '{name}'" for name in inputs if name not in names]
         if problems:
             raise FrontendError("inputs: " + "; ".join(problems))
-        found = self.invoke("main", *(inputs[name] for name in names))
+        results = self.invoke("main", *(inputs[name] for name in names))
         if len(self.outputs) != 1:
-            return {spec.name: value for spec, value in zip(self.outputs, found, strict=True)}
-        return {"output0": found}
+            return {spec.name: value for spec, value in zip(self.outputs, results, strict=True)}
+        return {"output0": results}
 
     def __call__(self, *arrays: Any) -> Any:
         """The short form: inputs in order; one output as it is, several as a tuple."""
@@ -192,12 +192,12 @@ class VirtualExecutable(InterpretedExecutable):
         """The value of a call; of one with `several` results, these as a tuple."""
         if len(arguments) != len(types):
             raise FrontendError(f"{closure.name}: expected {len(types)} arguments, got {len(arguments)}")
-        given = [self._edge.enter(*one) for one in zip(types, arguments, names, strict=True)]
+        entered = [self._edge.enter(*entry) for entry in zip(types, arguments, names, strict=True)]
         run = Run(self._pool, visit)
-        values = closure.captured | dict(zip(closure.region.inputs, given, strict=True))
-        found = self._machine.run(closure.region, values, run)
+        values = closure.captured | dict(zip(closure.region.inputs, entered, strict=True))
+        results = self._machine.run(closure.region, values, run)
         self._last = list(run.visited)
-        return self._edge.leave(output, tuple(found) if several else found[0])
+        return self._edge.leave(output, tuple(results) if several else results[0])
 
     def _kept(self, count: int) -> str:
         return f"{count} specialisation{'s' * (count != 1)}, of a run of operators at most {self._limit}"

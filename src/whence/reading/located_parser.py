@@ -51,8 +51,8 @@ class LocatedParser(Parser):
 
         Raises FrontendError for text that nests too deep.
         """
-        if (place := too_deep(text)) is not None:
-            at = f"{name}:{lines_above + place[0]}:{place[1]}"
+        if (position := too_deep(text)) is not None:
+            at = f"{name}:{lines_above + position[0]}:{position[1]}"
             raise FrontendError(f"{at}: expected at most {DEEPEST} brackets in each other, got more")
         super().__init__(ctx, text, name)
         self._above = lines_above

@@ -87,8 +87,8 @@ def relay_module(text: str, path: Path) -> ModuleOp:
 
 def one_line(error: ParseError) -> str:
     """`file:line:column: what is wrong`."""
-    place = error.span.get_location()
-    return f"{place.file}:{place.line}:{place.col}: {' '.join(error.msg.split())}"
+    location = error.span.get_location()
+    return f"{location.file}:{location.line}:{location.col}: {' '.join(error.msg.split())}"
 
 
 def attach_params(module: ModuleOp, folder: Path) -> None:
@@ -110,8 +110,8 @@ def attach_params(module: ModuleOp, folder: Path) -> None:
         if array is None or op.key.data in pool:
             continue
         if tensor_type(array) != op.result.type:
-            found = f"{tensor_type(array)} in {folder / pool.path}"
-            raise FrontendError(message(f"constant '{op.key.data}'", str(op.result.type), found, op.location))
+            actual = f"{tensor_type(array)} in {folder / pool.path}"
+            raise FrontendError(message(f"constant '{op.key.data}'", str(op.result.type), actual, op.location))
         pool.add(op.key.data, array)
 
 

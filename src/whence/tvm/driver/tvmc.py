@@ -45,8 +45,8 @@ class TVMCModel:
     ):
         """Of a module and values of its parameters, or of a file that `save` wrote. Raises PipelineError for both."""
         if (mod is None) == (model_path is None):
-            found = "neither" if mod is None else "both"
-            raise PipelineError(expectation("TVMCModel", "a module, or the path of one", found))
+            got = "neither" if mod is None else "both"
+            raise PipelineError(expectation("TVMCModel", "a module, or the path of one", got))
         self.mod = mod if mod is not None else load(str(model_path)).mod
         self.params = dict(params or {})
 
@@ -206,14 +206,14 @@ def run(
         raise PipelineError(expectation("tvmc.run", "a model that runs here", "a remote device"))
     check_cpu(device, "tvmc.run")
     module = load_module(tvmc_package.package_path, threads=threads)
-    given = filled(module.inputs, inputs or {}, fill_mode, seed)
+    values = filled(module.inputs, inputs or {}, fill_mode, seed)
     if profile:
         from whence.contrib.debugger.debug_executor import GraphModuleDebug
 
         debug = GraphModuleDebug(module["debug_create"](module.libmod_name, "cpu"))
-        print(debug.profile(**given))
+        print(debug.profile(**values))
         debug.exit()
-    outputs = module.run(given)
-    times = Timing(number, repeat).measure(lambda: module.run(given))
-    numbered = {f"output_{place}": array for place, array in enumerate(outputs.values())}
+    outputs = module.run(values)
+    times = Timing(number, repeat).measure(lambda: module.run(values))
+    numbered = {f"output_{index}": array for index, array in enumerate(outputs.values())}
     return TVMCResult(numbered, times, tuple(outputs))
