@@ -54,14 +54,14 @@ _ROWS = {_name(row): row for row in PASSES if row.name.startswith("relay-")}
 def maker(name: str, row: Row) -> Callable[..., Pass]:
     def make(*arguments: Any, **options: Any) -> Pass:
         kind = pass_class(row)
-        known = [field.name for field in fields(kind)]
-        given = dict(zip(known, arguments, strict=False))
-        wrong = sorted(set(options) - set(known)) or sorted(set(options) & set(given))
-        if wrong or len(arguments) > len(known):
-            expected, got = ", ".join(known) or "none", ", ".join(wrong) or f"{len(arguments)} values"
+        names = [field.name for field in fields(kind)]
+        positional = dict(zip(names, arguments, strict=False))
+        wrong = sorted(set(options) - set(names)) or sorted(set(options) & set(positional))
+        if wrong or len(arguments) > len(names):
+            expected, got = ", ".join(names) or "none", ", ".join(wrong) or f"{len(arguments)} values"
             raise PipelineError(f"transform.{name}: expected options among {expected}, got {got}")
         values: dict[str, Any] = {}
-        for key, value in (given | options).items():
+        for key, value in (positional | options).items():
             # As options of passes are, which have a text form.
             values[key] = tuple(cast("list[object]", value)) if isinstance(value, list) else value
         try:

@@ -42,8 +42,8 @@ def structural_equal(
 
     Types of modules are inferred for it, as far as they are well-typed.
     """
-    one, other = (typed(what) if isinstance(what, IRModule) else what for what in (lhs, rhs))
-    return equal.structural_equal(one, other, map_free_vars, spans)
+    left, right = (typed(what) if isinstance(what, IRModule) else what for what in (lhs, rhs))
+    return equal.structural_equal(left, right, map_free_vars, spans)
 
 
 def typed(module: IRModule) -> Program:
@@ -74,14 +74,14 @@ def detect_feature(
     what: Expr | IRModule | ModuleOp | None = None, also: Expr | IRModule | None = None
 ) -> frozenset[Feature]:
     """Which features of the language are used, in an expression, in a module or in both."""
-    found: set[Feature] = set()
-    for one in (what, also):
-        if isinstance(one, ModuleOp):
-            found |= features.detect_feature(one)
-        elif one is not None:
-            roots = list(one.program.functions.values()) if isinstance(one, IRModule) else [one]
-            found.update(Feature[name] for root in roots for name in features_of(root))
-    return frozenset(found)
+    collected: set[Feature] = set()
+    for source in (what, also):
+        if isinstance(source, ModuleOp):
+            collected |= features.detect_feature(source)
+        elif source is not None:
+            roots = list(source.program.functions.values()) if isinstance(source, IRModule) else [source]
+            collected.update(Feature[name] for root in roots for name in features_of(root))
+    return frozenset(collected)
 
 
 def list_op_freqs(what: Expr | IRModule | ModuleOp) -> dict[str, int]:

@@ -244,8 +244,8 @@ def logsumexp(data: Expr, axis: Any = None, keepdims: bool = False) -> Expr:
     """The logarithm of the sum of exponentials."""
     greatest = builder("max")(data, axis=axis, keepdims=True)
     inner = builder("sum")(builder("exp")(data - greatest), axis=axis, keepdims=True)
-    found = builder("log")(inner) + greatest
-    return found if keepdims else builder("squeeze")(found, axis=axis)
+    total = builder("log")(inner) + greatest
+    return total if keepdims else builder("squeeze")(total, axis=axis)
 
 
 def sparse_to_dense(sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any = 0) -> Expr:

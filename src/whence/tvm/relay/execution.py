@@ -47,13 +47,17 @@ class Executor:
 
     def _expression(self, expr: Expr | str | None) -> Expr:
         if expr is None or isinstance(expr, str | GlobalVar):
-            found: Function = self.mod[expr or "main"]
-            return found
+            function: Function = self.mod[expr or "main"]
+            return function
         return expr
 
     def _run(self, module: IRModule, name: str) -> Callable[..., Any]:
         call = executors.create_executor(self._kind, module.module, *self._options).evaluate(name)
-        constructors = {one.name_hint: one for data in module.program.types.values() for one in data.constructors}
+        constructors = {
+            constructor.name_hint: constructor
+            for data in module.program.types.values()
+            for constructor in data.constructors
+        }
         known = constructors if self._kind == "debug" else None
 
         def run(*arguments: Any, **named: Any) -> Any:

@@ -71,11 +71,11 @@ class Executor:
 
         def call(*arguments: Any, **named: Any) -> Any:
             rest = iter(arguments)
-            found = [named[one] if one in named else next(rest, None) for one in names]
+            ordered = [named[parameter] if parameter in named else next(rest, None) for parameter in names]
             if len(arguments) + len(named) != len(names) or not set(names).issuperset(named):
                 got = f"{len(arguments)} and {', '.join(named) or 'none'} by name"
                 raise PipelineError(f"@{name}: expected arguments {', '.join(names) or 'none'}, got {got}")
-            return self._invoke(name, *found)
+            return self._invoke(name, *ordered)
 
         return call
 

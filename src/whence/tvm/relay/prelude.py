@@ -42,11 +42,13 @@ class Prelude:
         return self._constructor(self.get_name("tensor_t", dtype), name_of(canonical, dtype))
 
     def _constructor(self, data: str, name: str) -> Constructor:
-        found = [one for one in self.mod.program.types[data].constructors if one.name_hint == name]
-        if not found:
-            known = ", ".join(one.name_hint for one in self.mod.program.types[data].constructors)
+        constructors = [
+            constructor for constructor in self.mod.program.types[data].constructors if constructor.name_hint == name
+        ]
+        if not constructors:
+            known = ", ".join(constructor.name_hint for constructor in self.mod.program.types[data].constructors)
             raise FrontendError(expectation(data, f"a constructor among {known}", name))
-        return found[0]
+        return constructors[0]
 
     def get_name_static(self, canonical: str, dtype: str, shape: Sequence[Any], batch_dim: int | None = None) -> str:
         """Return the module's name of `canonical` for arrays of tensors of a shape."""

@@ -74,12 +74,12 @@ class ScopeBuilder:
         around = self._scopes[-1]
         if around.branches is None:
             raise FrontendError("ScopeBuilder: expected an `if_scope` before an `else_scope`, got none")
-        cond, taken = around.branches
+        cond, true_branch = around.branches
         around.branches = None
         self._scopes.append(_Scope())
         yield
         scope = self._scopes.pop()
-        self.ret(If(cond, taken, scope.value()))
+        self.ret(If(cond, true_branch, scope.value()))
 
     def get(self) -> Expr:
         """The expression; raises FrontendError when a scope gives nothing."""

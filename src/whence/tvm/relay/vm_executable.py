@@ -128,7 +128,7 @@ class VMExecutable:
         Raises PipelineError for a program that only a run decides, too: `save` has its text.
         """
         artifact = self.executable.artifact
-        more = [Path(one) for one in addons or ()]
+        more = [Path(addon) for addon in addons or ()]
         export_artifact(artifact, None, None, Path(file_name), link=fcompile or None, addons=more, options=options)
         return str(file_name)
 

@@ -102,9 +102,9 @@ class IRBuilder:
 
     def let(self, var_name: str, value: ExprLike) -> Var:
         """A name for a value in what follows."""
-        given = convert(value)
-        var = Var(var_name, given.dtype)
-        self._scopes[-1].append(partial(LetStmt, var, given))
+        expr = convert(value)
+        var = Var(var_name, expr.dtype)
+        self._scopes[-1].append(partial(LetStmt, var, expr))
         return var
 
     def allocate(
@@ -143,13 +143,13 @@ class IRBuilder:
 
 def _joined(parts: Sequence[Any]) -> Stmt:
     """Statements in a row; what names something takes those behind it as its body."""
-    found: list[Stmt] = []
+    stmts: list[Stmt] = []
     for part in reversed(parts):
         if isinstance(part, Stmt):
-            found.insert(0, part)
+            stmts.insert(0, part)
         else:
-            found = [part(found[0] if len(found) == 1 else SeqStmt(found))]
-    return found[0] if len(found) == 1 else SeqStmt(found)
+            stmts = [part(stmts[0] if len(stmts) == 1 else SeqStmt(stmts))]
+    return stmts[0] if len(stmts) == 1 else SeqStmt(stmts)
 
 
 def create() -> IRBuilder:

@@ -35,8 +35,8 @@ def run_opt_pass(expr: Expr, opt_pass: transform.Pass | list[transform.Pass], im
     if import_prelude:
         mod.import_from_std("prelude.rly")
     mod = transform.InferType()(mod)
-    for one in opt_pass if isinstance(opt_pass, list) else [opt_pass]:
-        mod = one(mod)
+    for pass_ in opt_pass if isinstance(opt_pass, list) else [opt_pass]:
+        mod = pass_(mod)
     main = mod["main"]
     return main if isinstance(expr, Function) else main.body
 
