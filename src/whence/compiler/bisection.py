@@ -1,7 +1,7 @@
 """Numeric bisect: the module is run after each pass, and the first pass whose result departs from a reference is named.
 
->>> found = whence.bisect(module, inputs, expected)
->>> print(found)
+>>> bisection = whence.bisect(module, inputs, expected)
+>>> print(bisection)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Engine = Literal["native", "numpy"]
 
 @dataclass(frozen=True)
 class PassResult:
-    """The module after a pass, run."""
+    """The result of a run of the module after a pass."""
 
     name: str
     """The name of the pass; `import` for the module as it came."""
@@ -57,7 +57,7 @@ class Bisection:
     """The first departure from the reference: its pass, its layer, and what touched the layer."""
 
     passes: tuple[PassResult, ...]
-    """Up to the first that departs."""
+    """The results up to the first that departs."""
     engine: Engine
     """The engine that ran the modules."""
     pass_name: str = ""
@@ -246,7 +246,7 @@ class _Run:
         return list(results) if isinstance(results, tuple) else [results]
 
     def _layer(self, before: ModuleOp, after: ModuleOp, engine: Engine) -> tuple[str, Difference | None]:
-        """The first layer whose value departs in a pass, of those from which departing values lead to the outputs."""
+        """Return the first layer whose value departs in a pass, of those whose departing values reach the outputs."""
         values = dict(zip(*self._values(before, engine), strict=True))
         locations, arrays = self._values(after, engine)
         main = _main(after)
@@ -266,7 +266,7 @@ class _Run:
         return "", None
 
     def _values(self, module: ModuleOp, engine: Engine) -> tuple[list[LocationAttr], list[Array]]:
-        """The value of each layer that one op of `@main` gives at its end, by the layer's leaf."""
+        """Return the value of each layer that one op of `@main` gives at its end, by the layer's leaf."""
         copy = module.clone()
         main = _main(copy)
         last = last_values(main, functions(copy))

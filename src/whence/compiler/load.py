@@ -1,4 +1,4 @@
-"""Opening models: as relay modules, or as what the interpreter runs."""
+"""Opening models: as relay modules, or as programs for the interpreter."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @doors()
 class DynamicExecutable(InterpretedExecutable):
-    """A compiled model of which some things are decided only when it is called.
+    """A compiled model some of whose sizes or steps are decided only by a call.
 
     A call with new shapes compiles what it needs; of the stretches the least recently used go when there are more than
     `limit`.
@@ -100,7 +100,7 @@ class DynamicExecutable(InterpretedExecutable):
         return replace(answer, steps=steps, interpreter="the interpreter") if steps else answer
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Output name -> array (or list of arrays, or None), for input name -> the same.
+        """Return output name -> array (or list of arrays, or None), for input name -> the same.
 
         Raises FrontendError when names, ranks, extents or dtypes are not the model's.
         """
@@ -127,7 +127,7 @@ class DynamicExecutable(InterpretedExecutable):
         return dict(zip(self._source.region.outputs, released(results, values.values()), strict=True))
 
     def __call__(self, *arrays: Any) -> Any:
-        """The short form: inputs in order; one output as it is, several as a tuple."""
+        """Run the model on inputs in order; return one output as it is, several as a tuple."""
         outputs = self.run(self._ordered(arrays))
         values = [outputs[name] for name in self._source.region.outputs]
         return values[0] if len(values) == 1 else tuple(values)

@@ -76,7 +76,7 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
         return BuildModule(self.get_node_schedule)
 
     def get_node_schedule(self, index: int) -> Schedule:
-        """The schedule of node number `index` of the graph, with its record, as it was lowered.
+        """Return the schedule of node number `index` of the graph, with its record, as it was lowered.
 
         Raises PipelineError for a node that has none: an argument, or another view of a tensor.
         """
@@ -161,12 +161,12 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
         return metadata
 
     def _node_of(self, function: str) -> int:
-        """The first node that calls a function."""
+        """Return the first node that calls a function."""
         return next(number for number, node in enumerate(self.plan.graph.nodes) if node.function == function)
 
 
 def _library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool, name: str) -> Library:
-    """The linked functions, which can be exported, too."""
+    """Return the linked functions, which can be exported, too."""
     library = load_library(artifact, plan, pool)
     library.exporter = partial(export_artifact, artifact, plan, None, name=name, params=not plan.params)
     return library

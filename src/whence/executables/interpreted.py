@@ -34,7 +34,7 @@ _SHOWN = 48
 
 
 class InterpretedExecutable(Executable):
-    """A compiled model of which some things are decided only when it is called.
+    """A compiled model some of whose sizes or steps are decided only by a call.
 
     It is made of *stretches*, native programs for the shapes met so far, each an executable that answers for itself;
     the model as a whole answers for its last call.
@@ -72,7 +72,7 @@ class InterpretedExecutable(Executable):
         """The first size or step that only a call decides, and its layer."""
 
     def export_library(self, path: str | PathLike[str]) -> NoReturn:
-        """Raises PipelineError: only the compiler makes the native code that a call needs."""
+        """Raise PipelineError: only the compiler makes the native code that a call needs."""
         expected = "a model that is one native call"
         raise PipelineError(expectation("export_library", expected, f"one in which values decide: {self.decided}"))
 
@@ -114,7 +114,7 @@ class InterpretedExecutable(Executable):
         raise FrontendError(f"expected {known}, got {name!r}")
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
-        """The layers, passes and stages behind a kernel of what is compiled; as `Executable.why`."""
+        """Return the layers, passes and stages behind a kernel of the compiled stretches; as `Executable.why`."""
         return self.part(kernel).why(kernel, line)
 
     def where(self, layer: str) -> Where:
@@ -122,7 +122,7 @@ class InterpretedExecutable(Executable):
         return self.part(layer).where(layer)
 
     def coverage(self) -> dict[str, float]:
-        """Level -> the least fraction, over what the last call ran, of ops that name the layers they serve."""
+        """Return level -> the least fraction of ops that name their layers, over the programs of the last call."""
         parts = [part.coverage() for part in self.last]
         return {level: min(part[level] for part in parts) for level in (parts[0] if parts else {})}
 
@@ -173,7 +173,7 @@ class InterpretedExecutable(Executable):
         return f"{count} of at most {self._limit} specialisations"
 
     def _ordered(self, arrays: Sequence[Any]) -> dict[str, Any]:
-        """Inputs in order by name; raises FrontendError when there are too few or too many."""
+        """Return inputs in order by name; raises FrontendError when there are too few or too many."""
         if len(arrays) != len(self.inputs):
             expected = ", ".join(map(str, self.inputs)) or "none"
             raise FrontendError(f"inputs: expected {len(self.inputs)} ({expected}), got {len(arrays)}")

@@ -114,7 +114,7 @@ class SizedExecutable(Executable):
 
     @property
     def specializations(self) -> tuple[Executable, ...]:
-        """The programs for certain sizes, the last one used last, each an executable that answers for itself."""
+        """The programs for certain sizes, the most recently used last, each an executable with its own answers."""
         with self._state.lock:
             programs = [special.program for special in self._state.special.values()]
         return tuple(program for program in programs if program is not None)
@@ -125,7 +125,7 @@ class SizedExecutable(Executable):
         return self if self._ran is None else self._ran
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
-        """Output name -> array, for input name -> array.
+        """Return output name -> array, for input name -> array.
 
         Raises FrontendError, naming input and dimension, when shapes contradict each other or break bounds.
         """
@@ -136,7 +136,7 @@ class SizedExecutable(Executable):
         return dict(zip(self._names, results, strict=True))
 
     def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
-        """The short form: inputs in order; one output as an array, several as a tuple."""
+        """Run the model on inputs in order; return one output as an array, several as a tuple."""
         try:
             results = self._results(arrays)
         except Exception as error:
@@ -152,7 +152,7 @@ class SizedExecutable(Executable):
         return True
 
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
-        """The outputs for inputs in order, as part of a run that has a thread pool already."""
+        """Return the outputs for inputs in order, as part of a run that already has a thread pool."""
         arrays, known_sizes = self.runner.met(arrays)
         self._ran = special = self._special(known_sizes.symbols)
         if special is not None:
@@ -301,7 +301,7 @@ class SizedExecutable(Executable):
         return "\n".join(lines)
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
-        """Seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
+        """Return seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
         return self.runner.profile(inputs, self._pool, repeat)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @doors()
 class Stateful(Executable):
-    """An executable some of whose inputs are what its last call gave.
+    """An executable some of whose inputs are outputs of its last call.
 
     Calls from several threads come one after the other.
     """
@@ -27,13 +27,13 @@ class Stateful(Executable):
     _states: tuple[State, ...] = ()
 
     def keep(self, states: tuple[State, ...]) -> None:
-        """Have these inputs and outputs kept; they begin with their initial values."""
+        """Keep these inputs and outputs from call to call, beginning with their initial values."""
         self._states = states
         self._lock = Lock()
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, with initial values."""
+        """Reset the states to their initial values."""
         with self._lock:
             self._held: dict[str, Any] = {state.name: state.initial.copy() for state in self._states}
 
@@ -60,14 +60,14 @@ class Stateful(Executable):
         return {**inputs, **self._held}
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Output name -> array, for input name -> array; what is kept changes."""
+        """Return output name -> array, for input name -> array; the states change."""
         with self._lock:
             results = super().run(self._given(inputs))
             self._held = {state.name: results[state.next] for state in self._states}
         return {spec.name: results[spec.name] for spec in self.outputs}
 
     def __call__(self, *arrays: Any) -> Any:
-        """The short form: inputs in order; one output as an array, several as a tuple."""
+        """Run the model on inputs in order; return one output as an array, several as a tuple."""
         specs = self.inputs
         if len(arrays) != len(specs):
             expected = ", ".join(map(str, specs)) or "none"

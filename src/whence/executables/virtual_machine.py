@@ -45,7 +45,7 @@ _STEPS = (CallOp, *DYNAMIC, *(op for op in LANGUAGE if op not in (TypeDataOp, Yi
 
 
 def first_step(module: ModuleOp) -> Operation | None:
-    """The first op that only the machine runs: neither a tensor operator of known shapes nor a call of a primitive."""
+    """Return the first op that only the machine runs: no tensor operator of known shapes, no call of a primitive."""
     primitive = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None}
     for op in module.walk():
         if isinstance(op, TypeDataOp):
@@ -97,7 +97,7 @@ class VirtualExecutable(InterpretedExecutable):
 
     @property
     def inputs(self) -> tuple[OpenSpec, ...]:
-        """Name, shape and dtype of each input that is a tensor; what kind of value another is."""
+        """Name, shape and dtype of each input that is a tensor; the kind of value of each other input."""
         return self._inputs
 
     @property
@@ -138,7 +138,7 @@ class VirtualExecutable(InterpretedExecutable):
         return self._edge.constructor(name)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Output name -> value, for input name -> value.
+        """Return output name -> value, for input name -> value.
 
         Values are arrays, Python tuples, `Adt` (with `tag`, `name` and `fields`), `Reference` (with `value`), and
         functions of the program, which can be called. Raises FrontendError when they are not what `@main` takes.
@@ -154,7 +154,7 @@ class VirtualExecutable(InterpretedExecutable):
         return {"output0": results}
 
     def __call__(self, *arrays: Any) -> Any:
-        """The short form: inputs in order; one output as it is, several as a tuple."""
+        """Run the program on inputs in order; return one output as it is, several as a tuple."""
         self._ordered(arrays)
         return self.invoke("main", *arrays)
 
@@ -189,7 +189,7 @@ class VirtualExecutable(InterpretedExecutable):
         several: bool,
         visit: Visit | None = None,
     ) -> Any:
-        """The value of a call; of one with `several` results, these as a tuple."""
+        """Return the value of a call; `several` results as a tuple."""
         if len(arguments) != len(types):
             raise FrontendError(f"{closure.name}: expected {len(types)} arguments, got {len(arguments)}")
         entered = [self._edge.enter(*entry) for entry in zip(types, arguments, names, strict=True)]

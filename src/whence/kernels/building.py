@@ -43,7 +43,7 @@ def lower(
     *,
     simple_mode: bool = False,
 ) -> PrimFuncOp:
-    """The loops of a schedule, which stays as it is.
+    """Return the loops of a schedule, which stays unchanged.
 
     The passes are those of models, in their order (`passes/tir/pipeline.py`), under the options of the PassContext.
     args: the tensors that are the kernel's arguments, inputs in this order, then outputs; without it they are in the
@@ -71,7 +71,7 @@ class _Signature:
     """The arguments of a kernel."""
 
     parameters: tuple[TeTensor | Var, ...]
-    """As a call has them."""
+    """The arguments in the order of a call."""
     inputs: tuple[tuple[TeTensor, int | None], ...]
     """Each with its position among the arguments of the schedule's function; None: nothing reads it."""
     outputs: tuple[tuple[TeTensor, int], ...]

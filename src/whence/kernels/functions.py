@@ -43,7 +43,7 @@ from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
 
 SHAPES = 64
-"""The sizes that a function keeps the shapes of arrays for."""
+"""The largest number of sizes for which a function keeps the shapes of arrays."""
 
 
 @doors(besides=("__call__", "at"))
@@ -168,7 +168,7 @@ class Function(FunctionModule):
 
     @property
     def order(self) -> list[int]:
-        """Where among a call's arguments each of the code's is; empty where they are in its order."""
+        """The position of each argument of the code among a call's arguments; empty where the order is the same."""
         return self._order or []
 
     @property
@@ -178,7 +178,7 @@ class Function(FunctionModule):
 
     @cached_property
     def library(self) -> Library:
-        """This function alone, to run a graph with; raises PipelineError unless inputs come before outputs."""
+        """This function alone, for a graph to call; raises PipelineError unless inputs come before outputs."""
         if self._order is not None:
             raise PipelineError(f"function '{self.name}': expected inputs before outputs, to be called by a graph")
         if self.sizes:
@@ -233,7 +233,7 @@ class Function(FunctionModule):
                 np.copyto(array, result)
 
     def _checked(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
-        """The inputs, such as the kernel can read; raises FrontendError when they are of another shape or dtype."""
+        """Return the inputs as the kernel can read them; raises FrontendError for another shape or dtype."""
         return tuple(readable(self._check(position, array)) for position, array in enumerate(arrays))
 
     def _check(self, position: int, value: object) -> Array:

@@ -1,4 +1,4 @@
-"""Functions on numpy arrays whose sizes the arrays of a call say."""
+"""Functions on numpy arrays of any sizes, which the arrays of a call decide."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from whence.te.language.extents import extent_number
 from whence.te.language.tensor import Tensor as TeTensor
 
 SPECIALIZATIONS = 16
-"""The sizes that a function of open sizes keeps machine code for; the one not called for longest goes first."""
+"""The largest number of sizes for which an open function keeps machine code; the least recently used goes first."""
 
 
 _FAR = 1 << 20
@@ -57,11 +57,11 @@ class OpenFunction(Function):
 
     @property
     def specializations(self) -> list[dict[str, float]]:
-        """The sizes that there is machine code for, the last one called for last."""
+        """The sizes that have machine code, the most recently used last."""
         return [dict(sizes) for sizes in self._kernels]
 
     def specialized(self, **sizes: float) -> Function:
-        """The function for these sizes."""
+        """Return the function for these sizes."""
         key = tuple(sorted(sizes.items()))
         if key not in self._kernels:
             self._kernels[key] = self._make(sizes)
@@ -99,7 +99,7 @@ class OpenFunction(Function):
         return f"OpenFunction({self.name}({arguments}), code for {code} sizes)"
 
     def _sizes(self, parameters: Sequence[TeTensor | Var], arrays: Sequence[Any]) -> dict[str, float]:
-        """The values of the variables; raises FrontendError when shapes do not fit each other."""
+        """Return the values of the variables; raises FrontendError when shapes do not fit each other."""
         sizes: dict[str, float] = {}
         said: dict[str, str] = {}
         for position, (parameter, array) in enumerate(zip(parameters, arrays, strict=True)):

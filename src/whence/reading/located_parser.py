@@ -61,7 +61,7 @@ class LocatedParser(Parser):
         self._spelled = False
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        """A module each of whose values is made before it is read; raises ParseError for another text."""
+        """Parse a module in which every value is defined before its use; raises ParseError for another text."""
         try:
             module = super().parse_module(allow_implicit_module)
         except (ArithmeticError, ValueError) as error:  # a number that its type does not hold

@@ -27,7 +27,7 @@ from whence.universe import multiverse
 
 
 def context() -> Context:
-    """A context that knows the dialects of every installed universe; raises PipelineError for one that is broken."""
+    """Return a context with the dialects of every installed universe; raises PipelineError for a broken one."""
     ctx = Context()
     for name, factory in multiverse().all_dialects.items():
         ctx.register_dialect(name, factory)
@@ -39,7 +39,7 @@ MODULES = (".mlir", ".relay")
 
 
 def read_module(path: Path) -> ModuleOp:
-    """The module of an .mlir or .relay file, with its weights if they are beside it.
+    """Read the module of an .mlir or .relay file, with its weights if they are beside it.
 
     Raises FrontendError when the file is no valid module, or its weights do not fit it.
     """
