@@ -32,11 +32,11 @@ class WhenceRep(BackendRep):
         """
         if isinstance(inputs, Mapping):
             named = cast("Mapping[str, Any]", inputs)
-            given: Sequence[Any] = [named[spec.name] for spec in self.executable.inputs]
+            arrays: Sequence[Any] = [named[spec.name] for spec in self.executable.inputs]
         else:
-            given = cast("Sequence[Any]", inputs) if isinstance(inputs, list | tuple) else [inputs]
-        found = self.executable(*given)
-        results = found if isinstance(found, tuple) else (found,)
+            arrays = cast("Sequence[Any]", inputs) if isinstance(inputs, list | tuple) else [inputs]
+        outputs = self.executable(*arrays)
+        results = outputs if isinstance(outputs, tuple) else (outputs,)
         return namedtupledict("Outputs", [spec.name for spec in self.executable.outputs])(*results)
 
 

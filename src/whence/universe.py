@@ -1,4 +1,4 @@
-"""What plain `xdsl-opt` learns from an installed Whence: dialects, passes and targets, each loaded when first used.
+"""The parts of an installed Whence that plain `xdsl-opt` uses: dialects, passes and targets, loaded on first use.
 
 Other packages extend `whence-opt` by the same entry points, of the group `xdsl.universe`.
 """

@@ -26,7 +26,7 @@ def print_json(data: object) -> None:
 
 
 def plain(value: object) -> object:
-    """What JSON can say: records as objects, locations as the names of their layers, paths as text."""
+    """Convert a value to JSON types: records to objects, locations to the names of their layers, paths to text."""
     from xdsl.dialects.builtin import LocationAttr
 
     from whence.provenance.span import layer_names
@@ -44,8 +44,8 @@ def plain(value: object) -> object:
             items = cast("Mapping[object, object]", value).items()
             return {str(key): plain(item) for key, item in items}
         case _ if dataclasses.is_dataclass(value):
-            found = {one.name: plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
-            return {name: item for name, item in found.items() if not name.startswith("_")}
+            fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+            return {name: item for name, item in fields.items() if not name.startswith("_")}
         case _ if hasattr(value, "_fields"):
             return {name: plain(item) for name, item in cast(Any, value)._asdict().items()}
         case Sequence():

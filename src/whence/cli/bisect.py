@@ -53,14 +53,14 @@ def _bisect(args: argparse.Namespace) -> int:
         raise PipelineError(f"bisect: expected a model that is yet to be compiled, got {path}")
     module = _module(args, path)
     inputs, outputs = signature(module)
-    given = inputs_of(args, inputs)
-    expected, source = _expected(args, path, module, given, outputs)
+    arrays = inputs_of(args, inputs)
+    expected, source = _expected(args, path, module, arrays, outputs)
     progress = Progress()
     with pass_context(args):
         try:
-            found = bisect(
+            bisection = bisect(
                 module,
-                given,
+                arrays,
                 expected,
                 opt_level=opt_level(args),
                 target=Target.parse(args.target or TARGET),
@@ -71,8 +71,8 @@ def _bisect(args: argparse.Namespace) -> int:
             )
         finally:
             progress.end()
-    answer(args, lambda: {"reference": source, **_data(found)}, lambda: f"{found}\nreference: {source}")
-    return 1 if found.found else 0
+    answer(args, lambda: {"reference": source, **_data(bisection)}, lambda: f"{bisection}\nreference: {source}")
+    return 1 if bisection.found else 0
 
 
 def _module(args: argparse.Namespace, path: Path) -> ModuleOp:
@@ -102,32 +102,32 @@ def _expected(
     from whence.cli.references import NUMPY, of_file, of_runtime
 
     if args.ref is not None:
-        found = of_file(args.ref, path, args.signature, outputs)
+        references = of_file(args.ref, path, args.signature, outputs)
     else:
-        found = of_runtime(path, args.signature, inputs)
-    if found is not None:
-        return found.tensors, found.source
+        references = of_runtime(path, args.signature, inputs)
+    if references is not None:
+        return references.tensors, references.source
     from whence.compiler.bisection import evaluated
 
     return evaluated(module, inputs), NUMPY
 
 
-def _data(found: Bisection) -> dict[str, object]:
+def _data(bisection: Bisection) -> dict[str, object]:
     return {
         "passes": [
             {
-                "pass": one.name,
-                "changed": one.changed,
-                "absolute": one.difference.error if one.difference is not None else None,
-                "relative": one.difference.relative if one.difference is not None else None,
-                "right": one.difference.right if one.difference is not None else True,
+                "pass": result.name,
+                "changed": result.changed,
+                "absolute": result.difference.error if result.difference is not None else None,
+                "relative": result.difference.relative if result.difference is not None else None,
+                "right": result.difference.right if result.difference is not None else True,
             }
-            for one in found.passes
+            for result in bisection.passes
         ],
-        "engine": found.engine,
-        "pass": found.pass_name or None,
-        "layer": found.layer or None,
-        "absolute": found.layer_difference.error if found.layer_difference is not None else None,
-        "relative": found.layer_difference.relative if found.layer_difference is not None else None,
-        "patterns": list(found.patterns),
+        "engine": bisection.engine,
+        "pass": bisection.pass_name or None,
+        "layer": bisection.layer or None,
+        "absolute": bisection.layer_difference.error if bisection.layer_difference is not None else None,
+        "relative": bisection.layer_difference.relative if bisection.layer_difference is not None else None,
+        "patterns": list(bisection.patterns),
     }

@@ -12,7 +12,7 @@ from whence.support.errors import PipelineError
 
 @dataclass(frozen=True)
 class CacheReport:
-    """What there is in the kernel cache; sizes in bytes."""
+    """The contents of the kernel cache; sizes in bytes."""
 
     folder: str
     files: int

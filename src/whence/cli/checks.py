@@ -24,7 +24,7 @@ _Numbers = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Check:
-    """How far an output is from its reference."""
+    """The distance of an output from its reference."""
 
     output: str
     error: float
@@ -33,7 +33,7 @@ class Check:
     """The largest difference relative to the reference."""
     right: bool
     flat: bool
-    """Whether the reference is the same value everywhere: it can tell little."""
+    """True if the reference has the same value everywhere, so that it proves little."""
     value: float
     """The first value of the reference."""
 

@@ -1,4 +1,4 @@
-"""What the subcommands share: model options, compiling with progress."""
+"""The parts that subcommands share: model options, compiling with progress."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def _desired_layouts(args: argparse.Namespace) -> str:
         if args.desired_layout_ops is not None:
             raise PipelineError("--desired-layout-ops: expected --desired-layout beside it, got none")
         return ""
-    given: list[str] = args.desired_layout_ops or list(_LAYOUT_OPS)
-    return ";".join(f"{name}:{args.desired_layout}" for text in given for name in text.split(",") if name)
+    requested: list[str] = args.desired_layout_ops or list(_LAYOUT_OPS)
+    return ";".join(f"{name}:{args.desired_layout}" for text in requested for name in text.split(",") if name)
 
 
 def add_call(parser: argparse.ArgumentParser) -> None:
@@ -87,12 +87,12 @@ def _calls_text(artifact: Artifact, times: Times | None) -> str:
 
     types = op_types(artifact)
     rows: list[tuple[object, ...]] = []
-    for place, call in enumerate(artifact.calls):
-        known = [types[leaf] for leaf in leaves(call.location) if types.get(leaf)]
-        row = (call.kernel, call.name, some(dict.fromkeys(known), 4), some(layer_names(call.location), 4))
+    for number, call in enumerate(artifact.calls):
+        kinds = [types[leaf] for leaf in leaves(call.location) if types.get(leaf)]
+        row = (call.kernel, call.name, some(dict.fromkeys(kinds), 4), some(layer_names(call.location), 4))
         if times is not None:
-            taken = times.calls[place]
-            row = (f"{1e3 * taken:.3f}", percent(taken / times.total), *row)
+            duration = times.calls[number]
+            row = (f"{1e3 * duration:.3f}", percent(duration / times.total), *row)
         rows.append(row)
     header = ("kernel", "call", "types", "layers")
     return table(rows, header if times is None else ("ms", "share", *header), indent="")
@@ -102,9 +102,9 @@ def _calls_data(artifact: Artifact, times: Times | None) -> list[dict[str, objec
     from whence.provenance.span import layer_names
 
     rows: list[dict[str, object]] = []
-    for place, call in enumerate(artifact.calls):
+    for number, call in enumerate(artifact.calls):
         row: dict[str, object] = {"kernel": call.kernel, "call": call.name, "layers": layer_names(call.location)}
-        rows.append(row | ({"seconds": times.calls[place]} if times is not None else {}))
+        rows.append(row | ({"seconds": times.calls[number]} if times is not None else {}))
     return rows
 
 
@@ -134,7 +134,7 @@ class Progress:
 
 
 def add_memory(parser: argparse.ArgumentParser) -> None:
-    """How the memory of a model is planned."""
+    """Add the options for the memory plan of a model."""
     parser.add_argument(
         "--usmp", metavar="NAME", help="plan memory by greedy_by_size, greedy_by_conflicts or hill_climb"
     )
@@ -233,7 +233,7 @@ def called(args: argparse.Namespace) -> Executable:
 
 
 def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
-    """What answers about a kernel or layer of a name: the model; or the stretch that has it."""
+    """Return the executable that answers about a kernel or layer: the model, or the stretch that has it."""
     from whence.executables.interpreted import InterpretedExecutable
 
     compiled = called(args)

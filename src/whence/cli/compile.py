@@ -64,7 +64,7 @@ def _compile(args: argparse.Namespace) -> int:
     written = [path, *_beside(args, path, codes, artifact, plan)]
     data = {
         "model": source.name,
-        "files": [str(one) for one in written],
+        "files": [str(path) for path in written],
         "bytes": path.stat().st_size,
         "target": artifact.target.triple,
         "cpu": artifact.target.cpu,
@@ -76,7 +76,7 @@ def _compile(args: argparse.Namespace) -> int:
     }
     kernels = f"{count(len(artifact.calls), 'kernel call')}, {count(len(artifact.kernels), 'distinct kernel')}"
     text = f"{source.name}: {count(len(compiled.layers), 'layer')}, {kernels}; compiled in {seconds(took)}\n"
-    text += "\n".join(f"wrote {one} ({one.stat().st_size} bytes)" for one in written)
+    text += "\n".join(f"wrote {path} ({path.stat().st_size} bytes)" for path in written)
     answer(args, lambda: data, lambda: text)
     return 0
 
@@ -94,7 +94,7 @@ def _output(args: argparse.Namespace, source: Path) -> Path:
 
 
 def _codes(args: argparse.Namespace) -> list[str]:
-    """What --dump-code asks for; raises PipelineError for what there is none of."""
+    """Return the kinds of code that --dump-code asks for; raises PipelineError for unknown kinds."""
     codes = [word.strip() for word in (args.dump_code or "").split(",") if word.strip()]
     if strange := [word for word in codes if word not in CODES]:
         raise PipelineError(f"--dump-code: expected {', '.join(CODES)}, got {', '.join(strange)}")

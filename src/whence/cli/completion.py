@@ -29,21 +29,21 @@ def add(commands: Subparsers) -> None:
 def _completion(args: argparse.Namespace) -> int:
     from whence.reading.models import shipped_models
 
-    known, models = options(args.parser), shipped_models()
-    data = {"commands": known, "models": models}
-    answer(args, lambda: data, lambda: script(args.shell, known, " ".join(models)))
+    words, models = options(args.parser), shipped_models()
+    data = {"commands": words, "models": models}
+    answer(args, lambda: data, lambda: script(args.shell, words, " ".join(models)))
     return 0
 
 
 def options(parser: argparse.ArgumentParser) -> dict[str, tuple[str, ...]]:
     """Command -> its options."""
-    found: dict[str, tuple[str, ...]] = {}
+    words_of: dict[str, tuple[str, ...]] = {}
     for action in cast("list[Any]", parser._actions):  # pyright: ignore[reportPrivateUsage]
         choices: Mapping[str, argparse.ArgumentParser] | None = getattr(action, "choices", None)
         if isinstance(choices, dict):
-            for name, one in cast("dict[str, Any]", choices).items():
-                found[name] = tuple(word for inner in one._actions for word in inner.option_strings)
-    return found
+            for name, subparser in cast("dict[str, Any]", choices).items():
+                words_of[name] = tuple(word for inner in subparser._actions for word in inner.option_strings)
+    return words_of
 
 
 def script(shell: str, known: Mapping[str, tuple[str, ...]], models: str) -> str:

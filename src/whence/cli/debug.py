@@ -98,10 +98,10 @@ def _check(args: argparse.Namespace) -> None:
 
 def _look(args: argparse.Namespace, module: GraphModuleDebug) -> int:
     if args.nan:
-        found = module.first_bad()
-        data = found.data() if found is not None else None
-        answer(args, lambda: {"found": data}, lambda: str(found) if found is not None else "all numbers are finite")
-        return 1 if found is not None else 0
+        finding = module.first_bad()
+        data = finding.data() if finding is not None else None
+        answer(args, lambda: {"found": data}, lambda: str(finding) if finding is not None else "all numbers are finite")
+        return 1 if finding is not None else 0
     if args.step:
         from whence.cli.debug_shell import DebugShell
 
@@ -143,14 +143,14 @@ def _watch(args: argparse.Namespace, module: GraphModuleDebug) -> None:
     stepper = module.stepper
     wanted = {text: int(text) if text.isdecimal() else text for text in args.watch}
     places = {text: stepper.value_of(name) for text, name in wanted.items()}
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     stepper.resume(
-        lambda stop: found.update({text: stop.outputs[0] for text, place in places.items() if place == stop.place})
+        lambda stop: arrays.update({text: stop.outputs[0] for text, place in places.items() if place == stop.place})
     )
-    found |= {text: stepper.outputs(place)[0] for text, place in places.items() if text not in found}
+    arrays |= {text: stepper.outputs(place)[0] for text, place in places.items() if text not in arrays}
     if not args.as_stored:
-        found = {text: stepper.shown(wanted[text], array) for text, array in found.items()}
-    texts = [TensorText.of(text, found[text]) for text in wanted]
+        arrays = {text: stepper.shown(wanted[text], array) for text, array in arrays.items()}
+    texts = [TensorText.of(text, arrays[text]) for text in wanted]
     answer(args, lambda: texts, lambda: "\n".join(map(str, texts)))
     if args.output is not None:
         import numpy as np
@@ -159,7 +159,7 @@ def _watch(args: argparse.Namespace, module: GraphModuleDebug) -> None:
 
         save: Callable[..., None] = np.savez
         with replacing(args.output) as stream:
-            save(stream, **found)
+            save(stream, **arrays)
 
 
 def _times(args: argparse.Namespace, module: GraphModuleDebug) -> None:
@@ -178,26 +178,26 @@ def _times(args: argparse.Namespace, module: GraphModuleDebug) -> None:
 
 def _compare(args: argparse.Namespace, executable: Executable, inputs: Mapping[str, Array]) -> int:
     references = _references(args, executable, inputs)
-    found = executable.compare(inputs, references.tensors, references.layers)
+    comparison = executable.compare(inputs, references.tensors, references.layers)
     rows = [
         {
-            "layer": one.layer.name,
-            "tensor": one.tensor,
-            "call": one.call,
-            "absolute": one.difference.error,
-            "relative": one.difference.relative,
-            "right": one.difference.right,
+            "layer": gap.layer.name,
+            "tensor": gap.tensor,
+            "call": gap.call,
+            "absolute": gap.difference.error,
+            "relative": gap.difference.relative,
+            "right": gap.difference.right,
         }
-        for one in found.differences
+        for gap in comparison.differences
     ]
-    unseen = [layer.name for layer in found.unseen]
+    unseen = [layer.name for layer in comparison.unseen]
     data = {"reference": references.source, "tensors": rows, "unseen": unseen}
-    answer(args, lambda: data, lambda: f"{found}\nreference: {references.source}")
-    return 0 if found.first is None else 1
+    answer(args, lambda: data, lambda: f"{comparison}\nreference: {references.source}")
+    return 0 if comparison.first is None else 1
 
 
 def _references(args: argparse.Namespace, executable: Executable, inputs: Mapping[str, Array]) -> References:
-    """What --compare compares with."""
+    """Return the references of --compare."""
     from whence.cli.references import NUMPY, References, of_file, of_runtime
     from whence.reading.models import model_path
 
@@ -207,8 +207,8 @@ def _references(args: argparse.Namespace, executable: Executable, inputs: Mappin
     if path.suffix in EXPORTED:
         expected = "FILE, as a compiled model does not keep all values that it was imported with"
         raise PipelineError(f"--compare: expected {expected}, got none")
-    if (found := of_runtime(path, args.signature, inputs)) is not None:
-        return found
+    if (references := of_runtime(path, args.signature, inputs)) is not None:
+        return references
     from whence.explorer.layers import snapshot
     from whence.explorer.reference import numpy_tensors
 

@@ -1,4 +1,4 @@
-"""What every command does with errors: one line on stderr and exit code 1."""
+"""The handling of errors in every command: one line on stderr and exit code 1."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def described(error: BaseException) -> str:
         case TextError():
             return "\n".join(map(shown, str(error).splitlines()))
         case _:
-            known = turned(error)
-            text = f"{known} (WHENCE_DEBUG=1 shows where)" if isinstance(known, InternalError) else str(known)
+            reported = turned(error)
+            text = f"{reported} (WHENCE_DEBUG=1 shows where)" if isinstance(reported, InternalError) else str(reported)
     return shown(" ".join(text.split()))
 
 

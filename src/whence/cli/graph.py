@@ -34,7 +34,7 @@ def add(commands: Subparsers) -> None:
 
 
 def _format(args: argparse.Namespace) -> str:
-    """What is written; raises PipelineError where options and suffix do not say it, or different things."""
+    """Return the format to write; raises PipelineError where options and suffix leave it open or disagree."""
     suffix = args.output.suffix[1:] if args.output is not None else "json"
     meant = _FORMATS.get(suffix)
     if args.json and (args.format not in (None, "tvm") or meant not in (None, "tvm")):

@@ -19,7 +19,7 @@ FILLS = ("ramp", "zeros", "ones", "random")
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """What a model is run on."""
+    """Add the options for the inputs of a model."""
     group = parser.add_argument_group("inputs")
     about = ".npz with the inputs by name"
     group.add_argument("-i", "--inputs", "--input", dest="input", type=Path, metavar="FILE", help=about)

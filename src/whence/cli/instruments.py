@@ -1,4 +1,4 @@
-"""What whence-opt does around every pass: time it, audit it, keep the module as it was after it."""
+"""The instruments of whence-opt around every pass: timer, audit, snapshots of the module after it."""
 
 from __future__ import annotations
 

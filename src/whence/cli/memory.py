@@ -60,10 +60,10 @@ def _sizes(text: str | None) -> dict[str, int] | None:
     """`batch=1,seq=128` as numbers by name; raises PipelineError for another text."""
     if text is None:
         return None
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for part in text.split(","):
-        name, _, number = (one.strip() for one in part.partition("="))
+        name, _, number = (word.strip() for word in part.partition("="))
         if not name or not number.isdecimal():
             raise PipelineError(expectation("--sizes", "text such as batch=1,seq=128", repr(text)))
-        found[name] = int(number)
-    return found
+        sizes[name] = int(number)
+    return sizes

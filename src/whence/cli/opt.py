@@ -83,8 +83,8 @@ def _tflite(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
 
 def _know_compilers(passes: Sequence[ModulePass]) -> None:
     """Have the external compilers of passes that come with Whence register what they take."""
-    names = [one.compiler for one in passes if isinstance(one, MergeCompositePass)]
-    names += [name for one in passes if isinstance(one, AnnotateTargetPass) for name in one.targets]
+    names = [pass_.compiler for pass_ in passes if isinstance(pass_, MergeCompositePass)]
+    names += [name for pass_ in passes if isinstance(pass_, AnnotateTargetPass) for name in pass_.targets]
     if names:
         from whence.lowering.external.registry import external_codegen, external_compilers
 
@@ -128,10 +128,10 @@ class WhenceOptMain(xDSLOptMain):
         self.kind, self.running = "", ""
         self.timer, self.audits = Timer(), list[Audit]()
         multiverse()  # before xDSL loads it, to say which package is broken
-        given = list(sys.argv[1:] if args is None else args)
+        words = list(sys.argv[1:] if args is None else args)
         # An option that takes a value or none would swallow the input file after it.
-        given = ["--time-passes-json" if word == "--time-passes=json" else word for word in given]
-        super().__init__("Runs passes on a model or module, and shows where everything comes from.", given)
+        words = ["--time-passes-json" if word == "--time-passes=json" else word for word in words]
+        super().__init__("Runs passes on a model or module, and shows where everything comes from.", words)
 
     # Registration
 
@@ -178,9 +178,9 @@ class WhenceOptMain(xDSLOptMain):
         add("--time-passes-json", action="store_true", help=argparse.SUPPRESS)
 
         def complain_about(message: str) -> NoReturn:
-            known = re.findall(r"(?<![\w-])--?[a-z][\w-]*", arg_parser.format_usage())
+            options = re.findall(r"(?<![\w-])--?[a-z][\w-]*", arg_parser.format_usage())
             unknown = re.findall(r"(?<![\w-])--?[a-z][\w-]*", message.partition("unrecognized arguments:")[2])
-            raise PipelineError(message + "".join(did_you_mean(word, known) for word in unknown[:1]))
+            raise PipelineError(message + "".join(did_you_mean(word, options) for word in unknown[:1]))
 
         arg_parser.error = complain_about
 
@@ -225,8 +225,8 @@ class WhenceOptMain(xDSLOptMain):
         try:
             return super().prepare_input()
         except ValueError as error:
-            known = ", ".join(f".{name}" for name in self.available_frontends)
-            raise FrontendError(f"{self.args.input_file}: expected a file {known}") from error
+            suffixes = ", ".join(f".{name}" for name in self.available_frontends)
+            raise FrontendError(f"{self.args.input_file}: expected a file {suffixes}") from error
 
     def prepare_output(self) -> IO[str]:
         if self.args.output_file is None:
@@ -245,30 +245,30 @@ class WhenceOptMain(xDSLOptMain):
         instruments = self._instruments(prog)
         if not self.args.disable_verify:
             prog.verify()
-        for one in self.audits[-1:]:
-            one.look(prog, "input")
+        for audit in self.audits[-1:]:
+            audit.look(prog, "input")
         run_passes(
             prog, self.pipeline.passes, ledger=self.ledger, instruments=[_Running(self), *instruments], context=self.ctx
         )
         self.running = ""
 
     def _instruments(self, module: ModuleOp) -> list[PassInstrument]:
-        """What looks at the passes of one chunk of the input, in the order in which it does."""
+        """Return the instruments of the passes over one chunk of the input, in order."""
         self.chunks += 1
-        found: list[PassInstrument] = [self.timer]
+        instruments: list[PassInstrument] = [self.timer]
         if self.args.snapshot_dir is not None:
             folder = Path(self.args.snapshot_dir)
             snapshots = Snapshots(folder / f"chunk-{self.chunks}" if self.args.split_input_file else folder)
             snapshots.write(module, "input")
-            found.append(snapshots)
+            instruments.append(snapshots)
         if not self.args.disable_verify:
-            found.append(Verifier())
+            instruments.append(Verifier())
         if self.args.audit:
             self.audits.append(audit := Audit(self.ledger))
-            found.append(audit)
+            instruments.append(audit)
         if self.args.print_between_passes:
-            found.append(BetweenPasses(len(self.pipeline.passes), self.args.print_debuginfo))
-        return found
+            instruments.append(BetweenPasses(len(self.pipeline.passes), self.args.print_debuginfo))
+        return instruments
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         if self.output is not None and parse_spec(self.args.target).name == "mlir":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from whence.support.context import Option
 
 OPT_LEVEL, TARGET = 3, "native"
-"""What holds where nobody says otherwise."""
+"""The defaults."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Subparsers(Protocol):
-    """What a subcommand adds itself to."""
+    """The group of parsers to which a subcommand adds its own."""
 
     def add_parser(self, name: str, *, help: str, description: str, prog: str) -> Parser: ...
 
@@ -46,12 +46,12 @@ def whole(lowest: int) -> Callable[[str], int]:
 def amount(text: str) -> float:
     """The type of an option that is a number, 0 or more."""
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = -1.0
-    if not (isfinite(found) and found >= 0):
+        number = -1.0
+    if not (isfinite(number) and number >= 0):
         raise argparse.ArgumentTypeError(f"expected a number, 0 or more, got {text!r}")
-    return found
+    return number
 
 
 def identifier(text: str) -> str:
@@ -128,7 +128,7 @@ def configured(texts: Sequence[str], what: str = "--pass-config") -> dict[str, O
     from whence.support.context import PassContext
 
     types = PassContext.list_configs()
-    found: dict[str, Option] = {}
+    config: dict[str, Option] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
@@ -137,24 +137,24 @@ def configured(texts: Sequence[str], what: str = "--pass-config") -> dict[str, O
         words = {"0": False, "1": True, "false": False, "true": True}
         default = PassContext().option(name)
         if isinstance(default, bool) and value.lower() in words:
-            found[name] = words[value.lower()]
+            config[name] = words[value.lower()]
         elif kind == "IntImm" and not isinstance(default, bool) and value.removeprefix("-").isdecimal():
-            found[name] = int(value)
+            config[name] = int(value)
         elif kind == "runtime.String":
-            found[name] = value
+            config[name] = value
         else:
             expected = "true or false" if isinstance(default, bool) else "a whole number"
             raise PipelineError(f"{what} {name}: expected {expected}, got {value!r}")
-    return found
+    return config
 
 
 def add_threads(parser: argparse.ArgumentParser) -> None:
-    """How many threads a model runs on."""
+    """Add the option for the number of threads."""
     parser.add_argument("--threads", type=whole(1), metavar="N", help="threads to run on (default: all usable CPUs)")
 
 
 def add_timing(parser: argparse.ArgumentParser, repeat: int, number: int) -> None:
-    """How often a model is run."""
+    """Add the options for the number of runs."""
     group = parser.add_argument_group("timing")
     about = f"how many times are taken (default {repeat})"
     group.add_argument("--repeat", type=whole(1), default=repeat, metavar="N", help=about)

@@ -73,8 +73,8 @@ def _made(text: str, column: int, spec: ArgSpec, kind: type[ModulePass]) -> Modu
     for name, values in spec.parameters.items():
         dashed = name.replace("_", "-")
         if dashed not in options:
-            known = ", ".join(options) or "none"
-            reason = f"unknown option '{name}'{did_you_mean(dashed, options)}; it has {known}"
+            names = ", ".join(options) or "none"
+            reason = f"unknown option '{name}'{did_you_mean(dashed, options)}; it has {names}"
             raise _error(text, column, f"{spec.name}: {reason}")
         try:
             kind.from_spec(ArgSpec(spec.name, {**_required(kind, spec), name: values}))

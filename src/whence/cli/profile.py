@@ -88,26 +88,26 @@ def _data(executable: Executable, samples: Samples, times: Times) -> dict[str, o
     return {
         "layers": [
             {
-                "layer": one.layer.name if one.layer is not None else None,
-                "seconds": one.seconds,
-                "estimated": one.estimated,
-                "calls": list(one.calls),
+                "layer": entry.layer.name if entry.layer is not None else None,
+                "seconds": entry.seconds,
+                "estimated": entry.estimated,
+                "calls": list(entry.calls),
             }
-            for one in times.ranked(artifact)
+            for entry in times.ranked(artifact)
         ],
         "calls": [
-            {"call": call.name, "seconds": taken, "samples": samples.calls[number].total}
-            for number, (call, taken) in enumerate(zip(artifact.calls, times.calls, strict=True))
+            {"call": call.name, "seconds": duration, "samples": samples.calls[number].total}
+            for number, (call, duration) in enumerate(zip(artifact.calls, times.calls, strict=True))
         ],
         "lines": [
             {
-                "call": artifact.calls[one.call].name,
-                "line": one.line,
-                "samples": one.samples,
-                "tir": one.text,
-                "layers": list(one.layers),
+                "call": artifact.calls[line.call].name,
+                "line": line.line,
+                "samples": line.samples,
+                "tir": line.text,
+                "layers": list(line.layers),
             }
-            for one in hot_lines(samples)
+            for line in hot_lines(samples)
         ],
         "samples": samples.total,
         "runs": samples.runs,

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class References(NamedTuple):
-    """What a model is to give."""
+    """The values that a model should compute."""
 
     tensors: Mapping[str, Array]
-    """By name, outputs and whatever else is known."""
+    """The outputs, and any other known tensors, by name."""
     layers: Mapping[str, tuple[str, ...]]
     """Layer -> the names of what it gives, in order; a layer that is not in it gives what is called as itself."""
     source: str

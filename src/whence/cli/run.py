@@ -73,7 +73,7 @@ class _Ran:
     @property
     def code(self) -> int:
         """The exit code."""
-        return 0 if all(one.right for one in self.checks) else 1
+        return 0 if all(checked.right for checked in self.checks) else 1
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -110,7 +110,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _tell_static(ran: _Ran) -> None:
-    """What is told of a model that is one native call."""
+    """Print the report on a model that is one native call."""
     from statistics import median
 
     from whence.explorer.report import count, seconds, table
@@ -138,7 +138,7 @@ def _tell_static(ran: _Ran) -> None:
 
 
 def _tell_open(ran: _Ran, compiled: InterpretedExecutable, first: float) -> None:
-    """What is told of a model that the call decides; first: seconds of the first call, which compiles."""
+    """Print the report on a model that the call decides; first: seconds of the first call, which compiles."""
     from whence.explorer.report import count, seconds
     from whence.support.names import shown
 
@@ -172,7 +172,7 @@ class _Graph:
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
         """Output name -> a copy of its array."""
         self.module.run(**inputs)
-        return {name: self.module.get_output(place).numpy() for place, name in enumerate(self.names)}
+        return {name: self.module.get_output(number).numpy() for number, name in enumerate(self.names)}
 
 
 def _runner(compiled: Executable, executor: str) -> Runs:
@@ -180,7 +180,7 @@ def _runner(compiled: Executable, executor: str) -> Runs:
 
 
 def _print_run(ran: _Ran) -> None:
-    """What is told of a run of any model."""
+    """Print the report on a run of any model."""
     from statistics import median
 
     from whence.explorer.report import seconds, table
@@ -189,8 +189,8 @@ def _print_run(ran: _Ran) -> None:
 
     args, times = ran.args, ran.times
     print(f"ran in {seconds(median(times))} (median of {len(times)}; {seconds(min(times))} to {seconds(max(times))})")
-    for one in ran.checks:
-        print(f"checked {shown(str(one))}")
+    for checked in ran.checks:
+        print(f"checked {shown(str(checked))}")
     if not ran.checks:
         print("not checked: no reference (--check FILE)")
     if args.print_time:
@@ -205,18 +205,18 @@ def _top(outputs: Mapping[str, Array], count: int) -> dict[str, list[tuple[str, 
     """Output -> its largest elements, each with its indices."""
     import numpy as np
 
-    found: dict[str, list[tuple[str, float]]] = {}
+    largest: dict[str, list[tuple[str, float]]] = {}
     for name, array in outputs.items():
         flat = array.astype(np.float64).ravel()
         order: list[int] = np.argsort(-flat, kind="stable")[:count].tolist()
-        places = [", ".join(str(int(axis)) for axis in np.unravel_index(place, array.shape)) for place in order]
-        found[name] = [(place, float(flat[at])) for place, at in zip(places, order, strict=True)]
-    return found
+        places = [", ".join(str(int(axis)) for axis in np.unravel_index(index, array.shape)) for index in order]
+        largest[name] = [(indices, float(flat[at])) for indices, at in zip(places, order, strict=True)]
+    return largest
 
 
 def _data(ran: _Ran) -> dict[str, object]:
-    """What --json tells of a run of any model."""
-    found: dict[str, object] = {
+    """Return the --json report on a run of any model."""
+    data: dict[str, object] = {
         "model": ran.path.name,
         "layers_in_source": len(ran.compiled.layers),
         "ready_seconds": ran.took,
@@ -225,8 +225,8 @@ def _data(ran: _Ran) -> dict[str, object]:
         "outputs": {name: {"shape": array.shape, "dtype": array.dtype.name} for name, array in ran.outputs.items()},
     }
     if ran.args.print_top is not None:
-        found["top"] = _top(ran.outputs, ran.args.print_top)
-    return found
+        data["top"] = _top(ran.outputs, ran.args.print_top)
+    return data
 
 
 def _save(args: argparse.Namespace, outputs: Mapping[str, Array]) -> None:
@@ -243,7 +243,7 @@ def _save(args: argparse.Namespace, outputs: Mapping[str, Array]) -> None:
 
 
 def _levels(compiled: Executable) -> list[tuple[str, int, str, str]]:
-    """Level, how much there is of what at it, how much of that knows its layers."""
+    """Return rows of a level, its number of items, their unit, and the part of them that names its layers."""
     from whence.dialects.relay.operator import Operator
     from whence.explorer.code import MainCode, kernel_of, machine_code
     from whence.explorer.layers import snapshot
@@ -254,7 +254,7 @@ def _levels(compiled: Executable) -> list[tuple[str, int, str, str]]:
     relay = {
         stage: sum(isinstance(op, Operator) for op in snapshot(artifact, stage).walk()) for stage in ("relay", "fused")
     }
-    known = compiled.coverage()
+    fractions = compiled.coverage()
     rows = [
         ("relay, imported", relay["relay"], "operators", ""),
         ("relay, fused", relay["fused"], "operators", "relay"),
@@ -262,16 +262,16 @@ def _levels(compiled: Executable) -> list[tuple[str, int, str, str]]:
     rows += [(level, sum(kernel.ops[level] for kernel in kernels), "ops", level) for level in ("te", "tir", "llvm")]
     native = len(MainCode.of(artifact).instructions) + sum(len(machine_code(kernel)) for kernel in kernels)
     rows.append(("native", native, "instructions", "native"))
-    shown = [(name, number, unit, percent(known[level]) if level else "") for name, number, unit, level in rows]
+    shown = [(name, number, unit, percent(fractions[level]) if level else "") for name, number, unit, level in rows]
     # Beside what the object's own line table tells, what only the code around does.
-    shown[-1] = (*shown[-1][:3], f"{shown[-1][3]}, inferred {percent(known['native_inferred'])}")
+    shown[-1] = (*shown[-1][:3], f"{shown[-1][3]}, inferred {percent(fractions['native_inferred'])}")
     return shown
 
 
 def _times(
     compiled: Executable, inputs: Mapping[str, Array], run: float, everything: bool
 ) -> tuple[list[dict[str, object]], str]:
-    """What layers take, as data and as text; with `everything`, sampled, kernel calls and the hottest lines, too."""
+    """Return times of layers, as data and as text; with `everything`, sampled, kernel calls and hottest lines, too."""
     from whence.cli.timing import call_times
     from whence.explorer.hot import hot_table
     from whence.explorer.layer_table import layer_times
@@ -283,14 +283,14 @@ def _times(
     samples = compiled.sample(inputs, _SAMPLED) if everything and can_sample() else None
     times = call_times(compiled, inputs, run, samples)
     data: list[dict[str, object]] = [
-        {"layer": one.layer.name if one.layer is not None else None, "seconds": one.seconds, "calls": one.calls}
-        for one in times.ranked(artifact)
+        {"layer": entry.layer.name if entry.layer is not None else None, "seconds": entry.seconds, "calls": entry.calls}
+        for entry in times.ranked(artifact)
     ]
     parts = [layer_times(artifact, times, _TOP)]
     if everything:
         per_call = [
-            (f"{1e3 * taken:.3f}", percent(taken / times.total), call.name, some(layer_names(call.location), 3))
-            for call, taken in zip(artifact.calls, times.calls, strict=True)
+            (f"{1e3 * duration:.3f}", percent(duration / times.total), call.name, some(layer_names(call.location), 3))
+            for call, duration in zip(artifact.calls, times.calls, strict=True)
         ]
         parts.append(table(per_call, ("ms", "share", "kernel call", "layers"), indent=""))
     if samples is not None:

@@ -22,7 +22,7 @@ _RUNS = 3, 30
 
 
 class Runs(Protocol):
-    """What runs on arrays by name."""
+    """A program that runs on arrays by name."""
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]: ...
 
@@ -46,7 +46,7 @@ def call_times(compiled: Executable, inputs: Mapping[str, Array], run: float, sa
 
 
 def measure(compiled: Executable) -> Times:
-    """What kernel calls and layers take with the inputs that a model gets when none are given."""
+    """Measure the times of kernel calls and layers with the default inputs."""
     inputs = default_inputs(compiled.inputs)
     _, times = run_times(compiled, inputs)
     return call_times(compiled, inputs, median(times))

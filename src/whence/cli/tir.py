@@ -33,6 +33,6 @@ def _tir(args: argparse.Namespace) -> int:
     if args.kernel is None:
         print_calls(args, compiled.artifact)
     else:
-        found = loops(compiled.artifact, args.kernel, args.call)
-        answer(args, lambda: found, lambda: str(found))
+        kernel_loops = loops(compiled.artifact, args.kernel, args.call)
+        answer(args, lambda: kernel_loops, lambda: str(kernel_loops))
     return 0

@@ -33,15 +33,15 @@ def _where(args: argparse.Namespace) -> int:
     if args.all and args.layer is not None:
         raise PipelineError("--all: expected no --layer beside it, got both")
     if args.layer is not None and not args.times:
-        found = called(args).where(args.layer)
-        answer(args, lambda: found, lambda: str(found))
+        fate = called(args).where(args.layer)
+        answer(args, lambda: fate, lambda: str(fate))
         return 0
     compiled = questioned(args, args.layer)
     artifact = compiled.artifact
     times = measure(compiled) if args.times else None
     if args.layer is not None:
-        told = where(artifact, args.layer, times)
-        answer(args, lambda: told, lambda: str(told))
+        fate = where(artifact, args.layer, times)
+        answer(args, lambda: fate, lambda: str(fate))
     elif args.all or times is not None:
         whole = overview(artifact, times)
         answer(args, lambda: whole, lambda: str(whole))

@@ -39,6 +39,6 @@ def _why(args: argparse.Namespace) -> int:
     if args.kernel is None:
         print_calls(args, compiled.artifact, times)
         return 0
-    found = why(compiled.artifact, args.kernel, args.line, args.call, times)
-    answer(args, lambda: found, lambda: str(found))
+    reasons = why(compiled.artifact, args.kernel, args.line, args.call, times)
+    answer(args, lambda: reasons, lambda: str(reasons))
     return 0

@@ -1,7 +1,7 @@
 """Numeric bisect: the module is run after each pass, and the first pass whose result departs from a reference is named.
 
->>> found = whence.bisect(module, inputs, expected)
->>> print(found)
+>>> bisection = whence.bisect(module, inputs, expected)
+>>> print(bisection)
 """
 
 from __future__ import annotations
@@ -41,49 +41,49 @@ Engine = Literal["native", "numpy"]
 
 @dataclass(frozen=True)
 class PassResult:
-    """The module after a pass, run."""
+    """The result of a run of the module after a pass."""
 
     name: str
-    """Of the pass; `import` for the module as it was given."""
+    """The name of the pass; `import` for the module as it came."""
     changed: bool
-    """Whether the pass changed anything; else there was nothing to run."""
+    """False if the pass changed nothing, so that there was nothing to run."""
     difference: Difference | None
-    """The largest of its outputs against the reference."""
+    """The largest difference between its outputs and the reference; None for an unchanged module."""
     seconds: float
 
 
 @dataclass(frozen=True)
 class Bisection:
-    """What departs, and where."""
+    """The first departure from the reference: its pass, its layer, and what touched the layer."""
 
     passes: tuple[PassResult, ...]
-    """Up to the first that departs."""
+    """The results up to the first that departs."""
     engine: Engine
-    """How the modules were run."""
+    """The engine that ran the modules."""
     pass_name: str = ""
     """The first pass after which the result departs; `import` for the module itself; "" for none."""
     layer: str = ""
     """The first layer on the way to the outputs whose value departs in that pass."""
     layer_difference: Difference | None = None
     patterns: tuple[str, ...] = ()
-    """Of the pass, those that touched the layer."""
+    """The patterns of the pass that touched the layer."""
     events: tuple[Entry, ...] = ()
-    """What they did."""
+    """The rewrites of these patterns."""
 
     @property
     def found(self) -> bool:
-        """Return whether something departs."""
+        """Return True if some result departs."""
         return bool(self.pass_name)
 
     def __str__(self) -> str:
         from whence.explorer.report import table
 
         rows: list[tuple[object, ...]] = []
-        for one in self.passes:
-            error = f"{one.difference.error:.3g}" if one.difference is not None else ""
-            relative = f"{one.difference.relative:.3g}" if one.difference is not None else ""
-            verdict = "unchanged" if one.difference is None else "ok" if one.difference.right else "DEPARTS"
-            rows.append((one.name, error, relative, verdict))
+        for result in self.passes:
+            error = f"{result.difference.error:.3g}" if result.difference is not None else ""
+            relative = f"{result.difference.relative:.3g}" if result.difference is not None else ""
+            verdict = "unchanged" if result.difference is None else "ok" if result.difference.right else "DEPARTS"
+            rows.append((result.name, error, relative, verdict))
         lines = [table(rows, ("after pass", "absolute", "relative", ""), indent=""), ""]
         if not self.found:
             lines.append("no pass departs")
@@ -102,7 +102,7 @@ class Bisection:
 
 
 CODE = "code generation"
-"""What departs when all passes are right."""
+"""The name of the culprit when all passes are right."""
 
 
 @door()
@@ -119,56 +119,56 @@ def bisect(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Bisection:
-    """Run a module, which stays as it is, as it is given and after each pass, until an output departs.
+    """Run a module as it is and after each pass, until an output departs; the module itself stays unchanged.
 
     expected: outputs by name. passes: those of `opt_level` when None. rtol: of the largest number of an output.
     engine: "native" compiles each module without optimisation, "numpy" runs its operators in numpy, slowly; None is
     native, and numpy if native code departs before any pass.
     Raises FrontendError when inputs or expected outputs are not the module's.
     """
-    given = module.module if isinstance(module, HoldsModule) else module
+    original = module.module if isinstance(module, HoldsModule) else module
     machine = target or Target.native()
     chosen = tuple(relay_pipeline(opt_level, machine.hardware) if passes is None else passes)
     run = _Run(inputs, expected, machine, rtol, atol, progress)
     if engine is not None:
-        return run.bisected(given, chosen, engine)
-    found = run.bisected(given, chosen, "native")
-    if found.pass_name != "import":
-        return found
-    slow = run.bisected(given, chosen, "numpy")
+        return run.bisected(original, chosen, engine)
+    bisection = run.bisected(original, chosen, "native")
+    if bisection.pass_name != "import":
+        return bisection
+    slow = run.bisected(original, chosen, "numpy")
     if slow.found:
         return slow
     return Bisection(slow.passes, "numpy", CODE)
 
 
 def signature(module: ModuleOp) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-    """Name, shape and dtype of what `@main` of a static module takes and gives."""
+    """Return name, shape and dtype of each input and of each output of `@main` of a static module."""
     main = _main(module)
-    found: list[tuple[TensorSpec, ...]] = []
+    specs: list[tuple[TensorSpec, ...]] = []
     for kind, values in (("input", main.block.args), ("output", main.return_op.operands)):
         names = _names(module, f"{kind}_names", len(values), kind)
         types = [cast("TensorType[Attribute]", value.type) for value in values]
-        found.append(
+        specs.append(
             tuple(
                 TensorSpec(name, tuple(type_.get_shape()), numpy_dtype(type_.element_type))
                 for name, type_ in zip(names, types, strict=True)
             )
         )
-    return found[0], found[1]
+    return specs[0], specs[1]
 
 
 def evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs of a module by name, its operators done in numpy.
+    """Return the outputs of a module by name, computed by numpy.
 
     Raises FrontendError when inputs are not the module's.
     """
-    found = _evaluated(module, inputs)
-    return dict(zip(_names(module, "output_names", len(found), "output"), found, strict=True))
+    outputs = _evaluated(module, inputs)
+    return dict(zip(_names(module, "output_names", len(outputs), "output"), outputs, strict=True))
 
 
 def _evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
-    found = Evaluator(module).invoke("main", *_in_order(module, inputs))
-    return list(cast("tuple[Array, ...]", found)) if isinstance(found, tuple) else [found]
+    result = Evaluator(module).invoke("main", *_in_order(module, inputs))
+    return list(cast("tuple[Array, ...]", result)) if isinstance(result, tuple) else [result]
 
 
 def _in_order(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
@@ -192,50 +192,50 @@ class _Run:
         self.tolerance = rtol, atol
         self.progress = progress
 
-    def bisected(self, given: ModuleOp, passes: Sequence[ModulePass], engine: Engine) -> Bisection:
-        module, ledger = given.clone(), Ledger()
+    def bisected(self, original: ModuleOp, passes: Sequence[ModulePass], engine: Engine) -> Bisection:
+        module, ledger = original.clone(), Ledger()
         results = [self._result("import", module, engine)]
         if not _right(results[0]):
             return Bisection(tuple(results), engine, "import")
         text = str(module)
-        for number, one in enumerate(passes):
+        for number, pass_ in enumerate(passes):
             if self.progress is not None:
                 self.progress("passes", number + 1, len(passes))
             before, start = module.clone(), len(ledger.entries)
-            run_passes(module, (one,), ledger=ledger)
+            run_passes(module, (pass_,), ledger=ledger)
             after = str(module)
             if after == text:
-                results.append(PassResult(one.name, False, None, 0.0))
+                results.append(PassResult(pass_.name, False, None, 0.0))
                 continue
             text = after
-            results.append(self._result(one.name, module, engine))
+            results.append(self._result(pass_.name, module, engine))
             if not _right(results[-1]):
                 layer, by = self._layer(before, module, engine)
                 events = [event for event in ledger.entries[start:] if not layer or _touches(event, layer)]
                 patterns = tuple(dict.fromkeys(event.pattern for event in events if event.pattern))
-                return Bisection(tuple(results), engine, one.name, layer, by, patterns, tuple(events))
+                return Bisection(tuple(results), engine, pass_.name, layer, by, patterns, tuple(events))
         return Bisection(tuple(results), engine)
 
     def _result(self, name: str, module: ModuleOp, engine: Engine) -> PassResult:
         start = perf_counter()
-        found = self.outputs(module, engine)
-        names = _names(module, "output_names", len(found), "output")
-        known = {key: array for key, array in zip(names, found, strict=True) if key in self.expected}
-        if not known and len(found) == len(self.expected) == 1:
-            known = {next(iter(self.expected)): found[0]}
-        if not known:
+        outputs = self.outputs(module, engine)
+        names = _names(module, "output_names", len(outputs), "output")
+        compared = {key: array for key, array in zip(names, outputs, strict=True) if key in self.expected}
+        if not compared and len(outputs) == len(self.expected) == 1:
+            compared = {next(iter(self.expected)): outputs[0]}
+        if not compared:
             raise FrontendError(expectation("bisect", f"a reference of {', '.join(names)}", ", ".join(self.expected)))
         differences: list[Difference] = []
-        for key, array in known.items():
+        for key, array in compared.items():
             reference = self.expected[key]
             if array.shape != reference.shape:
                 raise FrontendError(expectation("bisect", f"'{key}' of shape {array.shape}", str(reference.shape)))
             differences.append(difference(array, reference, *self.tolerance))
-        worst = max(differences, key=lambda one: (not one.right, one.relative))
+        worst = max(differences, key=lambda gap: (not gap.right, gap.relative))
         return PassResult(name, True, worst, perf_counter() - start)
 
     def outputs(self, module: ModuleOp, engine: Engine) -> list[Array]:
-        """The outputs of a module, which stays as it is."""
+        """Return the outputs of a module, which stays unchanged."""
         if engine == "numpy":
             return _evaluated(module, self.inputs)
         arrays = _in_order(module, self.inputs)
@@ -246,18 +246,18 @@ class _Run:
         return list(results) if isinstance(results, tuple) else [results]
 
     def _layer(self, before: ModuleOp, after: ModuleOp, engine: Engine) -> tuple[str, Difference | None]:
-        """The first layer whose value departs in a pass, of those from which departing values lead to the outputs."""
+        """Return the first layer whose value departs in a pass, of those whose departing values reach the outputs."""
         values = dict(zip(*self._values(before, engine), strict=True))
-        locations, found = self._values(after, engine)
+        locations, arrays = self._values(after, engine)
         main = _main(after)
         makers = last_values(main, functions(after))
         gaps: dict[Operation, tuple[LocationAttr, Difference]] = {}
-        for location, array in zip(locations, found, strict=True):
+        for location, array in zip(locations, arrays, strict=True):
             reference = values.get(location)
-            given = in_shape(array, reference.shape) if reference is not None else None
-            if reference is None or given is None:
+            reshaped = in_shape(array, reference.shape) if reference is not None else None
+            if reference is None or reshaped is None:
                 continue
-            gaps[makers[location]] = location, difference(given, reference, *self.tolerance)
+            gaps[makers[location]] = location, difference(reshaped, reference, *self.tolerance)
         reached = _reached(main, {op: gap.right for op, (_, gap) in gaps.items()})
         for op in main.block.ops:
             if op in reached and op in gaps and not gaps[op][1].right:
@@ -266,7 +266,7 @@ class _Run:
         return "", None
 
     def _values(self, module: ModuleOp, engine: Engine) -> tuple[list[LocationAttr], list[Array]]:
-        """The value of each layer that one op of `@main` gives at its end, by the layer's leaf."""
+        """Return the value of each layer that one op of `@main` gives at its end, by the layer's leaf."""
         copy = module.clone()
         main = _main(copy)
         last = last_values(main, functions(copy))
@@ -285,16 +285,16 @@ def _right(result: PassResult) -> bool:
 
 
 def _reached(main: FuncOp, right: Mapping[Operation, bool]) -> set[Operation]:
-    """The ops from which values that are not right lead to the outputs; what is not known may be wrong."""
-    found: set[Operation] = set()
+    """Return the ops from which wrong values lead to the outputs; unknown values may be wrong."""
+    reached: set[Operation] = set()
     waiting: list[SSAValue] = list(main.return_op.operands)
     while waiting:
         op = waiting.pop().owner
-        if not isinstance(op, Operation) or op in found or right.get(op, False):
+        if not isinstance(op, Operation) or op in reached or right.get(op, False):
             continue
-        found.add(op)
+        reached.add(op)
         waiting += op.operands
-    return found
+    return reached
 
 
 def _touches(event: Entry, layer: str) -> bool:
@@ -312,4 +312,6 @@ def _names(module: ModuleOp, attribute: str, count: int, kind: str) -> list[str]
     main = _main(module)
     names = names_of(main, attribute)
     hints = [argument.name_hint for argument in main.block.args] if kind == "input" else [None] * count
-    return [(names[place] if place < len(names) else "") or hints[place] or f"{kind}{place}" for place in range(count)]
+    return [
+        (names[number] if number < len(names) else "") or hints[number] or f"{kind}{number}" for number in range(count)
+    ]

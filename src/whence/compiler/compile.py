@@ -48,17 +48,17 @@ def compile(
     """Compile a model.
 
     source: an ONNX or TFLite file or model, an .mlir or .relay file, or a relay module (left as it is).
-    target: "native", or "llvm -mcpu=.. -mattr=..". What is compiled for another machine can be looked at, not run.
-    External compilers before it take what they can, the first one first: "onnxruntime, llvm"; see docs/byoc.md.
+    target: "native", or "llvm -mcpu=.. -mattr=..". Code for another machine can be inspected, not run.
+    External compilers before it take the operators that they support, in order: "onnxruntime, llvm"; see docs/byoc.md.
     opt_level: 0-4, with TVM's level for each pass.
-    threads: how many the model runs on; WHENCE_NUM_THREADS or all CPUs that the process may use when None.
+    threads: the number that the model runs on; None: WHENCE_NUM_THREADS, or all CPUs that the process may use.
     input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
-    `shapes` is another name of it. Extents may be sizes with bounds, `ids:[batch,seq<=512]`. For what stays open there
-    is one program for all sizes (SizedExecutable); where that cannot be, what a call brings is specialised for when it
-    first does (DynamicExecutable).
-    tier: "symbolic" for the one program only, "static" for a program for each size, "auto" for the one first and
-    others, made beside the calls, for sizes that are met often.
-    specialize: sizes to compile programs for now, `{"batch": 1, "seq": [128, 256]}`.
+    `shapes` is another name for it. Extents may be sizes with bounds, `ids:[batch,seq<=512]`. For open sizes there is
+    one program for all of them (SizedExecutable); where that is impossible, a program for each set of sizes, compiled
+    by the first call that has them (DynamicExecutable).
+    tier: "symbolic" for the one program only, "static" for a program for each size, "auto" for the one first, and
+    others, compiled beside the calls, for frequent sizes.
+    specialize: sizes to compile programs for at once, `{"batch": 1, "seq": [128, 256]}`.
     audit: raise LocationError when a pass loses a layer.
     progress: called with a stage's name, steps done and steps in all.
     workspace_memory_pools: where intermediate tensors and kernels' workspaces may lie, first choice first; planned by
@@ -66,7 +66,7 @@ def compile(
     option `tir.usmp.enable`, in one block by whatever does best.
     desired_layouts: operator -> its data layout and, if any, kernel layout, which it is brought to first, or text such
     as `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
-    signature: the key of the signature of a TFLite model that is wanted, whose names inputs and outputs have then.
+    signature: the key of a signature of a TFLite model, which then names the inputs and outputs.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -76,7 +76,7 @@ def compile(
     check_tier(tier)
     external, rest = split_target(target) if isinstance(target, str) else ((), target)
     machine = rest if isinstance(rest, Target) else Target.parse(rest)
-    given = shapes if input_shapes is None else input_shapes
+    wanted = shapes if input_shapes is None else input_shapes
     layouts = desired_layouts
     if not isinstance(layouts, str):
         layouts = ConvertLayoutPass.of(layouts).desired_layouts
@@ -85,5 +85,5 @@ def compile(
     ledger = Ledger()
     with PassContext.current().at_level(opt_level):
         with recording(ledger, "import"):
-            opened = open_model(source, given, tier, signature)
-        return Policy(build, ledger, given, threads, tier, specialize).executable(opened)
+            opened = open_model(source, wanted, tier, signature)
+        return Policy(build, ledger, wanted, threads, tier, specialize).executable(opened)

@@ -1,4 +1,4 @@
-"""Opening models: as relay modules, or as what the interpreter runs."""
+"""Opening models: as relay modules, or as programs for the interpreter."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def load(
     shapes: InputShapes | None = None,
     signature: str | None = None,
 ) -> ModuleOp:
-    """The relay module of a model. What a model keeps from call to call has its initial value in it.
+    """Return the relay module of a model, in which states kept from call to call have their initial values.
 
     source: an ONNX or TFLite file or model (or the bytes of one), an .mlir or .relay file with its .params beside it, a
     module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
@@ -41,13 +41,13 @@ def load(
     Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
     are none.
     """
-    given = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
+    requested = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
     path = _path(source, signature)
     if isinstance(path, ModuleOp):
-        return _shaped(path.clone(), given)
+        return _shaped(path.clone(), requested)
     if isinstance(path, Path) and path.suffix in MODULES:
-        return _shaped(read_module(path), given)
-    if (numbers := given.numbers) is None:
+        return _shaped(read_module(path), requested)
+    if (numbers := requested.numbers) is None:
         module = open_model(path, shapes, "symbolic", signature).module
         assert module is not None
         return module
@@ -67,11 +67,11 @@ class Opened:
     module: ModuleOp | None
     """None: there is no module for all sizes, or the caller wants none."""
     reopen: Callable[[], Model] | None = None
-    """Reads the model once more. None: the source is a relay module."""
+    """Callback that reads the model once more. None: the source is a relay module."""
     model: Model | None = None
     """The model of a file, where a call decides sizes or the model keeps something."""
     undecided: str = ""
-    """What only a call decides, where there is no module."""
+    """The sizes or steps that only a call decides, where there is no module."""
 
 
 def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: str | None) -> Opened:
@@ -86,12 +86,12 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
         return _read(path, signature)
 
     model = read()
-    given = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
-    numbers, leaves_open = given.numbers, not given.shapes and bool(getattr(model, "leaves_open", False))
+    requested = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
+    numbers, leaves_open = requested.numbers, not requested.shapes and bool(getattr(model, "leaves_open", False))
     if leaves_open and tier != "static":
         # The file has numbers for open dimensions, too, for where there is no program for all.
         try:
-            return Opened(import_symbolic(model, {}, given.ranges), read, model)
+            return Opened(import_symbolic(model, {}, requested.ranges), read, model)
         except Undecided as undecided:
             if tier == "symbolic":
                 raise refused(undecided) from undecided
@@ -103,7 +103,7 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
     if tier == "static":
         return Opened(None, read, model)
     try:
-        return Opened(import_symbolic(model, given.shapes, given.ranges), read, model)
+        return Opened(import_symbolic(model, requested.shapes, requested.ranges), read, model)
     except Undecided as undecided:
         if tier == "symbolic":
             raise refused(undecided) from undecided
@@ -111,12 +111,12 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
 
 
 def refused(error: Exception) -> FrontendError:
-    """The error for a caller who asked for one program for all sizes of a model that has none."""
+    """Return the error for a request of one program for all sizes of a model that has none."""
     return FrontendError(f'tier "symbolic": expected a model of which one program is for all sizes, got: {error}')
 
 
 def states_of(model: Model | None) -> tuple[State, ...]:
-    """What a model keeps from call to call."""
+    """Return the states that a model keeps from call to call."""
     return tuple(getattr(model, "states", ()))
 
 
@@ -130,7 +130,7 @@ def is_tflite(source: object) -> bool:
 
 
 def _path(source: Any, signature: str | None) -> Any:
-    """The file, module or model behind a source; raises PipelineError for a signature where there are none."""
+    """Return the file, module or model behind a source; raises PipelineError for a signature where there are none."""
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
     if signature is not None and not is_tflite(source):
@@ -138,16 +138,16 @@ def _path(source: Any, signature: str | None) -> Any:
     return source.module if isinstance(source, HoldsModule) else source
 
 
-def _shaped(module: ModuleOp, given: GivenShapes) -> ModuleOp:
-    if given.shapes or given.ranges:
+def _shaped(module: ModuleOp, requested: GivenShapes) -> ModuleOp:
+    if requested.shapes or requested.ranges:
         from whence.compiler.open_modules import give_shapes
 
-        give_shapes(module, given)
+        give_shapes(module, requested)
     return module
 
 
 def _read(source: Any, signature: str | None) -> Model:
-    """A TFLite or ONNX model, read and checked."""
+    """Read and check a TFLite or ONNX model."""
     if is_tflite(source):
         from whence.frontends.tflite.graph import open_model as open_tflite
 

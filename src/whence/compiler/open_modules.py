@@ -38,7 +38,7 @@ def give_shapes(module: ModuleOp, given: GivenShapes) -> None:
 
 
 def for_all_sizes(module: ModuleOp) -> ModuleOp:
-    """A copy of a module of operators, in which every size has a name or is a number.
+    """Return a copy of a module of operators in which every size has a name or is a number.
 
     Raises VerifyException where that cannot be: the program has functions, branches or calls, or values decide sizes.
     """
@@ -51,7 +51,7 @@ def for_all_sizes(module: ModuleOp) -> ModuleOp:
 
 
 def without_names(module: ModuleOp) -> ModuleOp:
-    """A copy of a module in which every named size is `?`.
+    """Return a copy of a module in which every named size is `?`.
 
     Raises VerifyException for an operator whose attributes need the names.
     """

@@ -1,6 +1,6 @@
-"""Which kind of program a model gets: one for known sizes, one for all sizes, or one that an interpreter runs.
+"""The choice of the kind of program for a model: for known sizes, for all sizes, or for an interpreter.
 
-The first of these that can be had is taken, and why is said: `Executable.choice`.
+The first possible kind is chosen; `Executable.choice` gives the reason.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _EACH = "each size that comes has a program of its own, as asked"
 
 @dataclass(frozen=True)
 class Policy:
-    """How `whence.compile` was asked to compile; its arguments."""
+    """The arguments of `whence.compile` that say how to compile."""
 
     build: Building
     ledger: Ledger
@@ -67,7 +67,7 @@ class Policy:
             return self._interpreted(model, str(error))
 
     def _of_relay(self, module: ModuleOp) -> Executable:
-        """A program of the language; one of operators only is compiled as the models of files are."""
+        """Compile a program of the language; one of operators only is compiled as models from files are."""
         from whence.compiler.open_modules import for_all_sizes
         from whence.executables.virtual_machine import first_step
 

@@ -1,1 +1,1 @@
-"""What runs a compiled model and answers for it, a class for each kind of program."""
+"""Classes that run a compiled model and answer questions about it, one for each kind of program."""

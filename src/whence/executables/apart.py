@@ -74,7 +74,7 @@ class _Yielding(StringIO):
 
 
 def portable(build: Callable[[ModuleOp, Ledger], Artifact]) -> Building | None:
-    """How another process would compile just so, under the current options; None where it could not.
+    """Return the settings for the same compilation in another process; None if the current options prevent that.
 
     Functions of this process, such as strategies, passes, instruments and external compilers, stay in it.
     """
@@ -121,14 +121,14 @@ def write_source(module: ModuleOp, building: Building, context: PassContext) -> 
 
 
 def read_package(file: int, name: str) -> Package:
-    """The package in an open file, whose bytes stay there. Raises FrontendError for what is none, as an empty file."""
+    """Return the package in an open file, whose bytes stay there. Raises FrontendError for any other file."""
     size = os.fstat(file).st_size
     data = mmap.mmap(file, 0, access=mmap.ACCESS_READ) if size else b""
     return Package.of(memoryview(data), name)
 
 
 class Source:
-    """A module for all sizes as processes read it that compile it for certain ones; written when the first does."""
+    """A module for all sizes, in a file for processes that compile it for certain sizes; the first use writes it."""
 
     def __init__(self, known: Artifact, building: Building, threads: int | None):
         """known: the artifact for all sizes. threads: how many its programs run on."""
@@ -136,7 +136,7 @@ class Source:
         self._file: IO[bytes] | None = None
 
     def compiled(self, sizes: Mapping[str, int]) -> CompiledApart | None:
-        """The program for some sizes, ready to run; None when there is none.
+        """Return the program for some sizes, ready to run; None when there is none.
 
         Raises CannotStart, and OSError where files cannot be written.
         """
@@ -158,7 +158,7 @@ class Source:
 
 
 def _run(source: int, result: int, sizes: str) -> int:
-    """The exit code of a process that compiles; below 0, the signal that ended it. Raises CannotStart."""
+    """Return the exit code of a process that compiles; below 0, the signal that ended it. Raises CannotStart."""
     try:
         # In a session of its own: who interrupts this process from a terminal does not interrupt that one, which ends
         # as its standard input does.
@@ -177,20 +177,20 @@ def _run(source: int, result: int, sizes: str) -> int:
 
 
 def imported(ledger: Ledger) -> Ledger:
-    """What a ledger holds of the import, and what layers are called: so much holds for every program of a model."""
+    """Return the part of a ledger that holds for every program of a model: the import, and the names of layers."""
     return Ledger([entry for entry in ledger.entries if entry.pass_name == "import"], op_types=dict(ledger.op_types))
 
 
 def copied_pool(module: ModuleOp) -> ConstantPool:
-    """The weights of a module, to which a compilation may add others."""
-    pool, found = pool_of(module), ConstantPool()
+    """Return a copy of the weights of a module, to which a compilation may add others."""
+    pool, copied = pool_of(module), ConstantPool()
     for name in pool:
-        found.add(name, pool[name])
-    return found
+        copied.add(name, pool[name])
+    return copied
 
 
 class CompiledApart(Executable):
-    """A compiled model that another process made. Where everything came from is read when somebody asks."""
+    """A compiled model that another process made. Its origins are read on the first question about them."""
 
     def __init__(self, package: Package, known: Artifact, threads: int | None):
         """known: the artifact for all sizes, whose import and weights are those of the package, too.
@@ -212,16 +212,16 @@ class CompiledApart(Executable):
     def _restored(self) -> Artifact:
         from whence.executables.unpacking import artifact_of
 
-        found = artifact_of(self._package, "program")
+        artifact = artifact_of(self._package, "program")
         ledger = imported(self._known.ledger)
-        ledger.entries += found.ledger.entries
+        ledger.entries += artifact.ledger.entries
         pool = copied_pool(self._known.snapshots[0].module)
         for name, number in cast("list[tuple[str, int]]", self._package.head["weights"]):
             if name not in pool:
-                pool.add(name, found.params[number])
-        for snapshot in found.snapshots:
+                pool.add(name, artifact.params[number])
+        for snapshot in artifact.snapshots:
             set_pool(snapshot.module, pool)
-        return replace(found, ledger=ledger)
+        return replace(artifact, ledger=ledger)
 
     @property
     def artifact(self) -> Artifact:

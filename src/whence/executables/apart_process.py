@@ -1,4 +1,4 @@
-"""What a process of its own does: compile a module for certain sizes, and write the program for who asked for it."""
+"""The work of a separate process: compile a module for certain sizes, and write the program for its parent."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from whence.support.errors import WhenceError
 from whence.support.machine import Machine
 
 _NICE = 10
-"""How much less of the machine this process gets than calls do, in steps of `nice`."""
+"""Steps of `nice` by which this process yields to calls."""
 _SECONDS = 1.0
-"""How often it looks whether who started it is still there."""
+"""Seconds between checks that the parent process is still alive."""
 
 
 def main(source: str, result: str, sizes: str) -> None:
@@ -52,7 +52,7 @@ def main(source: str, result: str, sizes: str) -> None:
 
 
 def compiled(package: Package, sizes: dict[str, int]) -> Artifact:
-    """What `apart.write_source` wrote, compiled for sizes; raises WhenceError where that cannot be."""
+    """Compile what `apart.write_source` wrote for these sizes; raises WhenceError where that is impossible."""
     head = cast("dict[str, Any]", package.head)
     text = bytes(package.part(SOURCE)).decode()
     module = LocatedParser(context(), text, SOURCE).parse_module()
@@ -90,12 +90,12 @@ def _weights(artifact: Artifact) -> list[tuple[str, int]]:
     """Constants of the fused module and the parameters that hold their values; parameters may be copies of them."""
     numbers = {_digest(array): number for number, array in enumerate(artifact.params)}
     pool = pool_of(artifact.snapshots[-1].module)
-    found = ((name, numbers.get(_digest(pool[name]))) for name in pool)
-    return [(name, number) for name, number in found if number is not None]
+    weights = ((name, numbers.get(_digest(pool[name]))) for name in pool)
+    return [(name, number) for name, number in weights if number is not None]
 
 
 def _digest(array: Array) -> tuple[str, tuple[int, ...], bytes]:
-    """What equal arrays have in common."""
+    """Return a key that equal arrays share."""
     return array.dtype.str, array.shape, hashlib.sha256(np.ascontiguousarray(array).view(np.uint8).data).digest()
 
 

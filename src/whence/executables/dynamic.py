@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @doors()
 class DynamicExecutable(InterpretedExecutable):
-    """A compiled model of which some things are decided only when it is called.
+    """A compiled model some of whose sizes or steps are decided only by a call.
 
     A call with new shapes compiles what it needs; of the stretches the least recently used go when there are more than
     `limit`.
@@ -68,7 +68,7 @@ class DynamicExecutable(InterpretedExecutable):
 
     @property
     def decided(self) -> str:
-        """What only a call decides, and its layer: the first of it."""
+        """The first size or step that only a call decides, and its layer."""
         try:
             import_symbolic(self._source, self._shapes, {})
         except Undecided as undecided:
@@ -84,10 +84,10 @@ class DynamicExecutable(InterpretedExecutable):
         return tuple(node_of(step).layer for step in steps if step not in again)
 
     def where(self, layer: str) -> Where:
-        """What became of a layer: as `InterpretedExecutable.where`, or the operator that Python does for it."""
+        """Return the fate of a layer: as `InterpretedExecutable.where`, or the operator that Python runs for it."""
         hosted = [step for step in _steps(self._source.region) if step.kind == HOST and node_of(step).layer == layer]
         try:
-            found = super().where(layer)
+            answer = super().where(layer)
         except WhenceError:
             if not hosted:
                 raise
@@ -95,12 +95,12 @@ class DynamicExecutable(InterpretedExecutable):
             from whence.explorer.where import Where
 
             node = node_of(hosted[0])
-            found = Where((Layer.of(node.leaf, node.op_type),), (), (), ())
+            answer = Where((Layer.of(node.leaf, node.op_type),), (), (), ())
         steps = tuple(node_of(step).op_type for step in hosted)
-        return replace(found, steps=steps, interpreter="the interpreter") if steps else found
+        return replace(answer, steps=steps, interpreter="the interpreter") if steps else answer
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Output name -> array (or list of arrays, or None), for input name -> the same.
+        """Return output name -> array (or list of arrays, or None), for input name -> the same.
 
         Raises FrontendError when names, ranks, extents or dtypes are not the model's.
         """
@@ -118,18 +118,18 @@ class DynamicExecutable(InterpretedExecutable):
         self._note_shapes({name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)})
         run = Run(self._pool)
         try:
-            found = self._interpreter.run(values, run)
+            results = self._interpreter.run(values, run)
         except FrontendError as error:
             opened = [spec for spec in self._inputs if spec.kind == "tensor" and OPEN in spec.shape]
-            given = "; ".join(f"{spec} of shape {list(np.shape(inputs[spec.name]))}" for spec in opened)
-            raise FrontendError(f"{error}, for {given}" if opened else str(error)) from error
+            shapes = "; ".join(f"{spec} of shape {list(np.shape(inputs[spec.name]))}" for spec in opened)
+            raise FrontendError(f"{error}, for {shapes}" if opened else str(error)) from error
         self._last = list(run.visited)
-        return dict(zip(self._source.region.outputs, released(found, values.values()), strict=True))
+        return dict(zip(self._source.region.outputs, released(results, values.values()), strict=True))
 
     def __call__(self, *arrays: Any) -> Any:
-        """The short form: inputs in order; one output as it is, several as a tuple."""
-        found = self.run(self._ordered(arrays))
-        values = [found[name] for name in self._source.region.outputs]
+        """Run the model on inputs in order; return one output as it is, several as a tuple."""
+        outputs = self.run(self._ordered(arrays))
+        values = [outputs[name] for name in self._source.region.outputs]
         return values[0] if len(values) == 1 else tuple(values)
 
     def _specialise(self, region: Region, at: int, values: Mapping[str, Value]) -> Stretch:
@@ -138,12 +138,12 @@ class DynamicExecutable(InterpretedExecutable):
     def _imported(self, region: Region, at: int, values: Mapping[str, Value]) -> Stretch:
         ledger = Ledger()
         with recording(ledger, "import"):
-            found = import_stretch(self._source, region, at, values)
-        if not found.computes:
-            return Stretch(found.next, found.arguments, found.results, None)
-        part = self._compiled(found.module, ledger)
+            native = import_stretch(self._source, region, at, values)
+        if not native.computes:
+            return Stretch(native.next, native.arguments, native.results, None)
+        part = self._compiled(native.module, ledger)
         reason = self._fell_back(region.steps[at])
-        return Stretch(found.next, found.arguments, found.results, part.runner, part, reason=reason)
+        return Stretch(native.next, native.arguments, native.results, part.runner, part, reason=reason)
 
     def _generalise(
         self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool
@@ -153,16 +153,16 @@ class DynamicExecutable(InterpretedExecutable):
     def _opened(
         self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool
     ) -> Stretch | None:
-        """The stretch for all sizes of a pattern; None where operators do not take them."""
+        """Return the stretch for all sizes of a pattern; None where operators do not take them."""
         ledger = Ledger()
         try:
             with recording(ledger, "import"):
-                found = import_open_stretch(self._source, region, at, values, pattern, sizes, whole=whole)
-            if found is None:
+                native = import_open_stretch(self._source, region, at, values, pattern, sizes, whole=whole)
+            if native is None:
                 return None
-            if not found.computes:
-                return Stretch(found.next, found.arguments, found.results, None)
-            part = self._compiled(found.module, ledger)
+            if not native.computes:
+                return Stretch(native.next, native.arguments, native.results, None)
+            part = self._compiled(native.module, ledger)
         except (FrontendError, VerifyException, ScheduleError) as error:
             # For the sizes that came there may be a program nevertheless.
             self._refused(region.steps[at], sizes, error)
@@ -172,11 +172,11 @@ class DynamicExecutable(InterpretedExecutable):
             name: source.known
             or tuple(axis for axis, extent in enumerate(part.outputs[source.at].shape) if extent < 0)
             + (() if source.count is None else (source.axis,))
-            for name, source in found.results.items()
+            for name, source in native.results.items()
             if isinstance(source, Output)
         }
         reason = self._fell_back(region.steps[at], sizes)
-        return Stretch(found.next, found.arguments, found.results, part, part, part.takes, open_, reason)
+        return Stretch(native.next, native.arguments, native.results, part, part, part.takes, open_, reason)
 
 
 def _twins(step: Step, after: Step) -> bool:
@@ -185,12 +185,12 @@ def _twins(step: Step, after: Step) -> bool:
 
 
 def _steps(region: Region) -> list[Step]:
-    """All steps, inner ones included."""
-    found: list[Step] = []
+    """Return all steps, including inner ones."""
+    steps: list[Step] = []
     stack = list(reversed(region.steps))
     while stack:
         step = stack.pop()
-        found.append(step)
+        steps.append(step)
         for body in reversed(list(step.bodies.values())):
             stack.extend(reversed(body.steps))
-    return found
+    return steps

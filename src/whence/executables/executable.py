@@ -31,7 +31,7 @@ class Executable:
     """A compiled model."""
 
     choice: Choice
-    """Which kind of program the model became, and why."""
+    """The kind of program that the model became, and the reason."""
 
     def __init__(self, artifact: Artifact | None, threads: int | None = None, choice: Choice = KNOWN):
         self._artifact = artifact
@@ -41,7 +41,7 @@ class Executable:
 
     @property
     def artifact(self) -> Artifact:
-        """What the compiler made."""
+        """The result of the compiler."""
         assert self._artifact is not None
         return self._artifact
 
@@ -51,7 +51,7 @@ class Executable:
 
     @cached_property
     def runner(self) -> Runner:
-        """What runs it, linked into this process."""
+        """The runner of the program, linked into this process."""
         return load_artifact(self.artifact)
 
     @property
@@ -82,7 +82,7 @@ class Executable:
         return MemoryInfo.of(self.artifact)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
-        """Output name -> array, for input name -> array.
+        """Return output name -> array, for input name -> array.
 
         Raises FrontendError when names, shapes or dtypes are not the model's, PipelineError when it was compiled for
         another machine.
@@ -94,7 +94,7 @@ class Executable:
         return dict(zip(self._names, results, strict=True))
 
     def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
-        """The short form: inputs in order; one output as an array, several as a tuple."""
+        """Run the model on inputs in order; return one output as an array, several as a tuple."""
         try:
             results = self.runner.run(arrays, self._pool)
         except Exception as error:
@@ -102,11 +102,11 @@ class Executable:
         return results[0] if len(results) == 1 else tuple(results)
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
-        """Seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
+        """Return seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
         return self.runner.profile(inputs, self._pool, repeat)
 
     def times(self, inputs: Mapping[str, Array], repeat: int = 10, samples: Samples | None = None) -> Times:
-        """Median seconds of each kernel call, and of the layers in it.
+        """Return the median seconds of each kernel call, and of the layers in it.
 
         A call's time is shared out by samples, where there are enough of it, else in proportion to estimated work.
         """
@@ -129,7 +129,7 @@ class Executable:
         return sample(self.artifact, self.runner, self._pool, inputs, seconds=seconds, period=period, runs=runs)
 
     def report(self) -> str:
-        """Which programs there are, a line each."""
+        """Return a line for each program."""
         return f"one program of {len(self.kernels)} kernels; {self.choice}"
 
     def export_library(self, path: str | PathLike[str]) -> None:
@@ -149,13 +149,13 @@ class Executable:
         reference: Mapping[str, Array],
         tensors: Mapping[str, Sequence[str]] | None = None,
     ) -> Comparison:
-        """What layers give against a reference, tensor by tensor; see `explorer/compare.py`."""
+        """Compare the values of layers with a reference, tensor by tensor; see `explorer/compare.py`."""
         from whence.explorer.compare import compare
 
         return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors)
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
-        """The layers, passes and stages behind a kernel (a name of `kernels`, a symbol, an index) or a line of its TIR.
+        """Return the layers, passes and stages behind a kernel (a name in `kernels`, symbol, index) or a TIR line.
 
         Raises FrontendError when there is no such kernel or line.
         """
@@ -164,13 +164,13 @@ class Executable:
         return why(self.artifact, kernel, line)
 
     def where(self, layer: str) -> Where:
-        """What became of a layer at every level; raises FrontendError when there is none of that name."""
+        """Return the fate of a layer at every level; raises FrontendError for an unknown layer."""
         from whence.explorer.where import where
 
         return where(self.artifact, layer)
 
     def coverage(self) -> dict[str, float]:
-        """Level -> the fraction of its ops, or machine instructions, that name the layers they serve."""
+        """Return level -> the fraction of its ops, or machine instructions, that name the layers they serve."""
         from whence.explorer.coverage import coverage
 
         return coverage(self.artifact)

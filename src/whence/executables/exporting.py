@@ -1,4 +1,4 @@
-"""What the result of a build can be asked for beside running: files to ship, and the schedules of its nodes."""
+"""The uses of a build's result besides running it: files to ship, and the schedules of its nodes."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def node_schedule(artifact: Artifact, plan: GraphPlan, index: int) -> Schedule:
     from whence.lowering.relay_to_te.strategy import schedule_function
 
     nodes, what = plan.graph.nodes, "get_node_schedule"
-    given: Any = index
-    if not isinstance(given, int) or isinstance(given, bool) or not 0 <= index < len(nodes):
+    number: Any = index
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= index < len(nodes):
         raise PipelineError(expectation(what, f"the number of a node, 0 to {len(nodes) - 1}", repr(index)))
     node, expected = nodes[index], "a node that calls a kernel"
     if node.is_argument:
@@ -67,14 +67,14 @@ def node_schedule(artifact: Artifact, plan: GraphPlan, index: int) -> Schedule:
         raise PipelineError(expectation(what, expected, f"node {index}, '{node.name}', {kind} of the graph"))
     if node.function == NOP:
         of = nodes[node.inputs[0].node].name
-        found = f"node {index}, '{node.name}', which is '{of}' seen with another shape and runs nothing"
-        raise PipelineError(expectation(what, expected, found))
+        actual = f"node {index}, '{node.name}', which is '{of}' seen with another shape and runs nothing"
+        raise PipelineError(expectation(what, expected, actual))
     call = artifact.calls[plan.calls[node.name]]
     kernel = artifact.kernels[call.kernel]
     func = lower_function(functions(snapshot(artifact, "fused"))[call.name])
     func.sym_name = StringAttr(kernel.symbol)
     schedule = schedule_function(func, artifact.target.hardware)
     if isinstance(kernel, Kernel) and printed(schedule.sequence) != kernel.schedule:
-        found = "others, registered since"
-        raise PipelineError(expectation(what, f"the strategies that made '{node.name}'", found))
+        actual = "others, registered since"
+        raise PipelineError(expectation(what, f"the strategies that made '{node.name}'", actual))
     return schedule

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FunctionInfo:
-    """What is known of a function of a build. Sizes are in bytes, by target."""
+    """A function of a build: its memory sizes, in bytes, and its code, by target."""
 
     workspace_sizes: Mapping[str, int]
     io_sizes: Mapping[str, int]
@@ -62,21 +62,21 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
 
     @property
     def artifact(self) -> Artifact:
-        """What the compiler made."""
+        """The result of the compiler."""
         return self.executable.artifact
 
     @property
     def target(self) -> Target:
-        """What the code is for."""
+        """The target of the code."""
         return self.artifact.target
 
     @property
     def build_module(self) -> BuildModule:
-        """What made it, by TVM's name: `lib.build_module.get_node_schedule(17)`."""
+        """The build that made this, by TVM's name: `lib.build_module.get_node_schedule(17)`."""
         return BuildModule(self.get_node_schedule)
 
     def get_node_schedule(self, index: int) -> Schedule:
-        """The schedule of node number `index` of the graph, with its record, as it was lowered.
+        """Return the schedule of node number `index` of the graph, with its record, as it was lowered.
 
         Raises PipelineError for a node that has none: an argument, or another view of a tensor.
         """
@@ -104,7 +104,7 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
             name=self.libmod_name,
             params=bool(self.params) or not self.plan.params,
             link=fcompile or None,
-            addons=[Path(one) for one in addons or ()],
+            addons=[Path(addon) for addon in addons or ()],
             options=options,
         )
         return str(file_name)
@@ -135,10 +135,10 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
 
     @cached_property
     def function_metadata(self) -> dict[str, FunctionInfo]:
-        """What is known of each function, by name; `__tvm_main__` is the graph as a whole."""
+        """The sizes and the code of each function, by name; `__tvm_main__` is the whole graph."""
         artifact, target = self.artifact, "llvm"
         fused = _fused(artifact)
-        found: dict[str, FunctionInfo] = {}
+        metadata: dict[str, FunctionInfo] = {}
         for name, number in self.plan.functions.items():
             kernel = artifact.kernels[number]
             call = next(call for call in artifact.calls if call.kernel == number)
@@ -147,29 +147,29 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
                 self.plan.graph.entries[self.plan.graph.entry(ref)].nbytes
                 for ref in self.plan.graph.nodes[self._node_of(name)].inputs
             )
-            found[name] = FunctionInfo(
+            metadata[name] = FunctionInfo(
                 {target: kernel.workspace}, {target: io}, {target: 0}, {target: tir}, {target: fused[call.name]}
             )
         memory = self.executable.memory
-        found["__tvm_main__"] = FunctionInfo(
+        metadata["__tvm_main__"] = FunctionInfo(
             {target: memory.workspace_bytes},
             {target: memory.io_bytes},
             {target: memory.constant_bytes},
             {},
             {target: fused["main"]},
         )
-        return found
+        return metadata
 
     def _node_of(self, function: str) -> int:
-        """The first node that calls a function."""
-        return next(place for place, node in enumerate(self.plan.graph.nodes) if node.function == function)
+        """Return the first node that calls a function."""
+        return next(number for number, node in enumerate(self.plan.graph.nodes) if node.function == function)
 
 
 def _library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool, name: str) -> Library:
-    """The linked functions, which can be exported, too."""
-    found = load_library(artifact, plan, pool)
-    found.exporter = partial(export_artifact, artifact, plan, None, name=name, params=not plan.params)
-    return found
+    """Return the linked functions, which can be exported, too."""
+    library = load_library(artifact, plan, pool)
+    library.exporter = partial(export_artifact, artifact, plan, None, name=name, params=not plan.params)
+    return library
 
 
 def _fused(artifact: Artifact) -> dict[str, FuncOp]:

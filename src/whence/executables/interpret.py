@@ -35,7 +35,7 @@ from whence.support.errors import FrontendError
 
 
 class Scope:
-    """Values by what they are in the IR, on top of those of the scope around."""
+    """Values of this run by their IR values, on top of those of the enclosing scope."""
 
     def __init__(self, around: Scope | None = None):
         self.values: dict[SSAValue, Any] = {}
@@ -59,15 +59,15 @@ class Lambda:
 
 
 class Activation:
-    """A block on its way."""
+    """A block that is being run."""
 
     def __init__(self, block: Block, scope: Scope, results: Sequence[SSAValue], *, packed: bool = False):
         self.ops: Iterator[Operation] = iter(block.ops)
         self.scope = scope
         self.results = results
-        """What its values are for whoever waits for it."""
+        """The values of the waiting activation that this one computes."""
         self.packed = packed
-        """Whether its values are for one result, as a tuple."""
+        """True if its values form one result, a tuple."""
 
 
 class Evaluator:
@@ -84,7 +84,7 @@ class Evaluator:
         self.edge = Edge(module, self.call)
 
     def invoke(self, name: str, *arguments: Any) -> Any:
-        """What a function of the module gives for values in order; raises FrontendError when it takes other values."""
+        """Call a function of the module with values in order; raises FrontendError when it takes other values."""
         if name not in self.functions:
             raise FrontendError(f"expected a function among {', '.join(self.functions)}, got {name!r}")
         func = self.functions[name]
@@ -93,31 +93,33 @@ class Evaluator:
         return self._entered(Lambda(func, None), func.function_type.inputs.data, output, arguments)
 
     def call(self, type_: Attribute, function: Any, arguments: Sequence[Any]) -> Any:
-        """What a function value of a type gives."""
+        """Call a function value of a type."""
         signature = signature_of(type_)
         assert signature is not None
         return self._entered(function, signature.inputs.data, signature.outputs.data[0], arguments)
 
-    def _entered(self, function: Lambda, types: Sequence[Attribute], output: Attribute, given: Sequence[Any]) -> Any:
-        if len(given) != len(types):
-            raise FrontendError(f"expected {len(types)} arguments, got {len(given)}")
-        values = [self.edge.enter(t, v, f"argument {k}") for k, (t, v) in enumerate(zip(types, given, strict=True))]
+    def _entered(
+        self, function: Lambda, types: Sequence[Attribute], output: Attribute, arguments: Sequence[Any]
+    ) -> Any:
+        if len(arguments) != len(types):
+            raise FrontendError(f"expected {len(types)} arguments, got {len(arguments)}")
+        values = [self.edge.enter(t, v, f"argument {k}") for k, (t, v) in enumerate(zip(types, arguments, strict=True))]
         home = Block(arg_types=[output])
         scope = Scope()
         self._run(_activation(function, values, home.args), scope)
         return self.edge.leave(output, scope[home.args[0]])
 
     def _run(self, first: Activation, scope: Scope) -> None:
-        """Run blocks until the first one has given its results to `scope`."""
+        """Run blocks until the first one has stored its results in `scope`."""
         stack = [first]
         while stack:
             current = stack[-1]
             op = next(current.ops)
             if isinstance(op, ReturnOp | YieldOp):
-                found: list[Any] = [current.scope[value] for value in op.operands]
+                results: list[Any] = [current.scope[value] for value in op.operands]
                 stack.pop()
                 home = stack[-1].scope if stack else scope
-                home.values |= dict(zip(current.results, [tuple(found)] if current.packed else found, strict=True))
+                home.values |= dict(zip(current.results, [tuple(results)] if current.packed else results, strict=True))
                 continue
             if (inner := self._step(op, current.scope)) is None:
                 continue
@@ -131,49 +133,49 @@ class Evaluator:
                 raise FrontendError(message(op.name, f"at most {self.max_depth} calls in a call", "more", op.location))
 
     def _step(self, op: Operation, scope: Scope) -> Activation | None:
-        """Do an op, or tell which block gives its results."""
-        given: list[Any] = [scope[value] for value in op.operands]
+        """Run an op, or return the activation of the block that computes its results."""
+        operands: list[Any] = [scope[value] for value in op.operands]
         match op:
             case Operator():
-                scope.values |= dict(zip(op.results, evaluate(op, given), strict=True))
+                scope.values |= dict(zip(op.results, evaluate(op, operands), strict=True))
                 return None
             case IfOp():
-                return Activation((op.true_branch if given[0] else op.false_branch).block, Scope(scope), op.results)
+                return Activation((op.true_branch if operands[0] else op.false_branch).block, Scope(scope), op.results)
             case LetOp():
                 return self._let(op, scope)
             case MatchOp():
-                return self._match(op, given[0], scope)
+                return self._match(op, operands[0], scope)
             case CallOp():
-                return _activation(Lambda(self._function(op, op.callee), None), given, op.results)
+                return _activation(Lambda(self._function(op, op.callee), None), operands, op.results)
             case InvokeOp():
-                return _activation(given[0], given[1:], op.results)
+                return _activation(operands[0], operands[1:], op.results)
             case _:
-                scope.values[op.results[0]] = self._value(op, given, scope)
+                scope.values[op.results[0]] = self._value(op, operands, scope)
                 return None
 
-    def _value(self, op: Operation, given: Sequence[Any], scope: Scope) -> Any:
-        """The one result of an op that runs no block."""
+    def _value(self, op: Operation, operands: Sequence[Any], scope: Scope) -> Any:
+        """Return the one result of an op that runs no block."""
         match op:
             case ConstantOp():
                 return op.value(self.module)
             case TupleOp():
-                return tuple(given)
+                return tuple(operands)
             case TupleGetItemOp():
-                return given[0][op.index.value.data]
+                return operands[0][op.index.value.data]
             case FnOp():
                 return Lambda(op, scope)
             case GlobalOp():
                 return Lambda(self._function(op, op.symbol), None)
             case RefCreateOp():
-                return Reference(given[0])
+                return Reference(operands[0])
             case RefReadOp():
-                return given[0].value
+                return operands[0].value
             case RefWriteOp():
-                given[0].value = given[1]
+                operands[0].value = operands[1]
                 return ()
             case ConstructOp():
                 name = op.constructor.string_value()
-                return Adt(self.types[op.result.type.definition.string_value()].names().index(name), name, given)
+                return Adt(self.types[op.result.type.definition.string_value()].names().index(name), name, operands)
             case _:
                 fail(op, "an op of relay", op.name)
 
@@ -202,34 +204,34 @@ class Evaluator:
         raise FrontendError(message(op.name, "a value that a clause fits", repr(value), op.location))
 
 
-def _activation(function: Lambda, given: Sequence[Any], results: Sequence[SSAValue]) -> Activation:
+def _activation(function: Lambda, arguments: Sequence[Any], results: Sequence[SSAValue]) -> Activation:
     op = function.function
     scope = Scope(function.scope)
-    scope.values |= dict(zip(op.block.args, given, strict=True))
+    scope.values |= dict(zip(op.block.args, arguments, strict=True))
     packed = isinstance(op, FuncOp) and len(op.function_type.outputs) != 1 and len(results) == 1
     return Activation(op.block, scope, results, packed=packed)
 
 
 def _bound(pattern: Attribute, value: Any) -> list[Any] | None:
-    """What the variables of a pattern stand for, in order; None when the value does not fit."""
-    found: list[Any] = []
+    """Return the values of a pattern's variables, in order; None when the value does not match."""
+    values: list[Any] = []
     stack = [(pattern, value)]
     while stack:
-        one, inner = stack.pop()
-        match one:
+        part, inner = stack.pop()
+        match part:
             case VarPattern():
-                found.append(inner)
+                values.append(inner)
             case ConstructorPattern():
-                if inner.name != one.constructor.string_value():
+                if inner.name != part.constructor.string_value():
                     return None
-                stack += reversed(list(zip(one.patterns, inner.fields, strict=True)))
+                stack += reversed(list(zip(part.patterns, inner.fields, strict=True)))
             case TuplePattern():
-                stack += reversed(list(zip(one.patterns, inner, strict=True)))
+                stack += reversed(list(zip(part.patterns, inner, strict=True)))
             case _:
                 continue
-    return found
+    return values
 
 
 def interpret(module: ModuleOp, *arguments: Any) -> Any:
-    """What `@main` of a module gives for values in order."""
+    """Call `@main` of a module with values in order, and return its result."""
     return Evaluator(module).invoke("main", *arguments)

@@ -28,13 +28,13 @@ Build = Callable[["ModuleOp", Ledger], Artifact]
 """Compiles a module."""
 
 LIMIT = 64
-"""How many specialisations are kept."""
+"""The largest number of specialisations that are kept."""
 _SHOWN = 48
-"""How many letters of the name and type of an input are told."""
+"""The largest number of letters of an input's name and type in a report."""
 
 
 class InterpretedExecutable(Executable):
-    """A compiled model of which some things are decided only when it is called.
+    """A compiled model some of whose sizes or steps are decided only by a call.
 
     It is made of *stretches*, native programs for the shapes met so far, each an executable that answers for itself;
     the model as a whole answers for its last call.
@@ -49,17 +49,17 @@ class InterpretedExecutable(Executable):
         self._context = copy_context()
         self._last: list[Stretch] = []
         self._reasons: dict[Step, tuple[str, tuple[int, ...]]] = {}
-        """Why the steps from one on have no program for all sizes, and for which that was asked last."""
+        """By first step, why the steps from there on have no program for all sizes, and the sizes last asked for."""
         self._specialised: dict[Step, int] = {}
-        """How often they were compiled for fewer sizes then."""
+        """By first step, the number of times that they were compiled for fewer sizes."""
         self._first_shapes: dict[str, tuple[int, ...]] = {}
-        """Of inputs, those of the first call."""
+        """The shapes of the inputs in the first call, by name."""
         self._varying: dict[str, int] = {}
-        """Inputs, and a dimension that has had another extent since."""
+        """For each input whose shape has changed since, a dimension that differs."""
 
     @abstractmethod
     def _stretches(self) -> list[Stretch]:
-        """What is compiled and kept."""
+        """Return the stretches that are compiled and kept."""
 
     @property
     @abstractmethod
@@ -69,26 +69,26 @@ class InterpretedExecutable(Executable):
     @property
     @abstractmethod
     def decided(self) -> str:
-        """What only a call decides, and its layer: the first of it."""
+        """The first size or step that only a call decides, and its layer."""
 
     def export_library(self, path: str | PathLike[str]) -> NoReturn:
-        """Raises PipelineError: only the compiler makes the native code that a call needs."""
+        """Raise PipelineError: only the compiler makes the native code that a call needs."""
         expected = "a model that is one native call"
         raise PipelineError(expectation("export_library", expected, f"one in which values decide: {self.decided}"))
 
     @property
     def artifact(self) -> Artifact:
-        """Of what the last call ran, the stretch with most kernels; raises PipelineError before the first call."""
+        """The artifact of the last call's stretch with the most kernels; raises PipelineError before the first call."""
         return self.part().artifact
 
     @property
     def specializations(self) -> tuple[Executable, ...]:
-        """What has been compiled and is kept, each an executable that answers `why`, `where` and the like."""
+        """The compiled programs that are kept, each an executable that answers `why`, `where` and the like."""
         return tuple(_reports(self._stretches()))
 
     @property
     def last(self) -> tuple[Executable, ...]:
-        """What the last call ran, in order."""
+        """The programs that the last call ran, in order."""
         return tuple(_reports(self._last))
 
     @property
@@ -114,20 +114,20 @@ class InterpretedExecutable(Executable):
         raise FrontendError(f"expected {known}, got {name!r}")
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
-        """The layers, passes and stages behind a kernel of what is compiled; as `Executable.why`."""
+        """Return the layers, passes and stages behind a kernel of the compiled stretches; as `Executable.why`."""
         return self.part(kernel).why(kernel, line)
 
     def where(self, layer: str) -> Where:
-        """What became of a layer in the first stretch that has it; as `Executable.where`."""
+        """Return the fate of a layer in the first stretch that has it; as `Executable.where`."""
         return self.part(layer).where(layer)
 
     def coverage(self) -> dict[str, float]:
-        """Level -> the least fraction, over what the last call ran, of ops that name the layers they serve."""
+        """Return level -> the least fraction of ops that name their layers, over the programs of the last call."""
         parts = [part.coverage() for part in self.last]
         return {level: min(part[level] for part in parts) for level in (parts[0] if parts else {})}
 
     def report(self) -> str:
-        """What is compiled, and for which shapes, a line each; of what is not for all sizes, why."""
+        """Return a line for each compiled stretch: its shapes, and why it is not for all sizes where it is not."""
         from whence.explorer.report import count, some
 
         lines: list[str] = []
@@ -173,14 +173,14 @@ class InterpretedExecutable(Executable):
         return f"{count} of at most {self._limit} specialisations"
 
     def _ordered(self, arrays: Sequence[Any]) -> dict[str, Any]:
-        """Inputs in order by name; raises FrontendError when there are too few or too many."""
+        """Return inputs in order by name; raises FrontendError when there are too few or too many."""
         if len(arrays) != len(self.inputs):
             expected = ", ".join(map(str, self.inputs)) or "none"
             raise FrontendError(f"inputs: expected {len(self.inputs)} ({expected}), got {len(arrays)}")
         return {spec.name: array for spec, array in zip(self.inputs, arrays, strict=True)}
 
     def _compiled(self, module: ModuleOp, ledger: Ledger) -> Executable:
-        """A part."""
+        """Compile a part of the model."""
         artifact = self._build(module, ledger)
         if artifact.program.sizes is None:
             return Executable(artifact, self._threads)

@@ -16,27 +16,27 @@ from whence.runtime.factory import Origin
 
 def origins(artifact: Artifact, plan: GraphPlan, samples: Samples | None = None) -> dict[str, Origin]:
     """Node -> the layers behind it: of a call with the part of its time that each is worth, by samples or estimated."""
-    owner, made, known = owners(artifact), results(artifact), call_layouts(artifact)
-    found: dict[str, Origin] = {}
-    for name, place in plan.calls.items():
-        sampled = samples.shares(place, owner) if samples is not None else None
-        parts = sampled or shares(artifact, artifact.calls[place], owner)
+    owner, producers, layouts_by_call = owners(artifact), results(artifact), call_layouts(artifact)
+    by_node: dict[str, Origin] = {}
+    for name, number in plan.calls.items():
+        sampled = samples.shares(number, owner) if samples is not None else None
+        parts = sampled or shares(artifact, artifact.calls[number], owner)
         names: dict[str, float] = {}
         for layer, share in parts.items():
             key = layer.name if layer is not None else ""
             names[key] = names.get(key, 0.0) + share
-        gives = owner.get(made[place]) if place in made else None
+        gives = owner.get(producers[number]) if number in producers else None
         result = gives.name if gives is not None else ""
-        layouts = known.get(place, ("", ""))
-        found[name] = Origin(tuple(names), tuple(names.values()), result, sampled is not None, *layouts)
+        layouts = layouts_by_call.get(number, ("", ""))
+        by_node[name] = Origin(tuple(names), tuple(names.values()), result, sampled is not None, *layouts)
     graph = plan.graph
     calls = [op for op in functions(snapshot(artifact, "fused"))["main"].block.ops if isinstance(op, CallOp)]
     for node in graph.nodes:
         if node.is_argument:
             continue
-        place = plan.calls[node.name]
-        for ref, value in zip(node.inputs, calls[place].arguments, strict=True):
+        number = plan.calls[node.name]
+        for ref, value in zip(node.inputs, calls[number].arguments, strict=True):
             if isinstance(value.owner, ConstantOp):
                 layers = layer_names(value.owner.location)
-                found.setdefault(graph.nodes[ref.node].name, Origin(layers, (1 / len(layers),) * len(layers)))
-    return found
+                by_node.setdefault(graph.nodes[ref.node].name, Origin(layers, (1 / len(layers),) * len(layers)))
+    return by_node

@@ -23,7 +23,7 @@ def read_artifact(path: str | PathLike[str]) -> Artifact:
 
 
 def read_library(path: str | PathLike[str]) -> GraphExecutorFactoryModule:
-    """What `relay.build` gave and was exported to a file: `get_node_schedule`, debug modules, every question.
+    """Read an exported result of `relay.build`, which answers every question: `get_node_schedule`, debug modules.
 
     Errors as `read_artifact`.
     """

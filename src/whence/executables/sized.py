@@ -39,34 +39,34 @@ Specialize = Mapping[str, int | Sequence[int]]
 """Sizes to compile programs for ahead of time: of each symbol one number or several, every combination."""
 
 LIMIT = 16
-"""How many programs for certain sizes are kept."""
+"""The largest number of programs for certain sizes that are kept."""
 OFTEN = 50
-"""How many calls with the same sizes make a program for them worth its while."""
+"""The number of calls with the same sizes that makes a program for them worthwhile."""
 
 _Key = tuple[int, ...]
 
 
 def check_tier(tier: str) -> None:
-    """Raises PipelineError for a tier that there is none of."""
+    """Raise PipelineError for an unknown tier."""
     if tier not in get_args(Tier):
         raise PipelineError(f"tier: expected one of {', '.join(get_args(Tier))}, got {tier!r}")
 
 
 @dataclass
 class _Special:
-    """What is known of some sizes."""
+    """The calls with some sizes, and the program for them."""
 
     calls: int = 0
     program: Executable | None = None
     refused: bool = False
-    """Whether there is no program for them: it could not be made, or is being made."""
+    """True if no program is to be asked for: it could not be made, or is being made."""
     problem: str = ""
     """Why it could not be made."""
 
 
 @dataclass
 class _State:
-    """What calls and the thread that compiles share."""
+    """The state that calls share with the compiling thread."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     special: OrderedDict[_Key, _Special] = field(default_factory=OrderedDict[_Key, _Special])
@@ -114,18 +114,18 @@ class SizedExecutable(Executable):
 
     @property
     def specializations(self) -> tuple[Executable, ...]:
-        """The programs for certain sizes, the last one used last, each an executable that answers for itself."""
+        """The programs for certain sizes, the most recently used last, each an executable with its own answers."""
         with self._state.lock:
-            found = [special.program for special in self._state.special.values()]
-        return tuple(program for program in found if program is not None)
+            programs = [special.program for special in self._state.special.values()]
+        return tuple(program for program in programs if program is not None)
 
     @property
     def last(self) -> Executable:
-        """What the last call ran: this program for all sizes, or one for certain sizes."""
+        """The program that the last call ran: this one for all sizes, or one for certain sizes."""
         return self if self._ran is None else self._ran
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
-        """Output name -> array, for input name -> array.
+        """Return output name -> array, for input name -> array.
 
         Raises FrontendError, naming input and dimension, when shapes contradict each other or break bounds.
         """
@@ -136,7 +136,7 @@ class SizedExecutable(Executable):
         return dict(zip(self._names, results, strict=True))
 
     def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
-        """The short form: inputs in order; one output as an array, several as a tuple."""
+        """Run the model on inputs in order; return one output as an array, several as a tuple."""
         try:
             results = self._results(arrays)
         except Exception as error:
@@ -144,7 +144,7 @@ class SizedExecutable(Executable):
         return results[0] if len(results) == 1 else tuple(results)
 
     def takes(self, arrays: Sequence[Array]) -> bool:
-        """Return whether arrays, as many and of the dtypes that it has, are of sizes that it takes."""
+        """Return True if the program takes arrays of these sizes; their number and dtypes must be right."""
         try:
             self.runner.met(arrays)
         except FrontendError:
@@ -152,12 +152,12 @@ class SizedExecutable(Executable):
         return True
 
     def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
-        """The outputs for inputs in order, as part of a run that has a thread pool already."""
-        arrays, known = self.runner.met(arrays)
-        self._ran = special = self._special(known.symbols)
+        """Return the outputs for inputs in order, as part of a run that already has a thread pool."""
+        arrays, known_sizes = self.runner.met(arrays)
+        self._ran = special = self._special(known_sizes.symbols)
         if special is not None:
             return special.runner.launch(arrays, pool, handle)
-        return self.runner.launch(arrays, pool, handle, known)
+        return self.runner.launch(arrays, pool, handle, known_sizes)
 
     def walk(self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit) -> list[Tensor]:
         """As `launch`, but kernel by kernel; `visit` sees every call."""
@@ -167,44 +167,49 @@ class SizedExecutable(Executable):
     def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
         if not self._state.special and self._tier != "auto":
             return self.runner.run(inputs, self._pool)
-        arrays, known = self.runner.met(inputs)
-        self._ran = special = self._special(known.symbols)
+        arrays, known_sizes = self.runner.met(inputs)
+        self._ran = special = self._special(known_sizes.symbols)
         if special is None:
-            return self.runner.launch(arrays, self._pool, self._pool.handle, known)
+            return self.runner.launch(arrays, self._pool, self._pool.handle, known_sizes)
         return special.runner.run(arrays, self._pool)
 
     def _special(self, key: _Key) -> Executable | None:
-        """The program for some sizes, if there is one; one that is worth it is asked for."""
+        """Return the program for some sizes, if there is one; else request it once that is worthwhile."""
         state = self._state
         with state.lock:
-            known = state.special.get(key)
-            if known is None:
+            special = state.special.get(key)
+            if special is None:
                 if self._tier != "auto":
                     return None
-                known = state.special[key] = _Special()
+                special = state.special[key] = _Special()
                 self._forget()
             state.special.move_to_end(key)
-            known.calls += 1
-            if known.program is None and not known.refused and self._tier == "auto" and known.calls >= self._often:
-                known.refused = True
+            special.calls += 1
+            if (
+                special.program is None
+                and not special.refused
+                and self._tier == "auto"
+                and special.calls >= self._often
+            ):
+                special.refused = True
                 state.waiting.append(key)
                 if state.worker is None:
                     state.worker = threading.Thread(target=self._work, name="whence-specialise", daemon=True)
                     state.worker.start()
-            return known.program
+            return special.program
 
     def _forget(self) -> None:
-        """Let the sizes go that were not met for longest: programs beyond the limit, and counts of calls."""
+        """Forget the least recently used sizes: programs beyond the limit, and counts of calls."""
         special = self._state.special
-        programs = [key for key, one in special.items() if one.program is not None]
+        programs = [key for key, entry in special.items() if entry.program is not None]
         for key in programs[: max(0, len(programs) - self._limit)]:
             del special[key]
-        counts = [key for key, one in special.items() if one.program is None]
+        counts = [key for key, entry in special.items() if entry.program is None]
         for key in counts[: max(0, len(counts) - _COUNTED)]:
             del special[key]
 
     def _work(self) -> None:
-        """What the thread does: programs that are asked for, one after the other, until none is."""
+        """Compile the requested programs one after the other, in a thread, until there is no request left."""
         state, context = self._state, self._context.copy()
         building = context.run(portable, self._build)
         with (
@@ -243,14 +248,14 @@ class SizedExecutable(Executable):
         return dict(zip(self.symbols, key, strict=True))
 
     def _specialised(self, key: _Key) -> Executable:
-        """The program for some sizes."""
+        """Return the program for some sizes."""
         module = self._source.clone()
         set_pool(module, copied_pool(self._source))
         bind_sizes(module, self._named(key))
         return Executable(self._build(module, imported(self.artifact.ledger)), self._threads)
 
     def _asked(self, specialize: Specialize) -> list[_Key]:
-        """Every combination of the sizes that are asked for; raises PipelineError unless each symbol has one."""
+        """Return every combination of the requested sizes; raises PipelineError unless each symbol has one."""
         unknown = [name for name in specialize if name not in self.symbols]
         missing = [name for name in self.symbols if name not in specialize]
         if unknown or (specialize and missing):
@@ -258,7 +263,7 @@ class SizedExecutable(Executable):
             raise PipelineError(f"specialize: expected numbers for {', '.join(self.symbols)}, got them for {got}")
         if not specialize:
             return []
-        numbers = [[found] if isinstance(found := specialize[name], int) else list(found) for name in self.symbols]
+        numbers = [[size] if isinstance(size := specialize[name], int) else list(size) for name in self.symbols]
         return list(product(*numbers))
 
     def forked(self) -> None:
@@ -269,39 +274,39 @@ class SizedExecutable(Executable):
             special.refused = False
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until no program is being made; whether that came to pass in time."""
+        """Wait until no program is being made; return False if `seconds` passed before."""
         worker = self._state.worker
         if worker is not None:
             worker.join(seconds)
         return self._state.worker is None
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
-        """As `Executable.why`, of what the last call ran; of the program for all sizes before."""
+        """As `Executable.why`, for the program of the last call; before any call, for the one for all sizes."""
         return super().why(kernel, line) if self._ran is None else self._ran.why(kernel, line)
 
     def report(self) -> str:
-        """Which programs there are, and which one the last call ran, a line each."""
+        """Return a line for each program, with a mark at the one that the last call ran."""
         sizes = ", ".join(self.symbols)
         mark = "  <- last call" if self._ran is None else ""
         lines = [f"for every {sizes}: {len(self.kernels)} kernels{mark}"]
         with self._state.lock:
             special = list(self._state.special.items())
-        for key, one in special:
+        for key, entry in special:
             values = ", ".join(f"{name} = {value}" for name, value in zip(self.symbols, key, strict=True))
-            mark = "  <- last call" if one.program is self._ran else ""
-            if one.program is not None:
-                lines.append(f"for {values}: {len(one.program.kernels)} kernels, {one.calls} calls{mark}")
-            elif one.problem:
-                lines.append(f"for {values}: no program of their own: {one.problem}")
+            mark = "  <- last call" if entry.program is self._ran else ""
+            if entry.program is not None:
+                lines.append(f"for {values}: {len(entry.program.kernels)} kernels, {entry.calls} calls{mark}")
+            elif entry.problem:
+                lines.append(f"for {values}: no program of their own: {entry.problem}")
         return "\n".join(lines)
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
-        """Seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
+        """Return seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
         return self.runner.profile(inputs, self._pool, repeat)
 
 
 _COUNTED = 1024
-"""For how many sizes calls are counted."""
+"""The largest number of sizes whose calls are counted."""
 _compiling = threading.Lock()
 """One compilation beside calls at a time, of all executables."""
 _SWITCH = 0.0005
@@ -322,7 +327,7 @@ _executables: WeakSet[SizedExecutable] = WeakSet()
 
 
 def _forked() -> None:
-    """Let a process that was forked have no part in what threads of the other do, which it does not have."""
+    """Reset, in a forked process, the state of threads that it does not have."""
     global _compiling
     _compiling = threading.Lock()
     for executable in _executables:

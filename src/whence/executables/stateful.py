@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @doors()
 class Stateful(Executable):
-    """An executable some of whose inputs are what its last call gave.
+    """An executable some of whose inputs are outputs of its last call.
 
     Calls from several threads come one after the other.
     """
@@ -27,19 +27,19 @@ class Stateful(Executable):
     _states: tuple[State, ...] = ()
 
     def keep(self, states: tuple[State, ...]) -> None:
-        """Have these inputs and outputs kept; they begin with their initial values."""
+        """Keep these inputs and outputs from call to call, beginning with their initial values."""
         self._states = states
         self._lock = Lock()
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew, with initial values."""
+        """Reset the states to their initial values."""
         with self._lock:
             self._held: dict[str, Any] = {state.name: state.initial.copy() for state in self._states}
 
     @property
     def state(self) -> dict[str, Any]:
-        """What is kept now, by name."""
+        """The current values of the states, by name."""
         return dict(self._held)
 
     @property
@@ -51,8 +51,8 @@ class Stateful(Executable):
     @property
     def outputs(self) -> tuple[Any, ...]:
         """Name, shape and dtype of each output that a call gets."""
-        found = super().outputs
-        return found[: len(found) - len(self._states)]
+        outputs = super().outputs
+        return outputs[: len(outputs) - len(self._states)]
 
     def _given(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if held := [state.name for state in self._states if state.name in inputs]:
@@ -60,20 +60,20 @@ class Stateful(Executable):
         return {**inputs, **self._held}
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Output name -> array, for input name -> array; what is kept changes."""
+        """Return output name -> array, for input name -> array; the states change."""
         with self._lock:
-            found = super().run(self._given(inputs))
-            self._held = {state.name: found[state.next] for state in self._states}
-        return {spec.name: found[spec.name] for spec in self.outputs}
+            results = super().run(self._given(inputs))
+            self._held = {state.name: results[state.next] for state in self._states}
+        return {spec.name: results[spec.name] for spec in self.outputs}
 
     def __call__(self, *arrays: Any) -> Any:
-        """The short form: inputs in order; one output as an array, several as a tuple."""
+        """Run the model on inputs in order; return one output as an array, several as a tuple."""
         specs = self.inputs
         if len(arrays) != len(specs):
             expected = ", ".join(map(str, specs)) or "none"
             raise FrontendError(f"inputs: expected {len(specs)} ({expected}), got {len(arrays)}")
-        found = self.run({spec.name: array for spec, array in zip(specs, arrays, strict=True)})
-        values = [found[spec.name] for spec in self.outputs]
+        results = self.run({spec.name: array for spec, array in zip(specs, arrays, strict=True)})
+        values = [results[spec.name] for spec in self.outputs]
         return values[0] if len(values) == 1 else tuple(values)
 
     # What looks at a model while it runs leaves what it keeps as it is.

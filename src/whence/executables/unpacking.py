@@ -40,7 +40,7 @@ def artifact_of(package: Package, name: str) -> Artifact:
     try:
         record = cast("dict[str, Any]", decode(bytes(package.part(PROVENANCE))))
         data = cast("dict[str, Any]", json.loads(record["data"]))
-        kernels = tuple(Kernel(**cast("dict[str, Any]", decode(one))) for one in record["kernels"])
+        kernels = tuple(Kernel(**cast("dict[str, Any]", decode(kernel))) for kernel in record["kernels"])
     except (ValueError, KeyError, TypeError) as error:
         expected = "a model that this version exported, with where it came from"
         raise FrontendError(expectation(name, expected, str(error))) from error
@@ -80,15 +80,19 @@ def _all(at: dict[int, LocationAttr], numbers: Sequence[int]) -> tuple[LocationA
 
 def _locations(rows: Sequence[Sequence[Any]]) -> dict[int, LocationAttr]:
     """Locations by number; -1 is the unknown one."""
-    found: dict[int, LocationAttr] = {-1: UNKNOWN_LOC}
+    locations: dict[int, LocationAttr] = {-1: UNKNOWN_LOC}
     fused: list[int] = []
     for number, row in enumerate(rows):
         if not row or isinstance(row[0], int):
             fused.append(number)
             continue
-        name, *place = row
-        where = FileLineColLoc(StringAttr(place[0]), IntAttr(place[1]), IntAttr(place[2])) if place else NoneAttr()
-        found[number] = NameLoc(StringAttr(name), where) if name is not None else cast(LocationAttr, where)
+        name, *position = row
+        where = (
+            FileLineColLoc(StringAttr(position[0]), IntAttr(position[1]), IntAttr(position[2]))
+            if position
+            else NoneAttr()
+        )
+        locations[number] = NameLoc(StringAttr(name), where) if name is not None else cast(LocationAttr, where)
     for number in fused:
-        found[number] = fuse([found[leaf] for leaf in rows[number]])
-    return found
+        locations[number] = fuse([locations[leaf] for leaf in rows[number]])
+    return locations

@@ -30,11 +30,11 @@ Fields = dict[tuple[int, str], tuple[Attribute, ...]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Function:
-    """A function that a program gave: called with values, it gives a value."""
+    """A function that a program returned: called with values, it returns a value."""
 
     type: Attribute
     closure: Any
-    """What it is to the program."""
+    """The function as the program knows it."""
     call: Call
 
     def __call__(self, *arguments: Any) -> Any:
@@ -45,18 +45,18 @@ class Function:
 
 
 class _Task(NamedTuple):
-    """A value that is to be in a place."""
+    """A value to convert, and where to store the result."""
 
     type: Attribute
     value: Any
     home: list[Any]
     at: int
     fields: list[Any] | None = None
-    """What is in it, once that is there."""
+    """Its converted fields, once they exist."""
 
 
 class Edge:
-    """Where values enter and leave a program. Lists may be long: nothing here nests by how deep a value is."""
+    """Conversion of values that enter and leave a program. Lists may be long, so nothing here recurses into a value."""
 
     def __init__(self, module: ModuleOp, call: Call):
         self.types = {op.sym_name.data: op for op in module.ops if isinstance(op, TypeDataOp)}
@@ -66,23 +66,23 @@ class Edge:
         self._held: dict[int, tuple[Attribute, Fields]] = {}
 
     def constructor(self, name: str) -> Callable[..., Adt]:
-        """What makes values of a data type; raises FrontendError when no type has a constructor of that name."""
+        """Return a function that makes values of a data type; raises FrontendError for an unknown constructor."""
         for definition in self.types.values():
             if name in definition.names():
                 tag = definition.names().index(name)
                 return lambda *fields: Adt(tag, name, fields)
-        known = ", ".join(one for definition in self.types.values() for one in definition.names()) or "none"
+        known = ", ".join(choice for definition in self.types.values() for choice in definition.names()) or "none"
         raise FrontendError(f"expected a constructor among {known}, got {name!r}")
 
     def spec(self, name: str, type_: Attribute) -> OpenSpec:
-        """What an input or output of a type is."""
+        """Return the specification of an input or output of a type."""
         if not isinstance(type_, TensorType):
             return OpenSpec(name, (), np.dtype(np.float32), kind=_noun(type_))
         shape = tuple(OPEN if n == DYNAMIC_INDEX else n for n in type_.get_shape())
         return OpenSpec(name, shape, numpy_dtype(cast(Attribute, type_.element_type)), (None,) * len(shape))
 
     def enter(self, type_: Attribute, given: Any, name: str) -> Any:
-        """A value of the program; raises FrontendError when what is given, for the input `name`, is of another type."""
+        """Convert an argument, for the input `name`, to the program; raises FrontendError for other types."""
 
         specs: dict[int, OpenSpec] = {}
 
@@ -101,8 +101,8 @@ class Edge:
                 case FunctionType() | Forall() if isinstance(value, Function) and value.call == self._call:
                     return value.closure
                 case TupleType() | AdtType() | RefType() | FunctionType() | Forall():
-                    found = f"{value.name}(..)" if isinstance(value, Adt) else f"a {type(value).__name__}"
-                    raise FrontendError(f"inputs: expected {_noun(inner)} for '{name}', got {found}")
+                    actual = f"{value.name}(..)" if isinstance(value, Adt) else f"a {type(value).__name__}"
+                    raise FrontendError(f"inputs: expected {_noun(inner)} for '{name}', got {actual}")
                 case _ if isinstance(value, Function):
                     return value.closure
                 case _:
@@ -111,7 +111,7 @@ class Edge:
         return self._mapped(type_, given, leaf)
 
     def leave(self, type_: Attribute, value: Any) -> Any:
-        """What a caller gets for a value of the program."""
+        """Convert a value of the program for the caller."""
 
         def leaf(inner: Attribute, value: Any) -> Any:
             return Function(inner, value, self._call) if signature_of(inner) is not None else value
@@ -119,32 +119,32 @@ class Edge:
         return self._mapped(type_, value, leaf) if self._has_functions(type_) else value
 
     def _has_functions(self, type_: Attribute) -> bool:
-        """Return whether a function may be in a value, references apart."""
+        """Return True if a value of the type may contain a function outside references."""
         stack, seen = [type_], {type_}
         while stack:
-            one = stack.pop()
-            if signature_of(one) is not None:
+            current = stack.pop()
+            if signature_of(current) is not None:
                 return True
-            inner = one.types.data if isinstance(one, TupleType) else ()
-            if isinstance(one, AdtType):
-                inner = [t for types in self._holds(one).values() for t in types]
+            inner = current.types.data if isinstance(current, TupleType) else ()
+            if isinstance(current, AdtType):
+                inner = [t for types in self._holds(current).values() for t in types]
             stack += [t for t in inner if t not in seen]
             seen.update(inner)
         return False
 
     def _holds(self, type_: AdtType) -> Fields:
-        """The types of what each constructor of a type holds."""
-        if (found := self._held.get(id(type_))) is None:
+        """Return the types of the fields of each constructor of a type."""
+        if (entry := self._held.get(id(type_))) is None:
             definition = self.types[type_.definition.string_value()]
             fields: Fields = {}
             for tag, name in enumerate(definition.names()):
                 types = definition.inputs_of(name, type_)
                 fields[tag, name] = tuple(self._same.setdefault(t, t) for t in types)
-            found = self._held[id(type_)] = type_, fields
-        return found[1]
+            entry = self._held[id(type_)] = type_, fields
+        return entry[1]
 
     def _mapped(self, type_: Attribute, given: Any, leaf: Leaf) -> Any:
-        """A value with `leaf` of all that is no tuple nor of a data type, each with its type; or that does not fit."""
+        """Return a value with `leaf` applied to all but the tuples and data type values in it that fit their types."""
         root: list[Any] = [None]
         todo = [_Task(type_, given, root, 0)]
         while todo:
@@ -163,7 +163,7 @@ class Edge:
         return root[0]
 
     def _fields(self, type_: Attribute, value: Any) -> Sequence[Attribute] | None:
-        """The types of what is in a tuple or a value of a data type; None for others, and where it is not that."""
+        """Return the field types of a tuple or data type value; None for others, and where the value does not fit."""
         match type_:
             case TupleType() if isinstance(value, tuple | list) and len(cast("list[Any]", value)) == len(type_.types):
                 return type_.types.data

@@ -41,11 +41,11 @@ from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, ScheduleError
 
 _STEPS = (CallOp, *DYNAMIC, *(op for op in LANGUAGE if op not in (TypeDataOp, YieldOp)))
-"""What the machine does itself; of operators of dynamic shapes, those that values decide."""
+"""The ops that the machine runs itself; of operators of dynamic shapes, those whose shape depends on values."""
 
 
 def first_step(module: ModuleOp) -> Operation | None:
-    """The first op that only the machine runs: neither a tensor operator of known shapes nor a call of a primitive."""
+    """Return the first op that only the machine runs: no tensor operator of known shapes, no call of a primitive."""
     primitive = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None}
     for op in module.walk():
         if isinstance(op, TypeDataOp):
@@ -60,7 +60,7 @@ def first_step(module: ModuleOp) -> Operation | None:
 
 
 Visit = Callable[[Stretch, Call, float], None]
-"""What is told of a kernel call as it ran: the stretch, the call, seconds."""
+"""Callback after each kernel call, with the stretch, the call and its seconds."""
 
 
 @doors()
@@ -97,7 +97,7 @@ class VirtualExecutable(InterpretedExecutable):
 
     @property
     def inputs(self) -> tuple[OpenSpec, ...]:
-        """Name, shape and dtype of each input that is a tensor; what kind of value another is."""
+        """Name, shape and dtype of each input that is a tensor; the kind of value of each other input."""
         return self._inputs
 
     @property
@@ -108,7 +108,7 @@ class VirtualExecutable(InterpretedExecutable):
 
     @property
     def decided(self) -> str:
-        """What only a call decides, and its layer."""
+        """The first step that only a call decides, and its layer."""
         op = first_step(self._module)
         assert op is not None
         return f"{op.name} ({describe(op.location)})"
@@ -120,25 +120,25 @@ class VirtualExecutable(InterpretedExecutable):
         return tuple(dict.fromkeys(name for op in ops for name in layer_names(op.location)))
 
     def where(self, layer: str) -> Where:
-        """What became of a layer: the steps that it is, or in the first stretch that has it, as `Executable.where`."""
-        found: dict[Layer, None] = {}
+        """Return the fate of a layer: its steps, or as `Executable.where` for the first stretch that has it."""
+        layers: dict[Layer, None] = {}
         steps: dict[str, None] = {}
         for op in self._module.walk():
             if isinstance(op, _STEPS) and layer in layer_names(op.location):
-                found |= {Layer.of(leaf, op.name): None for leaf in leaves(op.location) if leaf_name(leaf) == layer}
+                layers |= {Layer.of(leaf, op.name): None for leaf in leaves(op.location) if leaf_name(leaf) == layer}
                 steps[op.name] = None
         if not steps:
             return super().where(layer)
         parts = [part for part in (*self.last, *self.specializations) if layer in part.layers]
         kernels = parts[0].where(layer).kernels if parts else ()
-        return Where(tuple(found), kernels, (), (), tuple(steps))
+        return Where(tuple(layers), kernels, (), (), tuple(steps))
 
     def constructor(self, name: str) -> Any:
-        """What makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
+        """Return a function that makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
         return self._edge.constructor(name)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Output name -> value, for input name -> value.
+        """Return output name -> value, for input name -> value.
 
         Values are arrays, Python tuples, `Adt` (with `tag`, `name` and `fields`), `Reference` (with `value`), and
         functions of the program, which can be called. Raises FrontendError when they are not what `@main` takes.
@@ -148,18 +148,18 @@ class VirtualExecutable(InterpretedExecutable):
         problems += [f"unknown input '{name}'" for name in inputs if name not in names]
         if problems:
             raise FrontendError("inputs: " + "; ".join(problems))
-        found = self.invoke("main", *(inputs[name] for name in names))
+        results = self.invoke("main", *(inputs[name] for name in names))
         if len(self.outputs) != 1:
-            return {spec.name: value for spec, value in zip(self.outputs, found, strict=True)}
-        return {"output0": found}
+            return {spec.name: value for spec, value in zip(self.outputs, results, strict=True)}
+        return {"output0": results}
 
     def __call__(self, *arrays: Any) -> Any:
-        """The short form: inputs in order; one output as it is, several as a tuple."""
+        """Run the program on inputs in order; return one output as it is, several as a tuple."""
         self._ordered(arrays)
         return self.invoke("main", *arrays)
 
     def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
-        """What a function of the program gives for values in order; several results are a tuple.
+        """Call a function of the program with values in order; several results are a tuple.
 
         visit: is called after each kernel call, with the stretch, the call and its seconds.
         Raises FrontendError when there is no such function, or it takes other values.
@@ -189,15 +189,15 @@ class VirtualExecutable(InterpretedExecutable):
         several: bool,
         visit: Visit | None = None,
     ) -> Any:
-        """The value of a call; of one with `several` results, these as a tuple."""
+        """Return the value of a call; `several` results as a tuple."""
         if len(arguments) != len(types):
             raise FrontendError(f"{closure.name}: expected {len(types)} arguments, got {len(arguments)}")
-        given = [self._edge.enter(*one) for one in zip(types, arguments, names, strict=True)]
+        entered = [self._edge.enter(*entry) for entry in zip(types, arguments, names, strict=True)]
         run = Run(self._pool, visit)
-        values = closure.captured | dict(zip(closure.region.inputs, given, strict=True))
-        found = self._machine.run(closure.region, values, run)
+        values = closure.captured | dict(zip(closure.region.inputs, entered, strict=True))
+        results = self._machine.run(closure.region, values, run)
         self._last = list(run.visited)
-        return self._edge.leave(output, tuple(found) if several else found[0])
+        return self._edge.leave(output, tuple(results) if several else results[0])
 
     def _kept(self, count: int) -> str:
         return f"{count} specialisation{'s' * (count != 1)}, of a run of operators at most {self._limit}"

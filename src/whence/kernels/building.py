@@ -43,7 +43,7 @@ def lower(
     *,
     simple_mode: bool = False,
 ) -> PrimFuncOp:
-    """The loops of a schedule, which stays as it is.
+    """Return the loops of a schedule, which stays unchanged.
 
     The passes are those of models, in their order (`passes/tir/pipeline.py`), under the options of the PassContext.
     args: the tensors that are the kernel's arguments, inputs in this order, then outputs; without it they are in the
@@ -71,39 +71,39 @@ class _Signature:
     """The arguments of a kernel."""
 
     parameters: tuple[TeTensor | Var, ...]
-    """As a call has them."""
+    """The arguments in the order of a call."""
     inputs: tuple[tuple[TeTensor, int | None], ...]
-    """With its place among the arguments of the schedule's function; None: nothing reads it."""
+    """Each with its position among the arguments of the schedule's function; None: nothing reads it."""
     outputs: tuple[tuple[TeTensor, int], ...]
-    """With its place among what the schedule's function returns."""
+    """Each with its position among the results of the schedule's function."""
 
     @staticmethod
     def of(schedule: Schedule, args: Sequence[TeTensor | Var] | None, what: str) -> _Signature | None:
-        """What `args` say; None where they say nothing. Raises ScheduleError when a tensor is missing or strange."""
+        """Return the signature for `args`; None without `args`. Raises ScheduleError for missing or unknown tensors."""
         if args is None:
             return None
         func = schedule.func
         inputs: list[tuple[TeTensor, int | None]] = []
         outputs: list[tuple[TeTensor, int]] = []
-        places = {tensor: place for place, tensor in enumerate(schedule.arguments)}
-        for one in args:
-            if isinstance(one, Var):
+        places = {tensor: position for position, tensor in enumerate(schedule.arguments)}
+        for argument in args:
+            if isinstance(argument, Var):
                 if schedule.open is None:
-                    raise ScheduleError(f"{what}: expected no variables among args, as all have values, got {one}")
+                    raise ScheduleError(f"{what}: expected no variables among args, as all have values, got {argument}")
                 continue
-            if not isinstance(one, TeTensor):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise ScheduleError(f"{what}: expected tensors and variables as args, got {type(one).__name__}")
-            if isinstance(one.op, PlaceholderOp):
-                inputs.append((one, places.get(one)))
+            if not isinstance(argument, TeTensor):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ScheduleError(f"{what}: expected tensors and variables as args, got {type(argument).__name__}")
+            if isinstance(argument.op, PlaceholderOp):
+                inputs.append((argument, places.get(argument)))
                 continue
-            value = schedule.tensor_of(one) if one.op in schedule.operations else None
+            value = schedule.tensor_of(argument) if argument.op in schedule.operations else None
             returned = list(func.return_op.values)
             if value is None or value not in returned:
                 raise ScheduleError(
-                    f"{what}: expected placeholders and outputs of the schedule as args, got '{one.name}'"
+                    f"{what}: expected placeholders and outputs of the schedule as args, got '{argument.name}'"
                 )
-            outputs.append((one, returned.index(value)))
-        named = [one for one in args if isinstance(one, TeTensor)]
+            outputs.append((argument, returned.index(value)))
+        named = [argument for argument in args if isinstance(argument, TeTensor)]
         if len(set(named)) != len(named):
             raise ScheduleError(f"{what}: expected each tensor once among args")
         if missing := [tensor.name for tensor in schedule.arguments if tensor not in named]:
@@ -117,40 +117,40 @@ class _Signature:
 
     @property
     def order(self) -> list[int]:
-        """Where among a call's tensors each argument of the kernel is."""
-        tensors = [one for one in self.parameters if isinstance(one, TeTensor)]
+        """The position of each argument of the kernel among a call's tensors."""
+        tensors = [parameter for parameter in self.parameters if isinstance(parameter, TeTensor)]
         return [tensors.index(tensor) for tensor, _ in (*self.inputs, *self.outputs)]
 
     def arrange(self, func: PrimFuncOp, sizes: Sizes) -> None:
-        """Bring the arguments of a kernel of the schedule into this order."""
+        """Put the arguments of a kernel of the schedule into this order."""
         block = func.block
         old = list(block.args)
         count = len(old) - func.outputs.value.data
-        places = [place for _, place in self.inputs] + [count + place for _, place in self.outputs]
+        places = [position for _, position in self.inputs] + [count + position for _, position in self.outputs]
         tensors = [tensor for tensor, _ in (*self.inputs, *self.outputs)]
-        for tensor, place in zip(tensors, places, strict=True):
+        for tensor, position in zip(tensors, places, strict=True):
             shape = [extent_value(extent, sizes) for extent in tensor.shape]
-            type_ = BufferType.of(shape, DTYPES[tensor.dtype]) if place is None else old[place].type
+            type_ = BufferType.of(shape, DTYPES[tensor.dtype]) if position is None else old[position].type
             new = block.insert_arg(type_, len(block.args))
             new.name_hint = tensor.name if new.is_valid_name(tensor.name) else None
-            new.location = tensor.op.location if place is None else old[place].location
-            if place is not None:
-                old[place].replace_all_uses_with(new)
+            new.location = tensor.op.location if position is None else old[position].location
+            if position is not None:
+                old[position].replace_all_uses_with(new)
         for argument in old:
             block.erase_arg(argument)
 
 
 def _loops(schedule: Schedule, signature: _Signature | None, name: str, sizes: Mapping[str, float]) -> PrimFuncOp:
-    """The loops of a schedule before all passes: of one whose sizes are open for those given, or for all."""
-    known = schedule.open
-    if known is None or (known.symbolic and not sizes):
+    """Return the loops of a schedule before all passes; where its sizes are open, for these sizes or for all."""
+    opened = schedule.open
+    if opened is None or (opened.symbolic and not sizes):
         schedule = schedule.snapshot()
     else:
         schedule = with_sizes(schedule, sizes)
     func = lower_schedule(schedule)
     func.sym_name = StringAttr(name)
     if signature is not None:
-        names = known.names if known is not None else ()
+        names = opened.names if opened is not None else ()
         symbols = {each: kernel_size(number) for number, each in enumerate(names)}
         signature.arrange(func, {**symbols, **sizes})
     return func

@@ -31,14 +31,14 @@ from whence.support.errors import PipelineError, expectation
 
 
 class Exported(Protocol):
-    """What is asked of a function; see `whence.kernels.functions.Function`."""
+    """The parts of a function that its files need; see `whence.kernels.functions.Function`."""
 
     name: str
     target: Target
     sizes: tuple[str, ...]
     native: Native
     imports: dict[str, int]
-    """What of this process its code may call."""
+    """The addresses in this process that its code may call, by symbol."""
     locations: list[list[LocationAttr]]
     """Per line of `tir` the locations of the ops on it."""
 
@@ -73,7 +73,7 @@ def export_function(
     # By its plain name code finds the library's own function, whatever else the process has under that.
     own = ["-Wl,-Bsymbolic"] if path.suffix == ".so" and link is None else []
     contents = Contents(_plan(function, artifact), function.name, {}, archived(artifact), entry=function.order)
-    export(artifact, contents, path, link, [Path(one) for one in addons], [*own, *options])
+    export(artifact, contents, path, link, [Path(addon) for addon in addons], [*own, *options])
 
 
 def _artifact(function: Exported) -> Artifact:
@@ -81,12 +81,12 @@ def _artifact(function: Exported) -> Artifact:
     what = f"export of function '{function.name}'"
     if function.sizes:
         expected = "known sizes (`specialized` of a function that a schedule was built to)"
-        found = f"sizes that a call decides ({', '.join(function.sizes)})"
-        raise PipelineError(expectation(what, expected, found))
+        sizes = f"sizes that a call decides ({', '.join(function.sizes)})"
+        raise PipelineError(expectation(what, expected, sizes))
     native, calls = function.native, function.imports
-    undefined = {one.name for one in Elf.of(native.object, what).symbols if one.section == UNDEFINED}
-    if found := sorted(undefined.intersection(calls)):
-        raise PipelineError(expectation(what, "code that needs nothing of this process", f"calls of {found[0]}"))
+    undefined = {entry.name for entry in Elf.of(native.object, what).symbols if entry.section == UNDEFINED}
+    if called := sorted(undefined.intersection(calls)):
+        raise PipelineError(expectation(what, "code that needs nothing of this process", f"calls of {called[0]}"))
     slots: dict[LocationAttr, int] = {}
     for locations in function.locations:
         for leaf in leaves(fuse(locations)):
@@ -99,8 +99,8 @@ def _artifact(function: Exported) -> Artifact:
     scratch = function.workspace_bytes
     run = program.Call(
         kernel=0,
-        inputs=tuple(Slot("io", place) for place in range(len(inputs))),
-        outputs=tuple(Slot("io", place) for place in range(len(inputs), len(specs))),
+        inputs=tuple(Slot("io", number) for number in range(len(inputs))),
+        outputs=tuple(Slot("io", number) for number in range(len(inputs), len(specs))),
         workspace=Slot("arena", 0) if scratch else None,
         results=outputs,
         name=function.name,
@@ -135,14 +135,14 @@ def _artifact(function: Exported) -> Artifact:
 
 
 def _specs(function: Exported) -> tuple[TensorSpec, ...]:
-    """What the arguments are, under names of their own."""
-    found: list[TensorSpec] = []
-    taken: set[str] = set()
-    for place, (name, shape, dtype) in enumerate(function.arguments):
-        name = name if name not in taken else f"{name}_{place}"
-        taken.add(name)
-        found.append(TensorSpec(name, shape, dtype))
-    return tuple(found)
+    """Return the specifications of the arguments, under unique names."""
+    specs: list[TensorSpec] = []
+    names: set[str] = set()
+    for position, (name, shape, dtype) in enumerate(function.arguments):
+        name = name if name not in names else f"{name}_{position}"
+        names.add(name)
+        specs.append(TensorSpec(name, shape, dtype))
+    return tuple(specs)
 
 
 def _plan(function: Exported, artifact: Artifact) -> GraphPlan:
@@ -155,9 +155,9 @@ def _plan(function: Exported, artifact: Artifact) -> GraphPlan:
         "flatten_data": "0",
         "func_name": function.name,
     }
-    node = Node("tvm_op", function.name, tuple(Ref(place) for place in range(len(inputs))), attrs)
+    node = Node("tvm_op", function.name, tuple(Ref(number) for number in range(len(inputs))), attrs)
     specs = (*program.inputs, *program.outputs)
-    entries = tuple(Entry(spec.shape, spec.dtype.name, place) for place, spec in enumerate(specs))
-    heads = tuple(Ref(len(inputs), place) for place in range(len(program.outputs)))
+    entries = tuple(Entry(spec.shape, spec.dtype.name, number) for number, spec in enumerate(specs))
+    heads = tuple(Ref(len(inputs), number) for number in range(len(program.outputs)))
     graph = Graph((*inputs, node), tuple(range(len(inputs))), heads, entries)
     return GraphPlan(graph, {}, {function.name: 0}, {function.name: 0})

@@ -1,4 +1,4 @@
-"""What TVM's users ask of a built function beside calling it: its source, and files to load elsewhere."""
+"""The uses that TVM has for a built function besides calling it: its source, and files to load elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FunctionModule(NamedFunctions):
     type_key = "llvm"
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        """This function, by its name; raises PipelineError for another one."""
+        """Return this function, by its name; raises PipelineError for another name."""
         if name not in (self.name, ENTRY_NAME):
             raise PipelineError(expectation("module", f"the function {self.name}", repr(name)))
         return cast("Callable[..., Any]", self)

@@ -43,7 +43,7 @@ from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
 
 SHAPES = 64
-"""The sizes that a function keeps the shapes of arrays for."""
+"""The largest number of sizes for which a function keeps the shapes of arrays."""
 
 
 @doors(besides=("__call__", "at"))
@@ -97,7 +97,7 @@ class Function(FunctionModule):
             ASSERT_FAILED: self._assertions.address,
             **self._packed.symbols,
         }
-        """What of this process its code may call."""
+        """The addresses in this process that its code may call, by symbol."""
         imports = pool.imports | self.imports
         check_symbols(func, imports)
         self._code = link([native.object], [symbol], imports)
@@ -120,22 +120,22 @@ class Function(FunctionModule):
 
     def at(self, values: tuple[int, ...]) -> Function:
         """This function for arrays of the shapes that its sizes, in order, give; the code is the same."""
-        if (found := self._fixed.get(values)) is None:
-            found = self._fixed[values] = copy(self)
-            found._fix(values)
+        if (fixed := self._fixed.get(values)) is None:
+            fixed = self._fixed[values] = copy(self)
+            fixed._fix(values)
             if len(self._fixed) > SHAPES:
                 self._fixed.popitem(last=False)
         self._fixed.move_to_end(values)
-        return found
+        return fixed
 
     def _sizes_of(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The sizes that the shapes of a call's arrays tell; raises FrontendError where they tell none, or several."""
         order = self._order if self._order is not None and len(arrays) == len(self._shapes) else range(len(arrays))
-        shapes = [shape_of(arrays[place]) for place in order]
-        found = solved(zip(self._shapes, shapes, strict=False))
-        if missing := [name for number, name in enumerate(self.sizes) if number not in found]:
+        shapes = [shape_of(arrays[position]) for position in order]
+        sizes = solved(zip(self._shapes, shapes, strict=False))
+        if missing := [name for number, name in enumerate(self.sizes) if number not in sizes]:
             raise FrontendError(f"function '{self.name}': expected arrays whose shapes tell {', '.join(missing)}")
-        return tuple([found[number] for number in range(len(self.sizes))])
+        return tuple([sizes[number] for number in range(len(self.sizes))])
 
     def __call__(self, *arrays: Any) -> Tensor | tuple[Tensor, ...]:
         try:
@@ -163,12 +163,12 @@ class Function(FunctionModule):
 
     @property
     def inputs(self) -> int:
-        """How many of the arguments are inputs."""
+        """The number of arguments that are inputs."""
         return self._count
 
     @property
     def order(self) -> list[int]:
-        """Where among a call's arguments each of the code's is; empty where they are in its order."""
+        """The position of each argument of the code among a call's arguments; empty where the order is the same."""
         return self._order or []
 
     @property
@@ -178,7 +178,7 @@ class Function(FunctionModule):
 
     @cached_property
     def library(self) -> Library:
-        """This function alone, to run a graph with; raises PipelineError unless inputs come before outputs."""
+        """This function alone, for a graph to call; raises PipelineError unless inputs come before outputs."""
         if self._order is not None:
             raise PipelineError(f"function '{self.name}': expected inputs before outputs, to be called by a graph")
         if self.sizes:
@@ -210,13 +210,13 @@ class Function(FunctionModule):
         inputs, total = len(self._inputs), len(self._specs)
         if len(arrays) != total:
             several = f", or {total} arguments with outputs to write" if total > inputs else ""
-            found = ", ".join(name for name, _ in self._names[:inputs]) or "none"
+            names = ", ".join(name for name, _ in self._names[:inputs]) or "none"
             raise FrontendError(
-                f"function '{self.name}': expected {inputs} inputs ({found}){several}, got {len(arrays)}"
+                f"function '{self.name}': expected {inputs} inputs ({names}){several}, got {len(arrays)}"
             )
         if self._order is not None:
-            arrays = [arrays[place] for place in self._order]
-        given = self._checked(arrays[:inputs])
+            arrays = [arrays[position] for position in self._order]
+        checked = self._checked(arrays[:inputs])
         results: list[Tensor] = []
         for position, array in enumerate(arrays[inputs:], inputs):
             self._check(position, array)
@@ -227,13 +227,13 @@ class Function(FunctionModule):
             others = (*arrays[:position], *arrays[position + 1 :])
             alone = plain and not any(np.may_share_memory(array, other) for other in others)
             results.append(cast(Tensor, array) if alone else aligned_empty(array.shape, array.dtype))
-        self._run([address(array) for array in (*given, *results)])
+        self._run([address(array) for array in (*checked, *results)])
         for array, result in zip(arrays[inputs:], results, strict=True):
             if result is not array:
                 np.copyto(array, result)
 
     def _checked(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
-        """The inputs, such as the kernel can read; raises FrontendError when they are of another shape or dtype."""
+        """Return the inputs as the kernel can read them; raises FrontendError for another shape or dtype."""
         return tuple(readable(self._check(position, array)) for position, array in enumerate(arrays))
 
     def _check(self, position: int, value: object) -> Array:
@@ -245,13 +245,13 @@ class Function(FunctionModule):
             self._fail(position, spelled(array.shape, array.dtype))
         return array
 
-    def _fail(self, position: int, found: str) -> None:
+    def _fail(self, position: int, actual: str) -> None:
         name, location = self._names[position]
         shape, dtype = self._specs[position]
         what = "input" if position < len(self._inputs) else "output"
-        place = self._order[position] if self._order is not None else position
-        expected = f"{what} {place} '{name}' of {spelled(shape, dtype)}"
-        raise FrontendError(message(f"function '{self.name}'", expected, found, location))
+        number = self._order[position] if self._order is not None else position
+        expected = f"{what} {number} '{name}' of {spelled(shape, dtype)}"
+        raise FrontendError(message(f"function '{self.name}'", expected, actual, location))
 
     def _site(self, number: int) -> tuple[str, list[str]]:
         site = self._sites[number]

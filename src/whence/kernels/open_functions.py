@@ -1,4 +1,4 @@
-"""Functions on numpy arrays whose sizes the arrays of a call say."""
+"""Functions on numpy arrays of any sizes, which the arrays of a call decide."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from whence.te.language.extents import extent_number
 from whence.te.language.tensor import Tensor as TeTensor
 
 SPECIALIZATIONS = 16
-"""The sizes that a function of open sizes keeps machine code for; the one not called for longest goes first."""
+"""The largest number of sizes for which an open function keeps machine code; the least recently used goes first."""
 
 
 _FAR = 1 << 20
-"""Where a size is tried to see how others follow from it: so far from 0 that what is subtracted leaves it positive."""
+"""The value at which a size is tried to see how others follow from it: large, to stay positive after subtractions."""
 
 
 @doors()
@@ -57,11 +57,11 @@ class OpenFunction(Function):
 
     @property
     def specializations(self) -> list[dict[str, float]]:
-        """The sizes that there is machine code for, the last one called for last."""
+        """The sizes that have machine code, the most recently used last."""
         return [dict(sizes) for sizes in self._kernels]
 
     def specialized(self, **sizes: float) -> Function:
-        """The function for these sizes."""
+        """Return the function for these sizes."""
         key = tuple(sorted(sizes.items()))
         if key not in self._kernels:
             self._kernels[key] = self._make(sizes)
@@ -73,31 +73,33 @@ class OpenFunction(Function):
     def __call__(self, *arrays: Any) -> Tensor | tuple[Tensor, ...]:
         parameters = self._parameters
         if len(arrays) != len(parameters):
-            parameters = [one for one in parameters if one not in self._written]
+            parameters = [parameter for parameter in parameters if parameter not in self._written]
         if len(arrays) != len(parameters):
             names = ", ".join(parameter.name for parameter in parameters)
             raise FrontendError(
                 f"function '{self.name}': expected {len(parameters)} inputs ({names}), got {len(arrays)}"
             )
-        found = self._function(self._sizes(parameters, arrays))
-        return found(*(a for a, p in zip(arrays, parameters, strict=True) if isinstance(p, TeTensor)))
+        function = self._function(self._sizes(parameters, arrays))
+        return function(*(a for a, p in zip(arrays, parameters, strict=True) if isinstance(p, TeTensor)))
 
     def _function(self, sizes: Mapping[str, float]) -> Function:
-        """What computes for these sizes."""
+        """Return the function for these sizes."""
         if self.symbolic is None:
             return self.specialized(**sizes)
         return self.symbolic.at(tuple([extent_number(Var(name, "int64"), sizes) for name in self.symbolic.sizes]))
 
     def __repr__(self) -> str:
         arguments = ", ".join(
-            f"{one.name}: {spelled(one.shape, one.dtype)}" if isinstance(one, TeTensor) else f"{one.name}: {one.dtype}"
-            for one in self._parameters
+            f"{parameter.name}: {spelled(parameter.shape, parameter.dtype)}"
+            if isinstance(parameter, TeTensor)
+            else f"{parameter.name}: {parameter.dtype}"
+            for parameter in self._parameters
         )
         code = "all" if self.symbolic is not None else str(len(self._kernels))
         return f"OpenFunction({self.name}({arguments}), code for {code} sizes)"
 
     def _sizes(self, parameters: Sequence[TeTensor | Var], arrays: Sequence[Any]) -> dict[str, float]:
-        """The values of the variables; raises FrontendError when shapes do not fit each other."""
+        """Return the values of the variables; raises FrontendError when shapes do not fit each other."""
         sizes: dict[str, float] = {}
         said: dict[str, str] = {}
         for position, (parameter, array) in enumerate(zip(parameters, arrays, strict=True)):
@@ -116,8 +118,8 @@ class OpenFunction(Function):
             for extent, size in zip(parameter.shape, array.shape, strict=True):
                 if isinstance(extent, Var) and sizes.setdefault(extent.name, size) != size:
                     before = f"{extent.name} = {sizes[extent.name]} as in {said[extent.name]}"
-                    found = f"{spelled(array.shape, array.dtype)} with {extent.name} = {size}"
-                    self._refuse(position, parameter, f"{wanted}, {before}", found)
+                    actual = f"{spelled(array.shape, array.dtype)} with {extent.name} = {size}"
+                    self._refuse(position, parameter, f"{wanted}, {before}", actual)
                 if isinstance(extent, Var):
                     said.setdefault(extent.name, f"'{parameter.name}'")
         for parameter, array in zip(parameters, arrays, strict=True):
@@ -138,10 +140,10 @@ class OpenFunction(Function):
                     self._refuse(position, parameter, expected, spelled(array.shape, array.dtype))
         return sizes
 
-    def _refuse(self, position: int, parameter: TeTensor | Var, expected: str, found: str) -> None:
+    def _refuse(self, position: int, parameter: TeTensor | Var, expected: str, actual: str) -> None:
         location = parameter.op.location if isinstance(parameter, TeTensor) else None
         expected = f"argument {position} '{parameter.name}' of {expected}"
-        raise FrontendError(message(f"function '{self.name}'", expected, found, location))
+        raise FrontendError(message(f"function '{self.name}'", expected, actual, location))
 
     @property
     def _last(self) -> Function:
@@ -167,14 +169,18 @@ class OpenFunction(Function):
 
 
 def _names(parameters: Sequence[TeTensor | Var]) -> tuple[str, ...]:
-    """The sizes that arrays say, and the numbers that are arguments."""
-    extents = [extent for one in parameters for extent in ([one] if isinstance(one, Var) else one.shape)]
-    found = walk([extent for extent in extents if isinstance(extent, Expr)])
-    return tuple(dict.fromkeys(node.name for node in found if isinstance(node, Var)))
+    """Return the names of the sizes in array shapes, and of the arguments that are numbers."""
+    extents = [
+        extent
+        for parameter in parameters
+        for extent in ([parameter] if isinstance(parameter, Var) else parameter.shape)
+    ]
+    nodes = walk([extent for extent in extents if isinstance(extent, Expr)])
+    return tuple(dict.fromkeys(node.name for node in nodes if isinstance(node, Var)))
 
 
 def _solved(extent: Extent, size: int, sizes: Mapping[str, float]) -> dict[str, int]:
-    """The one variable without a value in a size such as `4 * n + 2`, if it is linear in it: what makes it `size`."""
+    """Return the value of the one unknown in an extent such as `4 * n + 2`, if linear, that makes it `size`."""
     nodes = walk([extent]) if isinstance(extent, Expr) else []
     names = {node.name for node in nodes if isinstance(node, Var) and node.name not in sizes}
     if len(names) != 1:

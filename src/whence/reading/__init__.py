@@ -1,1 +1,1 @@
-"""What users give: models by name, modules as text, shapes of inputs."""
+"""Readers of the user's inputs: models by name, modules as text, shapes of inputs."""

@@ -29,22 +29,22 @@ _EXAMPLE = '"data:[1,3,224,224] mask:[1,16]"'
 
 @dataclass(frozen=True)
 class GivenShapes:
-    """What a user says of the shapes of inputs."""
+    """The shapes of inputs, as a user writes them."""
 
     shapes: Mapping[str, tuple[Size, ...]]
-    """By the names of inputs."""
+    """Shapes by the names of inputs."""
     ranges: Ranges
-    """Of the symbols that have bounds."""
+    """Ranges of the symbols that have bounds."""
     left: frozenset[tuple[str, int]] = frozenset()
     """The axes, by the names of inputs, that the user leaves open: `-1` or `?`."""
 
     def named(self, inputs: Sequence[TensorSpec]) -> GivenShapes:
-        """These shapes, in which what is left open is called as inputs have it, so that equal sizes stay equal."""
-        names = {one.name: one.names for one in inputs if isinstance(one, OpenSpec)}
+        """Return these shapes with the inputs' own names for open sizes, so that equal sizes stay equal."""
+        names = {spec.name: spec.names for spec in inputs if isinstance(spec, OpenSpec)}
 
         def size_of(name: str, axis: int, size: Size) -> Size:
-            known = names.get(name, ())
-            called = known[axis] if (name, axis) in self.left and axis < len(known) else None
+            axis_names = names.get(name, ())
+            called = axis_names[axis] if (name, axis) in self.left and axis < len(axis_names) else None
             try:
                 return parse_size(called) if called else size
             except ValueError:
@@ -60,14 +60,14 @@ class GivenShapes:
 
     @property
     def numbers(self) -> dict[str, tuple[int, ...]] | None:
-        """The shapes, when no symbol is in them."""
-        found = {name: numbers_in(shape) for name, shape in self.shapes.items()}
-        known = {name: shape for name, shape in found.items() if shape is not None}
-        return known if len(known) == len(found) else None
+        """The shapes; None when they contain symbols."""
+        shapes = {name: numbers_in(shape) for name, shape in self.shapes.items()}
+        numbers = {name: shape for name, shape in shapes.items() if shape is not None}
+        return numbers if len(numbers) == len(shapes) else None
 
 
 def numbers_in(shape: Sequence[Size]) -> tuple[int, ...] | None:
-    """A shape of numbers; None where symbols are in it."""
+    """Return a shape as numbers; None when it contains symbols."""
     numbers = tuple(size for size in shape if isinstance(size, int))
     return numbers if len(numbers) == len(shape) else None
 
@@ -78,49 +78,49 @@ def parse_input_shapes(text: str) -> dict[str, tuple[int, ...]]:
 
 
 def _parsed(text: str) -> GivenShapes:
-    """The shapes and bounds of a text, `name:[extent,..]` and `seq<=512`, separated by blanks.
+    """Parse the shapes and bounds of a text, `name:[extent,..]` and `seq<=512`, separated by blanks.
 
     Names may hold colons and slashes. Raises PipelineError for what is not such a text, and for a name that is given
     twice.
     """
-    given, at = _Given(), 0
-    while at < len(text.rstrip()) or not (given.shapes or given.ranges):
-        if (found := _ONE.match(text, at)) is not None:
-            parts = found[2].split(",") if found[2].strip() else []
-            if found[1] in given.shapes:
-                raise PipelineError(f"input shapes: expected one shape of '{found[1]}', got two")
+    collected, at = _Given(), 0
+    while at < len(text.rstrip()) or not (collected.shapes or collected.ranges):
+        if (match := _ONE.match(text, at)) is not None:
+            parts = match[2].split(",") if match[2].strip() else []
+            if match[1] in collected.shapes:
+                raise PipelineError(f"input shapes: expected one shape of '{match[1]}', got two")
             around = text[at:].strip()
-            given.shapes[found[1]] = tuple(
-                given.extent(part, around, found[1], axis) for axis, part in enumerate(parts)
+            collected.shapes[match[1]] = tuple(
+                collected.extent(part, around, match[1], axis) for axis, part in enumerate(parts)
             )
-        elif (found := _BOUND.match(text, at)) is not None and (found[1] or found[3]):
-            given.bound(found)
+        elif (match := _BOUND.match(text, at)) is not None and (match[1] or match[3]):
+            collected.bound(match)
         else:
             raise PipelineError(f"input shapes: expected text such as {_EXAMPLE}, got {text[at:].strip()!r}")
-        at = found.end()
-    return given.done()
+        at = match.end()
+    return collected.done()
 
 
 def given_shapes(given: InputShapes) -> GivenShapes:
-    """Shapes and bounds; raises PipelineError for another text and for extents that are no integers and no sizes."""
+    """Return shapes and bounds; raises PipelineError for other text, and for extents that are no integers or sizes."""
     if isinstance(given, str):
         return _parsed(given)
-    made = _Given()
+    collected = _Given()
     try:
         for name, shape in given.items():
-            made.shapes[name] = tuple(
-                made.extent(extent if isinstance(extent, str) else str(index(extent)), repr(given), name, axis)
+            collected.shapes[name] = tuple(
+                collected.extent(extent if isinstance(extent, str) else str(index(extent)), repr(given), name, axis)
                 for axis, extent in enumerate(shape)
             )
     except TypeError as error:
         raise PipelineError(f"input shapes: expected extents by the names of inputs, got {given!r}") from error
-    return made.done()
+    return collected.done()
 
 
 def input_shapes_of(given: InputShapes) -> dict[str, tuple[int, ...]]:
-    """Input name -> shape, of numbers; raises PipelineError as `given_shapes`, and for symbols."""
-    found = given_shapes(given)
-    if (numbers := found.numbers) is None:
+    """Return input name -> shape, of numbers; raises PipelineError as `given_shapes` does, and for symbols."""
+    shapes = given_shapes(given)
+    if (numbers := shapes.numbers) is None:
         raise PipelineError(f"input shapes: expected numbers, got sizes that a call decides in {given!r}")
     return numbers
 
@@ -134,7 +134,7 @@ class _Given:
         self.left: set[tuple[str, int]] = set()
 
     def extent(self, text: str, around: str, name: str, axis: int) -> Size:
-        """What a text says of an axis of an input; `around` is what an error shows."""
+        """Return the extent that a text gives to an axis of an input; errors show `around`."""
         if text.strip() in _OPEN:
             self.left.add((name, axis))
             return symbol(f"{re.sub(r'[^0-9a-zA-Z_]', '_', name).lstrip('0123456789') or 'input'}_axis{axis}")
@@ -144,24 +144,24 @@ class _Given:
                 if not proves(size, "<", 0):
                     return size
                 raise ValueError(f"got {size} elements")
-            if (found := _BOUND.fullmatch(text.strip())) is not None:
-                self.bound(found)
-                return symbol(found[2])
+            if (match := _BOUND.fullmatch(text.strip())) is not None:
+                self.bound(match)
+                return symbol(match[2])
         except ValueError as error:
             raise PipelineError(f"input shapes: expected text such as {_EXAMPLE}, got {around!r}: {error}") from error
         raise PipelineError(f"input shapes: expected text such as {_EXAMPLE}, got {around!r}")
 
-    def bound(self, found: re.Match[str]) -> None:
-        low, high = self.ranges.get(found[2], (0, None))
-        if found[1]:
-            low = max(low or 0, int(found[1]))
-        if found[3] == "<=":
-            high = int(found[4]) if high is None else min(high, int(found[4]))
-        elif found[3] == ">=":
-            low = max(low or 0, int(found[4]))
+    def bound(self, match: re.Match[str]) -> None:
+        low, high = self.ranges.get(match[2], (0, None))
+        if match[1]:
+            low = max(low or 0, int(match[1]))
+        if match[3] == "<=":
+            high = int(match[4]) if high is None else min(high, int(match[4]))
+        elif match[3] == ">=":
+            low = max(low or 0, int(match[4]))
         if high is not None and (low or 0) > high:
-            raise PipelineError(f"input shapes: expected bounds of {found[2]} that a number keeps, got {low} to {high}")
-        self.ranges[found[2]] = low, high
+            raise PipelineError(f"input shapes: expected bounds of {match[2]} that a number keeps, got {low} to {high}")
+        self.ranges[match[2]] = low, high
 
     def done(self) -> GivenShapes:
         return GivenShapes(self.shapes, self.ranges, frozenset(self.left))

@@ -51,8 +51,8 @@ class LocatedParser(Parser):
 
         Raises FrontendError for text that nests too deep.
         """
-        if (place := too_deep(text)) is not None:
-            at = f"{name}:{lines_above + place[0]}:{place[1]}"
+        if (position := too_deep(text)) is not None:
+            at = f"{name}:{lines_above + position[0]}:{position[1]}"
             raise FrontendError(f"{at}: expected at most {DEEPEST} brackets in each other, got more")
         super().__init__(ctx, text, name)
         self._above = lines_above
@@ -61,7 +61,7 @@ class LocatedParser(Parser):
         self._spelled = False
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
-        """A module each of whose values is made before it is read; raises ParseError for another text."""
+        """Parse a module in which every value is defined before its use; raises ParseError for another text."""
         try:
             module = super().parse_module(allow_implicit_module)
         except (ArithmeticError, ValueError) as error:  # a number that its type does not hold

@@ -1,4 +1,4 @@
-"""Where the models of the command line come from: a path, or the name of one that the onnx package ships."""
+"""The models of the command line: a path, or the name of a model that the onnx package ships."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUFFIXES = (".onnx", ".tflite", ".mlir", ".relay")
 
 @cache
 def shipped_folder() -> Path | None:
-    """The folder of the onnx package's light models, found without importing it."""
+    """Return the folder of the onnx package's light models, without importing the package."""
     spec = find_spec("onnx")
     if spec is None or spec.origin is None:
         return None
@@ -23,13 +23,13 @@ def shipped_folder() -> Path | None:
 
 
 def shipped_models() -> tuple[str, ...]:
-    """The names of the shipped models."""
+    """Return the names of the shipped models."""
     folder = shipped_folder()
     return tuple(sorted(path.stem for path in folder.glob("*.onnx"))) if folder is not None else ()
 
 
 def model_path(name: str) -> Path:
-    """The file of a model: `name` itself, or for a bare name like `light_resnet50` the shipped one.
+    """Return the file of a model: `name` itself, or for a bare name like `light_resnet50` the shipped one.
 
     Raises FrontendError when there is no such file.
     """
@@ -47,7 +47,7 @@ def model_path(name: str) -> Path:
 
 
 def shipped_references(path: Path) -> tuple[Path, ...]:
-    """The outputs that a shipped model is known to give for the default input, in order; () for other models."""
+    """Return the files of a shipped model's outputs for the default input, in order; () for other models."""
     if path.parent != shipped_folder():
         return ()
     return tuple(sorted(path.parent.glob(f"{path.stem}_output_*.pb")))

@@ -27,7 +27,7 @@ from whence.universe import multiverse
 
 
 def context() -> Context:
-    """A context that knows the dialects of every installed universe; raises PipelineError for one that is broken."""
+    """Return a context with the dialects of every installed universe; raises PipelineError for a broken one."""
     ctx = Context()
     for name, factory in multiverse().all_dialects.items():
         ctx.register_dialect(name, factory)
@@ -39,7 +39,7 @@ MODULES = (".mlir", ".relay")
 
 
 def read_module(path: Path) -> ModuleOp:
-    """The module of an .mlir or .relay file, with its weights if they are beside it.
+    """Read the module of an .mlir or .relay file, with its weights if they are beside it.
 
     Raises FrontendError when the file is no valid module, or its weights do not fit it.
     """
@@ -87,8 +87,8 @@ def relay_module(text: str, path: Path) -> ModuleOp:
 
 def one_line(error: ParseError) -> str:
     """`file:line:column: what is wrong`."""
-    place = error.span.get_location()
-    return f"{place.file}:{place.line}:{place.col}: {' '.join(error.msg.split())}"
+    location = error.span.get_location()
+    return f"{location.file}:{location.line}:{location.col}: {' '.join(error.msg.split())}"
 
 
 def attach_params(module: ModuleOp, folder: Path) -> None:
@@ -110,8 +110,8 @@ def attach_params(module: ModuleOp, folder: Path) -> None:
         if array is None or op.key.data in pool:
             continue
         if tensor_type(array) != op.result.type:
-            found = f"{tensor_type(array)} in {folder / pool.path}"
-            raise FrontendError(message(f"constant '{op.key.data}'", str(op.result.type), found, op.location))
+            actual = f"{tensor_type(array)} in {folder / pool.path}"
+            raise FrontendError(message(f"constant '{op.key.data}'", str(op.result.type), actual, op.location))
         pool.add(op.key.data, array)
 
 

@@ -1,4 +1,4 @@
-"""What looks at passes: `tvm.instrument`. Given to `PassContext(instruments=[..])`, it is called around each."""
+"""Observers of passes: `tvm.instrument`. `PassContext(instruments=[..])` calls them around each pass."""
 
 from whence.support.instrument import PassInstrument as PassInstrument
 from whence.support.instrument import PassTimingInstrument as PassTimingInstrument

@@ -54,14 +54,14 @@ _ROWS = {_name(row): row for row in PASSES if row.name.startswith("relay-")}
 def maker(name: str, row: Row) -> Callable[..., Pass]:
     def make(*arguments: Any, **options: Any) -> Pass:
         kind = pass_class(row)
-        known = [field.name for field in fields(kind)]
-        given = dict(zip(known, arguments, strict=False))
-        wrong = sorted(set(options) - set(known)) or sorted(set(options) & set(given))
-        if wrong or len(arguments) > len(known):
-            expected, got = ", ".join(known) or "none", ", ".join(wrong) or f"{len(arguments)} values"
+        names = [field.name for field in fields(kind)]
+        positional = dict(zip(names, arguments, strict=False))
+        wrong = sorted(set(options) - set(names)) or sorted(set(options) & set(positional))
+        if wrong or len(arguments) > len(names):
+            expected, got = ", ".join(names) or "none", ", ".join(wrong) or f"{len(arguments)} values"
             raise PipelineError(f"transform.{name}: expected options among {expected}, got {got}")
         values: dict[str, Any] = {}
-        for key, value in (given | options).items():
+        for key, value in (positional | options).items():
             # As options of passes are, which have a text form.
             values[key] = tuple(cast("list[object]", value)) if isinstance(value, list) else value
         try:
@@ -88,7 +88,7 @@ def MergeComposite(pattern_table: Table | str) -> Pass:
 
 
 def FoldConstant(fold_qnn: bool = False) -> Pass:
-    """What depends on constants only is computed now; with `fold_qnn` operators on quantised tensors, too."""
+    """Compute what depends only on constants; with `fold_qnn`, operators on quantised tensors, too."""
     return named(FoldConstantPass(fold_qnn))
 
 
@@ -123,7 +123,7 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]] | str) -> Pass:
 def FakeQuantizationToInteger(
     hard_fail: bool = False, use_qat: bool = False, optional_qnn_ops: Sequence[str] | None = None
 ) -> Pass:
-    """What is computed on dequantised tensors is computed on the integers, as far as there are rules for it.
+    """Compute on the integers instead of on dequantised tensors, as far as there are rules for it.
 
     hard_fail: operators between them that have no rule, or one that fails, are an error. use_qat: what no quantisation
     follows, too, as far as it keeps the steps. optional_qnn_ops: operators, such as `nn.softmax`, of which the integers

@@ -97,10 +97,10 @@ class Analyzer:
         return linear(expr, tuple(self._forms.ranges))
 
     def _modular(self, form: Linear) -> ModularSet:
-        found = ModularSet(0, cast(int, form.constant))
+        modular = ModularSet(0, cast(int, form.constant))
         for atom, factor in form.terms:
-            found = found.joined(self._of_atom(atom), cast(int, factor))
-        return found
+            modular = modular.joined(self._of_atom(atom), cast(int, factor))
+        return modular
 
     def _of_atom(self, atom: AffineExpr) -> ModularSet:
         match atom:
@@ -119,10 +119,10 @@ class Analyzer:
 
     def simplify(self, expr: ExprLike, steps: int = 2) -> Expr:
         """An equal expression in a simpler form."""
-        found = self._forms.simplify(integer(expr))
+        simple = self._forms.simplify(integer(expr))
         for _ in range(steps - 1):
-            found = self._forms.simplify(found)
-        return found
+            simple = self._forms.simplify(simple)
+        return simple
 
     def rewrite_simplify(self, expr: ExprLike) -> Expr:
         """As `simplify`: there is one way to do it."""
@@ -134,8 +134,8 @@ class Analyzer:
 
     def can_prove(self, expr: ExprLike) -> bool:
         """Return whether a condition holds for sure."""
-        found = self.simplify(expr)
-        return isinstance(found, Const) and bool(found.value)
+        simple = self.simplify(expr)
+        return isinstance(simple, Const) and bool(simple.value)
 
     def can_prove_equal(self, lhs: ExprLike, rhs: ExprLike) -> bool:
         """Return whether two expressions are equal for sure."""

@@ -52,7 +52,7 @@ class Range(language.Range):
 
 
 def key(expr: Expr) -> Hashable:
-    """What is equal for expressions that are built alike."""
+    """Return a key that is equal for expressions of the same structure."""
     match expr:
         case Const():
             return expr.dtype, expr.value
@@ -96,15 +96,15 @@ class Forms:
             case Axis(start=int() as start, extent=int() as extent):
                 return start, start + max(extent, 1) - 1
             case Binary(op="min" | "max" as op):
-                one, other = self.bounds(atom.a), self.bounds(atom.b)
+                first, second = self.bounds(atom.a), self.bounds(atom.b)
                 pick = min if op == "min" else max
-                return pick(one[0], other[0]), pick(one[1], other[1])
+                return pick(first[0], second[0]), pick(first[1], second[1])
             case Binary(op="mul"):
                 products = [a * b for a in self.bounds(atom.a) for b in self.bounds(atom.b)]
                 return min(products), max(products)
             case Select():
-                one, other = self.bounds(atom.then), self.bounds(atom.otherwise)
-                return min(one[0], other[0]), max(one[1], other[1])
+                first, second = self.bounds(atom.then), self.bounds(atom.otherwise)
+                return min(first[0], second[0]), max(first[1], second[1])
             case Call(name="abs"):
                 low, high = self.bounds(atom.a)
                 return 0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
@@ -127,9 +127,9 @@ class Forms:
                 op = expr.op
                 if op in FLOORED and self._bounds(a)[0] >= 0:
                     op = FLOORED[op]
-                found = affine_binary(op, a, b)
-                if found is not None and (op not in ("floordiv", "floormod") or isinstance(b, AffineConstantExpr)):
-                    return found
+                form = affine_binary(op, a, b)
+                if form is not None and (op not in ("floordiv", "floormod") or isinstance(b, AffineConstantExpr)):
+                    return form
                 return AffineDimExpr(
                     self.number(Binary(expr.op, self.simplified(a, expr.dtype), self.simplified(b, expr.dtype)))
                 )
@@ -156,8 +156,8 @@ class Forms:
     def bounds(self, expr: Expr) -> Ends:
         """The least and the greatest value; `FAR` and beyond is no bound."""
         if isinstance(expr, Compare):
-            found = self.simplify(expr)
-            return (int(found.value), int(found.value)) if isinstance(found, Const) else (0, 1)
+            simple = self.simplify(expr)
+            return (int(simple.value), int(simple.value)) if isinstance(simple, Const) else (0, 1)
         return self._bounds(self.affine(expr))
 
     def simplify(self, expr: Expr) -> Expr:
@@ -210,9 +210,9 @@ class Forms:
 
 
 def _joined(op: str, a: Expr, b: Expr) -> Expr:
-    for one, other in ((a, b), (b, a)):
-        if isinstance(one, Const):
-            return other if bool(one.value) == (op == "and") else one
+    for first, second in ((a, b), (b, a)):
+        if isinstance(first, Const):
+            return second if bool(first.value) == (op == "and") else first
     return Binary(op, a, b)
 
 

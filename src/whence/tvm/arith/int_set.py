@@ -13,12 +13,12 @@ _POS_INF, _NEG_INF = Var("pos_inf", "handle"), Var("neg_inf", "handle")
 
 
 def pos_inf() -> Var:
-    """What no number is above."""
+    """Return the upper bound of all numbers."""
     return _POS_INF
 
 
 def neg_inf() -> Var:
-    """What no number is below."""
+    """Return the lower bound of all numbers."""
     return _NEG_INF
 
 

@@ -1,4 +1,4 @@
-"""What conditions and expressions say of variables: coefficients, and limits."""
+"""Facts about variables in conditions and expressions: coefficients, and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NVIDIA's devices can do, by their versions: programs for TVM ask before they use one."""
+"""The abilities of NVIDIA's devices, by their versions: programs for TVM ask before they use one."""
 
 
 def parse_compute_version(compute_version: str) -> tuple[int, int]:

@@ -28,7 +28,7 @@ _LAYOUT_OPS = ("nn.conv2d", "qnn.conv2d")
 
 @dataclass(frozen=True)
 class Wish:
-    """How a model is compiled."""
+    """The options for the compilation of a model."""
 
     target: str | Target
     opt_level: int
@@ -71,7 +71,7 @@ def compile_to(
         write_text(path.with_name(f"{path.name}.{code}"), code_of(artifact, code))
 
 
-def _words(given: Sequence[str] | str) -> list[str]:
+def _words(text: Sequence[str] | str) -> list[str]:
     """Names in a list, or in a text with commas between them."""
-    words = given.split(",") if isinstance(given, str) else given
+    words = text.split(",") if isinstance(text, str) else text
     return [word.strip() for word in words if word.strip()]

@@ -1,4 +1,4 @@
-"""What a package is run on."""
+"""Inputs for the run of a package."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def filled(specs: Sequence[TensorSpec], given: Mapping[str, Array], mode: str, s
     if mode not in FILLS:
         raise PipelineError(expectation("fill_mode", f"one of {', '.join(FILLS)}", repr(mode)))
     rest = [spec for spec in specs if spec.name not in given]
-    made = random_inputs(rest, seed) if mode == "random" else default_inputs(rest)
+    values = random_inputs(rest, seed) if mode == "random" else default_inputs(rest)
     if mode in ("zeros", "ones"):
         fill = np.zeros_like if mode == "zeros" else np.ones_like
-        made = {name: fill(array) for name, array in made.items()}
-    return {**made, **given}
+        values = {name: fill(array) for name, array in values.items()}
+    return {**values, **given}

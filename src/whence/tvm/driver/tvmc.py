@@ -45,8 +45,8 @@ class TVMCModel:
     ):
         """Of a module and values of its parameters, or of a file that `save` wrote. Raises PipelineError for both."""
         if (mod is None) == (model_path is None):
-            found = "neither" if mod is None else "both"
-            raise PipelineError(expectation("TVMCModel", "a module, or the path of one", found))
+            got = "neither" if mod is None else "both"
+            raise PipelineError(expectation("TVMCModel", "a module, or the path of one", got))
         self.mod = mod if mod is not None else load(str(model_path)).mod
         self.params = dict(params or {})
 
@@ -67,16 +67,16 @@ class TVMCModel:
 
 @dataclass(frozen=True)
 class TVMCResult:
-    """What a run gave, and how long it took."""
+    """The outputs of a run, and its times."""
 
     outputs: dict[str, Tensor]
     """`output_0`, `output_1`, .. in the model's order."""
     times: BenchmarkResult
     names: tuple[str, ...] = ()
-    """What the model calls its outputs."""
+    """The model's own names of its outputs."""
 
     def get_output(self, name: str) -> Tensor:
-        """An output by TVM's name or the model's; raises FrontendError for an unknown one."""
+        """Return an output by TVM's name or the model's; raises FrontendError for an unknown one."""
         known = {**dict(zip(self.names, self.outputs.values(), strict=False)), **self.outputs}
         if name not in known:
             raise FrontendError(expectation("get_output", f"a name among {', '.join(known)}", repr(name)))
@@ -206,14 +206,14 @@ def run(
         raise PipelineError(expectation("tvmc.run", "a model that runs here", "a remote device"))
     check_cpu(device, "tvmc.run")
     module = load_module(tvmc_package.package_path, threads=threads)
-    given = filled(module.inputs, inputs or {}, fill_mode, seed)
+    values = filled(module.inputs, inputs or {}, fill_mode, seed)
     if profile:
         from whence.contrib.debugger.debug_executor import GraphModuleDebug
 
         debug = GraphModuleDebug(module["debug_create"](module.libmod_name, "cpu"))
-        print(debug.profile(**given))
+        print(debug.profile(**values))
         debug.exit()
-    outputs = module.run(given)
-    times = Timing(number, repeat).measure(lambda: module.run(given))
-    numbered = {f"output_{place}": array for place, array in enumerate(outputs.values())}
+    outputs = module.run(values)
+    times = Timing(number, repeat).measure(lambda: module.run(values))
+    numbered = {f"output_{index}": array for index, array in enumerate(outputs.values())}
     return TVMCResult(numbered, times, tuple(outputs))

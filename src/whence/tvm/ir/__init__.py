@@ -1,4 +1,4 @@
-"""What TVM has at `tvm.ir`: modules, types, spans, names of operators, and equality of structures."""
+"""TVM's names at `tvm.ir`: modules, types, spans, names of operators, and equality of structures."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""The base of what programs are made of, where TVM has it."""
+"""The base class of the parts of programs, where TVM has it."""
 
 from whence.frontends.relay.node import Node as Node

@@ -1,4 +1,4 @@
-"""What shows diagnostics of texts, as TVM has it at `tvm.ir.diagnostics`."""
+"""Renderers of the diagnostics of texts, as TVM has them at `tvm.ir.diagnostics`."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ class DiagnosticRenderer:
 
 
 def get_renderer() -> DiagnosticRenderer:
-    """What writes diagnostics to stderr."""
+    """Return the renderer that writes diagnostics to stderr."""
     return DiagnosticRenderer(_show)

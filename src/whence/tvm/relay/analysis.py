@@ -1,4 +1,4 @@
-"""What TVM's `relay.analysis` tells of expressions and modules."""
+"""Analyses of expressions and modules, by the names of TVM's `relay.analysis`."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from whence.support.errors import WhenceError
 def structural_equal(
     lhs: Expr | Program | IRModule, rhs: Expr | Program | IRModule, map_free_vars: bool = False, spans: bool = False
 ) -> bool:
-    """Whether two expressions or modules are the same but for the names of variables; see `frontends/relay/equal.py`.
+    """Return True if two expressions or modules differ only in names of variables; see `frontends/relay/equal.py`.
 
     Types of modules are inferred for it, as far as they are well-typed.
     """
-    one, other = (typed(what) if isinstance(what, IRModule) else what for what in (lhs, rhs))
-    return equal.structural_equal(one, other, map_free_vars, spans)
+    left, right = (typed(what) if isinstance(what, IRModule) else what for what in (lhs, rhs))
+    return equal.structural_equal(left, right, map_free_vars, spans)
 
 
 def typed(module: IRModule) -> Program:
@@ -74,18 +74,18 @@ def detect_feature(
     what: Expr | IRModule | ModuleOp | None = None, also: Expr | IRModule | None = None
 ) -> frozenset[Feature]:
     """Which features of the language are used, in an expression, in a module or in both."""
-    found: set[Feature] = set()
-    for one in (what, also):
-        if isinstance(one, ModuleOp):
-            found |= features.detect_feature(one)
-        elif one is not None:
-            roots = list(one.program.functions.values()) if isinstance(one, IRModule) else [one]
-            found.update(Feature[name] for root in roots for name in features_of(root))
-    return frozenset(found)
+    collected: set[Feature] = set()
+    for source in (what, also):
+        if isinstance(source, ModuleOp):
+            collected |= features.detect_feature(source)
+        elif source is not None:
+            roots = list(source.program.functions.values()) if isinstance(source, IRModule) else [source]
+            collected.update(Feature[name] for root in roots for name in features_of(root))
+    return frozenset(collected)
 
 
 def list_op_freqs(what: Expr | IRModule | ModuleOp) -> dict[str, int]:
-    """How often each operator is called."""
+    """Return the number of calls of each operator."""
     return features.list_op_freqs(_ops(what))
 
 

@@ -22,7 +22,7 @@ from whence.support.errors import FrontendError
 
 @dataclass(eq=False)
 class AnnotatedRegion:
-    """What lies between marks that belong together: `args` are the marks before it, `rets` those behind it."""
+    """A region between marks that belong together: `args` are the marks before it, `rets` those after it."""
 
     target: str
     id: int

@@ -26,9 +26,9 @@ def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
 
 def bind(expr: Expr, binds: Mapping[Var, Any]) -> Expr:
     """An expression with others in the place of variables; parameters of a function that go are none any more."""
-    given: dict[Expr, Expr] = {var: as_expr(value) for var, value in binds.items()}
+    bindings: dict[Expr, Expr] = {var: as_expr(value) for var, value in binds.items()}
     if not isinstance(expr, Function):
-        return substituted(expr, given)
-    kept = [param for param in expr.params if param not in given]
-    made = cast(Function, substituted(expr, given))
-    return Function(kept, made.body, None, made.type_params, made.attrs, span=made.span)
+        return substituted(expr, bindings)
+    kept = [param for param in expr.params if param not in bindings]
+    bound = cast(Function, substituted(expr, bindings))
+    return Function(kept, bound.body, None, bound.type_params, bound.attrs, span=bound.span)

@@ -66,8 +66,8 @@ def build(
     """
     params = params_beside("relay.build", target, target_host, params)
     if executor is not None and str(executor) not in ("graph", "aot"):
-        found = "params, which go by name" if isinstance(executor, Mapping) else str(executor)
-        raise PipelineError(expectation("relay.build", "executor graph or aot", found))
+        actual = "params, which go by name" if isinstance(executor, Mapping) else str(executor)
+        raise PipelineError(expectation("relay.build", "executor graph or aot", actual))
     if isinstance(ir_mod, Function):
         ir_mod = IRModule.from_expr(ir_mod)
     module = ir_mod.module if isinstance(ir_mod, IRModule) else ir_mod
@@ -86,8 +86,8 @@ def _flat(module: ModuleOp) -> ModuleOp:
     """The module, or a copy of which `@main` returns what tuples among its results hold, one by one."""
     if not any(isinstance(value.type, TupleType) for value in _main(module).return_op.values):
         return module
-    made = module.clone()
-    main = _main(made)
+    copied = module.clone()
+    main = _main(copied)
     end = main.return_op
     stack, values = list(reversed(end.values)), list[SSAValue]()
     while stack:
@@ -107,7 +107,7 @@ def _flat(module: ModuleOp) -> ModuleOp:
     main.block.add_op(last)
     main.attributes.pop("output_names", None)
     main.update_type()
-    return made
+    return copied
 
 
 def _main(module: ModuleOp) -> FuncOp:

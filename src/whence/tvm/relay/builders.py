@@ -140,16 +140,16 @@ def builder(name: str) -> Builder:
     def build(*args: Any, **kwargs: Any) -> Any:
         span = kwargs.pop("span", None)
         try:
-            given = signature.bind(*args, **kwargs).arguments
+            arguments = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
             raise TypeError(f"{name}: {error}, expected {name}{signature}") from None
-        values = [given.pop(operand, None) for operand in operands]
+        values = [arguments.pop(operand, None) for operand in operands]
         while values and values[-1] is None:
             values.pop()
         exprs = [Tuple([]) if value is None else as_expr(value) for value in values]
         if name in _PADDED:
-            given.setdefault("padding", 0)
-        attrs = {key: _attribute(name, key, value) for key, value in given.items() if value is not None}
+            arguments.setdefault("padding", 0)
+        attrs = {key: _attribute(name, key, value) for key, value in arguments.items() if value is not None}
         return Call(Op(name), exprs, attrs, span=span)
 
     build.__name__ = build.__qualname__ = name
@@ -202,5 +202,5 @@ def _padding(value: Any, rank: int) -> list[int]:
     """Before and after all axes: of a number for all, or one number per axis, for both sides."""
     if isinstance(value, int):
         return [value] * (2 * rank)
-    given = [int(item) for item in value]
-    return given * 2 if len(given) == rank else given * (2 * rank) if len(given) == 1 else given
+    numbers = [int(item) for item in value]
+    return numbers * 2 if len(numbers) == rank else numbers * (2 * rank) if len(numbers) == 1 else numbers

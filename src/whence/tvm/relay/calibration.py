@@ -1,4 +1,4 @@
-"""What goes in and out of the parts of a module that other compilers run."""
+"""The inputs and outputs of the parts of a module that other compilers run."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def get_calibration_data(
         data = [data[name] for name in wanted]
     results = interpret(module, *map(np.asarray, data))
     rest = map(array, results if len(values) > 1 else [results])
-    found: dict[GlobalVar, dict[str, list[NDArray]]] = {}
+    values_of: dict[GlobalVar, dict[str, list[NDArray]]] = {}
     for name, op in zip(names, calls, strict=True):
         inputs = [next(rest) for _ in op.operands]
-        found[mod.get_global_var(name)] = {"inputs": inputs, "outputs": [next(rest) for _ in op.results]}
-    return found
+        values_of[mod.get_global_var(name)] = {"inputs": inputs, "outputs": [next(rest) for _ in op.results]}
+    return values_of

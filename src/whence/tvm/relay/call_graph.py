@@ -18,10 +18,10 @@ class CallGraph:
         self.module = module
         self._calls: dict[str, dict[str, int]] = {}
         for name, function in module.program.functions.items():
-            found: dict[str, int] = {}
+            counts: dict[str, int] = {}
             for callee in _read(function):
-                found[callee] = found.get(callee, 0) + 1
-            self._calls[name] = found
+                counts[callee] = counts.get(callee, 0) + 1
+            self._calls[name] = counts
 
     def _name(self, var: str | GlobalVar) -> str:
         name = var.name_hint if isinstance(var, GlobalVar) else var
@@ -39,7 +39,7 @@ class CallGraph:
     def ref_count(self, var: str | GlobalVar) -> int:
         """In how many places of the module a function is called."""
         name = self._name(var)
-        return sum(found.get(name, 0) for found in self._calls.values())
+        return sum(counts.get(name, 0) for counts in self._calls.values())
 
     def global_call_count(self, var: str | GlobalVar) -> int:
         """In how many places a function calls others."""
@@ -62,29 +62,29 @@ class CallGraph:
 
     def order(self) -> list[str]:
         """The functions, each before those that it calls, as far as they do not call each other in a circle."""
-        found: dict[str, None] = {}
+        visited: dict[str, None] = {}
         for root in self._calls:
             stack = [(root, iter(self._calls[root]))]
             opened = {root}
             while stack:
                 name, rest = stack[-1]
-                inner = next((one for one in rest if one not in found and one not in opened), None)
+                inner = next((callee for callee in rest if callee not in visited and callee not in opened), None)
                 if inner is None:
                     stack.pop()
-                    found[name] = None
+                    visited[name] = None
                 elif inner in self._calls:
                     opened.add(inner)
                     stack.append((inner, iter(self._calls[inner])))
-        return list(found)[::-1]
+        return list(visited)[::-1]
 
 
 def _read(function: Function) -> list[str]:
     """The global functions that a function reads: once for each call, and once for all other places."""
-    found: list[str] = []
+    names: list[str] = []
     called: set[GlobalVar] = set()
     nodes = list(post_order(function.body))
     for node in nodes:
         if isinstance(node, Call) and isinstance(node.op, GlobalVar):
-            found.append(node.op.name_hint)
+            names.append(node.op.name_hint)
             called.add(node.op)
-    return found + [node.name_hint for node in nodes if isinstance(node, GlobalVar) and node not in called]
+    return names + [node.name_hint for node in nodes if isinstance(node, GlobalVar) and node not in called]

@@ -196,7 +196,7 @@ def _extents(shape: Any) -> list[int]:
 def strided_slice(
     data: Expr, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
 ) -> Expr:
-    """What lies from `begin` to before `end`, in steps; with mode "size" `end` says how many."""
+    """Slice from `begin` up to, but without, `end`, in steps; with mode "size", `end` is the number of elements."""
     first, last = _extents(begin), _extents(end)
     steps = None if strides is None else _extents(strides)
     attrs = {"begin": first, "end": last, "strides": steps, "axes": axes, "slice_mode": slice_mode}
@@ -244,8 +244,8 @@ def logsumexp(data: Expr, axis: Any = None, keepdims: bool = False) -> Expr:
     """The logarithm of the sum of exponentials."""
     greatest = builder("max")(data, axis=axis, keepdims=True)
     inner = builder("sum")(builder("exp")(data - greatest), axis=axis, keepdims=True)
-    found = builder("log")(inner) + greatest
-    return found if keepdims else builder("squeeze")(found, axis=axis)
+    total = builder("log")(inner) + greatest
+    return total if keepdims else builder("squeeze")(total, axis=axis)
 
 
 def sparse_to_dense(sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any = 0) -> Expr:
@@ -281,7 +281,7 @@ def lrn(data: Any, size: int = 5, axis: int = 1, bias: float = 2, alpha: float =
 def simulated_quantize(
     data: Expr, output_scale: Any, output_zero_point: Any, axis: int = -1, out_dtype: str = "int8"
 ) -> Expr:
-    """What `qnn.quantize` gives, as float32; with `out_dtype` "disable" the data."""
+    """Return the result of `qnn.quantize` as float32; with `out_dtype` "disable" the data."""
     if out_dtype == "disable":
         return data
     scale, zero = as_expr(output_scale), as_expr(output_zero_point)
@@ -291,7 +291,7 @@ def simulated_quantize(
 def simulated_dequantize(
     data: Expr, input_scale: Any, input_zero_point: Any, axis: int = -1, in_dtype: str = "int8"
 ) -> Expr:
-    """What `qnn.dequantize` gives of whole numbers that are float32; with `in_dtype` "disable" the data."""
+    """Return the result of `qnn.dequantize` for integers stored as float32; with `in_dtype` "disable" the data."""
     if in_dtype == "disable":
         return data
     whole = builder("cast")(data, dtype="int32")

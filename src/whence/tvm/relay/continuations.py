@@ -58,21 +58,21 @@ Walk: TypeAlias = Generator[_Task, Expr, Expr]
 
 
 def cps_type(type_: Attribute) -> Attribute:
-    """The type of what stands for a value of a type."""
+    """Return the type of the replacement of a value of a type."""
     match type_:
         case FunctionType():
-            inputs = [cps_type(one) for one in type_.inputs]
+            inputs = [cps_type(part) for part in type_.inputs]
             return FunctionType.from_lists([*inputs, _continuation(type_.outputs.data[0])], [_ANSWER])
         case Forall():
             body = cps_type(type_.body)
             assert isinstance(body, FunctionType)
             return Forall(type_.params, body)
         case TupleType():
-            return types.tuple_type([cps_type(one) for one in type_.types])
+            return types.tuple_type([cps_type(field) for field in type_.types])
         case RefType():
             return types.RefType(cps_type(type_.value))  # pyright: ignore[reportArgumentType]
         case AdtType():
-            return types.adt_type(type_.definition.string_value(), [cps_type(one) for one in type_.arguments])
+            return types.adt_type(type_.definition.string_value(), [cps_type(argument) for argument in type_.arguments])
         case _:
             return type_
 
@@ -82,7 +82,7 @@ def _continuation(output: Attribute) -> Attribute:
 
 
 def to_cps(func: Function, mod: IRModule | None = None) -> Function:
-    """A function in continuation-passing style.
+    """Return a function in continuation-passing style.
 
     mod: what it may call, in which there is a function `<name>_cps` for each that it calls then. Raises PipelineError
     for what is no function.
@@ -92,32 +92,39 @@ def to_cps(func: Function, mod: IRModule | None = None) -> Function:
     around = mod.shallow_copy() if mod is not None else IRModule()
     around["main"] = func
     program = transform.ToANormalForm()(around).typed()
-    made = _cps(program.functions["main"])
+    converted = _cps(program.functions["main"])
     stack = _called(program.functions["main"])
     while stack:
         name = stack.pop()
         if mod is not None and name + _SUFFIX not in mod:
             stack += _called(program.functions[name])
             mod[name + _SUFFIX] = _cps(program.functions[name])
-    return made
+    return converted
 
 
 def un_cps(func: Function) -> Function:
-    """The function whose continuation gives what it gets. Raises PipelineError for one that has no continuation."""
+    """Return the function with the identity as its continuation. Raises PipelineError where it has no continuation."""
     last = plain(func.params[-1].type_annotation) if func.params else None
     if not isinstance(last, FunctionType) or len(last.inputs) != 1:
         raise PipelineError("un_cps: expected a function whose last parameter is a continuation, got another one")
     output = last.inputs.data[0]
-    given: dict[str, Attribute] = {}
+    bindings: dict[str, Attribute] = {}
     if isinstance(answer := last.outputs.data[0], TypeVar) and answer.hint.data in func.type_params:
-        given[answer.hint.data] = output
+        bindings[answer.hint.data] = output
     params: list[Var] = []
     for param in func.params[:-1]:
-        annotation = None if param.type_annotation is None else types.substituted(plain(param.type_annotation), given)
+        annotation = (
+            None if param.type_annotation is None else types.substituted(plain(param.type_annotation), bindings)
+        )
         params.append(Var(param.name_hint, annotation, span=param.span))
-    value = Var("value", types.substituted(output, given))
+    value = Var("value", types.substituted(output, bindings))
     body = Call(func, [*params, Function([value], value, value.type_annotation)])
-    whole = Function(params, body, value.type_annotation, [one for one in func.type_params if one not in given])
+    whole = Function(
+        params,
+        body,
+        value.type_annotation,
+        [param_name for param_name in func.type_params if param_name not in bindings],
+    )
     spans.fill_empty(whole, func.span)
     return whole
 
@@ -127,15 +134,17 @@ def _called(function: Function) -> list[str]:
 
 
 def _cps(function: Function) -> Function:
-    made = _Continuations().run(function)
-    assert isinstance(made, Function)
-    whole = Function(made.params, made.body, made.ret_type, [*function.type_params, ANSWER], function.attrs)
+    converted = _Continuations().run(function)
+    assert isinstance(converted, Function)
+    whole = Function(
+        converted.params, converted.body, converted.ret_type, [*function.type_params, ANSWER], function.attrs
+    )
     spans.fill_empty(whole, function.span)
     return whole
 
 
 class _Continuations:
-    """Expressions in A-normal form, one after the other; what lies in others is done on a stack of its own."""
+    """The conversion of expressions in A-normal form; nested ones are handled on a separate stack."""
 
     def __init__(self) -> None:
         self.vars: dict[Var, Var] = {}
@@ -144,28 +153,28 @@ class _Continuations:
         return driven(_Task(function, None), self._visit)
 
     def _visit(self, task: _Task) -> Walk:
-        made = yield from (self._value(task.node) if task.then is None else self._body(task.node, task.then))
-        spans.fill_empty(made, task.node.span)
-        return made
+        result = yield from (self._value(task.node) if task.then is None else self._body(task.node, task.then))
+        spans.fill_empty(result, task.node.span)
+        return result
 
     def _body(self, node: Expr, then: Var) -> Walk:
-        """What gives the value of an expression to `then`."""
+        """Return the expression that passes the value of an expression to `then`."""
         lets: list[tuple[Let, Var]] = []
         while isinstance(node, Let):
             lets.append((node, self._var(node.var, node.value)))
             node = node.body
-        made = yield from self._last(node, then)
+        result = yield from self._last(node, then)
         for let, var in reversed(lets):
             value = let.value
             if isinstance(value, If | Match):
                 rest = Var("continue")
                 branches = yield _Task(value, rest)
-                made = Let(rest, Function([var], made, _ANSWER), branches, span=let.span)
+                result = Let(rest, Function([var], result, _ANSWER), branches, span=let.span)
             elif _is_function_call(value):
-                made = yield from self._call(value, Function([var], made, _ANSWER))
+                result = yield from self._call(value, Function([var], result, _ANSWER))
             else:
-                made = Let(var, (yield _Task(value, None)), made, span=let.span)
-        return made
+                result = Let(var, (yield _Task(value, None)), result, span=let.span)
+        return result
 
     def _last(self, node: Expr, then: Var) -> Walk:
         match node:
@@ -191,7 +200,7 @@ class _Continuations:
         return Call(callee, [*(yield from self._all(node.args)), then], span=node.span)
 
     def _value(self, node: Expr) -> Walk:
-        """What stands for a value that nothing has to be called for."""
+        """Return the replacement of a value that needs no call."""
         match node:
             case Var():
                 return self.vars.get(node, node)
@@ -214,17 +223,17 @@ class _Continuations:
                 ref = yield _Task(node.ref, None)
                 return RefWrite(ref, (yield _Task(node.value, None)), span=node.span)
             case Call():
-                arguments = [cps_type(plain(one)) for one in node.type_args]
+                arguments = [cps_type(plain(type_arg)) for type_arg in node.type_args]
                 args = yield from self._all(node.args)
                 return Call(node.op, args, node.attrs, arguments, span=node.span)
             case _:
                 return node
 
     def _all(self, nodes: Sequence[Expr]) -> Generator[_Task, Expr, list[Expr]]:
-        found: list[Expr] = []
+        results: list[Expr] = []
         for node in nodes:
-            found.append((yield _Task(node, None)))
-        return found
+            results.append((yield _Task(node, None)))
+        return results
 
     def _var(self, var: Var, value: Expr | None = None) -> Var:
         type_ = var.type if value is None else value.type

@@ -1,4 +1,4 @@
-"""What TVM's analyses count and pick out of expressions: layers, fused and fake-quantised operators, dtypes."""
+"""TVM's analyses that count and extract parts of expressions: layers, fused and fake-quantised operators, dtypes."""
 
 from __future__ import annotations
 
@@ -51,27 +51,27 @@ def _below(roots: Sequence[Expr]) -> Iterator[Expr]:
 
 
 def check_constant(expr: Expr) -> bool:
-    """Return whether an expression is a constant, or a tuple of nothing else."""
+    """Return True if an expression is a constant, or a tuple of constants only."""
     return all(isinstance(node, Constant | Tuple) for node in post_order(expr))
 
 
 def all_dtypes(expr: Expr) -> set[str]:
-    """The dtypes of all tensors below an expression, whose types are inferred for it."""
+    """Return the dtypes of all tensors below an expression; infers its types for that."""
     if expr.type is None:
         infer_expr(expr)
-    found: set[str] = set()
+    dtypes: set[str] = set()
     for node in post_order(expr):
         types: list[Attribute] = [] if node.type is None else [node.type]
         while types:
             type_ = types.pop()
             types += fields_of(type_) or ()
             if isinstance(type_, TensorType):
-                found.add(dtype_name(cast("TensorType[Attribute]", type_).element_type))
-    return found
+                dtypes.add(dtype_name(cast("TensorType[Attribute]", type_).element_type))
+    return dtypes
 
 
 def count_layers(expr: Expr | IRModule, valid_ops: Sequence[str]) -> int:
-    """How many of these operators lie on the longest way from an input to the result."""
+    """Return the number of these operators on the longest path from an input to the result."""
     deepest: dict[Expr, int] = {}
     root = _main(expr)
     for node in post_order(root):
@@ -82,15 +82,15 @@ def count_layers(expr: Expr | IRModule, valid_ops: Sequence[str]) -> int:
 
 
 def extract_fused_functions(mod: IRModule) -> dict[str, Function]:
-    """The primitive functions that FuseOps makes of a module, or made, by their structural hashes."""
+    """Return the primitive functions of a module, fused first if it has none, by their structural hashes."""
     if not any(isinstance(node, Function) and node.attrs.get("Primitive") for node in _below(_roots(mod))):
         mod = FuseOps()(InferType()(mod))
-    found = (node for node in _below(_roots(mod)) if isinstance(node, Function) and node.attrs.get("Primitive"))
-    return {str(structural_hash(function)): function for function in found}
+    primitives = (node for node in _below(_roots(mod)) if isinstance(node, Function) and node.attrs.get("Primitive"))
+    return {str(structural_hash(function)): function for function in primitives}
 
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
-    """The module that gives expression number `expr_id` of `@main`: operators and fields of tuples count, in order.
+    """Return the module of expression `expr_id` of `@main`, counting operators, tuples and tuple fields in order.
 
     The name is TVM's. Raises FrontendError for a number beyond the last.
     """
@@ -106,8 +106,8 @@ def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
 
 
 def list_fake_quantized_op_freqs(mod: Expr | IRModule) -> dict[str, int]:
-    """How often operators stand between `qnn.dequantize` and `qnn.quantize`, with nothing else there."""
-    found: Counter[str] = Counter()
+    """Count the operators between `qnn.dequantize` and `qnn.quantize`, with nothing else there."""
+    counts: Counter[str] = Counter()
     counted: set[Expr] = set()
     for node in _below(_roots(mod)):
         if isinstance(node, Call) and node.op == Op("qnn.quantize"):
@@ -115,16 +115,16 @@ def list_fake_quantized_op_freqs(mod: Expr | IRModule) -> dict[str, int]:
                 if call not in counted:
                     counted.add(call)
                     assert isinstance(call.op, Op)
-                    found[call.op.name] += 1
-    return dict(found)
+                    counts[call.op.name] += 1
+    return dict(counts)
 
 
 extract_fake_quantized_ops = list_fake_quantized_op_freqs
 
 
 def _fake_quantized(root: Expr) -> list[Call]:
-    """The operators before a `qnn.quantize`; none unless every way ends at a `qnn.dequantize` or a constant."""
-    stack, seen, found = [root], {root}, list[Call]()
+    """Return the operators before a `qnn.quantize`; none unless every path ends at a `qnn.dequantize` or a constant."""
+    stack, seen, calls = [root], {root}, list[Call]()
     quantized = False
     while stack:
         node = stack.pop()
@@ -136,23 +136,23 @@ def _fake_quantized(root: Expr) -> list[Call]:
         if not isinstance(node, Call | Tuple | TupleGetItem | Constant | Op):
             return []
         if isinstance(node, Call):
-            found.append(node)
+            calls.append(node)
         for child in children(node):
             if child not in seen:
                 seen.add(child)
                 stack.append(child)
-    return found if quantized else []
+    return calls if quantized else []
 
 
 def search_fc_transpose(expr: Expr) -> list[str]:
-    """The names of variables that `nn.dense` reads transposed."""
-    found: list[str] = []
+    """Return the names of variables that `nn.dense` reads transposed."""
+    names: list[str] = []
     for node in post_order(expr):
         if isinstance(node, Call) and node.op == Op("nn.dense"):
             weight = node.args[1]
             if isinstance(weight, Call) and weight.op == Op("transpose") and isinstance(weight.args[0], Var):
-                found.append(weight.args[0].name_hint)
-    return list(dict.fromkeys(found))
+                names.append(weight.args[0].name_hint)
+    return list(dict.fromkeys(names))
 
 
 _KINDS: dict[type[Expr], str] = {
@@ -174,19 +174,19 @@ _KINDS: dict[type[Expr], str] = {
 
 
 def features_of(root: Expr) -> set[str]:
-    """The names of the features that an expression uses."""
-    found: set[str] = set()
+    """Return the names of the features that an expression uses."""
+    features: set[str] = set()
     read: set[Expr] = set()
     for node in post_order(root):
-        found.add(_KINDS.get(type(node), "fConstructor"))
+        features.add(_KINDS.get(type(node), "fConstructor"))
         for child in children(node):
             if child in read and not isinstance(child, Var | GlobalVar | Constant | Op):
-                found.add("fGraph")
+                features.add("fGraph")
             read.add(child)
         if isinstance(node, Function) and node.params:
-            found.add("fVar")
+            features.add("fVar")
         if isinstance(node, Let):
-            found.add("fVar")
+            features.add("fVar")
             if isinstance(node.value, Function) and any(inner is node.var for inner in post_order(node.value)):
-                found.add("fLetRec")
-    return found
+                features.add("fLetRec")
+    return features

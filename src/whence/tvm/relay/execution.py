@@ -28,7 +28,7 @@ class Executor:
         self._options = (device, target, params)
 
     def evaluate(self, expr: Expr | str | None = None, binds: Mapping[Var, Any] | None = None) -> Any:
-        """What an expression comes to; of a function, a variable of the module or nothing (`@main`) a Python function.
+        """Evaluate an expression; a function, a variable of the module or nothing (`@main`) gives a Python function.
 
         binds: values of variables of the expression, or of parameters of the function.
         Raises FrontendError for an expression with free variables.
@@ -47,13 +47,17 @@ class Executor:
 
     def _expression(self, expr: Expr | str | None) -> Expr:
         if expr is None or isinstance(expr, str | GlobalVar):
-            found: Function = self.mod[expr or "main"]
-            return found
+            function: Function = self.mod[expr or "main"]
+            return function
         return expr
 
     def _run(self, module: IRModule, name: str) -> Callable[..., Any]:
         call = executors.create_executor(self._kind, module.module, *self._options).evaluate(name)
-        constructors = {one.name_hint: one for data in module.program.types.values() for one in data.constructors}
+        constructors = {
+            constructor.name_hint: constructor
+            for data in module.program.types.values()
+            for constructor in data.constructors
+        }
         known = constructors if self._kind == "debug" else None
 
         def run(*arguments: Any, **named: Any) -> Any:

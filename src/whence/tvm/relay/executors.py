@@ -71,11 +71,11 @@ class Executor:
 
         def call(*arguments: Any, **named: Any) -> Any:
             rest = iter(arguments)
-            found = [named[one] if one in named else next(rest, None) for one in names]
+            ordered = [named[parameter] if parameter in named else next(rest, None) for parameter in names]
             if len(arguments) + len(named) != len(names) or not set(names).issuperset(named):
                 got = f"{len(arguments)} and {', '.join(named) or 'none'} by name"
                 raise PipelineError(f"@{name}: expected arguments {', '.join(names) or 'none'}, got {got}")
-            return self._invoke(name, *found)
+            return self._invoke(name, *ordered)
 
         return call
 
@@ -140,14 +140,14 @@ def bound_params(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
 
 
 def _names_of(main: FuncOp) -> list[str]:
-    """What the source calls the arguments, else their names as values."""
+    """Return the source's names of the arguments, else their names as values."""
     if isinstance(names := main.attributes.get("input_names"), ArrayAttr):
         return [name.data for name in cast("ArrayAttr[StringAttr]", names)]
     return [argument.name_hint or f"{argument.index}" for argument in main.block.args]
 
 
 def compiled_invoke(executable: Executable) -> Invoke:
-    """What calls the functions of a compiled program."""
+    """Return a function that calls the functions of a compiled program."""
 
     def invoke(name: str, *arguments: Any) -> Any:
         if isinstance(executable, VirtualExecutable):

@@ -38,7 +38,7 @@ from whence.frontends.relay.expr import (
 from whence.support.errors import FrontendError
 
 DEEPEST = 100
-"""How many visits may lie inside one another."""
+"""The largest number of nested visits."""
 
 _NAMES: dict[type[Expr], str] = {
     Function: "function",
@@ -71,7 +71,7 @@ class ExprFunctor:
         self._depth = 0
 
     def visit(self, expr: Expr) -> Any:
-        """What this class makes of an expression. Raises MissingMethod, a NotImplementedError, for a kind that
+        """Return this class's result for an expression. Raises MissingMethod, a NotImplementedError, for a kind that
         it has no method for."""
         if expr in self.memo_map:
             return self.memo_map[expr]
@@ -226,8 +226,8 @@ class ExprMutator(ExprFunctor):
 
     def visit_pattern(self, pattern: Pattern) -> Pattern:
         """A pattern with the variables that take the place of its own."""
-        found = {var: self.visit(var) for var in pattern_vars(pattern)}
-        return pattern if all(var is new for var, new in found.items()) else _renamed(pattern, found)
+        renamed = {var: self.visit(var) for var in pattern_vars(pattern)}
+        return pattern if all(var is new for var, new in renamed.items()) else _renamed(pattern, renamed)
 
     def visit_ref_create(self, r: RefCreate) -> Any:
         return self._changed(r, value=self.visit(r.value))
@@ -251,8 +251,8 @@ def _is(a: object, b: object) -> bool:
     return a is b
 
 
-def _renamed(pattern: Any, given: dict[Var, Any]) -> Pattern:
+def _renamed(pattern: Any, names: dict[Var, Any]) -> Pattern:
     if isinstance(pattern, PatternConstructor | PatternTuple):
-        return replace(pattern, patterns=[_renamed(one, given) for one in pattern.patterns])
+        return replace(pattern, patterns=[_renamed(part, names) for part in pattern.patterns])
     inner = pattern_vars(pattern)
-    return replace(pattern, var=given[inner[0]]) if inner else pattern
+    return replace(pattern, var=names[inner[0]]) if inner else pattern

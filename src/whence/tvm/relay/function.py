@@ -21,7 +21,7 @@ def FunctionWithFields(
     span: Any = None,
 ) -> Function:
     """The function with other fields, of those that are not None; itself where none is another one."""
-    given: dict[str, Any] = {
+    parts: dict[str, Any] = {
         "params": params,
         "body": body,
         "ret_type": ret_type,
@@ -29,5 +29,5 @@ def FunctionWithFields(
         "attrs": attrs,
         "span": span,
     }
-    other = {key: value for key, value in given.items() if value is not None and value is not getattr(function, key)}
+    other = {key: value for key, value in parts.items() if value is not None and value is not getattr(function, key)}
     return replace(function, type=None, **other) if other else function

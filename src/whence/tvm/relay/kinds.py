@@ -18,25 +18,25 @@ from whence.relay.ty import GlobalTypeVar, TypeKind, is_type
 from whence.support.errors import FrontendError
 
 Typed: TypeAlias = Expr | TypeData | IRModule | Attribute | TypeView
-"""What types are in."""
+"""Objects that contain types."""
 
 
 def _seen_in(type_: Attribute) -> Iterator[tuple[TypeVar, bool]]:
-    """The variables in a type in order, and whether that binds them."""
+    """Yield the variables in a type in order, each with True where the type binds it."""
     stack: list[tuple[Attribute, frozenset[TypeVar], bool]] = [(type_, frozenset(), False)]
     while stack:
-        one, bound, binder = stack.pop()
-        if isinstance(one, TypeVar):
-            if one != HOLE:
-                yield one, binder or one in bound
+        current, bound, binder = stack.pop()
+        if isinstance(current, TypeVar):
+            if current != HOLE:
+                yield current, binder or current in bound
             continue
-        if isinstance(one, Forall):
-            given = [TypeVar(name) for name in one.params]
-            inside = bound.union(given)
-            stack.append((one.body, inside, False))
-            stack += [(variable, inside, True) for variable in reversed(given)]
+        if isinstance(current, Forall):
+            variables = [TypeVar(name) for name in current.params]
+            inside = bound.union(variables)
+            stack.append((current.body, inside, False))
+            stack += [(variable, inside, True) for variable in reversed(variables)]
             continue
-        stack += [(part, bound, False) for part in reversed(_parts(one))]
+        stack += [(part, bound, False) for part in reversed(_parts(current))]
 
 
 def _parts(type_: Attribute) -> list[Attribute]:
@@ -54,16 +54,16 @@ def _parts(type_: Attribute) -> list[Attribute]:
 
 
 def _variables(what: Typed) -> Iterator[tuple[TypeVar, bool]]:
-    """The variables of types in order, and whether they are bound there."""
+    """Yield the type variables in order, each with True where it is bound."""
     if is_type(what):
         yield from _seen_in(plain(what))
         return
     if isinstance(what, TypeData):
-        given = [TypeVar(StringAttr(name)) for name in what.type_vars]
-        yield from ((variable, True) for variable in given)
+        variables = [TypeVar(StringAttr(name)) for name in what.type_vars]
+        yield from ((variable, True) for variable in variables)
         for constructor in what.constructors:
             for part in constructor.inputs:
-                yield from ((variable, bound or variable in given) for variable, bound in _seen_in(part))
+                yield from ((variable, bound or variable in variables) for variable, bound in _seen_in(part))
         return
     if isinstance(what, IRModule):
         program: Program = what.program
@@ -71,17 +71,17 @@ def _variables(what: Typed) -> Iterator[tuple[TypeVar, bool]]:
             yield from _variables(part)
         return
     nodes = list(post_order(cast(Expr, what)))
-    given = [
+    variables = [
         TypeVar(StringAttr(name)) for node in reversed(nodes) if isinstance(node, Function) for name in node.type_params
     ]
-    yield from ((variable, True) for variable in given)
+    yield from ((variable, True) for variable in variables)
     for node in nodes:
         for type_ in _written(node):
-            yield from ((variable, bound or variable in given) for variable, bound in _seen_in(type_))
+            yield from ((variable, bound or variable in variables) for variable, bound in _seen_in(type_))
 
 
 def _written(node: Expr) -> Iterator[Attribute]:
-    """The types that are written at a node."""
+    """Yield the types that are written at a node."""
     annotations = [var.type_annotation for var in binds(node)]
     if isinstance(node, Var):
         annotations.append(node.type_annotation)
@@ -93,22 +93,22 @@ def _written(node: Expr) -> Iterator[Attribute]:
 
 
 def all_type_vars(expr: Typed, mod: IRModule | None = None) -> list[TypeVar]:
-    """The variables of types in an expression or a type, in order."""
+    """Return the type variables in an expression or a type, in order."""
     return list(dict.fromkeys(variable for variable, _ in _variables(expr)))
 
 
 def bound_type_vars(expr: Typed, mod: IRModule | None = None) -> list[TypeVar]:
-    """Those that functions, data types or polymorphic types in it bind."""
+    """Return the type variables that functions, data types or polymorphic types in it bind."""
     return list(dict.fromkeys(variable for variable, bound in _variables(expr) if bound))
 
 
 def free_type_vars(expr: Typed, mod: IRModule | None = None) -> list[TypeVar]:
-    """Those that nothing in it binds."""
+    """Return the type variables that nothing in it binds."""
     return list(dict.fromkeys(variable for variable, bound in _variables(expr) if not bound))
 
 
 def check_kind(t: Attribute | TypeView | GlobalTypeVar | TypeData, mod: IRModule | None = None) -> TypeKind:
-    """The kind of a type: what it may be used for.
+    """Return the kind of a type, which says where it may stand.
 
     mod: whose data types are known. Raises FrontendError for a data type that is not known, applied to a wrong number
     of types, or whose name alone stands where a type has to.
@@ -129,17 +129,17 @@ def check_kind(t: Attribute | TypeView | GlobalTypeVar | TypeData, mod: IRModule
 def _check_type(type_: Attribute, mod: IRModule | None) -> None:
     stack = [type_]
     while stack:
-        one = stack.pop()
-        if isinstance(one, AdtType):
-            name = one.definition.string_value()
+        current = stack.pop()
+        if isinstance(current, AdtType):
+            name = current.definition.string_value()
             data = _definition(name, mod)
-            if data is not None and len(data.type_vars) != len(one.arguments):
-                raise FrontendError(f"{name}: expected {len(data.type_vars)} types, got {len(one.arguments)}")
-        elif isinstance(one, Forall):
-            stack.append(one.body)
-        elif not isinstance(one, TensorType | TupleType | FunctionType | RefType | TypeVar):
-            raise FrontendError(f"expected a type of values, got {one}")
-        stack += _parts(cast(Attribute, one))
+            if data is not None and len(data.type_vars) != len(current.arguments):
+                raise FrontendError(f"{name}: expected {len(data.type_vars)} types, got {len(current.arguments)}")
+        elif isinstance(current, Forall):
+            stack.append(current.body)
+        elif not isinstance(current, TensorType | TupleType | FunctionType | RefType | TypeVar):
+            raise FrontendError(f"expected a type of values, got {current}")
+        stack += _parts(cast(Attribute, current))
 
 
 def _definition(name: str, mod: IRModule | None) -> TypeData | None:

@@ -18,7 +18,7 @@ def while_loop(
     """
     loop = Var("while_loop")
     fresh = [Var(var.name_hint, var.type_annotation) for var in loop_vars]
-    given = loop_bodies(*fresh)
-    following = [given] if isinstance(given, Expr) else list(given)
+    results = loop_bodies(*fresh)
+    following = [results] if isinstance(results, Expr) else list(results)
     body = If(cond(*fresh), Call(loop, following), Tuple(list(fresh)))
     return Let(loop, Function(fresh, body), loop)

@@ -31,60 +31,60 @@ class IRModule:
         attrs: Mapping[str, Any] | None = None,
     ):
         self.attrs = dict(attrs or {})
-        """What users say of the module, which passes carry on and do not read."""
+        """The user's notes on the module, which passes keep and do not read."""
         self._program: Program | None = Program(
             {_name(key): function for key, function in (functions or {}).items()},
             {_name(key): data for key, data in (type_definitions or {}).items()},
         )
         self._module: ModuleOp | None = None
         self._params: Mapping[str, Sequence[Var]] = {}
-        """The variables of functions that ops were made of."""
+        """The variables of the functions from which the ops were made."""
         self._globals: dict[str, GlobalVar] = {key.name_hint: key for key in functions or {} if _is_global(key)}
 
     @staticmethod
     def from_expr(
         expr: Expr, functions: Mapping[Any, Function] | None = None, type_defs: Mapping[Any, TypeData] | None = None
     ) -> IRModule:
-        """The module whose `@main` is a function, or gives an expression for its free variables."""
+        """Return the module whose `@main` is a function, or returns an expression for values of its free variables."""
         main = expr if isinstance(expr, Function) else Function(free_vars(expr), expr)
         return IRModule({**(functions or {}), "main": main}, type_defs)
 
     @staticmethod
     def of(module: ModuleOp | Program) -> IRModule:
-        """The module of ops, which are not copied, or of a program."""
-        made = IRModule()
+        """Return the module of ops, which are not copied, or of a program."""
+        result = IRModule()
         if isinstance(module, Program):
-            made._program = module
+            result._program = module
         else:
-            made._program, made._module = None, module
-        return made
+            result._program, result._module = None, module
+        return result
 
     def holding(self, module: ModuleOp) -> IRModule:
-        """The module of other ops, which are not copied, with the attributes of this one."""
-        made = IRModule.of(module)
-        made.attrs = dict(self.attrs)
+        """Return the module of other ops, which are not copied, with the attributes of this one."""
+        result = IRModule.of(module)
+        result.attrs = dict(self.attrs)
         functions = self._program.functions if self._program is not None else None
-        made._params = self._params if functions is None else {name: f.params for name, f in functions.items()}
-        return made
+        result._params = self._params if functions is None else {name: f.params for name, f in functions.items()}
+        return result
 
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
-        """The same module with one attribute more."""
+        """Return the same module with one more attribute."""
         return self.with_attrs({attr_key: attr_value})
 
     def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
-        """The same module with more attributes."""
-        made = self.shallow_copy()
-        made.attrs.update(attr_map)
-        return made
+        """Return the same module with more attributes."""
+        result = self.shallow_copy()
+        result.attrs.update(attr_map)
+        return result
 
     def without_attr(self, attr_key: str) -> IRModule:
-        """The same module without an attribute."""
-        made = self.shallow_copy()
-        made.attrs.pop(attr_key, None)
-        return made
+        """Return the same module without an attribute."""
+        result = self.shallow_copy()
+        result.attrs.pop(attr_key, None)
+        return result
 
     def get_attr(self, attr_key: str) -> Any:
-        """An attribute; None for one that is not there."""
+        """Return an attribute; None for a missing one."""
         return self.attrs.get(attr_key)
 
     @property
@@ -112,21 +112,21 @@ class IRModule:
         return dict(self.program.types)
 
     def get_global_var(self, name: str) -> GlobalVar:
-        """The variable that names a function; raises ValueError for an unknown name."""
+        """Return the variable that names a function; raises ValueError for an unknown name."""
         if name not in self.program.functions:
-            known = ", ".join(self.program.functions) or "none"
-            raise ValueError(f'Cannot find global var "{name}" in the Module: candidates are: {known}')
+            candidates = ", ".join(self.program.functions) or "none"
+            raise ValueError(f'Cannot find global var "{name}" in the Module: candidates are: {candidates}')
         return self._globals.setdefault(name, GlobalVar(name))
 
     def get_global_vars(self) -> Sequence[GlobalVar]:
         return [self.get_global_var(name) for name in self.program.functions]
 
     def get_type(self, name: str) -> tuple[Any, ...]:
-        """The name of a data type, to be called with types as in `List(a)`, and its constructors."""
+        """Return the name of a data type, to be called with types as in `List(a)`, and its constructors."""
         return (self.get_global_type_var(name), *self.program.types[name].constructors)
 
     def get_global_type_var(self, name: str) -> GlobalTypeVar:
-        """The name of a data type; raises FrontendError for an unknown one."""
+        """Return the name of a data type; raises FrontendError for an unknown one."""
         if name not in self.program.types:
             raise FrontendError(f"expected a data type among {', '.join(self.program.types) or 'none'}, got {name}")
         return GlobalTypeVar(name)
@@ -135,7 +135,7 @@ class IRModule:
         return [GlobalTypeVar(name) for name in self.program.types]
 
     def __getitem__(self, key: str | GlobalVar) -> Any:
-        """A function, or the definition of a data type."""
+        """Return a function, or the definition of a data type."""
         if not isinstance(key, GlobalVar) and key not in self.program.functions and key in self.program.types:
             return self.program.types[key]
         function = self.program.functions[self.get_global_var(_name(key)).name_hint]
@@ -147,8 +147,8 @@ class IRModule:
             self.program.types[_name(key)] = function
             self._module = None
             return
-        made = function if isinstance(function, Function) else Function(free_vars(function), function)
-        self.program.functions[_name(key)] = made
+        definition = function if isinstance(function, Function) else Function(free_vars(function), function)
+        self.program.functions[_name(key)] = definition
         if isinstance(key, GlobalVar):
             self._globals[key.name_hint] = key
         self._module = None
@@ -161,7 +161,7 @@ class IRModule:
         self._module = None
 
     def update(self, other: IRModule | Mapping[Any, Function]) -> None:
-        """Take functions and data types of another module in, in the place of those of the same names."""
+        """Add the functions and data types of another module; they replace those of the same names."""
         if isinstance(other, IRModule):
             self.program.types.update(other.program.types)
             other = {name: function for name, function in other.program.functions.items()}
@@ -170,7 +170,7 @@ class IRModule:
         self._module = None
 
     def update_func(self, var: str | GlobalVar, func: Function) -> None:
-        """Have a name stand for another function."""
+        """Give a name to another function."""
         self[var] = func
 
     def import_from_std(self, name: str) -> None:
@@ -184,26 +184,26 @@ class IRModule:
         self._module = None
 
     def shallow_copy(self) -> IRModule:
-        """A module that may get other functions without this one being changed."""
+        """Return a copy whose set of functions can change without changing this module."""
         if self._module is not None and self._program is None:
             return self.holding(self._module.clone())
         return IRModule(dict(self.program.functions), dict(self.program.types), self.attrs)
 
     def map_functions(self, change: Callable[[Function], Expr]) -> IRModule:
-        """The module of what `change` makes of each function, with the same data types."""
-        made = IRModule(None, dict(self.program.types), self.attrs)
+        """Return the module of the results of `change` for each function, with the same data types."""
+        result = IRModule(None, dict(self.program.types), self.attrs)
         for name, function in self.program.functions.items():
-            made[self.get_global_var(name)] = change(function)
-        return made
+            result[self.get_global_var(name)] = change(function)
+        return result
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
-        """Relay text with its version line, and the constants that it names."""
+        """Return Relay text with its version line, and the constants that it names."""
         from whence.frontends.relay_text import astext
 
         return astext(self.typed(), show_meta_data=show_meta_data, annotate=annotate)
 
     def typed(self) -> Program:
-        """The expressions with their types."""
+        """Return the expressions with their types."""
         if self._module is None:
             self._module = elaborate(self.program)
         return self.program

@@ -1,4 +1,4 @@
-"""How gradients go through one operator, as a function of expressions."""
+"""The gradient of one operator, as a function of expressions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def operator_gradient(call: Call, types: Sequence[Attribute], first_order: Calla
 
     def operand(type_: Attribute) -> Expr:
         if (fields := fields_of(type_)) is not None:
-            return Tuple([operand(one) for one in fields])
+            return Tuple([operand(field) for field in fields])
         params.append(Var(f"x{len(params)}", type_))
         return params[-1]
 
@@ -35,9 +35,9 @@ def operator_gradient(call: Call, types: Sequence[Attribute], first_order: Calla
     fields = fields_of(output)
     results: list[tuple[Expr, Attribute]] = [(value, output)]
     if fields is not None:
-        results = [(TupleGetItem(value, index), one) for index, one in enumerate(fields)]
-    seeds = [(one, Var(f"g{index}", type_)) for index, (one, type_) in enumerate(results) if _is_float(type_)]
-    weighted = [Call(Op("multiply"), [one, seed], span=call.span) for one, seed in seeds]
+        results = [(TupleGetItem(value, index), field) for index, field in enumerate(fields)]
+    seeds = [(result, Var(f"g{index}", type_)) for index, (result, type_) in enumerate(results) if _is_float(type_)]
+    weighted = [Call(Op("multiply"), [result, seed], span=call.span) for result, seed in seeds]
     whole = weighted[0] if len(weighted) == 1 else Tuple(weighted)
     function = Function([*params, *(seed for _, seed in seeds)], whole, span=call.span)
     made = first_order(IRModule.from_expr(function))["main"]

@@ -24,7 +24,7 @@ def matrix_set_diag(data: Expr, diagonal: Expr, k: Any = 0, align: str = "RIGHT_
 
 
 def get_valid_counts(data: Expr, score_threshold: Any, id_index: int = 0, score_index: int = 1) -> TupleWrapper:
-    """How many boxes count, the boxes with those first, and where these were."""
+    """Return the number of valid boxes, the boxes with the valid ones first, and the former indices of these."""
     least = score_threshold if isinstance(score_threshold, Expr) else const(float(score_threshold))
     return TupleWrapper(builder("vision.get_valid_counts")(data, least, id_index=id_index, score_index=score_index), 3)
 

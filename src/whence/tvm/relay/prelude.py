@@ -23,7 +23,7 @@ class Prelude:
         self.mod.import_from_std("prelude.rly")
 
     def get_name(self, canonical: str, dtype: str) -> str:
-        """What the module calls something of arrays of a dtype."""
+        """Return the module's name of `canonical` for arrays of a dtype."""
         add_to(self.mod, dtype)
         return name_of(canonical, dtype)
 
@@ -42,14 +42,16 @@ class Prelude:
         return self._constructor(self.get_name("tensor_t", dtype), name_of(canonical, dtype))
 
     def _constructor(self, data: str, name: str) -> Constructor:
-        found = [one for one in self.mod.program.types[data].constructors if one.name_hint == name]
-        if not found:
-            known = ", ".join(one.name_hint for one in self.mod.program.types[data].constructors)
+        constructors = [
+            constructor for constructor in self.mod.program.types[data].constructors if constructor.name_hint == name
+        ]
+        if not constructors:
+            known = ", ".join(constructor.name_hint for constructor in self.mod.program.types[data].constructors)
             raise FrontendError(expectation(data, f"a constructor among {known}", name))
-        return found[0]
+        return constructors[0]
 
     def get_name_static(self, canonical: str, dtype: str, shape: Sequence[Any], batch_dim: int | None = None) -> str:
-        """What the module calls something of arrays of tensors of a shape."""
+        """Return the module's name of `canonical` for arrays of tensors of a shape."""
         return name_of(canonical, dtype, _batched(shape, batch_dim))
 
     def get_global_var_static(
@@ -86,7 +88,7 @@ class StaticTensorArrayOps:
         self.shape = _batched(shape, batch_dim)
 
     def get_name(self, canonical: str) -> str:
-        """What the module calls something of them."""
+        """Return the module's name of `canonical` for these arrays."""
         return name_of(canonical, self.dtype, self.shape)
 
     def get_global_var(self, canonical: str) -> GlobalVar:
@@ -110,7 +112,7 @@ class TensorArrayOps:
         self.dtype = dtype
 
     def get_name(self, canonical: str) -> str:
-        """What the module calls something of them."""
+        """Return the module's name of `canonical` for these arrays."""
         return name_of(canonical, self.dtype)
 
     def get_global_var(self, canonical: str) -> GlobalVar:

@@ -45,8 +45,8 @@ class VirtualMachineProfiler(VirtualMachine):
             raise PipelineError(expectation("profile", "no collectors", str(collectors)))
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
-        given = self._inputs.get(func_name, ())
-        self.invoke(func_name, *given)
+        arguments = self._inputs.get(func_name, ())
+        self.invoke(func_name, *arguments)
         calls: list[tuple[Artifact, int, float]] = []
         executable = self.executable
         start = time.perf_counter()
@@ -57,33 +57,33 @@ class VirtualMachineProfiler(VirtualMachine):
                 assert isinstance(part, Executable)
                 calls.append((part.artifact, _place(part.artifact, call), taken))
 
-            executable.invoke(func_name, *given, visit=visit)
+            executable.invoke(func_name, *arguments, visit=visit)
         else:
             names = [spec.name for spec in executable.inputs]
-            seconds = executable.profile(dict(zip(names, given, strict=True)), 1)[0]
+            seconds = executable.profile(dict(zip(names, arguments, strict=True)), 1)[0]
             calls += [(executable.artifact, place, float(taken)) for place, taken in enumerate(seconds)]
         return _report(calls, time.perf_counter() - start)
 
 
 def _place(artifact: Artifact, call: Call) -> int:
-    return next(place for place, one in enumerate(artifact.calls) if one.run is call)
+    return next(number for number, entry in enumerate(artifact.calls) if entry.run is call)
 
 
 def _report(calls: Sequence[tuple[Artifact, int, float]], whole: float) -> Report:
     known: dict[int, Mapping[LocationAttr, Layer]] = {}
     metrics: list[dict[str, Metric]] = []
     layers: list[tuple[tuple[str, float], ...]] = []
-    for artifact, place, taken in calls:
+    for artifact, number, duration in calls:
         owner = known.setdefault(id(artifact), owners(artifact))
-        call = artifact.calls[place]
+        call = artifact.calls[number]
         parts = shares(artifact, call, owner)
         layers.append(tuple(("" if layer is None else layer.name, part) for layer, part in parts.items()))
         specs = call.run.results
         metrics.append(
             {
                 "Name": call.name,
-                "Duration (us)": taken * 1e6,
-                "Percent": taken / whole * 100,
+                "Duration (us)": duration * 1e6,
+                "Percent": duration / whole * 100,
                 "Device": "cpu0",
                 "Count": 1,
                 "Argument Shapes": ", ".join(map(_shape, specs)),

@@ -25,8 +25,8 @@ class _Recast(ExprMutator):
         attrs = dict(call.attrs)
         if "out_dtype" in operators()[call.op.name].declared_attributes():
             attrs["out_dtype"] = self.out_dtype
-        made = Call(call.op, [self._cast(arg) for arg in args], attrs, span=call.span)
-        return Call(Op("cast"), [made], {"dtype": call.checked_type.dtype}, span=call.span)
+        recast_call = Call(call.op, [self._cast(arg) for arg in args], attrs, span=call.span)
+        return Call(Op("cast"), [recast_call], {"dtype": call.checked_type.dtype}, span=call.span)
 
     def _cast(self, arg: Expr) -> Expr:
         if isinstance(arg, Tuple):
@@ -71,6 +71,6 @@ def recast(
     skipped = {count + layer if layer < 0 else layer for layer in skip_layers or ()}
     layers = _layers(main, chosen)
     made = _Recast(
-        dtype, out_dtype, {one for number, one in enumerate(layers, 1) if count - number not in skipped}
+        dtype, out_dtype, {layer for number, layer in enumerate(layers, 1) if count - number not in skipped}
     ).visit(main)
     return IRModule.from_expr(made) if isinstance(expr, IRModule) else made

@@ -22,8 +22,8 @@ def deformable_conv2d(data: Any, offset: Any, weight: Any, *attributes: Any, mas
         "strides padding dilation deformable_groups groups channels kernel_size data_layout kernel_layout out_layout "
         "out_dtype"
     ).split()
-    given = {**dict(zip(keys, attributes, strict=False)), **named}
-    return builder("nn.deformable_conv2d")(data, offset, weight, mask, **given)
+    options = {**dict(zip(keys, attributes, strict=False)), **named}
+    return builder("nn.deformable_conv2d")(data, offset, weight, mask, **options)
 
 
 def stft(
@@ -108,14 +108,14 @@ def sliding_window(data: Expr, axis: int, window_shape: Sequence[int], strides: 
     if not len(window_shape) == len(strides) == len(shape) - axis:
         wanted = f"{len(shape) - axis} extents and strides of a window"
         raise FrontendError(f"sliding_window: expected {wanted}, got {list(window_shape)} and {list(strides)}")
-    found = data
+    patches = data
     for step, (extent, width, stride) in enumerate(zip(shape[axis:], window_shape, strides, strict=True)):
         starts = np.arange(0, extent - width + 1, stride, dtype=np.int32)
         places = const(starts[:, None] + np.arange(width, dtype=np.int32))
-        found = builder("take")(found, places, axis=axis + 2 * step)
+        patches = builder("take")(patches, places, axis=axis + 2 * step)
     rank = len(shape) + len(window_shape)
     axes = [*range(axis), *range(axis, rank, 2), *range(axis + 1, rank, 2)]
-    return builder("transpose")(found, axes=axes)
+    return builder("transpose")(patches, axes=axes)
 
 
 def fifo_buffer(data: Expr, buffer: Expr, axis: int) -> Expr:

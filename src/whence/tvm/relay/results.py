@@ -18,26 +18,32 @@ def viewed(value: Any, constructors: Mapping[str, Constructor] | None = None) ->
 
     constructors: those of the program by name, where values of data types are to know theirs.
     """
-    made: dict[int, Any] = {}
+    converted: dict[int, Any] = {}
     stack = [value]
     while stack:
-        one = stack[-1]
-        inner: Any = cast(Any, one) if isinstance(one, tuple) else one.fields if isinstance(one, Adt) else ()
+        current = stack[-1]
+        inner: Any = (
+            cast(Any, current) if isinstance(current, tuple) else current.fields if isinstance(current, Adt) else ()
+        )
         parts = list(cast("tuple[Any, ...]", inner))
-        if missing := [part for part in parts if id(part) not in made]:
+        if missing := [part for part in parts if id(part) not in converted]:
             stack += missing
             continue
         stack.pop()
-        given = tuple(made[id(part)] for part in parts)
-        if isinstance(one, tuple):
-            made[id(cast(object, one))] = given
-        elif isinstance(one, Adt):
-            constructor = None if constructors is None else constructors.get(one.name)
-            plain = Adt(one.tag, one.name, given)
-            made[id(one)] = plain if constructor is None else ConstructorValue(one.tag, given, constructor)
+        fields = tuple(converted[id(part)] for part in parts)
+        if isinstance(current, tuple):
+            converted[id(cast(object, current))] = fields
+        elif isinstance(current, Adt):
+            constructor = None if constructors is None else constructors.get(current.name)
+            plain = Adt(current.tag, current.name, fields)
+            converted[id(current)] = (
+                plain if constructor is None else ConstructorValue(current.tag, fields, constructor)
+            )
         else:
-            made[id(cast(object, one))] = _array(one) if isinstance(one, np.ndarray | np.generic) else one
-    return made[id(value)]
+            converted[id(cast(object, current))] = (
+                _array(current) if isinstance(current, np.ndarray | np.generic) else current
+            )
+    return converted[id(value)]
 
 
 def _array(value: Any) -> NDArray:

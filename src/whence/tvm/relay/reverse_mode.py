@@ -62,20 +62,22 @@ def is_first_order(function: Function) -> bool:
 
 
 def dual(type_: Attribute) -> Attribute:
-    """The type of what stands for a value of a type."""
+    """Return the type of the replacement of a value of a type."""
     match type_:
         case TensorType():
             return tuple_type([type_, RefType(type_)])
         case TupleType():
-            return tuple_type([dual(one) for one in type_.types])
+            return tuple_type([dual(field) for field in type_.types])
         case FunctionType():
-            return FunctionType.from_lists([dual(one) for one in type_.inputs], [dual(one) for one in type_.outputs])
+            return FunctionType.from_lists(
+                [dual(part) for part in type_.inputs], [dual(part) for part in type_.outputs]
+            )
         case Forall():
             return Forall(type_.params, cast(FunctionType, dual(type_.body)))
         case RefType():
             return RefType(cast(TypeAttribute, dual(type_.value)))
         case AdtType():
-            return adt_type(type_.definition.string_value(), [dual(one) for one in type_.arguments])
+            return adt_type(type_.definition.string_value(), [dual(argument) for argument in type_.arguments])
         case _:
             return type_
 
@@ -100,8 +102,8 @@ class _Reverse:
 
     def gradient(self, function: Function) -> Function:
         span = function.span
-        params = [Var(one.name_hint, one.inferred, span=one.span) for one in function.params]
-        types = [one.inferred for one in function.params]
+        params = [Var(param.name_hint, param.inferred, span=param.span) for param in function.params]
+        types = [param.inferred for param in function.params]
         output = function.body.inferred
         _check(output, function, "a value")
         lets: list[tuple[Var, Expr]] = [(self.back, RefCreate(Function([], Tuple([]), UNIT)))]
@@ -109,27 +111,27 @@ class _Reverse:
             callee = self.program.functions[name]
             self.globals[name] = Var(name, dual(callee.inferred))
             lets.append((self.globals[name], self.run(callee)))
-        inputs = [Var(one.name_hint) for one in params]
-        for one, param, type_ in zip(inputs, params, types, strict=True):
+        inputs = [Var(param.name_hint) for param in params]
+        for copy_, param, type_ in zip(inputs, params, types, strict=True):
             _check(type_, param, "a parameter")
-            lets.append((one, _made(param, type_, _pair)))
+            lets.append((copy_, _mapped(param, type_, _pair)))
         result = Var("result")
         lets.append((result, Call(self.run(function), inputs)))
         for leaf in _leaves(result, output):
             lets.append((Var("_"), RefWrite(TupleGetItem(leaf, 1), Call(Op("ones_like"), [TupleGetItem(leaf, 0)]))))
         lets.append((Var("_"), Call(RefRead(self.back), [])))
-        value = _made(result, output, lambda leaf: TupleGetItem(leaf, 0))
+        value = _mapped(result, output, lambda leaf: TupleGetItem(leaf, 0))
         read = [
-            _made(one, type_, lambda leaf: RefRead(TupleGetItem(leaf, 1)))
-            for one, type_ in zip(inputs, types, strict=True)
+            _mapped(copy_, type_, lambda leaf: RefRead(TupleGetItem(leaf, 1)))
+            for copy_, type_ in zip(inputs, types, strict=True)
         ]
         whole = Function(params, _in_lets(lets, Tuple([value, Tuple(read)])), type_params=function.type_params)
         spans.fill_empty(whole, span)
         return whole
 
     def _callees(self, function: Function) -> list[str]:
-        """The functions of the program that are called, each after those that it calls itself."""
-        found: dict[str, None] = {}
+        """Return the functions of the program that are called, each after its own callees."""
+        callees: dict[str, None] = {}
         opened: dict[str, None] = {}
         stack: list[tuple[str, list[str]]] = [("", _called(function))]
         while stack:
@@ -138,19 +140,19 @@ class _Reverse:
                 stack.pop()
                 opened.pop(name, None)
                 if name:
-                    found[name] = None
+                    callees[name] = None
                 continue
             inner = rest.pop()
             if inner in opened and inner != name:
-                circle = ", ".join(f"@{one}" for one in (*opened, inner))
+                circle = ", ".join(f"@{callee}" for callee in (*opened, inner))
                 raise PipelineError(message("gradient", "functions that call each other in no circle", circle))
-            if inner not in found and inner not in opened:
+            if inner not in callees and inner not in opened:
                 opened[inner] = None
                 stack.append((inner, _called(self.program.functions[inner])))
-        return list(found)
+        return list(callees)
 
     def run(self, root: Expr) -> Expr:
-        """What stands for an expression. Scopes in it are done on a stack of their own."""
+        """Return the replacement of an expression. Scopes in it are handled on a separate stack."""
         return driven(root, self._visit)
 
     def _visit(self, node: Expr) -> Walk:
@@ -220,34 +222,34 @@ class _Reverse:
             args.append((yield arg))
         if isinstance(node.op, Op):
             return self._operator(node, args)
-        return Call((yield node.op), args, type_args=[dual(plain(one)) for one in node.type_args])
+        return Call((yield node.op), args, type_args=[dual(plain(type_arg)) for type_arg in node.type_args])
 
     def _operator(self, node: Call, args: Sequence[Expr]) -> Expr:
-        """The value with its gradient, which is zeros, behind what takes it to the operands."""
+        """Return the value with a gradient of zeros, after pushing the step that takes the gradient to the operands."""
         types = [arg.inferred for arg in node.args]
         names = [Var("x") for _ in args]
         lets = list(zip(names, args, strict=True))
         pairs = zip(names, types, strict=True)
-        values = [_made(one, type_, lambda leaf: TupleGetItem(leaf, 0)) for one, type_ in pairs]
+        values = [_mapped(name, type_, lambda leaf: TupleGetItem(leaf, 0)) for name, type_ in pairs]
         value, output = Var("value"), node.inferred
         lets.append((value, Call(node.op, values, node.attrs, span=node.span)))
         result = Var("pair")
-        lets.append((result, _made(value, output, _pair)))
-        leaves = [leaf for one, type_ in zip(names, types, strict=True) for leaf in _leaves(one, type_)]
+        lets.append((result, _mapped(value, output, _pair)))
+        leaves = [leaf for name, type_ in zip(names, types, strict=True) for leaf in _leaves(name, type_)]
         smooth = [leaf for leaf, type_ in zip(leaves, _tensors(types), strict=True) if _is_float(type_)]
         results = [
             leaf for leaf, type_ in zip(_leaves(result, output), _tensors([output]), strict=True) if _is_float(type_)
         ]
         if smooth and results:
-            before, found = Var("before"), Var("gradients")
+            before, gradients = Var("before"), Var("gradients")
             rule = self.pullback(node, types)
             operands = [TupleGetItem(leaf, 0) for leaf in leaves]
-            given: list[Expr] = [*operands, *(RefRead(TupleGetItem(leaf, 1)) for leaf in results)]
+            arguments: list[Expr] = [*operands, *(RefRead(TupleGetItem(leaf, 1)) for leaf in results)]
             inner: list[tuple[Var, Expr]] = [
-                (found, substituted(rule.body, dict(zip(rule.params, given, strict=True))))
+                (gradients, substituted(rule.body, dict(zip(rule.params, arguments, strict=True))))
             ]
             for index, leaf in enumerate(smooth):
-                total = Call(Op("add"), [RefRead(TupleGetItem(leaf, 1)), TupleGetItem(found, index)])
+                total = Call(Op("add"), [RefRead(TupleGetItem(leaf, 1)), TupleGetItem(gradients, index)])
                 inner.append((Var("_"), RefWrite(TupleGetItem(leaf, 1), total)))
             step = Function([], _in_lets(inner, Call(before, [])), UNIT)
             lets += [(before, RefRead(self.back)), (Var("_"), RefWrite(self.back, step))]
@@ -261,33 +263,33 @@ def _in_lets(lets: Sequence[tuple[Var, Expr]], body: Expr) -> Expr:
 
 
 def _pair(value: Expr) -> Expr:
-    """A tensor with a gradient of zeros."""
+    """Return a tensor with a gradient of zeros."""
     return Tuple([value, RefCreate(Call(Op("zeros_like"), [value]))])
 
 
-def _made(value: Expr, type_: Attribute, make: Callable[[Expr], Expr]) -> Expr:
-    """What `make` gives of each tensor in a value, in tuples as they are there."""
+def _mapped(value: Expr, type_: Attribute, make: Callable[[Expr], Expr]) -> Expr:
+    """Return a value with `make` applied to each of its tensors, in the same tuples."""
     fields = fields_of(type_)
     if fields is None:
         return make(value)
-    return Tuple([_made(TupleGetItem(value, index), one, make) for index, one in enumerate(fields)])
+    return Tuple([_mapped(TupleGetItem(value, index), field, make) for index, field in enumerate(fields)])
 
 
 def _leaves(value: Expr, type_: Attribute) -> list[Expr]:
-    """What stands for each tensor in a value."""
+    """Return an expression for each tensor in a value."""
     fields = fields_of(type_)
     if fields is None:
         return [value]
-    return [leaf for index, one in enumerate(fields) for leaf in _leaves(TupleGetItem(value, index), one)]
+    return [leaf for index, field in enumerate(fields) for leaf in _leaves(TupleGetItem(value, index), field)]
 
 
 def _tensors(types: Sequence[Attribute]) -> list[Attribute]:
-    """The types of the tensors in values of some types."""
-    found: list[Attribute] = []
+    """Return the types of the tensors in values of these types."""
+    tensors: list[Attribute] = []
     for type_ in types:
         fields = fields_of(type_)
-        found += [type_] if fields is None else _tensors(fields)
-    return found
+        tensors += [type_] if fields is None else _tensors(fields)
+    return tensors
 
 
 def _is_float(type_: Attribute) -> bool:
@@ -295,7 +297,7 @@ def _is_float(type_: Attribute) -> bool:
 
 
 def _check(type_: Attribute, at: Expr, what: str) -> None:
-    if not all(isinstance(one, TensorType) for one in _tensors([type_])):
+    if not all(isinstance(leaf, TensorType) for leaf in _tensors([type_])):
         expected = f"{what} of tensors, or tuples of them, to take a gradient"
         raise PipelineError(message("gradient", expected, spelled(type_), location_of(at.span)))
 

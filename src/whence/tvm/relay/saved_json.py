@@ -22,7 +22,7 @@ from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 
 _KEY = "whence"
-"""What marks the text of an object, beside JSON's own kinds."""
+"""The key that marks the text of an object, beside JSON's own kinds."""
 _PRELUDE = '#[version = "0.0.5"]\n'
 
 
@@ -58,7 +58,7 @@ def _saved(node: Any) -> Any:
 
 
 def load_json(json_str: str) -> Any:
-    """What `save_json` saved. Raises FrontendError for another text."""
+    """Read the text of `save_json`. Raises FrontendError for another text."""
     try:
         return _loaded(json.loads(json_str))
     except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
@@ -70,26 +70,26 @@ def _loaded(data: Any) -> Any:
         return [_loaded(item) for item in cast("list[Any]", data)]
     if not isinstance(data, dict):
         return data
-    found = cast("dict[str, Any]", data)
-    match found.get(_KEY):
+    record = cast("dict[str, Any]", data)
+    match record.get(_KEY):
         case "IRModule":
-            return IRModule.of(fromtext(found["text"]))
+            return IRModule.of(fromtext(record["text"]))
         case "GlobalVar":
-            return GlobalVar(found["text"])
+            return GlobalVar(record["text"])
         case "Op":
-            return Op.get(found["text"])
+            return Op.get(record["text"])
         case "Expr":
-            made = parse_expr(found["text"])
+            made = parse_expr(record["text"])
             for node in post_order(made):
                 if isinstance(node, Constant):
                     node.data = view(node.data)
             return made
         case "NDArray":
-            return view(cast(Constant, parse_expr(found["text"])).data)
+            return view(cast(Constant, parse_expr(record["text"])).data)
         case "Type":
-            probe = fromtext(f"{_PRELUDE}def @main(%x: {found['text']}) {{ %x }}")
+            probe = fromtext(f"{_PRELUDE}def @main(%x: {record['text']}) {{ %x }}")
             return probe.functions["main"].params[0].type_annotation
         case "Map":
-            return {key: _loaded(value) for key, value in found["items"].items()}
+            return {key: _loaded(value) for key, value in record["items"].items()}
         case other:
             raise FrontendError(f"load_json: expected what save_json gave, got {other or 'something else'}")

@@ -19,7 +19,7 @@ class _Scope:
     lets: list[tuple[Var, Expr]] = field(default_factory=lambda: list[tuple[Var, Expr]]())
     result: Expr | None = None
     branches: tuple[Expr, Expr] | None = None
-    """What an `if_scope` inside was about, and gives; its `else_scope` has to follow."""
+    """The condition and the value of an inner `if_scope`, whose `else_scope` has to follow."""
 
     def value(self) -> Expr:
         if self.result is None:
@@ -55,7 +55,7 @@ class ScopeBuilder:
         return var
 
     def ret(self, value: Any) -> None:
-        """What the current scope gives."""
+        """Set the value of the current scope."""
         if self._scopes[-1].result is not None:
             raise FrontendError("ScopeBuilder: expected one `ret` in a scope, got two")
         self._scopes[-1].result = as_expr(value)
@@ -74,12 +74,12 @@ class ScopeBuilder:
         around = self._scopes[-1]
         if around.branches is None:
             raise FrontendError("ScopeBuilder: expected an `if_scope` before an `else_scope`, got none")
-        cond, taken = around.branches
+        cond, true_branch = around.branches
         around.branches = None
         self._scopes.append(_Scope())
         yield
         scope = self._scopes.pop()
-        self.ret(If(cond, taken, scope.value()))
+        self.ret(If(cond, true_branch, scope.value()))
 
     def get(self) -> Expr:
         """The expression; raises FrontendError when a scope gives nothing."""

@@ -34,15 +34,15 @@ _DEFAULTS: dict[str, dict[str, Any]] = {"image.resize2d": {"roi": np.zeros(4, np
 
 
 def _plain(value: Any) -> Any:
-    """Numbers that are known as Python's; else an expression."""
+    """Return known numbers as Python's, else an expression."""
     if isinstance(value, Constant):
         return value.data.tolist()
-    if isinstance(value, list | tuple) and any(isinstance(one, Expr) for one in cast("list[Any]", value)):
-        items: list[Any] = [_plain(one) for one in cast("list[Any]", value)]
-        if not any(isinstance(one, Expr) for one in items):
+    if isinstance(value, list | tuple) and any(isinstance(item, Expr) for item in cast("list[Any]", value)):
+        items: list[Any] = [_plain(item) for item in cast("list[Any]", value)]
+        if not any(isinstance(item, Expr) for item in items):
             return items
-        scalars = [one if isinstance(one, Expr) else const(np.int64(one)) for one in items]
-        return builder("stack")(Tuple([builder("cast")(one, dtype="int64") for one in scalars]), axis=0)
+        scalars = [item if isinstance(item, Expr) else const(np.int64(item)) for item in items]
+        return builder("stack")(Tuple([builder("cast")(scalar, dtype="int64") for scalar in scalars]), axis=0)
     return cast(Any, value)
 
 
@@ -53,21 +53,27 @@ def sized(name: str, static: Builder) -> Builder:
     @wraps(static)
     def build(*args: Any, **kwargs: Any) -> Any:
         span = kwargs.pop("span", None)
-        given = signature.bind(*args, **kwargs).arguments
-        given |= {key: _plain(given[key]) for key in deciding if key in given}
-        if not any(isinstance(given.get(key), Expr) for key in deciding):
-            return static(**given, **({} if span is None else {"span": span}))
+        arguments = signature.bind(*args, **kwargs).arguments
+        arguments |= {key: _plain(arguments[key]) for key in deciding if key in arguments}
+        if not any(isinstance(arguments.get(key), Expr) for key in deciding):
+            return static(**arguments, **({} if span is None else {"span": span}))
         if name == "arange":
-            first, last = (0, given["start"]) if given.get("stop") is None else (given["start"], given["stop"])
-            given |= {"start": first, "stop": last, "step": 1 if given.get("step") is None else given["step"]}
-        given = _DEFAULTS.get(name, {}) | {key: value for key, value in given.items() if value is not None}
+            first, last = (
+                (0, arguments["start"]) if arguments.get("stop") is None else (arguments["start"], arguments["stop"])
+            )
+            arguments |= {
+                "start": first,
+                "stop": last,
+                "step": 1 if arguments.get("step") is None else arguments["step"],
+            }
+        arguments = _DEFAULTS.get(name, {}) | {key: value for key, value in arguments.items() if value is not None}
         for key in deciding:
-            if key in given and not isinstance(given[key], Expr):
-                given[key] = const(np.asarray(given[key]))
+            if key in arguments and not isinstance(arguments[key], Expr):
+                arguments[key] = const(np.asarray(arguments[key]))
         if name == "nn.pad":
-            given.setdefault("pad_value", 0.0)
-        call = builder(f"dyn.{name}")(**given, span=span)
-        return TupleWrapper(call, 2) if name == "topk" and given.get("ret_type", "both") == "both" else call
+            arguments.setdefault("pad_value", 0.0)
+        call = builder(f"dyn.{name}")(**arguments, span=span)
+        return TupleWrapper(call, 2) if name == "topk" and arguments.get("ret_type", "both") == "both" else call
 
     return build
 

@@ -35,9 +35,9 @@ def add_static(mod: IRModule, dtype: str, shape: Sequence[Any]) -> None:
     """Add the data types of tensors of a shape, and those of what its functions give, and the functions, once."""
     row = list(shape[1:])
     results = [list(shape), [Open(), *shape], [1, *shape], *([[Open(), *row], row] if shape else [])]
-    for one in results:
-        if name_of("tensor_t", dtype, one) not in mod.program.types:
-            _add(mod, _data_type(dtype, one))
+    for result in results:
+        if name_of("tensor_t", dtype, result) not in mod.program.types:
+            _add(mod, _data_type(dtype, result))
     if name_of("tensor_array", dtype, shape) not in mod.program.functions:
         _add(mod, _static(dtype, shape))
 
@@ -51,7 +51,7 @@ def _tensor(dtype: str, shape: Sequence[Any]) -> str:
 
 
 def _common(name: Callable[[str], str]) -> str:
-    """What arrays do with tensors of whatever shape."""
+    """Return the text of the functions on arrays of tensors of any shape."""
     t, array, nil = name("tensor_t"), name("tensor_array"), name("tensor_nil")
     read, write = name("tensor_array_read"), name("tensor_array_write")
     return f"""
@@ -78,8 +78,8 @@ def _dynamic(dtype: str) -> str:
 
     t, take, join, expand = map(name, ("tensor_t", "tensor_take", "tensor_concatenate", "tensor_expand_dims"))
     ranks = range(RANKS + 1)
-    made = [f"{name(f'tensor{rank}')}({_tensor(dtype, [Open()] * rank)})" for rank in ranks]
-    taken = [
+    constructors = [f"{name(f'tensor{rank}')}({_tensor(dtype, [Open()] * rank)})" for rank in ranks]
+    slices = [
         f'{name(f"tensor{r}")}(%x) => {name(f"tensor{r}")}(take(%x, dyn.arange(%from, %to, 1, dtype="int32"), axis=0))'
         for r in ranks[1:]
     ]
@@ -91,9 +91,9 @@ def _dynamic(dtype: str) -> str:
     grown = [f"{name(f'tensor{r}')}(%x) => {name(f'tensor{r + 1}')}(expand_dims(%x, axis=0))" for r in ranks[:-1]]
     unstacked = "".join(_unstack(name, dtype, rank) for rank in ranks[1:])
     return f"""
-type {t} {{ {name("tensor_nil")}, {", ".join(made)} }}
+type {t} {{ {name("tensor_nil")}, {", ".join(constructors)} }}
 {_common(name)}
-def @{take}(%t: {t}, %from: int32, %to: int32) -> {t} {{ match? (%t) {{ {", ".join(taken)} }} }}
+def @{take}(%t: {t}, %from: int32, %to: int32) -> {t} {{ match? (%t) {{ {", ".join(slices)} }} }}
 def @{join}(%a: {t}, %b: {t}) -> {t} {{ match? (%a) {{ {", ".join(joined)} }} }}
 def @{expand}(%t: {t}) -> {t} {{ match? (%t) {{ {", ".join(grown)} }} }}
 def @{name("tensor_array_concat")}(%a: List[{t}]) -> {t} {{
@@ -158,22 +158,22 @@ def @{function}(%x: {tensor}) -> List[{t}] {{
 
 def _data_type(dtype: str, shape: Sequence[Any]) -> str:
     t = name_of("tensor_t", dtype, shape)
-    nil, made = name_of("tensor_nil", dtype, shape), name_of("tensor_constructor", dtype, shape)
-    return f"type {t} {{ {nil}, {made}({_tensor(dtype, shape)}) }}\n"
+    nil, constructor = name_of("tensor_nil", dtype, shape), name_of("tensor_constructor", dtype, shape)
+    return f"type {t} {{ {nil}, {constructor}({_tensor(dtype, shape)}) }}\n"
 
 
 def _static(dtype: str, shape: Sequence[Any]) -> str:
     def name(canonical: str, other: Sequence[Any] = shape) -> str:
         return name_of(canonical, dtype, other)
 
-    t, made, row = name("tensor_t"), name("tensor_constructor"), [Open(), *shape[1:]]
+    t, constructor, row = name("tensor_t"), name("tensor_constructor"), [Open(), *shape[1:]]
     grown = [1, *shape]
     text = f"""
 {_common(name)}
 def @{name("tensor_expand_dims")}(%t: {t}) -> {name("tensor_t", grown)} {{
-  match? (%t) {{ {made}(%x) => {name("tensor_constructor", grown)}(expand_dims(%x, axis=0)) }}
+  match? (%t) {{ {constructor}(%x) => {name("tensor_constructor", grown)}(expand_dims(%x, axis=0)) }}
 }}
-def @{name("tensor_get_data")}(%t: {t}) -> {_tensor(dtype, shape)} {{ match? (%t) {{ {made}(%x) => %x }} }}
+def @{name("tensor_get_data")}(%t: {t}) -> {_tensor(dtype, shape)} {{ match? (%t) {{ {constructor}(%x) => %x }} }}
 def @{name("tensor_array_stack_helper")}(%a: List[{t}]) -> {_tensor(dtype, [Open(), *shape])} {{
   match? (%a) {{
     Cons(%t, %rest) => match (%rest) {{
@@ -183,7 +183,7 @@ def @{name("tensor_array_stack_helper")}(%a: List[{t}]) -> {_tensor(dtype, [Open
   }}
 }}
 def @{name("tensor_array_row")}(%t: {t}) -> {_tensor(dtype, [1, *shape])} {{
-  match? (%t) {{ {made}(%x) => expand_dims(%x, axis=0) }}
+  match? (%t) {{ {constructor}(%x) => expand_dims(%x, axis=0) }}
 }}
 def @{name("tensor_array_stack")}(%a: List[{t}]) -> {name("tensor_t", [Open(), *shape])} {{
   {name("tensor_constructor", [Open(), *shape])}(@{name("tensor_array_stack_helper")}(%a))
@@ -194,10 +194,10 @@ def @{name("tensor_array_stack")}(%a: List[{t}]) -> {name("tensor_t", [Open(), *
     several, whole = name("tensor_t", row), name("tensor_constructor", row)
     text += f"""
 def @{name("tensor_take")}(%t: {t}, %from: int32, %to: int32) -> {several} {{
-  match? (%t) {{ {made}(%x) => {whole}(take(%x, dyn.arange(%from, %to, 1, dtype="int32"), axis=0)) }}
+  match? (%t) {{ {constructor}(%x) => {whole}(take(%x, dyn.arange(%from, %to, 1, dtype="int32"), axis=0)) }}
 }}
 def @{name("tensor_concatenate")}(%a: {t}, %b: {t}) -> {several} {{
-  match? (%a) {{ {made}(%x) => match? (%b) {{ {made}(%y) => {whole}(concatenate((%x, %y))) }} }}
+  match? (%a) {{ {constructor}(%x) => match? (%b) {{ {constructor}(%y) => {whole}(concatenate((%x, %y))) }} }}
 }}
 """
     inner = list(shape[1:])

@@ -21,26 +21,26 @@ def parse(
 ) -> IRModule:
     """The module of a text, with its types; raises DiagnosticError with what is wrong in it."""
     around = init_module.program if isinstance(init_module, IRModule) else init_module
-    made = IRModule.of(relay_text.parse(source, source_name, around, init_meta_table))
+    module = IRModule.of(relay_text.parse(source, source_name, around, init_meta_table))
     try:
-        made.typed()
+        module.typed()
     except TextError:
         raise
     except FrontendError as error:
-        _diagnose(str(error), DiagnosticContext(source_name, source), made.program)
+        _diagnose(str(error), DiagnosticContext(source_name, source), module.program)
         raise
-    return made
+    return module
 
 
 def _diagnose(text: str, context: DiagnosticContext, program: Program) -> None:
     """Raise an error of types as DiagnosticError, if it says where in the text it is."""
-    place = re.search(rf" \({re.escape(context.file)}:(\d+):(\d+)\)$", text)
-    if place is None:
+    match = re.search(rf" \({re.escape(context.file)}:(\d+):(\d+)\)$", text)
+    if match is None:
         return
-    line, column = int(place[1]), int(place[2])
+    line, column = int(match[1]), int(match[2])
     spans = [span for span in _spans(program) if (span.line, span.column) == (line, column)]
     whole = max(spans, key=lambda span: (span.end_line, span.end_column), default=context.at(line, column))
-    context.emit(text[: place.start()], whole)
+    context.emit(text[: match.start()], whole)
     context.render()
 
 

@@ -25,7 +25,7 @@ from whence.frontends.relay.unify import HOLE
 
 
 class TypeKind(IntEnum):
-    """What a variable of types stands for."""
+    """The kind of thing that a type variable stands for."""
 
     Type = 0
     ShapeVar = 1
@@ -50,7 +50,7 @@ def IncompleteType(kind: TypeKind = TypeKind.Type) -> Attribute:
 
 @dataclass(frozen=True)
 class TypeRelation:
-    """What relates the types of a call, as a record: here the operators' own rules do that, and nothing reads it."""
+    """A relation between the types of a call, as a record that nothing reads: here operators have their own rules."""
 
     func: Anything
     args: Sequence[Anything]

@@ -28,7 +28,7 @@ class TypeFunctor:
     """Calls `visit_tensor_type` and its like for each kind of type."""
 
     def visit(self, typ: Any) -> Any:
-        """What this class makes of a type. Raises MissingMethod, a NotImplementedError, without a method for it."""
+        """Return the result for a type. Raises MissingMethod, a NotImplementedError, without a method for it."""
         typ = view(typ)
         name = "incomplete_type" if typ == HOLE else _NAMES.get(cast("type[Any]", type(typ)), "")
         method: Callable[[Any], Any] | None = getattr(self, f"visit_{name}", None)

@@ -81,7 +81,10 @@ def _expanded(case: Pattern, pattern: Pattern, types: dict[str, TypeData]) -> li
         name = wanted[0].belong_to
         if name not in types:
             raise FrontendError(f"unmatched_cases: expected a module with the data type {name}, got none")
-        return [PatternConstructor(one, [PatternWildcard() for _ in one.inputs]) for one in types[name].constructors]
+        return [
+            PatternConstructor(constructor, [PatternWildcard() for _ in constructor.inputs])
+            for constructor in types[name].constructors
+        ]
     parts = product(*(_expanded(part, one, types) for part, one in zip(given[1], wanted[1], strict=True)))
-    made = [list(inner) for inner in parts]
-    return [PatternTuple(one) if given[0] is None else PatternConstructor(given[0], one) for one in made]
+    combinations = [list(inner) for inner in parts]
+    return [PatternTuple(inner) if given[0] is None else PatternConstructor(given[0], inner) for inner in combinations]

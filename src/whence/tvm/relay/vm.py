@@ -64,14 +64,14 @@ class VMCompiler:
         self._made: VMExecutable | None = None
 
     def set_params(self, params: Mapping[str, Array]) -> None:
-        """Values for parameters of `@main`, which are constants then."""
+        """Bind parameters of `@main` to values; they become constants."""
         self._params |= params
 
     def lower(self, mod: ModuleOp | IRModule, target: TargetLike = "llvm", target_host: TargetLike = None) -> None:
         self._made = compile(mod, target, target_host, self._params)
 
     def codegen(self) -> None:
-        """Nothing is left to do: code is made as it is lowered."""
+        """Do nothing: `lower` generates the code."""
 
     def optimize(
         self,
@@ -80,12 +80,12 @@ class VMCompiler:
         target_host: TargetLike = None,
         params: Mapping[str, Array] | None = None,
     ) -> tuple[IRModule, dict[str, Array]]:
-        """The module after the passes on Relay of the current level, and the parameters."""
+        """Return the module after the Relay passes of the current level, and the parameters."""
         self.set_params(params_beside("VMCompiler.optimize", target, target_host, params) or {})
         return optimize(mod, target, params=self._params)
 
     def get_exec(self) -> VMExecutable:
-        """Raises PipelineError before `lower`."""
+        """Return the executable. Raises PipelineError before `lower`."""
         if self._made is None:
             raise PipelineError("VMCompiler: expected `lower` before `get_exec`, got nothing compiled")
         return self._made
@@ -93,7 +93,7 @@ class VMCompiler:
 
 @doors()
 class VirtualMachine:
-    """Runs an executable on a device, of which the CPU is the only one."""
+    """A machine that runs an executable on a device; the CPU is the only one."""
 
     def __init__(self, exe: VMExecutable | Compiled, device: object = None):
         if device is not None and "cpu" not in str(device):
@@ -104,29 +104,29 @@ class VirtualMachine:
         self._outputs: Any = None
 
     def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
-        """What a function gives for arguments in order or by name, or for those that `set_input` took."""
+        """Call a function with arguments in order or by name, or with those of `set_input`."""
         if kwargs:
             self.set_input(func_name, *args, **kwargs)
             args = ()
-        given = args or self._inputs.get(func_name, ())
-        self._outputs = viewed(self._call(func_name, *given))
+        arguments = args or self._inputs.get(func_name, ())
+        self._outputs = viewed(self._call(func_name, *arguments))
         return self._outputs
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """What `@main` gives."""
+        """Call `@main` and return its result."""
         return self.invoke("main", *args, **kwargs)
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """Arguments for the next calls of a function, in order or by name; those by name fill the places left."""
+        """Set the arguments of the next calls of a function, by name, and in order for the other parameters."""
         if not kwargs:
             self._inputs[func_name] = args
             return
         rest = iter(args)
         names = self._parameters(func_name)
-        given = [kwargs.pop(name) if name in kwargs else next(rest, None) for name in names]
+        values = [kwargs.pop(name) if name in kwargs else next(rest, None) for name in names]
         if kwargs or next(rest, None) is not None:
             raise PipelineError(f"set_input: expected arguments {', '.join(names)} of @{func_name}, got other ones")
-        self._inputs[func_name] = tuple(given)
+        self._inputs[func_name] = tuple(values)
 
     def _parameters(self, func_name: str) -> list[str]:
         if func_name != "main":
@@ -134,25 +134,25 @@ class VirtualMachine:
         return [spec.name for spec in self.executable.inputs]
 
     def set_one_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """One argument for the next calls of a function: `(name or place, value)`, or `name=value`."""
+        """Set one argument of the next calls of a function: `(name or position, value)`, or `name=value`."""
         if len(args) + 2 * len(kwargs) != 2:
             raise PipelineError(f"set_one_input: expected one argument of @{func_name}, got {len(args)} values")
         tag, value = args or next(iter(kwargs.items()))
-        place = self.get_input_index(tag, func_name) if isinstance(tag, str) else tag
-        given = list(self._inputs.get(func_name, ()))
-        if not isinstance(place, int) or place < 0:
+        index = self.get_input_index(tag, func_name) if isinstance(tag, str) else tag
+        values = list(self._inputs.get(func_name, ()))
+        if not isinstance(index, int) or index < 0:
             raise PipelineError(f"set_one_input: expected an argument of @{func_name}, got {tag!r}")
-        given += [None] * (place + 1 - len(given))
-        given[place] = value
-        self._inputs[func_name] = tuple(given)
+        values += [None] * (index + 1 - len(values))
+        values[index] = value
+        self._inputs[func_name] = tuple(values)
 
     def get_input_index(self, input_name: str, func_name: str = "main") -> int:
-        """The place of an argument; -1 for an unknown name."""
+        """Return the position of an argument; -1 for an unknown name."""
         names = self._parameters(func_name)
         return names.index(input_name) if input_name in names else -1
 
     def invoke_with_outputs(self, func_name: str, input_args: Mapping[str, Any], output_args: Sequence[Any]) -> None:
-        """Call a function with arguments by name; its results are copied into arrays."""
+        """Call a function with arguments by name, and copy its results into arrays."""
         self.set_input(func_name, **input_args)
         self.invoke(func_name)
         for target, value in zip(output_args, self.get_outputs(), strict=True):
@@ -172,24 +172,24 @@ class VirtualMachine:
         repeats_to_cooldown: int = 1,
         **kwargs: Any,
     ) -> BenchmarkResult:
-        """The times of runs of a function, measured as TVM does; the device has no part in them."""
+        """Return the times of runs of a function, measured as TVM does; `device` has no effect."""
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
         options = (limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown)
         return Timing(number, repeat, min_repeat_ms, *options).measure(lambda: self.invoke(func_name))
 
     def invoke_stateful(self, func_name: str, *args: Any) -> None:
-        """As `invoke`; `get_outputs` has what it gave."""
+        """As `invoke`; `get_outputs` returns the results."""
         self.invoke(func_name, *args)
 
     def get_output(self, index: int) -> Any:
-        """One of them; raises IndexError beyond the last one."""
+        """Return one output of the last call; raises IndexError beyond the last one."""
         return self.get_outputs()[index]
 
     def get_num_outputs(self) -> int:
-        """How many the last call gave."""
+        """Return the number of outputs of the last call."""
         return len(self.get_outputs())
 
     def get_outputs(self) -> list[Any]:
-        """What the last call gave; of a tuple its fields."""
+        """Return the outputs of the last call; of a tuple its fields."""
         return list(cast("tuple[Any, ...]", self._outputs)) if isinstance(self._outputs, tuple) else [self._outputs]

@@ -1,4 +1,4 @@
-"""What `relay.vm.compile` gives: a compiled module with what TVM tells of one."""
+"""The result of `relay.vm.compile`: a compiled module, and TVM's information about it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class VMExecutable:
 
     @property
     def stats(self) -> str:
-        """How many constants, functions and kernels there are, and which."""
+        """The numbers of constants, functions and kernels, and their names."""
         shapes = [list(array.shape) or "scalar" for array in self.constants]
         called = [f'("{name}", {index})' for index, name in enumerate(self.globals)]
         kernels = self.primitive_ops
@@ -108,7 +108,7 @@ class VMExecutable:
         return [argument.name_hint or f"p{index}" for index, argument in enumerate(func.block.args)]
 
     def get_function_arity(self, func_name: str) -> int:
-        """How many parameters a function has."""
+        """Return the number of parameters of a function."""
         return len(self.get_function_params(func_name))
 
     def save(self) -> tuple[bytearray, VMExecutable]:
@@ -128,7 +128,7 @@ class VMExecutable:
         Raises PipelineError for a program that only a run decides, too: `save` has its text.
         """
         artifact = self.executable.artifact
-        more = [Path(one) for one in addons or ()]
+        more = [Path(addon) for addon in addons or ()]
         export_artifact(artifact, None, None, Path(file_name), link=fcompile or None, addons=more, options=options)
         return str(file_name)
 

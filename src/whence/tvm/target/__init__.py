@@ -18,23 +18,23 @@ TargetLike: TypeAlias = "str | LLVMTarget | Mapping[object, object] | Sequence[o
 
 _OPTIONS = ("mtriple", "mcpu", "mattr", "num-cores", "device", "model", "libs")
 _IDLE = ("keys", "tag", "host")
-"""What TVM's targets say besides, and changes nothing here."""
+"""Further keys of TVM's targets, without effect here."""
 
 
 class _Targets(type):
     """Makes targets, which are `lowering`'s, and says what one is."""
 
     def __call__(cls, target: TargetLike, host: TargetLike = None) -> LLVMTarget:
-        found = target_of(target)
-        check_host(found, host)
-        return _machine(found)
+        resolved = target_of(target)
+        check_host(resolved, host)
+        return _machine(resolved)
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, LLVMTarget)
 
 
 class Target(metaclass=_Targets):
-    """What a text names; `llvm` is this machine, as in `relay.build`.
+    """A target, from its text; `llvm` is this machine, as in `relay.build`.
 
     host: the same machine, where TVM's users name one. Raises PipelineError for what is no target, or for another host.
     """
@@ -66,10 +66,10 @@ def target_of(target: TargetLike) -> str | LLVMTarget:
     several = list(cast("Sequence[object]", target))
     if len(several) != 1:
         raise PipelineError(expectation("target", "one target, as there is one machine", f"{len(several)}"))
-    one = several[0]
-    if not isinstance(one, str | LLVMTarget | Mapping):
-        raise PipelineError(expectation("target", "a text, a Target or its options", type(one).__name__))
-    return target_of(cast("TargetLike", one))
+    first = several[0]
+    if not isinstance(first, str | LLVMTarget | Mapping):
+        raise PipelineError(expectation("target", "a text, a Target or its options", type(first).__name__))
+    return target_of(cast("TargetLike", first))
 
 
 def _without_words(text: str) -> str | LLVMTarget:
@@ -108,8 +108,8 @@ def _machine(target: str | LLVMTarget) -> LLVMTarget:
     if isinstance(target, LLVMTarget):
         return target
     _, text = split_target(target)
-    found = _without_words(text)
-    return found if isinstance(found, LLVMTarget) else LLVMTarget.parse(found)
+    words = _without_words(text)
+    return words if isinstance(words, LLVMTarget) else LLVMTarget.parse(words)
 
 
 def _text(options: Mapping[object, object]) -> str:

@@ -1,4 +1,4 @@
-"""What tests use, as TVM has it at `tvm.testing`: comparisons, requirements, parameters; and TVM's names for whence.
+"""Helpers of tests, as in `tvm.testing`: comparisons, requirements, parameters; and TVM's names for whence.
 
 What needs pytest is loaded when it is first used.
 """

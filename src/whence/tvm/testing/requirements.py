@@ -1,4 +1,4 @@
-"""What a test needs of the machine, as decorators by TVM's names: `requires_llvm`, `requires_cuda`, `uses_gpu`."""
+"""The machine that a test needs, as decorators by TVM's names: `requires_llvm`, `requires_cuda`, `uses_gpu`."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ _MET: dict[str, Callable[[], bool]] = {
     "skylake_avx512": lambda: "+avx512f" in _features(),
     "cascadelake": lambda: "+avx512vnni" in _features(),
 }
-"""What there may be; there is nothing else: no other devices, no RPC, no libraries of makers of hardware."""
+"""Requirements that may hold. No others do: there are no other devices, no RPC, no libraries of hardware vendors."""
 _ALWAYS = ("uses_gpu", "skip_if_32bit", "skip_if_wheel_test")
-"""What asks for nothing that is missing here."""
+"""Decorators whose requirement always holds here."""
 
 
 def requirement(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What TVM's `tir.analysis` tells, of what is here."""
+"""The analyses of TVM's `tir.analysis` that exist here."""
 
 from __future__ import annotations
 

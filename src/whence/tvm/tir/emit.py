@@ -87,8 +87,8 @@ class _Body:
         with self.builder.located(stmt.location):
             match stmt:
                 case SeqStmt():
-                    for one in stmt.seq:
-                        self.stmt(one)
+                    for inner in stmt.seq:
+                        self.stmt(inner)
                 case BufferStore():
                     self._store(stmt)
                 case For():
@@ -211,11 +211,11 @@ def emit(name: str, buffers: Sequence[Buffer], body: Stmt) -> tir.PrimFuncOp:
 
 
 def _stored(body: Stmt) -> set[Buffer]:
-    found: set[Buffer] = set()
+    buffers: set[Buffer] = set()
     stack = [body]
     while stack:
         stmt = stack.pop()
         if isinstance(stmt, BufferStore):
-            found.add(stmt.buffer)
+            buffers.add(stmt.buffer)
         stack += stmts_in(stmt)
-    return found
+    return buffers

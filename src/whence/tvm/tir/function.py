@@ -39,11 +39,11 @@ class PrimFunc:
     @property
     def buffers(self) -> list[Buffer]:
         """The buffers of the parameters."""
-        found = [self.buffer_map.get(one) if isinstance(one, Var) else one for one in self.params]
-        missing = [str(param) for param, buffer in zip(self.params, found, strict=True) if buffer is None]
+        buffers = [self.buffer_map.get(param) if isinstance(param, Var) else param for param in self.params]
+        missing = [str(param) for param, buffer in zip(self.params, buffers, strict=True) if buffer is None]
         if missing:
             fail(f"tir.PrimFunc: expected a buffer for each parameter, got none for {', '.join(missing)}")
-        return [buffer for buffer in found if buffer is not None]
+        return [buffer for buffer in buffers if buffer is not None]
 
     @property
     def op(self) -> PrimFuncOp:
@@ -60,14 +60,14 @@ class PrimFunc:
 
     def holding(self, module: ModuleOp) -> PrimFunc:
         """The function that passes made of it."""
-        made = PrimFunc(self.params, self.body, None, self.buffer_map, self.attrs)
-        made._op = next(iter(prim_funcs(module))).clone()
-        return made
+        func = PrimFunc(self.params, self.body, None, self.buffer_map, self.attrs)
+        func._op = next(iter(prim_funcs(module))).clone()
+        return func
 
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> PrimFunc:
         """The same function with one attribute more, or several; `global_symbol` is its name."""
-        given = {key: value} if isinstance(key, str) else dict(key)
-        return PrimFunc(self.params, self.body, None, self.buffer_map, {**self.attrs, **given})
+        added = {key: value} if isinstance(key, str) else dict(key)
+        return PrimFunc(self.params, self.body, None, self.buffer_map, {**self.attrs, **added})
 
     def without_attr(self, key: str) -> PrimFunc:
         """The same function without an attribute."""

@@ -78,14 +78,14 @@ class IRBuilder:
 
     @contextmanager
     def if_scope(self, cond: Expr) -> Generator[None]:
-        """What is done where a condition holds."""
+        """Collect the statements for a condition that holds."""
         with self._scope() as body:
             yield
         self.emit(IfThenElse(cond, body[0]))
 
     @contextmanager
     def else_scope(self) -> Generator[None]:
-        """What is done otherwise, right behind an `if_scope`."""
+        """Collect the statements for the other case, right after an `if_scope`."""
         before = self._scopes[-1][-1] if self._scopes[-1] else None
         if not isinstance(before, IfThenElse) or before.else_case is not None:
             fail("tir.ir_builder: else_scope can only follow an if_scope")
@@ -95,16 +95,16 @@ class IRBuilder:
 
     @contextmanager
     def while_loop(self, condition: Expr) -> Generator[None]:
-        """What is done as long as a condition holds."""
+        """Collect the body of a loop that runs while a condition holds."""
         with self._scope() as body:
             yield
         self.emit(While(condition, body[0]))
 
     def let(self, var_name: str, value: ExprLike) -> Var:
         """A name for a value in what follows."""
-        given = convert(value)
-        var = Var(var_name, given.dtype)
-        self._scopes[-1].append(partial(LetStmt, var, given))
+        expr = convert(value)
+        var = Var(var_name, expr.dtype)
+        self._scopes[-1].append(partial(LetStmt, var, expr))
         return var
 
     def allocate(
@@ -143,13 +143,13 @@ class IRBuilder:
 
 def _joined(parts: Sequence[Any]) -> Stmt:
     """Statements in a row; what names something takes those behind it as its body."""
-    found: list[Stmt] = []
+    stmts: list[Stmt] = []
     for part in reversed(parts):
         if isinstance(part, Stmt):
-            found.insert(0, part)
+            stmts.insert(0, part)
         else:
-            found = [part(found[0] if len(found) == 1 else SeqStmt(found))]
-    return found[0] if len(found) == 1 else SeqStmt(found)
+            stmts = [part(stmts[0] if len(stmts) == 1 else SeqStmt(stmts))]
+    return stmts[0] if len(stmts) == 1 else SeqStmt(stmts)
 
 
 def create() -> IRBuilder:

@@ -16,7 +16,7 @@ from whence.te.language.tensor import PlaceholderOp, Tensor, check_shape
 
 
 class ForKind(IntEnum):
-    """How a loop runs."""
+    """The kind of a loop."""
 
     SERIAL = 0
     PARALLEL = 1
@@ -91,7 +91,7 @@ def stmts_in(stmt: Stmt) -> Iterator[Stmt]:
         if isinstance(value, Stmt):
             yield value
         elif isinstance(value, list):
-            yield from (one for one in value if isinstance(one, Stmt))  # pyright: ignore[reportUnknownVariableType]
+            yield from (item for item in value if isinstance(item, Stmt))  # pyright: ignore[reportUnknownVariableType]
 
 
 def exprs_in(stmt: Stmt) -> Iterator[Expr]:
@@ -100,7 +100,7 @@ def exprs_in(stmt: Stmt) -> Iterator[Expr]:
         if isinstance(value, Expr):
             yield value
         elif isinstance(value, list):
-            yield from (one for one in value if isinstance(one, Expr))  # pyright: ignore[reportUnknownVariableType]
+            yield from (item for item in value if isinstance(item, Expr))  # pyright: ignore[reportUnknownVariableType]
 
 
 @dataclass(eq=False)

@@ -31,7 +31,7 @@ from whence.te import Tensor
 from whence.te.language.locations import here
 
 _RENAMED = {"matmul": "nn.matmul", "nn.flatten": "nn.batch_flatten", "flip": "reverse", "identity": "copy"}
-"""What TVM has under another name in topi than in relay."""
+"""Operators that have another name in TVM's topi than in its relay."""
 
 
 class _Family:

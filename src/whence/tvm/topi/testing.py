@@ -1,4 +1,4 @@
-"""What operators give, in numpy: what tests compare with, by the names of TVM's `topi.testing`.
+"""Results of operators in numpy, for tests to compare with, by the names of TVM's `topi.testing`.
 
 Each calls the operator's meaning in numpy (`dialects/relay/`), which kernels are tested against as well.
 """
@@ -31,7 +31,7 @@ def _each(value: int | Sequence[int], rank: int) -> list[int]:
 def _same(extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> list[int]:
     """The pads of "SAME": results are extents by strides, rounded up; what is odd goes behind."""
     whole = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(extents, kernel, strides, strict=True)]
-    return [*(one // 2 for one in whole), *(one - one // 2 for one in whole)]
+    return [*(total // 2 for total in whole), *(total - total // 2 for total in whole)]
 
 
 def _pads(padding: Any, extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> list[int]:
@@ -39,8 +39,8 @@ def _pads(padding: Any, extents: Sequence[int], kernel: Sequence[int], strides: 
         return [0] * (2 * len(kernel))
     if padding == "SAME":
         return _same(extents, kernel, strides)
-    found = _each(padding, len(kernel))
-    return found * 2 if len(found) == len(kernel) else found
+    pads = _each(padding, len(kernel))
+    return pads * 2 if len(pads) == len(kernel) else pads
 
 
 def _convolution(rank: int, data: str, kernel: str, transposed: bool = False) -> Any:
@@ -48,21 +48,23 @@ def _convolution(rank: int, data: str, kernel: str, transposed: bool = False) ->
 
     def convolve(a_np: Array, w_np: Array, stride: Any, padding: Any, *rest: Any, **named: Any) -> Array:
         names = ("output_padding",) if transposed else ("dilation", "groups") if rank == 1 else ("groups",)
-        given = {**dict(zip((*names, "groups"), rest, strict=False)), **named}
+        arguments = {**dict(zip((*names, "groups"), rest, strict=False)), **named}
         layout = kernel if not transposed else kernel.replace("OI", "IO")
         spatial = [data.index(axis) for axis in "DHW"[3 - rank :]]
         size = [w_np.shape[layout.index(axis)] for axis in "DHW"[3 - rank :]]
         strides = _each(stride, rank)
-        groups = int(given.get("groups") or 1)
+        groups = int(arguments.get("groups") or 1)
         output = layout.index("O")
-        options: dict[str, Any] = {"output_padding": _each(given.get("output_padding", 0), rank)} if transposed else {}
+        options: dict[str, Any] = (
+            {"output_padding": _each(arguments.get("output_padding", 0), rank)} if transposed else {}
+        )
         return _one(
             op,
             a_np,
             w_np,
             strides=strides,
             padding=_pads(padding, [a_np.shape[axis] for axis in spatial], size, strides),
-            dilation=_each(given.get("dilation", 1), rank),
+            dilation=_each(arguments.get("dilation", 1), rank),
             groups=groups,
             channels=w_np.shape[output] * (groups if transposed else 1),
             kernel_size=size,
@@ -103,8 +105,8 @@ def batch_matmul(
 
 def dilate_python(input_np: Array, strides: Sequence[int], dilation_value: float = 0.0, out_dtype: Any = None) -> Array:
     """The elements `strides` apart, a number between them."""
-    found = _one(relay.nn.dilate, input_np, strides=list(strides), dilation_value=float(dilation_value))
-    return found if out_dtype is None else found.astype(out_dtype)
+    dilated = _one(relay.nn.dilate, input_np, strides=list(strides), dilation_value=float(dilation_value))
+    return dilated if out_dtype is None else dilated.astype(out_dtype)
 
 
 def l2_normalize_python(a_np: Array, eps: float, axis: Sequence[int] | None = None) -> Array:
@@ -125,8 +127,8 @@ def instance_norm_python(data: Array, gamma: Array, beta: Array, axis: Any = (2,
 
 def layer_norm_python(data: Array, gamma: Array, beta: Array, axis: Any = -1, epsilon: float = 1e-5) -> Array:
     """Layer normalization along one axis."""
-    one = axis if isinstance(axis, int) else next(iter(axis))
-    return _one(relay.nn.layer_norm, data, gamma, beta, axis=one, epsilon=epsilon)
+    first = axis if isinstance(axis, int) else next(iter(axis))
+    return _one(relay.nn.layer_norm, data, gamma, beta, axis=first, epsilon=epsilon)
 
 
 def one_hot(indices: Array, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str) -> Array:
@@ -167,15 +169,15 @@ def searchsorted_ref(sorted_sequence: Array, values: Array, right: bool, out_dty
 
 def matrix_set_diag(input_np: Array, diagonal: Array, k: Any = 0, align: str = "RIGHT_LEFT") -> Array:
     """The matrices with other diagonals."""
-    given = tuple(cast("list[int]", k)) if isinstance(k, list | tuple) else int(k)
-    return _one(relay.matrix_set_diag, input_np, diagonal, k=given, align=align)
+    offsets = tuple(cast("list[int]", k)) if isinstance(k, list | tuple) else int(k)
+    return _one(relay.matrix_set_diag, input_np, diagonal, k=offsets, align=align)
 
 
 def space_to_batch_nd_python(
     data: Array, block_shape: Sequence[int], pad_before: Any, pad_after: Any, pad_value: float = 0
 ) -> Array:
     """Blocks along axes as batches."""
-    paddings = [[int(one), int(other)] for one, other in zip(pad_before, pad_after, strict=True)]
+    paddings = [[int(before), int(after)] for before, after in zip(pad_before, pad_after, strict=True)]
     return _one(
         relay.nn.space_to_batch_nd, data, block_shape=list(block_shape), paddings=paddings, pad_value=float(pad_value)
     )
@@ -185,7 +187,7 @@ def batch_to_space_nd_python(
     data: Array, block_shape: Sequence[int], crop_begin_list: Any, crop_end_list: Any
 ) -> Array:
     """Batches as blocks along axes."""
-    crops = [[int(one), int(other)] for one, other in zip(crop_begin_list, crop_end_list, strict=True)]
+    crops = [[int(before), int(after)] for before, after in zip(crop_begin_list, crop_end_list, strict=True)]
     return _one(relay.nn.batch_to_space_nd, data, block_shape=list(block_shape), crops=crops)
 
 
@@ -234,7 +236,7 @@ def poolnd_python(
     if pool_type not in ("max", "avg"):
         raise FrontendError(expectation("poolnd_python", "pool_type max or avg", repr(pool_type)))
     options: dict[str, Any] = {"count_include_pad": count_include_pad} if pool_type == "avg" else {}
-    found = _one(
+    result = _one(
         getattr(relay.nn, f"{pool_type}_pool{len(kernel)}d"),
         np_data,
         pool_size=list(kernel),
@@ -244,7 +246,7 @@ def poolnd_python(
         ceil_mode=ceil_mode,
         **options,
     )
-    return found.astype(dtype)
+    return result.astype(dtype)
 
 
 def adaptive_pool(np_data: Array, out_size: Sequence[int], pool_type: str, layout: str) -> Array:
@@ -266,17 +268,17 @@ def strided_slice_python(
     return _one(
         relay.strided_slice,
         data,
-        begin=[int(one) for one in begin],
-        end=[int(one) for one in end],
-        strides=[int(one) for one in steps] if slice_mode == "end" else [1] * len(begin),
+        begin=[int(number) for number in begin],
+        end=[int(number) for number in end],
+        strides=[int(number) for number in steps] if slice_mode == "end" else [1] * len(begin),
         slice_mode=slice_mode,
-        axes=None if axes is None else [int(one) for one in axes],
+        axes=None if axes is None else [int(number) for number in axes],
     )
 
 
 def strided_set_python(data: Array, v: Array, begin: Any, end: Any, strides: Any) -> Array:
     """The data with other elements from `begin` on, before `end`."""
-    points = [np.asarray(one, np.int32) for one in (begin, end, strides)]
+    points = [np.asarray(values, np.int32) for values in (begin, end, strides)]
     return _one(relay.strided_set, data, v, *points)
 
 

@@ -14,16 +14,16 @@ def get_const_int(expr: Any) -> int:
     """The int that an expression of numbers is; raises ScheduleError for another one."""
     if not isinstance(expr, Expr):
         return int(expr)
-    found = Analyzer().simplify(expr)
-    if not isinstance(found, Const):
+    simple = Analyzer().simplify(expr)
+    if not isinstance(simple, Const):
         fail(f"topi.utils: expected a number, got {expr}")
-    return int(found.value)
+    return int(simple.value)
 
 
 def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
     """Extents as ints; those that are no numbers stay."""
-    found: list[Any] = []
-    for one in in_tuple:
-        simple = Analyzer().simplify(one) if isinstance(one, Expr) else one
-        found.append(int(simple.value) if isinstance(simple, Const) else simple)
-    return tuple(int(one) if isinstance(one, int) else one for one in found)
+    numbers: list[Any] = []
+    for item in in_tuple:
+        simple = Analyzer().simplify(item) if isinstance(item, Expr) else item
+        numbers.append(int(simple.value) if isinstance(simple, Const) else simple)
+    return tuple(int(item) if isinstance(item, int) else item for item in numbers)

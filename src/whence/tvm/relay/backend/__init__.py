@@ -1,4 +1,4 @@
-"""What TVM has at `relay.backend`: kinds of executors and runtimes, values of the interpreter, the virtual machine."""
+"""TVM's names at `relay.backend`: kinds of executors and runtimes, values of the interpreter, the virtual machine."""
 
 from __future__ import annotations
 

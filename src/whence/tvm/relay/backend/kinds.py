@@ -19,8 +19,8 @@ class Kind:
             raise PipelineError(expectation(what, f"a name among {', '.join(self._KNOWN)}", repr(name)))
         unknown = sorted(set(options or {}) - set(self._KNOWN[name]))
         if unknown:
-            known = ", ".join(self._KNOWN[name]) or "none"
-            raise PipelineError(expectation(f"{what} {name}", f"options among {known}", ", ".join(unknown)))
+            names = ", ".join(self._KNOWN[name]) or "none"
+            raise PipelineError(expectation(f"{what} {name}", f"options among {names}", ", ".join(unknown)))
         self.name = name
         self.options: dict[str, Any] = dict(options or {})
 

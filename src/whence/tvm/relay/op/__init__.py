@@ -61,7 +61,7 @@ def register_optional_fake_quantization_to_integer(op_name: str, func: Any = Non
 
 
 class OpPattern:
-    """How operators fuse, by TVM's names and numbers."""
+    """The fusion patterns of operators, by TVM's names and numbers."""
 
     ELEMWISE = 0
     BROADCAST = 1

@@ -1,4 +1,4 @@
-"""What TVM's tests of Relay use of `relay.testing`."""
+"""The parts of `relay.testing` that TVM's tests of Relay use."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from whence.relay.testing.nat import make_nat_value as make_nat_value
 
 
 def run_opt_pass(expr: Expr, opt_pass: transform.Pass | list[transform.Pass], import_prelude: bool = False) -> Any:
-    """What a pass, or several in a row, make of a function, or of an expression, whatever the opt level is."""
+    """Return the result of one or several passes on a function or an expression, whatever the opt level is."""
     mod = IRModule.from_expr(expr)
     if import_prelude:
         mod.import_from_std("prelude.rly")
     mod = transform.InferType()(mod)
-    for one in opt_pass if isinstance(opt_pass, list) else [opt_pass]:
-        mod = one(mod)
+    for pass_ in opt_pass if isinstance(opt_pass, list) else [opt_pass]:
+        mod = pass_(mod)
     main = mod["main"]
     return main if isinstance(expr, Function) else main.body
 
@@ -47,7 +47,7 @@ def run_infer_type(expr: Expr) -> Any:
 
 
 def count_ops(expr: Expr) -> int:
-    """How many calls of operators there are below an expression, each counted once."""
+    """Return the number of calls of operators below an expression, each counted once."""
     return sum(isinstance(node, Call) and isinstance(node.op, Op) for node in post_order(expr))
 
 

@@ -32,8 +32,8 @@ def get_net(
     """`data` [batch_size, random_len] -> tanh [batch_size, *oshape]. Raises ValueError for other sizes than 64x64."""
     if layout != "NCHW" or oshape[1:] != (64, 64):
         raise ValueError(f"dcgan: expected images of 64x64 in NCHW, got {oshape} in {layout}")
-    given = relay.var("data", shape=(batch_size, random_len), dtype=dtype) if code is None else code
-    body: Any = relay.nn.relu(layers.dense_add_bias(given, units=4 * 4 * ngf * 8, name="dense"))
+    noise = relay.var("data", shape=(batch_size, random_len), dtype=dtype) if code is None else code
+    body: Any = relay.nn.relu(layers.dense_add_bias(noise, units=4 * 4 * ngf * 8, name="dense"))
     body = relay.reshape(body, (-1, ngf * 8, 4, 4))
     for number, channels in enumerate((ngf * 4, ngf * 2, ngf), 1):
         up = deconv2d(body, channels, f"g{number}")

@@ -1,4 +1,4 @@
-"""Whether gradients are those that small steps show."""
+"""A check of gradients against finite differences."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ def check_grad(
     of_values: Any = executor.evaluate(backward)(*values)
     compute = executor.evaluate(forward)
     chosen = [value for value in values if np.asarray(value).dtype.kind == "f"] if test_inputs is None else test_inputs
-    for place, value in enumerate(values):
-        if any(value is one for one in chosen):
-            wanted: Any = _quotients(compute, values, place, eps)
-            np.testing.assert_allclose(np.asarray(of_values[1][place]), wanted, atol=atol, rtol=rtol)
+    for index, value in enumerate(values):
+        if any(value is other for other in chosen):
+            wanted: Any = _quotients(compute, values, index, eps)
+            np.testing.assert_allclose(np.asarray(of_values[1][index]), wanted, atol=atol, rtol=rtol)
 
 
 def _value(param: Var, scale: float, mean: float) -> Array:
     shape: tuple[int, ...] = param.checked_type.concrete_shape
-    made = np.random.default_rng().normal(mean, scale, shape)
-    return np.asarray(made, _numpy_of(param.checked_type.dtype))
+    sample = np.random.default_rng().normal(mean, scale, shape)
+    return np.asarray(sample, _numpy_of(param.checked_type.dtype))
 
 
 def _quotients(compute: Any, values: Sequence[Any], place: int, eps: float) -> Array:
-    """How the sum of the result changes with each element."""
+    """Return the derivative of the sum of the result by each element."""
     base: Array = np.asarray(values[place])
-    found: Array = np.zeros_like(base)
+    quotients: Array = np.zeros_like(base)
     for index in np.ndindex(base.shape):
         results: list[Any] = []
         for step in (eps, -eps):
@@ -72,5 +72,5 @@ def _quotients(compute: Any, values: Sequence[Any], place: int, eps: float) -> A
             moved[index] += step
             results.append(np.asarray(compute(*values[:place], moved, *values[place + 1 :]), "float64"))
         # Elements that stay as they are take nothing from the digits of the sum.
-        found[index] = np.sum((results[0] - results[1]) / (2 * eps))
-    return found
+        quotients[index] = np.sum((results[0] - results[1]) / (2 * eps))
+    return quotients

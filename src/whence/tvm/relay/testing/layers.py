@@ -47,8 +47,8 @@ def batch_norm_infer(
     **attrs: Any,
 ) -> Any:
     """A batch normalisation with `<name>_gamma`, `_beta`, `_moving_mean` and `_moving_var`; its first result."""
-    given = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
-    weights = [_weight(name, one, suffix) for suffix, one in given.items()]
+    parameters = {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var}
+    weights = [_weight(name, weight, suffix) for suffix, weight in parameters.items()]
     return relay.nn.batch_norm(data, *weights, **attrs)[0]
 
 

@@ -58,10 +58,10 @@ def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = 
     output: Expr = zeros
     parameters: list[Any] = [data]
     for step in range(iterations):
-        given = _weights(num_hidden, dtype, f"lstm_{step}_")
-        parameters += given
+        step_weights = _weights(num_hidden, dtype, f"lstm_{step}_")
+        parameters += step_weights
         cell = lstm_cell(num_hidden, batch_size, dtype, f"lstm_{step}_")
-        call = builder.let(f"call_{step}", cell(data, states, *given))
+        call = builder.let(f"call_{step}", cell(data, states, *step_weights))
         output = builder.let(f"out_{step}", relay.TupleGetItem(call, 0))
         states = builder.let(f"states_{step}", relay.TupleGetItem(call, 1))
     builder.ret(output)

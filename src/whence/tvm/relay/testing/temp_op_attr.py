@@ -1,4 +1,4 @@
-"""What is said of an operator for a while."""
+"""Temporary attributes of an operator."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ class ExprModulePass(passes.ModulePass):
     def __init__(self, pass_func: Callable[[IRModule, Any], IRModule], info: passes.PassInfo):
         def run(module: ModuleOp, context: Any) -> ModuleOp:
             held: Any = module
-            made: Any = pass_func(held if isinstance(held, IRModule) else IRModule.of(module), context)
-            if not isinstance(made, IRModule):
-                raise PipelineError(f"pass {info.name}: expected it to return an IRModule, got {type(made).__name__}")
-            return made.module
+            result: Any = pass_func(held if isinstance(held, IRModule) else IRModule.of(module), context)
+            if not isinstance(result, IRModule):
+                raise PipelineError(f"pass {info.name}: expected it to return an IRModule, got {type(result).__name__}")
+            return result.module
 
         super().__init__(run, info)
 
@@ -49,11 +49,11 @@ class ExprFunctionPass(ExprModulePass):
             def change(function: Function) -> Expr:
                 if not {"Compiler", "Primitive", "SkipOptimization"}.isdisjoint(function.attrs):
                     return function
-                made: Any = pass_func(function, module, context)
-                if not isinstance(made, Function):
-                    got = type(made).__name__
+                result: Any = pass_func(function, module, context)
+                if not isinstance(result, Function):
+                    got = type(result).__name__
                     raise PipelineError(f"pass {info.name}: expected it to return a function, got {got}")
-                return made
+                return result
 
             return module.map_functions(change)
 
@@ -78,7 +78,7 @@ def function_pass(
 
 
 def FoldConstantExpr(expr: Expr, mod: IRModule, fold_qnn: bool = False) -> Expr:
-    """What FoldConstant makes of an expression that may call functions of a module, which stays as it is."""
+    """Apply FoldConstant to an expression that may call functions of a module, which stays unchanged."""
     return _on_expression(expr, mod, passes.FoldConstant(fold_qnn))
 
 
@@ -89,15 +89,15 @@ def InferTypeLocal(expr: Expr) -> Any:
 
 
 def ToANormalFormExpr(expr: Expr) -> Expr:
-    """What ToANormalForm makes of an expression."""
+    """Apply ToANormalForm to an expression."""
     return _on_expression(expr, IRModule(), passes.ToANormalForm())
 
 
-def _on_expression(expr: Expr, mod: IRModule, one: passes.Pass) -> Expr:
+def _on_expression(expr: Expr, mod: IRModule, pass_: passes.Pass) -> Expr:
     around = mod.shallow_copy()
     around["main"] = expr
-    made: Function = one(around)["main"]
-    return made if isinstance(expr, Function) else made.body
+    main: Function = pass_(around)["main"]
+    return main if isinstance(expr, Function) else main.body
 
 
 def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
@@ -122,13 +122,13 @@ def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "higher_order"
 
 def _pullback() -> Pullback:
     """Rules of operators as functions, made once for each operator, attributes and types."""
-    made: dict[object, Function] = {}
+    gradients: dict[object, Function] = {}
 
     def pullback(call: Call, types: Sequence[Attribute]) -> Function:
         key = (str(call.op), str(sorted(call.attrs.items())), tuple(types))
-        if key not in made:
-            made[key] = operator_gradient(call, types, passes.FirstOrderGradient())
-        return made[key]
+        if key not in gradients:
+            gradients[key] = operator_gradient(call, types, passes.FirstOrderGradient())
+        return gradients[key]
 
     return pullback
 
