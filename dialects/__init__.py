@@ -1,4 +1,4 @@
-"""What each level can say."""
+"""The dialects: the ops, types and attributes of each level."""
 
 from .xdsl_text import install
 

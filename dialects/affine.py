@@ -80,13 +80,13 @@ class Linear:
 
     def coefficient(self, dim: int) -> Size | None:
         """The coefficient of a dim; None when the dim also occurs inside a floordiv or mod."""
-        found: Size = 0
+        total: Size = 0
         for atom, c in self.terms:
             if isinstance(atom, AffineDimExpr):
-                found += c if atom.position == dim else 0
+                total += c if atom.position == dim else 0
             elif dim in atom.used_dims():
                 return None
-        return found
+        return total
 
 
 def _binary(kind: AffineBinaryOpKind, lhs: AffineExpr, rhs: Size) -> AffineExpr:
@@ -192,7 +192,7 @@ def _multiples(size: Size, factor: Size) -> tuple[Size, Size]:
 
 
 def _quotient_of(low: Size, high: Size, factor: Size) -> Size | None:
-    """What all numbers of a range give, divided by `factor`; None if they differ, or may."""
+    """Return the quotient of all numbers of a range by `factor`; None if they differ, or may."""
     if isinstance(low, int) and isinstance(high, int) and isinstance(factor, int):
         first = low // factor
         return first if first == high // factor else None
@@ -208,7 +208,7 @@ def _scales(rest: Linear, factor: Size) -> Sequence[Size]:
         return sorted(numbers - {1, factor}, reverse=True)
     sizes = {str(factor): factor}
     for _, c in rest.terms:
-        sizes |= {str(found): found for scale in list(sizes.values()) for found in [common_divisor(scale, c)]}
+        sizes |= {str(divisor): divisor for scale in list(sizes.values()) for divisor in [common_divisor(scale, c)]}
     del sizes[str(factor)]
     return sorted((size for size in sizes.values() if not same(size, 1)), key=nominal, reverse=True)
 
@@ -316,12 +316,12 @@ def linear_bounds(form: Linear, ranges: tuple[Range, ...]) -> Range:
 
 def scaled(factor: Size, low: Size, high: Size) -> Range | None:
     """The least and the most of `factor` times what lies from `low` to `high`; None where the sign depends on sizes."""
-    one, other = factor * low, factor * high
-    if isinstance(one, int) and isinstance(other, int):
-        return min(one, other), max(one, other)
+    first, second = factor * low, factor * high
+    if isinstance(first, int) and isinstance(second, int):
+        return min(first, second), max(first, second)
     if proves(factor, ">=", 0):
-        return one, other
-    return (other, one) if proves(factor, "<=", 0) else None
+        return first, second
+    return (second, first) if proves(factor, "<=", 0) else None
 
 
 def _atom_bounds(atom: AffineExpr, ranges: tuple[Range, ...]) -> Range:
@@ -371,7 +371,7 @@ def below(a: Size, b: Size) -> bool:
 
 
 def malformed(expr: AffineExpr) -> str | None:
-    """What in `expr` this module cannot work with (a divisor below 1 or of dims, a product of dims), or None."""
+    """Return the part of `expr` that this module cannot work with (a divisor below 1 or of dims, a product of dims)."""
     for part in expr.dfs():
         match part:
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):

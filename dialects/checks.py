@@ -57,11 +57,11 @@ def check_bounds(
 ) -> None:
     """Fail when a constant index, or the last lane of a vector at constant indices, lies outside of the buffer."""
     exprs = [simplify(expr, ()) for expr in map.results if not expr.used_dims()]
-    found = iter(exprs)
+    indices = iter(exprs)
     for dim, (expr, extent) in enumerate(zip(map.results, shape, strict=True)):
         if expr.used_dims():
             continue
-        index = next(found)
+        index = next(indices)
         if isinstance(index, AffineConstantExpr) and isinstance(extent, int) and not 0 <= index.value < extent:
             fail(op, f"an index in [0, {extent}) of dimension {dim}", str(index.value))
     if not lanes or len(exprs) != len(shape):

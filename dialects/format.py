@@ -40,8 +40,8 @@ def parse_argument(parser: Parser) -> Parser.Argument:
 
 def parse_attributes(parser: Parser) -> Mapping[str, Attribute]:
     """`attributes {..}`, if it follows."""
-    found = parser.parse_optional_attr_dict_with_keyword()
-    return found.data if found is not None else {}
+    attributes = parser.parse_optional_attr_dict_with_keyword()
+    return attributes.data if attributes is not None else {}
 
 
 def parse_body(parser: Parser, arguments: Sequence[Parser.Argument] = ()) -> Region:
@@ -134,7 +134,7 @@ def print_type_params(printer: Printer, names: ArrayAttr[StringAttr] | None) -> 
 
 
 def parse_type_params(parser: Parser) -> ArrayAttr[StringAttr] | None:
-    """What `print_type_params` prints."""
+    """Parse what `print_type_params` prints."""
     names = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_str_literal)
     return ArrayAttr(map(StringAttr, names)) if names is not None else None
 
@@ -157,7 +157,7 @@ def print_signature(
 
 
 def parse_signature(parser: Parser) -> tuple[StringAttr, list[Parser.Argument], list[Attribute]]:
-    """What `print_signature` prints: name, arguments with their locations, output types."""
+    """Parse what `print_signature` prints: name, arguments with their locations, output types."""
     return parser.parse_symbol_name(), *parse_arguments(parser)
 
 

@@ -39,7 +39,7 @@ UNROLL = "llvm_ext.unroll"
 WORKSPACE = "llvm_ext.workspace"
 
 PREDICATES = ("oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno")
-"""What `fcmp` asks: ordered (no operand is NaN) and .., or unordered (one is) or .."""
+"""The predicates of `fcmp`: ordered (no operand is NaN) and .., or unordered (one is) or .."""
 
 
 class Conversion(IRDLOperation, ABC):

@@ -61,14 +61,14 @@ def print_ssa_value(self: Printer, value: SSAValue) -> str:
     """The name of a value, which no other has: its hint, with a number where that is taken."""
     if (hint := value.name_hint) is None or value in self._ssa_values:  # pyright: ignore[reportPrivateUsage]
         return _print_value(self, value)
-    taken = self.ssa_names
-    count = taken.get(hint, 0)
+    names = self.ssa_names
+    count = names.get(hint, 0)
     name = f"{hint}_{count}" if count else hint
-    while count and name in taken:
+    while count and name in names:
         count += 1
         name = f"{hint}_{count}"
-    taken[hint] = count + 1
-    taken.setdefault(name, 1)
+    names[hint] = count + 1
+    names.setdefault(name, 1)
     self._ssa_values[value] = name  # pyright: ignore[reportPrivateUsage]
     self.print_string(f"%{name}")
     return name

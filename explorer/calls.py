@@ -26,10 +26,10 @@ def find_calls(artifact: Artifact, kernel: str | int, call: str | None = None) -
     index, only = _resolve(artifact, kernel)
     of_kernel = [one for one in artifact.calls if one.kernel == index]
     name = call if call is not None else only
-    asked = tuple(one for one in of_kernel if name is None or one.name == name)
+    asked = tuple(candidate for candidate in of_kernel if name is None or candidate.name == name)
     if name is not None and not asked:
-        raise FrontendError(unknown(f"call of kernel {kernel}", name, [one.name for one in of_kernel]))
-    return Found(index, asked, tuple(one for one in of_kernel if one not in asked))
+        raise FrontendError(unknown(f"call of kernel {kernel}", name, [candidate.name for candidate in of_kernel]))
+    return Found(index, asked, tuple(candidate for candidate in of_kernel if candidate not in asked))
 
 
 def _resolve(artifact: Artifact, kernel: str | int) -> tuple[int, str | None]:

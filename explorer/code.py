@@ -49,7 +49,9 @@ def _machine_code(assembly: str, lines: tuple[tuple[int, ...], ...]) -> tuple[In
 
 def machine_lines(kernel: Kernel, *, exact: bool | None = None) -> Counter[int]:
     """Line of TIR -> how many machine instructions came of it: all, those of the line table, or those inferred."""
-    return Counter(one.line for one in machine_code(kernel) if exact is None or one.exact is exact)
+    return Counter(
+        instruction.line for instruction in machine_code(kernel) if exact is None or instruction.exact is exact
+    )
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,8 @@ class MainCode:
 @lru_cache(maxsize=512)
 def _llvm_lines(text: str) -> Counter[int]:
     lines = {number: int(line) for number, line in cast("list[tuple[str, str]]", _LOCATION.findall(text))}
-    found = cast("list[str]", _ATTACHED.findall(text))
-    return Counter(lines[number] for number in found if number in lines)
+    attached = cast("list[str]", _ATTACHED.findall(text))
+    return Counter(lines[number] for number in attached if number in lines)
 
 
 def llvm_lines(kernel: Kernel) -> Counter[int]:
@@ -99,9 +101,9 @@ def stages_of(func: FuncOp) -> dict[int, tuple[str, ...]]:
     """
     if text_of(func, COMPILER):
         return {}
-    found: dict[int, list[str]] = {}
+    stages: dict[int, list[str]] = {}
     for op in lower_function(anonymous(func)).block.ops:
         if isinstance(op, ComputeOp):
             for slot in slots_of(op.location):
-                found.setdefault(slot, []).append(op.label.data)
-    return {slot: tuple(labels) for slot, labels in found.items()}
+                stages.setdefault(slot, []).append(op.label.data)
+    return {slot: tuple(labels) for slot, labels in stages.items()}

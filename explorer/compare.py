@@ -44,19 +44,19 @@ class Comparison:
     @property
     def first(self) -> LayerDifference | None:
         """The first that departs."""
-        return next((one for one in self.differences if not one.difference.right), None)
+        return next((entry for entry in self.differences if not entry.difference.right), None)
 
     def __str__(self) -> str:
         rows = [
             (
-                one.layer.name,
-                one.tensor,
-                f"{one.difference.error:.3g}",
-                f"{one.difference.relative:.3g}",
-                "" if one.difference.right else "DEPARTS",
-                one.call,
+                entry.layer.name,
+                entry.tensor,
+                f"{entry.difference.error:.3g}",
+                f"{entry.difference.relative:.3g}",
+                "" if entry.difference.right else "DEPARTS",
+                entry.call,
             )
-            for one in self.differences
+            for entry in self.differences
         ]
         lines = [table(rows, ("layer", "tensor", "absolute", "relative", "", "kernel call"), indent="")]
         if self.unseen:
@@ -64,8 +64,8 @@ class Comparison:
         if (first := self.first) is None:
             lines.append(f"no departure in {count(len(self.differences), 'tensor')}")
         else:
-            place = f" at {list(first.difference.index)}" if first.difference.index else ""
-            lines.append(f"first departure: layer {first.layer}, tensor {first.tensor}, by {first.difference}{place}")
+            where = f" at {list(first.difference.index)}" if first.difference.index else ""
+            lines.append(f"first departure: layer {first.layer}, tensor {first.tensor}, by {first.difference}{where}")
         return "\n".join(lines)
 
 
@@ -87,19 +87,19 @@ def compare(
     has none of the tensors.
     """
     owner = owners(artifact)
-    made = results(artifact)
+    values = results(artifact)
     layouts = call_layouts(artifact)
     names = {owner[leaf]: (tensors or {}).get(owner[leaf].name, (owner[leaf].name,)) for leaf in owner}
-    if not any(name in reference for known in names.values() for name in known):
+    if not any(name in reference for group in names.values() for name in group):
         expected = "tensors of the model" + (f", such as '{next(iter(names.values()))[0]}'" if names else "")
         raise FrontendError(expectation("reference", expected, some(list(map(repr, reference)), 4) or "none"))
-    found: list[LayerDifference] = []
+    differences: list[LayerDifference] = []
     seen: set[Layer] = set()
     numbers = {id(call.run): number for number, call in enumerate(artifact.calls)}
 
     def visit(call: program.Call, seconds: float, outputs: list[Tensor]) -> None:
         number = numbers[id(call)]
-        layer = owner.get(made[number]) if number in made else None
+        layer = owner.get(values[number]) if number in values else None
         if layer is None:
             return
         for name, array in zip(names[layer], outputs, strict=False):
@@ -107,12 +107,14 @@ def compare(
                 continue
             if expected.size != array.size:
                 raise FrontendError(expectation(f"reference '{name}'", f"{array.size} elements", str(expected.size)))
-            given = in_shape(array, expected.shape, *layouts.get(number, ()))
-            if given is not None:
+            view = in_shape(array, expected.shape, *layouts.get(number, ()))
+            if view is not None:
                 seen.add(layer)
-                found.append(LayerDifference(layer, name, call.name, difference(np.array(given), expected, rtol, atol)))
+                differences.append(
+                    LayerDifference(layer, name, call.name, difference(np.array(view), expected, rtol, atol))
+                )
 
     runner.walk(inputs, pool, visit)
-    asked = {layer for layer, known in names.items() if any(name in reference for name in known)}
+    asked = {layer for layer, group in names.items() if any(name in reference for name in group)}
     unseen = sorted(asked - seen, key=lambda layer: (layer.file, layer.node))
-    return Comparison(tuple(found), tuple(unseen))
+    return Comparison(tuple(differences), tuple(unseen))

@@ -1,4 +1,4 @@
-"""How much of a compiled model knows its layers, level by level."""
+"""The fraction of a compiled model that knows its layers, level by level."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Known:
 
 
 def known_parts(artifact: Artifact) -> list[Known]:
-    """What is known of each kernel; of one that nobody calls, nothing."""
+    """Return what is known of each kernel; nothing of one that nobody calls."""
     slots: list[set[int] | None] = [None] * len(artifact.kernels)
     for call in artifact.calls:
-        found = {slot for slot, location in enumerate(call.layers) if is_located(location)}
+        located = {slot for slot, location in enumerate(call.layers) if is_located(location)}
         before = slots[call.kernel]
-        slots[call.kernel] = found if before is None else before & found
-    return [_known(kernel_of(artifact, index), found or set()) for index, found in enumerate(slots)]
+        slots[call.kernel] = located if before is None else before & located
+    return [_known(kernel_of(artifact, index), located or set()) for index, located in enumerate(slots)]
 
 
 def _known(kernel: Kernel, slots: set[int]) -> Known:
@@ -51,18 +51,21 @@ def coverage(artifact: Artifact) -> dict[str, float]:
     native_inferred: what follows, beside those, from the code around (see `llvm_to_native/assembly.py`). The rest is
     what LLVM merged from several lines.
     """
-    known = known_parts(artifact)
+    parts = known_parts(artifact)
     kernels = [kernel_of(artifact, index) for index in range(len(artifact.kernels))]
-    found = {"relay": audit.coverage([snapshot(artifact, "fused")])}
+    fractions = {"relay": audit.coverage([snapshot(artifact, "fused")])}
     for level in ("te", "tir", "llvm"):
-        located = sum(kernel.located[level] * part.share for kernel, part in zip(kernels, known, strict=True))
-        found[level] = _ratio(located, sum(kernel.ops[level] for kernel in kernels))
+        located = sum(kernel.located[level] * part.share for kernel, part in zip(kernels, parts, strict=True))
+        fractions[level] = _ratio(located, sum(kernel.ops[level] for kernel in kernels))
     main = MainCode.of(artifact)
-    told = Counter(one.exact for one in main.instructions if main.knows(one))
-    for kernel, part in zip(kernels, known, strict=True):
-        told.update(one.exact for one in machine_code(kernel) if one.line in part.lines)
+    attributed = Counter(instruction.exact for instruction in main.instructions if main.knows(instruction))
+    for kernel, part in zip(kernels, parts, strict=True):
+        attributed.update(instruction.exact for instruction in machine_code(kernel) if instruction.line in part.lines)
     total = len(main.instructions) + sum(len(machine_code(kernel)) for kernel in kernels)
-    return found | {"native": _ratio(told[True], total), "native_inferred": told[False] / total if total else 0.0}
+    return fractions | {
+        "native": _ratio(attributed[True], total),
+        "native_inferred": attributed[False] / total if total else 0.0,
+    }
 
 
 def _ratio(part: float, whole: int) -> float:

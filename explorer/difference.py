@@ -1,4 +1,4 @@
-"""How far an array is from what it should be, whatever the layout it is in."""
+"""The difference of an array from what it should be, whatever the layout it is in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..runtime.layouts import layout_view, parse_layout
 from ..support.dtypes import Array
 
 RTOL, ATOL = 1e-3, 1e-6
-"""What is no departure: differences up to this part of the largest number of the reference, and up to this number."""
+"""Tolerances: differences up to this part of the reference's largest number, and up to this number, are allowed."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ def difference(found: Array, expected: Array, rtol: float = RTOL, atol: float = 
     finite = np.abs(b[np.isfinite(b)])
     scale = float(finite.max(initial=0.0))
     error = float(gap.max(initial=0.0))
-    place = np.unravel_index(int(gap.argmax()), gap.shape) if gap.size else ()
-    return Difference(error, scale, tuple(map(int, place)), error <= atol + rtol * scale)
+    position = np.unravel_index(int(gap.argmax()), gap.shape) if gap.size else ()
+    return Difference(error, scale, tuple(map(int, position)), error <= atol + rtol * scale)
 
 
 def in_shape(found: Array, shape: tuple[int, ...], layout: str = "", plain: str = "") -> Array | None:

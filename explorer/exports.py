@@ -25,17 +25,17 @@ def chrome_trace(artifact: Artifact, times: Times) -> str:
         for tid, name in ((1, "kernels"), (2, "layers"))
     ]
     start = 0.0
-    for number, (call, taken) in enumerate(zip(artifact.calls, times.calls, strict=True)):
+    for number, (call, spent) in enumerate(zip(artifact.calls, times.calls, strict=True)):
         layers = [layer.name if layer is not None else "no known layer" for layer in times.layers[number]]
         args = {"layers": layers, "symbol": artifact.kernels[call.kernel].symbol}
-        events.append(_event(call.name, 1, start, taken, args))
+        events.append(_event(call.name, 1, start, spent, args))
         at = start
         for layer, seconds in times.layers[number].items():
             name = layer.name if layer is not None else "no known layer"
             about = {"type": layer.type if layer is not None else "", "estimated": times.estimated(number)}
             events.append(_event(name, 2, at, seconds, about))
             at += seconds
-        start += taken
+        start += spent
     return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}, ensure_ascii=False)
 
 
@@ -46,11 +46,11 @@ def _event(name: str, tid: int, start: float, seconds: float, args: Mapping[str,
 def folded_stacks(samples: Samples) -> str:
     """Stacks for flame graphs, `layers;kernel call;line of TIR count`, a line each; the counts are samples."""
     lines: list[str] = []
-    for one in hot_lines(samples):
-        layers = ", ".join(one.layers) or "no known layer"
-        place = f"{one.line}: {one.text}" if one.line else one.text
-        stack = (layers, samples.artifact.calls[one.call].name, place)
-        lines.append(f"{';'.join(_frame(name) for name in stack)} {one.samples}")
+    for line in hot_lines(samples):
+        layers = ", ".join(line.layers) or "no known layer"
+        source = f"{line.line}: {line.text}" if line.line else line.text
+        stack = (layers, samples.artifact.calls[line.call].name, source)
+        lines.append(f"{';'.join(_frame(name) for name in stack)} {line.samples}")
     return "\n".join(lines) + "\n" if lines else ""
 
 

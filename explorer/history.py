@@ -1,4 +1,4 @@
-"""How an op came to be: the ledger read backwards, from the op to the nodes of the source."""
+"""The history of an op: the ledger read backwards, from the op to the nodes of the source."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _Made = dict[str, list[frozenset[LocationAttr]]]
 def history(ledger: Ledger, op: Operation) -> tuple[Entry, ...]:
     """The entries that made `op`, or an op that it was made of, first to last; ops are told by name and location."""
     wanted: _Made = {op.name: [frozenset(leaves(op.location))]}
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for entry in reversed(ledger.why(op.location)):
         # A group is moved as it is: its kernel's name is known already.
         if entry.pattern != "FuseGroup" and _makes(entry, wanted):
-            found.append(entry)
+            entries.append(entry)
             for name, location in zip(entry.removed, entry.before, strict=False):
                 wanted.setdefault(name, []).append(frozenset(leaves(location)))
-    return tuple(reversed(found))
+    return tuple(reversed(entries))
 
 
 def _makes(entry: Entry, wanted: _Made) -> bool:
@@ -42,8 +42,8 @@ def _created(entry: Entry) -> Iterator[tuple[str, LocationAttr]]:
 
 
 def _serves(location: LocationAttr, groups: list[frozenset[LocationAttr]]) -> bool:
-    found = leaves(location)
-    return bool(found) and any(mine.issuperset(found) for mine in groups)
+    layers = leaves(location)
+    return bool(layers) and any(mine.issuperset(layers) for mine in groups)
 
 
 def told(entry: Entry) -> tuple[str, str, str]:

@@ -34,7 +34,7 @@ class HotLine(NamedTuple):
 
 def hot_lines(samples: Samples) -> list[HotLine]:
     """All lines that were sampled, the one that takes longest first."""
-    found: list[HotLine] = []
+    hottest: list[HotLine] = []
     for number, call in enumerate(samples.artifact.calls):
         kernel = kernel_of(samples.artifact, call.kernel)
         texts = kernel.tir.splitlines()
@@ -42,24 +42,24 @@ def hot_lines(samples: Samples) -> list[HotLine]:
         for line, count in samples.lines(number).items():
             text = texts[line - 1].strip() if 0 < line <= len(texts) else _NOWHERE
             layers = layer_names(line_location(kernel, line, call.layers))
-            found.append(HotLine(number, line, count, count * each, text, layers))
-    return sorted(found, key=lambda one: (-one.seconds, -one.samples, one.call, one.line))
+            hottest.append(HotLine(number, line, count, count * each, text, layers))
+    return sorted(hottest, key=lambda hot_line: (-hot_line.seconds, -hot_line.samples, hot_line.call, hot_line.line))
 
 
 def hot_table(samples: Samples, top: int = 10) -> str:
     """The hottest lines of all kernels."""
     lines = hot_lines(samples)
-    total = sum(one.seconds for one in lines) or 1.0
+    total = sum(line.seconds for line in lines) or 1.0
     rows = [
         (
-            f"{1e3 * one.seconds:.3f}",
-            percent(one.seconds / total),
-            samples.artifact.calls[one.call].name,
-            one.line or "",
-            some(one.layers, _NAMES),
-            one.text if len(one.text) <= 80 else f"{one.text[:77]}...",
+            f"{1e3 * line.seconds:.3f}",
+            percent(line.seconds / total),
+            samples.artifact.calls[line.call].name,
+            line.line or "",
+            some(line.layers, _NAMES),
+            line.text if len(line.text) <= 80 else f"{line.text[:77]}...",
         )
-        for one in lines[:top]
+        for line in lines[:top]
     ]
     head = f"{samples.total} samples of the program counter in {samples.runs} runs"
     return f"{head}\n" + table(rows, ("ms", "share", "kernel call", "line", "layers", "tir"), indent="")
@@ -68,13 +68,19 @@ def hot_table(samples: Samples, top: int = 10) -> str:
 def _chosen(samples: Samples, kernel: str | int, call: str | None) -> tuple[Kernel, str, list[int]]:
     """A kernel, a title, and the calls whose samples count; errors as `find_calls`."""
     artifact = samples.artifact
-    found = find_calls(artifact, kernel, call)
-    names = [one.name for one in found.asked] or [one.name for one in found.others]
-    numbers = [n for n, one in enumerate(artifact.calls) if one.kernel == found.kernel and one.name in names]
-    code = kernel_of(artifact, found.kernel)
-    taken = sum(samples.calls[number].total for number in numbers)
+    selection = find_calls(artifact, kernel, call)
+    names = [kernel_call.name for kernel_call in selection.asked] or [
+        kernel_call.name for kernel_call in selection.others
+    ]
+    numbers = [
+        n
+        for n, kernel_call in enumerate(artifact.calls)
+        if kernel_call.kernel == selection.kernel and kernel_call.name in names
+    ]
+    code = kernel_of(artifact, selection.kernel)
+    total = sum(samples.calls[number].total for number in numbers)
     share = percent(sum(samples.calls[number].own for number in numbers) / max(samples.own, 1))
-    return code, f"kernel {code.symbol}\n{taken} samples, {share} of the run, in {some(names, 3)}", numbers
+    return code, f"kernel {code.symbol}\n{total} samples, {share} of the run, in {some(names, 3)}", numbers
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,13 @@ class Annotated:
     def __str__(self) -> str:
         total = max(self.samples, 1)
         rows = [
-            (one.line or "", percent(one.samples / total) if one.samples else "", some(one.layers, _NAMES), one.text)
-            for one in self.lines
+            (
+                line.line or "",
+                percent(line.samples / total) if line.samples else "",
+                some(line.layers, _NAMES),
+                line.text,
+            )
+            for line in self.lines
         ]
         return f"{self.title}\n\n{table(rows, ('line', 'time', 'layers', self.code), indent='')}"
 
@@ -138,8 +149,8 @@ def assembly_runs(kernel: Kernel) -> dict[int, int] | None:
     begins: list[tuple[int, int]] = []
     waiting: int | None = None
     for number, text in enumerate(lines):
-        if (found := _LOC.match(text)) is not None:
-            waiting = int(found[1])
+        if (match := _LOC.match(text)) is not None:
+            waiting = int(match[1])
         elif text.startswith("\t") and waiting is not None:
             begins.append((number, waiting))
             waiting = None
@@ -162,14 +173,14 @@ def annotated_assembly(samples: Samples, kernel: str | int, call: str | None = N
         counts.update(samples.calls[number].runs)
     runs = assembly_runs(code)
     if runs is None:
-        found = annotated_tir(samples, kernel, call)
-        return replace(found, title=f"the object's line table is not that of the assembly\n{found.title}")
+        annotated = annotated_tir(samples, kernel, call)
+        return replace(annotated, title=f"the object's line table is not that of the assembly\n{annotated.title}")
     layers = samples.artifact.calls[numbers[0]].layers if numbers else ()
     lines: list[AnnotatedLine] = []
     line = 0
     for number, text in enumerate(code.assembly.splitlines()):
-        if (found := _LOC.match(text)) is not None:
-            line = int(found[1])
+        if (match := _LOC.match(text)) is not None:
+            line = int(match[1])
         elif number in runs:
             names = layer_names(line_location(code, line, layers))
             lines.append(AnnotatedLine(line, counts[runs[number]], names, text.expandtabs(4)))

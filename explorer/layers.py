@@ -27,18 +27,18 @@ class Layer:
     leaf: LocationAttr
 
     type: str = ""
-    """What the source calls its operator, `Conv`; of a layer from text, its relay operators."""
+    """The source's name of its operator, `Conv`; of a layer from text, its relay operators."""
 
     @staticmethod
     def of(leaf: LocationAttr, type: str = "") -> Layer:
         """The layer of a leaf; of one without a place, `file` is empty and `node` -1."""
-        place = leaf.location if isinstance(leaf, NameLoc) else leaf
-        if isinstance(place, FileLineColLoc):
-            return Layer(leaf_name(leaf), place.filename.data, place.line.data, leaf, type)
+        source = leaf.location if isinstance(leaf, NameLoc) else leaf
+        if isinstance(source, FileLineColLoc):
+            return Layer(leaf_name(leaf), source.filename.data, source.line.data, leaf, type)
         return Layer(leaf_name(leaf), "", -1, leaf, type)
 
     def owns(self, leaf: LocationAttr) -> bool:
-        """Whether `leaf` is a tensor of this layer: its weight or bias, named `<layer>.<tensor>` at the same node."""
+        """Return True if `leaf` is a tensor of this layer: its weight or bias, `<layer>.<tensor>` at the same node."""
         other = Layer.of(leaf)
         return (other.file, other.node) == (self.file, self.node) and other.name.startswith(f"{self.name}.")
 
@@ -59,12 +59,12 @@ def unique_leaves(locations: Iterable[LocationAttr]) -> tuple[LocationAttr, ...]
 
 def snapshot(artifact: Artifact, stage: str) -> ModuleOp:
     """The module as it was after a stage; raises FrontendError when the artifact does not hold it."""
-    for one in artifact.snapshots:
-        if one.stage == stage:
-            return one.module
+    for candidate in artifact.snapshots:
+        if candidate.stage == stage:
+            return candidate.module
     if not artifact.snapshots:
         raise FrontendError("artifact: expected a model, got a function alone, which no relay module is kept of")
-    kept = ", ".join(one.stage for one in artifact.snapshots)
+    kept = ", ".join(candidate.stage for candidate in artifact.snapshots)
     raise FrontendError(f"artifact: expected a snapshot of stage '{stage}', got {kept}")
 
 
@@ -75,24 +75,24 @@ def functions(module: ModuleOp) -> dict[str, FuncOp]:
 
 def all_leaves(artifact: Artifact) -> tuple[LocationAttr, ...]:
     """Every leaf of the imported model: layers and tensors, those that left no op included."""
-    found: list[LocationAttr] = []
+    collected: list[LocationAttr] = []
     for func in functions(snapshot(artifact, "relay")).values():
-        found.extend(argument.location for argument in func.block.args)
-        found.extend(op.location for op in func.block.ops)
+        collected.extend(argument.location for argument in func.block.args)
+        collected.extend(op.location for op in func.block.ops)
     for entry in artifact.ledger.entries:
         if entry.pass_name == "import":
-            found.extend(entry.before)
-    return unique_leaves(found)
+            collected.extend(entry.before)
+    return unique_leaves(collected)
 
 
 def op_types(artifact: Artifact) -> dict[LocationAttr, str]:
     """Leaf -> the type of its operator: the source's name of it, else the relay operators that it was imported as."""
-    found: dict[LocationAttr, dict[str, None]] = {}
+    names_of: dict[LocationAttr, dict[str, None]] = {}
     for op in snapshot(artifact, "relay").walk():
         if isinstance(op, Operator):
             for leaf in leaves(op.location):
-                found.setdefault(leaf, {})[op.name.removeprefix("relay.")] = None
-    return {leaf: ", ".join(names) for leaf, names in found.items()} | artifact.ledger.op_types
+                names_of.setdefault(leaf, {})[op.name.removeprefix("relay.")] = None
+    return {leaf: ", ".join(names) for leaf, names in names_of.items()} | artifact.ledger.op_types
 
 
 def layers_of(artifact: Artifact) -> tuple[Layer, ...]:
@@ -106,19 +106,19 @@ def owners(artifact: Artifact) -> dict[LocationAttr, Layer]:
     A tensor is called `<layer>.<tensor>`, or stands at the place of the one operator that reads it first.
     """
     types = op_types(artifact)
-    known = [Layer.of(leaf, types.get(leaf, "")) for leaf in all_leaves(artifact) if not is_lost(leaf)]
+    layers = [Layer.of(leaf, types.get(leaf, "")) for leaf in all_leaves(artifact) if not is_lost(leaf)]
     at: dict[tuple[str, int], dict[str, Layer]] = {}
-    for layer in known:
+    for layer in layers:
         at.setdefault((layer.file, layer.node), {}).setdefault(layer.name, layer)
     named = artifact.ledger.op_types
     alone: dict[tuple[str, int], Layer | None] = {}
-    for layer in known:
+    for layer in layers:
         if layer.leaf in named:
-            place = layer.file, layer.node
-            alone[place] = None if place in alone else layer
+            key = layer.file, layer.node
+            alone[key] = None if key in alone else layer
     return {
         layer.leaf: _owner(layer, at[layer.file, layer.node], alone.get((layer.file, layer.node)), layer.leaf in named)
-        for layer in known
+        for layer in layers
     }
 
 
@@ -128,8 +128,8 @@ def _owner(layer: Layer, beside: Mapping[str, Layer], alone: Layer | None, opera
     Without one, what is no operator's belongs to the one operator that is there `alone`; else it is the layer itself.
     """
     dots = (dot for dot, letter in enumerate(layer.name) if letter == ".")
-    found = next((beside[layer.name[:dot]] for dot in dots if layer.name[:dot] in beside), None)
-    return found or (layer if operator or alone is None else alone)
+    owner = next((beside[layer.name[:dot]] for dot in dots if layer.name[:dot] in beside), None)
+    return owner or (layer if operator or alone is None else alone)
 
 
 def find_layers(artifact: Artifact, name: str) -> tuple[Layer, ...]:
@@ -138,10 +138,10 @@ def find_layers(artifact: Artifact, name: str) -> tuple[Layer, ...]:
     Raises FrontendError for an unknown name.
     """
     layers = layers_of(artifact)
-    if found := tuple(layer for layer in layers if layer.name == name):
-        return found
-    if found := tuple(layer for layer in map(Layer.of, all_leaves(artifact)) if layer.name == name):
-        return found
+    if matches := tuple(layer for layer in layers if layer.name == name):
+        return matches
+    if matches := tuple(layer for layer in map(Layer.of, all_leaves(artifact)) if layer.name == name):
+        return matches
     raise FrontendError(unknown("layer", name, [layer.name for layer in layers]))
 
 

@@ -24,11 +24,11 @@ def layer_tensors(path: Path, key: str | None = None) -> dict[str, tuple[str, ..
     from ..frontends.tflite.graph import open_model
 
     source = open_model(path, key).source
-    found: dict[str, tuple[str, ...]] = {}
+    outputs: dict[str, tuple[str, ...]] = {}
     for step in source.region.steps:
         if step.source is not None and all(name in source.builder.infos for name in step.outputs):
-            found.setdefault(step.layer, step.outputs)
-    return found
+            outputs.setdefault(step.layer, step.outputs)
+    return outputs
 
 
 def litert_tensors(path: Path, inputs: Mapping[str, Array], key: str | None = None) -> dict[str, Array]:
@@ -40,13 +40,13 @@ def litert_tensors(path: Path, inputs: Mapping[str, Array], key: str | None = No
     from ..frontends.tflite.graph import open_model
 
     source = open_model(path, key).source
-    known = {name: info.index for name, info in source.builder.infos.items()}
-    given = {name: inputs[name] for name in source.region.inputs if name in inputs}
+    numbers = {name: info.index for name, info in source.builder.infos.items()}
+    arrays = {name: inputs[name] for name in source.region.inputs if name in inputs}
     try:
         try:
-            return _tensors(_interpreter(path, _KERNELS[0]), given, known, key)
+            return _tensors(_interpreter(path, _KERNELS[0]), arrays, numbers, key)
         except (ValueError, RuntimeError):
-            return _tensors(_interpreter(path, _KERNELS[1]), given, known, key)
+            return _tensors(_interpreter(path, _KERNELS[1]), arrays, numbers, key)
     except (ValueError, RuntimeError) as error:
         said = " ".join(str(error).split())
         raise FrontendError(expectation("reference", "a model that LiteRT runs", said)) from error
@@ -66,28 +66,30 @@ def _interpreter(path: Path, kernels: str) -> Any:
     )
 
 
-def _tensors(runtime: Any, given: Mapping[str, Array], known: Mapping[str, int], key: str | None) -> dict[str, Array]:
-    graph = _invoke(runtime, given, known, key)
-    found: dict[str, Array] = {}
-    for name, index in known.items():
+def _tensors(
+    runtime: Any, arrays: Mapping[str, Array], numbers: Mapping[str, int], key: str | None
+) -> dict[str, Array]:
+    graph = _invoke(runtime, arrays, numbers, key)
+    tensors: dict[str, Array] = {}
+    for name, index in numbers.items():
         # What has no memory, such as the output of an operator that nobody runs, LiteRT refuses.
         with suppress(ValueError):
-            found[name] = np.asarray(runtime.get_tensor(index, graph))
-    return found
+            tensors[name] = np.asarray(runtime.get_tensor(index, graph))
+    return tensors
 
 
-def _invoke(runtime: Any, given: Mapping[str, Array], known: Mapping[str, int], key: str | None) -> int:
+def _invoke(runtime: Any, arrays: Mapping[str, Array], numbers: Mapping[str, int], key: str | None) -> int:
     """Run an interpreter; returns the subgraph that it ran."""
     if key is not None:
         runner = runtime.get_signature_runner(key)
-        runner(**given)
+        runner(**arrays)
         return runner._subgraph_index
     shapes = {detail["index"]: list(detail["shape"]) for detail in runtime.get_input_details()}
-    for name, array in given.items():
-        if shapes[known[name]] != list(array.shape):
-            runtime.resize_tensor_input(known[name], list(array.shape))
+    for name, array in arrays.items():
+        if shapes[numbers[name]] != list(array.shape):
+            runtime.resize_tensor_input(numbers[name], list(array.shape))
     runtime.allocate_tensors()
-    for name, array in given.items():
-        runtime.set_tensor(known[name], array)
+    for name, array in arrays.items():
+        runtime.set_tensor(numbers[name], array)
     runtime.invoke()
     return 0

@@ -11,7 +11,7 @@ from .code import kernel_of, line_location, machine_lines
 from .report import some, table
 
 _NAMES = 2
-"""How many layers of a line are named."""
+"""The number of layers of a line that are named."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class LoopLine:
     text: str
     layers: tuple[str, ...]
     native: int
-    """How many machine instructions it became."""
+    """The number of machine instructions that it became."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ class Loops:
         if self.others:
             title += f", one of {len(self.others) + 1}: --call takes {some(self.others, 3)}"
         rows = [
-            (number, one.native or "", some(one.layers, _NAMES), one.text) for number, one in enumerate(self.lines, 1)
+            (number, line.native or "", some(line.layers, _NAMES), line.text)
+            for number, line in enumerate(self.lines, 1)
         ]
         return f"{title}\n\n{table(rows, ('line', 'native', 'layers', 'tir'), indent='')}"
 
@@ -51,13 +52,13 @@ def loops(artifact: Artifact, kernel: str | int, call: str | None = None) -> Loo
 
     Raises FrontendError for an unknown kernel or call.
     """
-    found = find_calls(artifact, kernel, call)
-    code = kernel_of(artifact, found.kernel)
+    selection = find_calls(artifact, kernel, call)
+    code = kernel_of(artifact, selection.kernel)
     native = machine_lines(code)
-    layers = found.asked[0].layers if found.asked else ()
+    layers = selection.asked[0].layers if selection.asked else ()
     lines = tuple(
         LoopLine(text, layer_names(line_location(code, number, layers)), native[number])
         for number, text in enumerate(code.tir.splitlines(), 1)
     )
-    names = [one.name for one in (*found.asked, *found.others)]
+    names = [kernel_call.name for kernel_call in (*selection.asked, *selection.others)]
     return Loops(code.symbol, names[0] if names else "", tuple(names[1:]), lines)

@@ -22,7 +22,7 @@ from .layers import Layer, functions, owners, snapshot
 from .report import count, percent, some, table
 
 _SHOWN = 12
-"""How many rows of a table are printed."""
+"""The number of rows of a table that are printed."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ class Storage:
     kind: str
     """`input`, `parameter` or `tensor`."""
     lives: tuple[tuple[str, int, int], ...]
-    """What lies in it in turn: node, number of the first and of the last call. Arguments live all the time."""
+    """Its contents in turn: node, number of the first and of the last call. Arguments live all the time."""
 
 
 @dataclass(frozen=True)
 class LayerMemory:
-    """What a layer takes. A parameter or tensor of several layers is shared out evenly over them."""
+    """The memory of a layer. A parameter or tensor of several layers is shared out evenly over them."""
 
     layer: str
     type: str
@@ -69,7 +69,7 @@ class LayerMemory:
     activations: float
     """Bytes of intermediate tensors and outputs that it makes."""
     at_peak: float
-    """How many of those live when most memory is used."""
+    """The bytes of those that live when most memory is used."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,11 @@ class MemoryReport:
             ("peak", info.peak_bytes, self._peak()),
             ("inputs, outputs", info.io_bytes, "the caller's"),
             ("parameters", info.constant_bytes, "shared by all runs"),
-            ("graph executor", sum(one.bytes for one in self.storages if one.kind == "tensor"), self._blocks()),
+            (
+                "graph executor",
+                sum(storage.bytes for storage in self.storages if storage.kind == "tensor"),
+                self._blocks(),
+            ),
         ]
         parts = [table(rows, ("", "bytes", ""), indent="")]
         if self.peak_call >= 0:
@@ -106,17 +110,17 @@ class MemoryReport:
                 for life in alive[:_SHOWN]
             ]
             parts.append(f"at the peak, call {self.peak_call}\n{table(lines, header, indent='')}{_more(len(alive))}")
-        total = sum(one.parameters for one in self.layers) or 1
+        total = sum(layer.parameters for layer in self.layers) or 1
         lines = [
             (
-                round(one.parameters),
-                percent(one.parameters / total),
-                round(one.activations),
-                round(one.at_peak),
-                one.layer,
-                one.type,
+                round(layer.parameters),
+                percent(layer.parameters / total),
+                round(layer.activations),
+                round(layer.at_peak),
+                layer.layer,
+                layer.type,
             )
-            for one in self.layers[:_SHOWN]
+            for layer in self.layers[:_SHOWN]
         ]
         header = ("parameters", "share", "activations", "at peak", "layer", "type")
         parts.append(f"by layer, in bytes\n{table(lines, header, indent='')}{_more(len(self.layers))}")
@@ -124,14 +128,14 @@ class MemoryReport:
         return "\n\n".join(parts)
 
     def at(self, call: int) -> list[Life]:
-        """What lives at a call."""
+        """Return the buffers that live at a call."""
         return [life for life in self.lives if life.first <= call <= life.last]
 
     def _peak(self) -> str:
         return f"while {self.calls[self.peak_call]} runs" if self.peak_call >= 0 else ""
 
     def _blocks(self) -> str:
-        number = sum(one.kind == "tensor" for one in self.storages)
+        number = sum(storage.kind == "tensor" for storage in self.storages)
         return f"{count(number, 'block')} for {count(len(self.lives), 'life').replace('lifes', 'lives')}"
 
 
@@ -140,12 +144,12 @@ def _more(number: int) -> str:
 
 
 def memory_report(artifact: Artifact) -> MemoryReport:
-    """What the memory of a model is for."""
+    """Return what the memory of a model is for."""
     plan = graph_plan(artifact)
     nodes = {call: node for node, call in plan.calls.items()}
     names = tuple(nodes[number] for number in range(len(artifact.calls)))
-    made = _makers(artifact)
-    lives = _lives(artifact, names, made, plan.graph)
+    producers = _makers(artifact)
+    lives = _lives(artifact, names, producers, plan.graph)
     changes = [0] * (len(names) + 1)
     for life in lives:
         changes[life.first] += _rounded(life.bytes)
@@ -153,7 +157,13 @@ def memory_report(artifact: Artifact) -> MemoryReport:
     live = tuple(accumulate(changes))[:-1]
     peak = max(range(len(live)), key=live.__getitem__, default=-1)
     return MemoryReport(
-        MemoryInfo.of(artifact), names, lives, live, peak, _storages(plan.graph), _layers(artifact, made, lives, peak)
+        MemoryInfo.of(artifact),
+        names,
+        lives,
+        live,
+        peak,
+        _storages(plan.graph),
+        _layers(artifact, producers, lives, peak),
     )
 
 
@@ -169,15 +179,15 @@ def _makers(artifact: Artifact) -> list[tuple[LocationAttr, ...]]:
 
 def _returned(function: FuncOp, call: Call) -> tuple[LocationAttr, ...]:
     slots = {op: slot for slot, op in enumerate(function.block.ops)}
-    found: list[LocationAttr] = []
+    locations: list[LocationAttr] = []
     for value in function.return_op.values:
         slot = slots.get(value.owner) if isinstance(value.owner, Operation) else None
-        found.append(call.layers[slot] if slot is not None else call.location)
-    return tuple(found)
+        locations.append(call.layers[slot] if slot is not None else call.location)
+    return tuple(locations)
 
 
 def _lives(
-    artifact: Artifact, names: tuple[str, ...], made: list[tuple[LocationAttr, ...]], graph: Graph
+    artifact: Artifact, names: tuple[str, ...], producers: list[tuple[LocationAttr, ...]], graph: Graph
 ) -> tuple[Life, ...]:
     program = artifact.program
     numbers = {node.name: number for number, node in enumerate(graph.nodes)}
@@ -190,7 +200,7 @@ def _lives(
         for index, (slot, spec) in enumerate(zip(call.outputs, call.results, strict=True)):
             if slot.kind == "arena":
                 storage = graph.entries[graph.entry(Ref(numbers[names[number]], index))].storage
-                behind = layer_names(made[number][index])
+                behind = layer_names(producers[number][index])
                 current[slot.place] = len(lives)
                 lives.append(Life(names[number], "tensor", behind, spec.nbytes, slot.place, number, number, storage))
         if call.workspace is not None:
@@ -211,21 +221,21 @@ def _storages(graph: Graph) -> tuple[Storage, ...]:
     steps = {node: step for step, node in enumerate(graph.calls)}
     end = len(steps) - 1
     last: dict[int, int] = {}
-    for node, one in enumerate(graph.nodes):
-        for ref in one.inputs:
+    for node, entry in enumerate(graph.nodes):
+        for ref in entry.inputs:
             last[graph.entry(ref)] = steps[node]
     for head in graph.heads:
         last[graph.entry(head)] = end
     read = {ref.node for node in graph.nodes for ref in node.inputs}
     lives: dict[int, list[tuple[str, int, int]]] = {}
     kinds: dict[int, str] = {}
-    for node, one in enumerate(graph.nodes):
+    for node, entry in enumerate(graph.nodes):
         for number in graph.entries_of(node):
             storage = graph.entries[number].storage
-            first = 0 if one.is_argument else steps[node]
-            until = end if one.is_argument else max(last.get(number, first), first)
-            lives.setdefault(storage, []).append((one.name, first, until))
-            kinds.setdefault(storage, _kind(one.name, one.is_argument, node in read))
+            first = 0 if entry.is_argument else steps[node]
+            until = end if entry.is_argument else max(last.get(number, first), first)
+            lives.setdefault(storage, []).append((entry.name, first, until))
+            kinds.setdefault(storage, _kind(entry.name, entry.is_argument, node in read))
     sizes = graph.storage_sizes()
     return tuple(Storage(number, sizes[number], kinds[number], tuple(lives[number])) for number in sorted(lives))
 
@@ -237,7 +247,7 @@ def _kind(name: str, argument: bool, read: bool) -> str:
 
 
 def _layers(
-    artifact: Artifact, made: list[tuple[LocationAttr, ...]], lives: tuple[Life, ...], peak: int
+    artifact: Artifact, producers: list[tuple[LocationAttr, ...]], lives: tuple[Life, ...], peak: int
 ) -> tuple[LayerMemory, ...]:
     owner = owners(artifact)
     parameters: dict[Layer | None, float] = {}
@@ -250,11 +260,11 @@ def _layers(
             _share(parameters, op.location, _size(op), owner)
     living = {(life.first, life.offset) for life in lives if life.kind == "tensor" and life.first <= peak <= life.last}
     for number, call in enumerate(artifact.program.calls):
-        for location, slot, spec in zip(made[number], call.outputs, call.results, strict=True):
+        for location, slot, spec in zip(producers[number], call.outputs, call.results, strict=True):
             _share(activations, location, spec.nbytes, owner)
             if slot.kind == "arena" and (number, slot.place) in living:
                 _share(at_peak, location, spec.nbytes, owner)
-    found = [
+    rows = [
         LayerMemory(
             layer.name if layer is not None else "no known layer",
             layer.type if layer is not None else "",
@@ -264,7 +274,7 @@ def _layers(
         )
         for layer in dict.fromkeys((*parameters, *activations))
     ]
-    return tuple(sorted(found, key=lambda one: (-one.parameters, -one.activations)))
+    return tuple(sorted(rows, key=lambda row: (-row.parameters, -row.activations)))
 
 
 def _size(op: ConstantOp) -> int:

@@ -94,8 +94,8 @@ def _colour(life: Life) -> str:
     """Of a layer always the same; workspaces are grey."""
     if life.kind == "workspace":
         return "#c8c8c8"
-    place = crc32((life.layers or (life.name,))[0].encode())
-    red, green, blue = hls_to_rgb(place % 360 / 360, 0.72 + place // 360 % 3 * 0.05, 0.55)
+    digest = crc32((life.layers or (life.name,))[0].encode())
+    red, green, blue = hls_to_rgb(digest % 360 / 360, 0.72 + digest // 360 % 3 * 0.05, 0.55)
     return f"#{int(255 * red):02x}{int(255 * green):02x}{int(255 * blue):02x}"
 
 

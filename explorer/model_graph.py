@@ -28,19 +28,19 @@ class _Drawn:
     about: str
     inputs: tuple[Ref, ...]
     output: bool
-    """Whether the model gives one of its outputs."""
+    """True if the model gives one of its outputs."""
 
 
 def graph_dot(graph: Graph, origins: Mapping[str, Origin], hidden: Collection[str] = ()) -> str:
     """DOT: a box per node with its layers, edges with types. hidden: names of nodes to leave out, as of parameters."""
     lines = ["digraph model {", "  rankdir=TB", '  node [shape=box fontname="sans-serif" fontsize=10]']
     lines.append('  edge [fontname="sans-serif" fontsize=9]')
-    for one in _drawn(graph, origins, hidden):
-        shape = "" if one.inputs else " shape=oval"
-        label = _quoted(f"{one.title}\n{one.about}" if one.about else one.title)
-        lines.append(f"  n{one.number} [label={label}{shape}]")
-        for ref in one.inputs:
-            lines.append(f"  n{ref.node} -> n{one.number} [label={_quoted(_type(graph.entries[graph.entry(ref)]))}]")
+    for box in _drawn(graph, origins, hidden):
+        shape = "" if box.inputs else " shape=oval"
+        label = _quoted(f"{box.title}\n{box.about}" if box.about else box.title)
+        lines.append(f"  n{box.number} [label={label}{shape}]")
+        for ref in box.inputs:
+            lines.append(f"  n{ref.node} -> n{box.number} [label={_quoted(_type(graph.entries[graph.entry(ref)]))}]")
     for number, head in enumerate(graph.heads):
         lines.append(f"  out{number} [label={_quoted(f'output {number}')} shape=oval]")
         lines.append(f"  n{head.node} -> out{number} [label={_quoted(_type(graph.entries[graph.entry(head)]))}]")
@@ -54,8 +54,8 @@ def graph_model_explorer(graph: Graph, origins: Mapping[str, Origin], title: str
         origin = origins.get(node.name, Origin())
         attrs = {"layers": ", ".join(origin.layers), **node.attrs}
         outputs = [
-            {"id": str(place), "attrs": [{"key": "tensor_shape", "value": _type(graph.entries[entry])}]}
-            for place, entry in enumerate(graph.entries_of(number))
+            {"id": str(index), "attrs": [{"key": "tensor_shape", "value": _type(graph.entries[entry])}]}
+            for index, entry in enumerate(graph.entries_of(number))
         ]
         nodes.append(
             {
@@ -67,9 +67,9 @@ def graph_model_explorer(graph: Graph, origins: Mapping[str, Origin], title: str
                     {
                         "sourceNodeId": graph.nodes[ref.node].name,
                         "sourceNodeOutputId": str(ref.output),
-                        "targetNodeInputId": str(place),
+                        "targetNodeInputId": str(index),
                     }
-                    for place, ref in enumerate(node.inputs)
+                    for index, ref in enumerate(node.inputs)
                 ],
                 "outputsMetadata": outputs,
             }
@@ -92,8 +92,8 @@ def graph_svg(graph: Graph, origins: Mapping[str, Origin], title: str, hidden: C
     """
     drawn = _drawn(graph, origins, hidden)
     rows = _rows(drawn)
-    widths = {one.number: _width(one) for one in drawn}
-    known = {one.number: one for one in drawn}
+    widths = {box.number: _width(box) for box in drawn}
+    boxes = {box.number: box for box in drawn}
     across = max((sum(widths[n] + _GAP for n in row) for row in rows), default=200) + _GAP
     at: dict[int, tuple[float, float]] = {}
     for level, row in enumerate(rows):
@@ -109,17 +109,17 @@ def graph_svg(graph: Graph, origins: Mapping[str, Origin], title: str, hidden: C
         f'<rect width="{across:.0f}" height="{height}" fill="#fff"/>',
         f'<text class="b" x="{across / 2:.1f}" y="20">{_html(title)}</text>',
     ]
-    for one in drawn:
-        x, y = at[one.number]
-        for ref in one.inputs:
+    for box in drawn:
+        x, y = at[box.number]
+        for ref in box.inputs:
             a, b = at[ref.node]
             middle = (b + _BOX + y) / 2
             parts.append(
                 f'<path d="M{a:.1f},{b + _BOX:.1f}C{a:.1f},{middle:.1f} {x:.1f},{middle:.1f} {x:.1f},{y:.1f}"/>'
             )
     for number, (x, y) in at.items():
-        one, width = known[number], widths[number]
-        fill = "#fef7e0" if one.output else "#e8f0fe" if one.inputs else "#e6f4ea"
+        box, width = boxes[number], widths[number]
+        fill = "#fef7e0" if box.output else "#e8f0fe" if box.inputs else "#e6f4ea"
         types = ", ".join(_type(graph.entries[entry]) for entry in graph.entries_of(number))
         about = (
             f"{graph.nodes[number].name}\n{types}\n{', '.join(origins.get(graph.nodes[number].name, Origin()).layers)}"
@@ -127,13 +127,13 @@ def graph_svg(graph: Graph, origins: Mapping[str, Origin], title: str, hidden: C
         parts.append(
             f'<g><title>{_html(about)}</title><rect x="{x - width / 2:.1f}" y="{y}" width="{width:.1f}" '
             f'height="{_BOX}" rx="5" fill="{fill}" stroke="#88a"/><text class="b" x="{x:.1f}" y="{y + 14}">'
-            f'{_html(_cut(one.title))}</text><text x="{x:.1f}" y="{y + 27}">{_html(_cut(one.about))}</text></g>'
+            f'{_html(_cut(box.title))}</text><text x="{x:.1f}" y="{y + 27}">{_html(_cut(box.about))}</text></g>'
         )
     return "\n".join([*parts, "</svg>", ""])
 
 
 def _drawn(graph: Graph, origins: Mapping[str, Origin], hidden: Collection[str]) -> list[_Drawn]:
-    found: list[_Drawn] = []
+    boxes: list[_Drawn] = []
     heads = {head.node for head in graph.heads}
     for number, node in enumerate(graph.nodes):
         if node.name in hidden:
@@ -143,28 +143,28 @@ def _drawn(graph: Graph, origins: Mapping[str, Origin], hidden: Collection[str])
         title = node.name.removeprefix("tvmgen_default_")
         types = ", ".join(_type(graph.entries[entry]) for entry in graph.entries_of(number))
         about = types if node.is_argument else shortened(layers, _LONGEST)
-        found.append(_Drawn(number, title, about, inputs, number in heads))
-    return found
+        boxes.append(_Drawn(number, title, about, inputs, number in heads))
+    return boxes
 
 
 def _rows(drawn: Sequence[_Drawn]) -> list[list[int]]:
     """The nodes of each row, in order. Rows by longest path; in them, by the mean place of neighbours, a few times."""
     level: dict[int, int] = {}
-    readers: dict[int, list[int]] = {one.number: [] for one in drawn}
-    for one in drawn:
-        level[one.number] = 1 + max((level[ref.node] for ref in one.inputs), default=-1)
-        for ref in one.inputs:
-            readers[ref.node].append(one.number)
+    readers: dict[int, list[int]] = {box.number: [] for box in drawn}
+    for box in drawn:
+        level[box.number] = 1 + max((level[ref.node] for ref in box.inputs), default=-1)
+        for ref in box.inputs:
+            readers[ref.node].append(box.number)
     rows: list[list[int]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
-    for one in drawn:
-        rows[level[one.number]].append(one.number)
-    inputs = {one.number: [ref.node for ref in one.inputs] for one in drawn}
+    for box in drawn:
+        rows[level[box.number]].append(box.number)
+    inputs = {box.number: [ref.node for ref in box.inputs] for box in drawn}
     for sweep in range(_SWEEPS):
-        places = {number: place / len(row) for row in rows for place, number in enumerate(row)}
+        places = {number: index / len(row) for row in rows for index, number in enumerate(row)}
         near = inputs if sweep % 2 == 0 else readers
         for row in rows if sweep % 2 == 0 else reversed(rows):
             row.sort(key=lambda number: _mean([places[other] for other in near[number]], places[number]))
-            places.update((number, place / len(row)) for place, number in enumerate(row))
+            places.update((number, index / len(row)) for index, number in enumerate(row))
     return rows
 
 
@@ -172,8 +172,8 @@ def _mean(values: Sequence[float], default: float) -> float:
     return sum(values) / len(values) if values else default
 
 
-def _width(one: _Drawn) -> float:
-    return max(len(_cut(one.title)), len(_cut(one.about)), 6) * _LETTER + 12
+def _width(box: _Drawn) -> float:
+    return max(len(_cut(box.title)), len(_cut(box.about)), 6) * _LETTER + 12
 
 
 def _cut(text: str) -> str:

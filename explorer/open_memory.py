@@ -31,7 +31,7 @@ class OpenBlock:
     bytes: str
     """The greatest of what lies in it; rounded up to 64."""
     lives: tuple[tuple[str, str], ...]
-    """What lies in it, in turn: node and bytes."""
+    """Its contents, in turn: node and bytes."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,10 @@ class OpenMemoryReport:
 
 
 def open_memory_report(artifact: Artifact, at: Mapping[str, int] | None = None) -> OpenMemoryReport:
-    """What the memory of a program for all sizes is for; with numbers for the sizes `at`, where nobody says any for the
-    largest ones, if all have bounds."""
+    """Return what the memory of a program for all sizes is for.
+
+    It is with numbers for the sizes `at`; where nobody says any, for the largest ones, if all have bounds.
+    """
     sizes = _sizes_of(artifact)
     if at is None and all(high is not None for _, high in sizes.ranges):
         at = {name: cast(int, high) for name, (_, high) in zip(sizes.symbols, sizes.ranges, strict=True)}
@@ -90,12 +92,12 @@ def open_memory_report(artifact: Artifact, at: Mapping[str, int] | None = None) 
 
 
 def memory_at(artifact: Artifact, at: Mapping[str, int]) -> MemoryReport:
-    """What the memory of a program for all sizes is for when it runs with these ones.
+    """Return what the memory of a program for all sizes is for when it runs with these sizes.
 
     Raises PipelineError unless each symbol has a number within its bounds.
     """
-    found = at_sizes(artifact, at)
-    report = memory_report(found)
+    closed = at_sizes(artifact, at)
+    report = memory_report(closed)
     return replace(report, info=replace(report.info, peak_bytes=max(report.live_bytes, default=0)))
 
 
@@ -104,7 +106,7 @@ def at_sizes(artifact: Artifact, at: Mapping[str, int]) -> Artifact:
     sizes = _sizes_of(artifact)
     _check(sizes, at)
     values = [at[name] for name in sizes.symbols]
-    values += [0 if one.text == GROUP else evaluate(parse_size(one.text), at) for one in sizes.derived]
+    values += [0 if value.text == GROUP else evaluate(parse_size(value.text), at) for value in sizes.derived]
     end = 0
     for start, members in _groups(artifact).items():
         values[start.place] = end
@@ -126,8 +128,8 @@ def _sizes_of(artifact: Artifact) -> Sizes:
 def _check(sizes: Sizes, at: Mapping[str, int]) -> None:
     for name, (low, high) in zip(sizes.symbols, sizes.ranges, strict=True):
         if name not in at or at[name] < low or (high is not None and at[name] > high):
-            found = f"{name} = {at[name]}" if name in at else ", ".join(at) or "none"
-            raise PipelineError(expectation("sizes", f"a number for each of {_bound(name, low, high)}", found))
+            actual = f"{name} = {at[name]}" if name in at else ", ".join(at) or "none"
+            raise PipelineError(expectation("sizes", f"a number for each of {_bound(name, low, high)}", actual))
     if unknown := [name for name in at if name not in sizes.symbols]:
         raise PipelineError(expectation("sizes", f"symbols among {', '.join(sizes.symbols)}", ", ".join(unknown)))
 
@@ -145,17 +147,17 @@ def _bytes(spec: TensorSpec) -> Size:
 
 
 def _groups(artifact: Artifact) -> dict[Value, list[tuple[str, Size]]]:
-    """What lies at each place of the arena, by the value at which it begins, in order of place."""
+    """Return the contents of each place of the arena, by the value at which it begins, in order of place."""
     nodes = {call: node for node, call in graph_plan(artifact).calls.items()}
-    found: dict[Value, list[tuple[str, Size]]] = {}
+    contents: dict[Value, list[tuple[str, Size]]] = {}
     for number, call in enumerate(artifact.calls):
         for slot, spec in zip(call.run.outputs, call.run.results, strict=True):
             if isinstance(slot.at, Value):
-                found.setdefault(slot.at, []).append((nodes[number], _bytes(spec)))
+                contents.setdefault(slot.at, []).append((nodes[number], _bytes(spec)))
         if call.run.workspace is not None and isinstance(start := call.run.workspace.at, Value):
             scratch = artifact.kernels[call.kernel].workspace
-            found.setdefault(start, []).append((f"{nodes[number]} (workspace)", scratch))
-    return {start: found[start] for start in sorted(found)}
+            contents.setdefault(start, []).append((f"{nodes[number]} (workspace)", scratch))
+    return {start: contents[start] for start in sorted(contents)}
 
 
 def _blocks(artifact: Artifact) -> tuple[OpenBlock, ...]:

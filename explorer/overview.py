@@ -21,7 +21,7 @@ _UNITS = "relay: operators; te: stages; tir: lines; llvm, native: instructions, 
 
 @dataclass
 class Row:
-    """What became of a layer."""
+    """The fate of a layer."""
 
     layer: Layer
     relay: int = 0
@@ -38,7 +38,7 @@ class Row:
     constants: list[str] = field(default_factory=lambda: list[str]())
     """The calls that read constants of it."""
     fate: str = ""
-    """What took it away, if nothing is left of it."""
+    """The pass that took it away, if nothing is left of it."""
     seconds: float = 0.0
 
     @property
@@ -93,7 +93,7 @@ class _Parts:
 
 
 def overview(artifact: Artifact, times: Times | None = None) -> Overview:
-    """What became of every layer; costs as much as there are layers, and lines of kernels that serve them."""
+    """Return the fate of every layer; costs as much as there are layers, and lines of kernels that serve them."""
     owner = owners(artifact)
     rows = {layer: Row(layer) for layer in layers_of(artifact)}
     module = snapshot(artifact, "fused")

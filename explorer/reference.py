@@ -44,11 +44,11 @@ def onnxruntime_tensors(model: ModelProto, inputs: Mapping[str, Array]) -> dict[
     copy.CopyFrom(model)
     # Newer versions add what no tensor depends on; an onnxruntime that is older than the file refuses them.
     copy.ir_version = min(copy.ir_version, 10)
-    known = {value.name for value in copy.graph.output}
+    listed = {value.name for value in copy.graph.output}
     for node in copy.graph.node:
         for name in node.output:
-            if name and name not in known:
-                known.add(name)
+            if name and name not in listed:
+                listed.add(name)
                 copy.graph.output.append(ValueInfoProto(name=name))
     options = cast(Any, onnxruntime).SessionOptions()
     options.graph_optimization_level = cast(Any, onnxruntime).GraphOptimizationLevel.ORT_DISABLE_ALL

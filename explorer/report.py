@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from ..support.names import shortened, shown
 
 WIDTH: ContextVar[int | None] = ContextVar("whence_width", default=None)
-"""How many letters a line of a table may have: as many as the terminal shows; None for any number."""
+"""The number of letters in a line of a table: as many as the terminal shows; None for any number."""
 _LEAST = 16
 """Cells of so many letters are left as they are."""
 
@@ -19,15 +19,15 @@ def table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), *, inden
 
     Lines are as long as they need; where `WIDTH` allows no more, long texts are shortened.
     """
-    given = [tuple(row) for row in rows]
-    cells = [[_cell(value) for value in row] for row in given]
+    tuples = [tuple(row) for row in rows]
+    cells = [[_cell(value) for value in row] for row in tuples]
     if header:
         cells.insert(0, list(header))
     if not cells:
         return ""
     columns = max(map(len, cells))
     widths = [max((len(row[i]) for row in cells if i < len(row)), default=0) for i in range(columns)]
-    right = [_right([row[i] for row in given if i < len(row)]) for i in range(columns)]
+    right = [_right([row[i] for row in tuples if i < len(row)]) for i in range(columns)]
     if (width := WIDTH.get()) is not None:
         texts = [size for i, size in enumerate(widths) if not right[i]]
         most = _most(texts, width - len(indent) - 2 * (columns - 1) - (sum(widths) - sum(texts)))
@@ -79,10 +79,10 @@ def count(number: int, noun: str) -> str:
 
 def some(names: Iterable[str], limit: int = 6) -> str:
     """The first names, and how many more there are."""
-    found = [shown(name) for name in names]
-    if len(found) <= limit:
-        return ", ".join(found)
-    return f"{', '.join(found[:limit])} and {len(found) - limit} more"
+    texts = [shown(name) for name in names]
+    if len(texts) <= limit:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:limit])} and {len(texts) - limit} more"
 
 
 def tally(names: Iterable[str]) -> str:

@@ -28,10 +28,10 @@ def value_leaf(op: Operation, known: Mapping[str, FuncOp]) -> LocationAttr | Non
         and (func := known.get(op.callee.string_value())) is not None
         and func.primitive is not None
     ):
-        made: Operation | object = func.return_op.operands[0].owner
-        while isinstance(made, Operation) and made.name in _MOVES:
-            made = made.operands[0].owner
-        return next(iter(leaves(made.location)), None) if isinstance(made, Operation) else None
+        producer: Operation | object = func.return_op.operands[0].owner
+        while isinstance(producer, Operation) and producer.name in _MOVES:
+            producer = producer.operands[0].owner
+        return next(iter(leaves(producer.location)), None) if isinstance(producer, Operation) else None
     return next(iter(leaves(op.location)), None)
 
 
@@ -40,27 +40,29 @@ def _serves(op: Operation, known: Mapping[str, FuncOp]) -> Iterable[LocationAttr
     if isinstance(op, ConstantOp | ReturnOp) or op.name in _MOVES:
         return
     func = known.get(op.callee.string_value()) if isinstance(op, CallOp) else None
-    inner = [one for one in func.block.ops if not isinstance(one, ReturnOp)] if func is not None else [op]
-    for one in inner:
-        if one.name not in _MOVES:
-            yield from leaves(one.location)
+    inner = (
+        [inner_op for inner_op in func.block.ops if not isinstance(inner_op, ReturnOp)] if func is not None else [op]
+    )
+    for inner_op in inner:
+        if inner_op.name not in _MOVES:
+            yield from leaves(inner_op.location)
 
 
 def last_values(main: FuncOp, known: Mapping[str, FuncOp]) -> dict[LocationAttr, Operation]:
     """Leaf of a layer -> the op of `@main` that gives its value, where no later op works for the layer."""
     ops = list(main.block.ops)
     last = {leaf: op for op in ops for leaf in _serves(op, known)}
-    found: dict[LocationAttr, Operation] = {}
+    by_leaf: dict[LocationAttr, Operation] = {}
     for op in ops:
         leaf = value_leaf(op, known)
         if leaf is not None and last.get(leaf) is op:
-            found[leaf] = op
-    return found
+            by_leaf[leaf] = op
+    return by_leaf
 
 
 def results(artifact: Artifact) -> dict[int, LocationAttr]:
     """Number of a call -> the leaf of the layer whose value it gives; what only moves another one's value has none."""
-    known = functions(snapshot(artifact, "fused"))
-    calls = (op for op in known["main"].block.ops if isinstance(op, CallOp))
+    by_name = functions(snapshot(artifact, "fused"))
+    calls = (op for op in by_name["main"].block.ops if isinstance(op, CallOp))
     numbers: dict[Operation, int] = {op: number for number, op in enumerate(calls)}
-    return {numbers[op]: leaf for leaf, op in last_values(known["main"], known).items()}
+    return {numbers[op]: leaf for leaf, op in last_values(by_name["main"], by_name).items()}

@@ -93,21 +93,21 @@ class Samples:
         serves the same layers.
         """
         kernel = kernel_of(self.artifact, self.artifact.calls[call].kernel)
-        known = run_lines(kernel)
-        found: Counter[int] = Counter()
+        line_of_run = run_lines(kernel)
+        counts: Counter[int] = Counter()
         for number, count in self.calls[call].runs.items():
-            found[known[number]] += count
+            counts[line_of_run[number]] += count
         if self.calls[call].elsewhere:
-            found[0] += self.calls[call].elsewhere
-        return found
+            counts[0] += self.calls[call].elsewhere
+        return counts
 
     def kernel_lines(self, kernel: int) -> Counter[int]:
         """As `lines`, of all calls of a kernel."""
-        found: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for number, call in enumerate(self.artifact.calls):
             if call.kernel == kernel:
-                found.update(self.lines(number))
-        return found
+                counts.update(self.lines(number))
+        return counts
 
     def shares(self, number: int, owner: Mapping[LocationAttr, Layer]) -> Shares | None:
         """The part of each layer in a call, by its samples; None where these are too few.
@@ -126,12 +126,12 @@ class Samples:
 
 def layer_shares(call: Call, parts: Sequence[float], owner: Mapping[LocationAttr, Layer]) -> Shares:
     """Layer -> its part, of the parts of slots; an op that several layers became is each one's evenly."""
-    found: Shares = {}
+    totals: Shares = {}
     for part, location in zip(parts, call.layers, strict=True):
         behind = tuple(dict.fromkeys(owner.get(leaf) for leaf in leaves(location))) or (None,)
         for layer in behind:
-            found[layer] = found.get(layer, 0.0) + part / len(behind)
-    return {layer: share for layer, share in found.items() if share or layer is not None}
+            totals[layer] = totals.get(layer, 0.0) + part / len(behind)
+    return {layer: share for layer, share in totals.items() if share or layer is not None}
 
 
 def slot_samples(kernel: Kernel, lines: Mapping[int, int]) -> dict[int, float]:
@@ -145,7 +145,7 @@ def slot_samples(kernel: Kernel, lines: Mapping[int, int]) -> dict[int, float]:
             alone[slots[0]] += count
         elif slots:
             several.append((slots, count))
-    found: dict[int, float] = {slot: float(count) for slot, count in alone.items()}
+    samples: dict[int, float] = {slot: float(count) for slot, count in alone.items()}
     for slots, count in several:
         weights = [float(alone[slot]) for slot in slots]
         if not sum(weights):
@@ -153,23 +153,23 @@ def slot_samples(kernel: Kernel, lines: Mapping[int, int]) -> dict[int, float]:
         if not sum(weights):
             weights = [1.0] * len(slots)
         for slot, weight in zip(slots, weights, strict=True):
-            found[slot] = found.get(slot, 0.0) + count * weight / sum(weights)
-    return found
+            samples[slot] = samples.get(slot, 0.0) + count * weight / sum(weights)
+    return samples
 
 
 def run_lines(kernel: Kernel) -> tuple[int, ...]:
     """The line of each run of instructions of a kernel's object, inferred where its own line table has none."""
     table: LineTable = line_table(kernel.object)
-    found = list(table.lines)
-    slots = [frozenset(kernel.lines[line - 1]) if 0 < line <= len(kernel.lines) else None for line in found]
-    for number, line in enumerate(found):
+    lines = list(table.lines)
+    slots = [frozenset(kernel.lines[line - 1]) if 0 < line <= len(kernel.lines) else None for line in lines]
+    for number, line in enumerate(lines):
         if line:
             continue
         before = next((k for k in range(number - 1, -1, -1) if slots[k] is not None), None)
-        after = next((k for k in range(number + 1, len(found)) if slots[k] is not None), None)
+        after = next((k for k in range(number + 1, len(lines)) if slots[k] is not None), None)
         if before is not None and (after is None or slots[before] == slots[after]):
-            found[number] = table.lines[before]
-    return tuple(max(line, 0) for line in found)
+            lines[number] = table.lines[before]
+    return tuple(max(line, 0) for line in lines)
 
 
 def sample(
@@ -192,10 +192,10 @@ def sample(
             sampler.tag,
             lambda n: not sampler.full and (n < max(runs, 1) or time.perf_counter() - start < seconds),
         )
-        taken = time.perf_counter() - start
-    found = _sorted(artifact, runner, sampler.samples.tolist(), sampler.others.tolist())
-    calls = tuple(found[number] for number in range(len(artifact.calls)))
-    return Samples(artifact, calls, found[-1].own, sampler.lost, done, taken, tuple(timed))
+        elapsed = time.perf_counter() - start
+    by_call = _sorted(artifact, runner, sampler.samples.tolist(), sampler.others.tolist())
+    calls = tuple(by_call[number] for number in range(len(artifact.calls)))
+    return Samples(artifact, calls, by_call[-1].own, sampler.lost, done, elapsed, tuple(timed))
 
 
 def _sorted(
@@ -230,5 +230,6 @@ def _sorted(
             else:
                 around[number] += count
     return {
-        number: CallSamples(found, elsewhere[number], helped[number], missed[number]) for number, found in runs.items()
+        number: CallSamples(counts, elsewhere[number], helped[number], missed[number])
+        for number, counts in runs.items()
     }

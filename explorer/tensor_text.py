@@ -24,19 +24,21 @@ class TensorText:
     most: float | None
     mean: float | None
     nan: int
-    """How many elements are NaN."""
+    """The number of elements that are NaN."""
     inf: int
     first: tuple[float, ...]
 
     @staticmethod
     def of(name: str, array: Array) -> TensorText:
-        """What is told of an array."""
+        """Return the facts about an array."""
         values = array.astype(np.float64)
         finite = values[np.isfinite(values)]
-        told = (float(finite.min()), float(finite.max()), float(finite.mean())) if finite.size else (None, None, None)
+        statistics = (
+            (float(finite.min()), float(finite.max()), float(finite.mean())) if finite.size else (None, None, None)
+        )
         bad = int(np.isnan(values).sum()), int(np.isinf(values).sum())
         first = tuple(float(value) for value in values.flat[:_FIRST])
-        return TensorText(name, array.shape, array.dtype.name, *told, *bad, first)
+        return TensorText(name, array.shape, array.dtype.name, *statistics, *bad, first)
 
     def __str__(self) -> str:
         text = f"{shown(self.name)}: {self.dtype}[{', '.join(map(str, self.shape))}]"

@@ -1,4 +1,4 @@
-"""What the layers of a compiled model take: measured times of its kernel calls, shared out by samples or by work."""
+"""The times of the layers of a compiled model: measured times of its kernel calls, shared out by samples or by work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .shares import Shares
 
 @dataclass(frozen=True)
 class LayerTime:
-    """What a layer takes in all kernel calls that serve it."""
+    """The time of a layer in all kernel calls that serve it."""
 
     layer: Layer | None
     """None: what no layer is known of."""
@@ -43,12 +43,12 @@ class Times:
         owner = owners(artifact)
         parts: list[Shares] = []
         sampled: list[bool] = []
-        for number, (call, taken) in enumerate(zip(artifact.calls, calls, strict=True)):
-            found = samples.shares(number, owner) if samples is not None else None
-            sampled.append(found is not None)
-            if found is None:
-                found = shares(artifact, call, owner)
-            parts.append({layer: share * taken for layer, share in found.items()})
+        for number, (call, spent) in enumerate(zip(artifact.calls, calls, strict=True)):
+            fractions = samples.shares(number, owner) if samples is not None else None
+            sampled.append(fractions is not None)
+            if fractions is None:
+                fractions = shares(artifact, call, owner)
+            parts.append({layer: share * spent for layer, share in fractions.items()})
         return Times(tuple(calls), tuple(parts), tuple(sampled))
 
     def estimated(self, call: int) -> bool:
@@ -66,9 +66,9 @@ class Times:
         estimated: Shares = {}
         names: dict[Layer | None, list[str]] = {}
         for number, (call, parts) in enumerate(zip(artifact.calls, self.layers, strict=True)):
-            for layer, taken in parts.items():
-                estimated[layer] = estimated.get(layer, 0.0) + self.estimated(number) * taken
-                seconds[layer] = seconds.get(layer, 0.0) + taken
+            for layer, spent in parts.items():
+                estimated[layer] = estimated.get(layer, 0.0) + self.estimated(number) * spent
+                seconds[layer] = seconds.get(layer, 0.0) + spent
                 names.setdefault(layer, []).append(call.name)
         ranked = sorted(seconds, key=lambda layer: -seconds[layer])
         return [LayerTime(layer, seconds[layer], tuple(names[layer]), estimated[layer]) for layer in ranked]
@@ -80,7 +80,7 @@ def shares(artifact: Artifact, call: Call, owner: Mapping[LocationAttr, Layer]) 
     The fractions add up to 1. An op that several layers became is shared out evenly over them, and so is a call over
     its ops when there is no work in any. owner: as `owners` says.
     """
-    work = [Work(*one).weight for one in kernel_of(artifact, call.kernel).work]
+    work = [Work(*row).weight for row in kernel_of(artifact, call.kernel).work]
     total = sum(work)
     if not total:
         work, total = [1] * len(work), len(work)

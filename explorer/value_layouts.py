@@ -31,7 +31,7 @@ def call_layouts(artifact: Artifact) -> dict[int, tuple[str, str]]:
     model = _of_layers(imported)
     stored = _of_values(fused["main"], fused, {})
     calls = [op for op in fused["main"].block.ops if isinstance(op, CallOp)]
-    found: dict[int, tuple[str, str]] = {}
+    layouts: dict[int, tuple[str, str]] = {}
     for number, leaf in results(artifact).items():
         value = calls[number].results[0]
         kept = stored.get(value, "")
@@ -40,47 +40,49 @@ def call_layouts(artifact: Artifact) -> dict[int, tuple[str, str]]:
         layout, shape = model[leaf]
         plain = layout or "".join(axis.letter for axis in parse_layout(kept) if not axis.factor)
         if kept != plain and _shape(shape_of(value), kept, plain) == shape:
-            found[number] = kept, plain
-    return found
+            layouts[number] = kept, plain
+    return layouts
 
 
 def _of_layers(imported: Mapping[str, FuncOp]) -> dict[LocationAttr, tuple[str, tuple[int, ...]]]:
     """Leaf of a layer -> layout and shape of the first result of its last operator, as it was imported."""
     main = imported["main"]
     layouts = _of_values(main, imported, {})
-    found: dict[LocationAttr, tuple[str, tuple[int, ...]]] = {}
+    results: dict[LocationAttr, tuple[str, tuple[int, ...]]] = {}
     for op in main.block.ops:
         if isinstance(op, Operator) and op.results:
             for leaf in leaves(op.location):
-                found[leaf] = layouts.get(op.results[0], ""), shape_of(op.results[0])
-    return found
+                results[leaf] = layouts.get(op.results[0], ""), shape_of(op.results[0])
+    return results
 
 
-def _of_values(func: FuncOp, known: Mapping[str, FuncOp], arguments: Mapping[int, str]) -> dict[SSAValue, str]:
+def _of_values(func: FuncOp, functions: Mapping[str, FuncOp], arguments: Mapping[int, str]) -> dict[SSAValue, str]:
     """The layouts of values of a function, where operators tell them; `arguments`: those of its arguments."""
-    found: dict[SSAValue, str] = {func.block.args[place]: layout for place, layout in arguments.items() if layout}
+    layouts: dict[SSAValue, str] = {
+        func.block.args[position]: layout for position, layout in arguments.items() if layout
+    }
     for op in func.block.ops:
         if isinstance(op, ReturnOp) or not op.results:
             continue
-        layout = _of_result(op, known, found)
+        layout = _of_result(op, functions, layouts)
         if layout and len(parse_layout(layout)) == len(shape_of(op.results[0])):
-            found[op.results[0]] = layout
-    return found
+            layouts[op.results[0]] = layout
+    return layouts
 
 
-def _of_result(op: Operation, known: Mapping[str, FuncOp], found: Mapping[SSAValue, str]) -> str:
+def _of_result(op: Operation, functions: Mapping[str, FuncOp], layouts: Mapping[SSAValue, str]) -> str:
     """The layout of the first result of an op; "" where nothing tells it."""
     if isinstance(op, CallOp):
-        callee = known[op.callee.string_value()]
-        given = {place: found.get(value, "") for place, value in enumerate(op.arguments)}
-        return _of_values(callee, known, given).get(callee.return_op.operands[0], "")
+        callee = functions[op.callee.string_value()]
+        arguments = {position: layouts.get(value, "") for position, value in enumerate(op.arguments)}
+        return _of_values(callee, functions, arguments).get(callee.return_op.operands[0], "")
     if isinstance(op, LayoutTransformOp):
         return op.dst_layout.data
     for name in ("out_layout", "data_layout", "layout"):
         if isinstance(attribute := getattr(op, name, None), StringAttr) and attribute.data:
             return attribute.data
     if isinstance(op, TransposeOp):
-        return _permuted(found.get(op.operands[0], ""), op)
+        return _permuted(layouts.get(op.operands[0], ""), op)
     shape = shape_of(op.results[0])
     if op.name.endswith("_NCHWc"):
         return f"NCHW{shape[-1]}c"
@@ -89,7 +91,7 @@ def _of_result(op: Operation, known: Mapping[str, FuncOp], found: Mapping[SSAVal
     if not isinstance(op, Operator) or not (keeps_axes or op.is_pointwise() or op.pattern() in _POINTWISE):
         return ""
     rank = len(shape)
-    return next((found[value] for value in op.operands if value in found and len(shape_of(value)) == rank), "")
+    return next((layouts[value] for value in op.operands if value in layouts and len(shape_of(value)) == rank), "")
 
 
 def _permuted(layout: str, op: TransposeOp) -> str:

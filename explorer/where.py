@@ -21,7 +21,7 @@ from .report import count, percent, some, table
 from .times import Times
 
 _LINES = 12
-"""How many TIR lines of a kernel are printed."""
+"""The number of TIR lines of a kernel that are printed."""
 _WIDTH = 100
 
 
@@ -41,7 +41,7 @@ class KernelPart:
     native: tuple[int, int]
     """Machine instructions of those lines, and of the kernel."""
     inferred: int
-    """How many of those lines' have no line in the object's own table."""
+    """The number of those lines' machine instructions that have no line in the object's own table."""
     time: tuple[float, float] | None = None
     """Seconds of the layer, estimated from work, and of the kernel, if measured."""
     compiler: str = ""
@@ -97,7 +97,7 @@ class Where:
     fate: tuple[tuple[Entry, tuple[str, ...]], ...]
     """The entries that touched it, each with the layers that it went into."""
     steps: tuple[str, ...] = ()
-    """What of it is no native code but done by the interpreter: relay ops, or what the source calls its operator."""
+    """The parts of it that the interpreter does, not native code: relay ops, or the source's name of its operator."""
     interpreter: str = "the virtual machine"
     """Which one that is."""
 
@@ -128,19 +128,19 @@ def _cut(text: str) -> str:
 
 
 def where(artifact: Artifact, layer: str, times: Times | None = None) -> Where:
-    """What became of the layer (or tensor) called `layer`, from relay to machine code.
+    """Return what became of the layer (or tensor) called `layer`, from relay to machine code.
 
     times: what its kernels took, to be told as well.
     Raises FrontendError for an unknown name.
     """
     layers = find_layers(artifact, layer)
-    wanted = {found.leaf for found in layers}
-    wanted |= {leaf for leaf in all_leaves(artifact) if any(one.owns(leaf) for one in layers)}
+    wanted = {match.leaf for match in layers}
+    wanted |= {leaf for leaf in all_leaves(artifact) if any(match.owns(leaf) for match in layers)}
     module = snapshot(artifact, "fused")
-    entries = dict.fromkeys(entry for one in layers for entry in artifact.ledger.fate(one.leaf))
-    names = {one.name for one in layers}
+    entries = dict.fromkeys(entry for match in layers for entry in artifact.ledger.fate(match.leaf))
+    names = {match.name for match in layers}
     fate = tuple((entry, tuple(name for name in _names(entry.after) if name not in names)) for entry in entries)
-    params = tuple(param for found, param in constants(module) if not wanted.isdisjoint(found))
+    params = tuple(param for behind, param in constants(module) if not wanted.isdisjoint(behind))
     return Where(layers, tuple(_kernels(artifact, module, wanted, times)), params, fate)
 
 
@@ -150,8 +150,8 @@ def _names(locations: Sequence[LocationAttr]) -> tuple[str, ...]:
 
 def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr], times: Times | None) -> list[KernelPart]:
     named = functions(module)
-    found: list[KernelPart] = []
-    for place, call in enumerate(artifact.calls):
+    parts: list[KernelPart] = []
+    for position, call in enumerate(artifact.calls):
         slots = {slot for slot, location in enumerate(call.layers) if not wanted.isdisjoint(leaves(location))}
         ops = [op for slot, op in enumerate(named[call.name].block.ops) if slot in slots and isinstance(op, Operator)]
         if not ops:
@@ -162,7 +162,7 @@ def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr], ti
         lines = [number for number, behind in enumerate(kernel.lines, 1) if not slots.isdisjoint(behind)]
         text = kernel.tir.splitlines()
         llvm, native, inferred = llvm_lines(kernel), machine_lines(kernel), machine_lines(kernel, exact=False)
-        found.append(
+        parts.append(
             KernelPart(
                 call.name,
                 tuple(op.name for op in ops),
@@ -172,18 +172,18 @@ def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr], ti
                 (sum(llvm[number] for number in lines), llvm.total()),
                 (sum(native[number] for number in lines), native.total()),
                 sum(inferred[number] for number in lines),
-                _time(times, place, wanted),
+                _time(times, position, wanted),
                 compiler_of(kernel),
             )
         )
-    return found
+    return parts
 
 
-def _time(times: Times | None, place: int, wanted: set[LocationAttr]) -> tuple[float, float] | None:
+def _time(times: Times | None, number: int, wanted: set[LocationAttr]) -> tuple[float, float] | None:
     if times is None:
         return None
-    own = sum(taken for layer, taken in times.layers[place].items() if layer is not None and layer.leaf in wanted)
-    return own, times.calls[place]
+    own = sum(seconds for layer, seconds in times.layers[number].items() if layer is not None and layer.leaf in wanted)
+    return own, times.calls[number]
 
 
 def constants(module: ModuleOp) -> Iterator[tuple[tuple[LocationAttr, ...], Param]]:

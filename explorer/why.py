@@ -24,7 +24,7 @@ from .report import count, percent, some, table
 from .times import Times
 
 _INSTRUCTIONS = 40
-"""How many instructions of a line are printed."""
+"""The number of instructions of a line that are printed."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class LayerPart:
     layer: Layer
     operators: tuple[OperatorOrigin, ...]
     seconds: float | None = None
-    """What it takes of the call, estimated from work, if that was measured."""
+    """Its part of the call's time, estimated from work, if that was measured."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +82,14 @@ class CallOrigin:
     def __str__(self) -> str:
         title = f"{self.name} serves {count(len(self.layers), 'layer')}"
         if self.time is not None:
-            taken, total = self.time
-            title += f" in {1e3 * taken:.3f} ms, {percent(taken / total)} of all kernels"
+            seconds, total = self.time
+            title += f" in {1e3 * seconds:.3f} ms, {percent(seconds / total)} of all kernels"
         rows = [
             (
                 part.layer.name,
                 part.layer.type,
                 part.layer.place,
-                ", ".join(one.op.removeprefix("relay.") for one in part.operators),
+                ", ".join(operator.op.removeprefix("relay.") for operator in part.operators),
                 *self._share(part),
             )
             for part in self.layers
@@ -99,8 +99,8 @@ class CallOrigin:
     def _share(self, part: LayerPart) -> tuple[str, ...]:
         if self.time is None or part.seconds is None:
             return ()
-        taken = self.time[0] or 1.0
-        return (f"{1e3 * part.seconds:.3f} ms", percent(part.seconds / taken))
+        whole = self.time[0] or 1.0
+        return (f"{1e3 * part.seconds:.3f} ms", percent(part.seconds / whole))
 
 
 @dataclass(frozen=True)
@@ -168,15 +168,17 @@ def why(
     kernel, call: as in `find_calls`. times: what calls and layers took, to be told as well.
     Raises FrontendError for an unknown kernel, call or line.
     """
-    found = find_calls(artifact, kernel, call)
-    code = kernel_of(artifact, found.kernel)
-    others = tuple(one.name for one in found.others)
+    selection = find_calls(artifact, kernel, call)
+    code = kernel_of(artifact, selection.kernel)
+    others = tuple(kernel_call.name for kernel_call in selection.others)
     compiler = compiler_of(code)
     if line is not None:
-        return Why(code.symbol, (), others, _line(code, line, found.asked))
+        return Why(code.symbol, (), others, _line(code, line, selection.asked))
     named = functions(snapshot(artifact, "fused"))
     types = op_types(artifact)
-    origins = tuple(_origin(artifact, one, named[one.name], types, times) for one in found.asked)
+    origins = tuple(
+        _origin(artifact, kernel_call, named[kernel_call.name], types, times) for kernel_call in selection.asked
+    )
     return Why(code.symbol, origins, others, None, compiler)
 
 
@@ -200,8 +202,12 @@ def _origin(
     tensors = (
         {leaf for leaf, layer in owners(artifact).items() if layer.leaf != leaf} if compiler else set[LocationAttr]()
     )
-    place = artifact.calls.index(call)
-    spent = {layer.leaf: taken for layer, taken in times.layers[place].items() if layer} if times is not None else None
+    position = artifact.calls.index(call)
+    spent = (
+        {layer.leaf: seconds for layer, seconds in times.layers[position].items() if layer}
+        if times is not None
+        else None
+    )
     parts = [
         LayerPart(
             Layer.of(leaf, types.get(leaf, "")),
@@ -215,16 +221,16 @@ def _origin(
         call.name,
         tuple(parts),
         tuple(operators.values()),
-        (times.calls[place], times.total) if times is not None else None,
+        (times.calls[position], times.total) if times is not None else None,
     )
 
 
-def _sorted(found: Sequence[LocationAttr]) -> list[LocationAttr]:
-    def place(leaf: LocationAttr) -> tuple[str, int]:
+def _sorted(locations: Sequence[LocationAttr]) -> list[LocationAttr]:
+    def position(leaf: LocationAttr) -> tuple[str, int]:
         layer = Layer.of(leaf)
         return layer.file, layer.node
 
-    return sorted(found, key=place)
+    return sorted(locations, key=position)
 
 
 def _line(kernel: Kernel, number: int, calls: Sequence[Call]) -> Line:
@@ -237,5 +243,9 @@ def _line(kernel: Kernel, number: int, calls: Sequence[Call]) -> Line:
         number,
         text[number - 1],
         tuple((call.name, layer_names(line_location(kernel, number, call.layers))) for call in calls),
-        tuple(one.text + ("" if one.exact else "  (inferred)") for one in machine_code(kernel) if one.line == number),
+        tuple(
+            instruction.text + ("" if instruction.exact else "  (inferred)")
+            for instruction in machine_code(kernel)
+            if instruction.line == number
+        ),
     )

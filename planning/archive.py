@@ -17,11 +17,13 @@ PROVENANCE = "provenance"
 
 def archived(artifact: Artifact) -> dict[str, bytes]:
     """The parts of a package that `restored_artifact` reads: modules, kernels, layers of calls, the ledger."""
-    known = _Locations()
+    table = _Locations()
     plan, ledger = artifact.plan, artifact.ledger
     data = {
-        "calls": [[known.number(call.location), [known.number(one) for one in call.layers]] for call in artifact.calls],
-        "returned": known.number(artifact.returned),
+        "calls": [
+            [table.number(call.location), [table.number(layer) for layer in call.layers]] for call in artifact.calls
+        ],
+        "returned": table.number(artifact.returned),
         "ledger": [
             [
                 entry.pass_name,
@@ -29,17 +31,17 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
                 entry.reason,
                 entry.removed,
                 entry.created,
-                [known.number(one) for one in entry.before],
-                [known.number(one) for one in entry.after],
+                [table.number(location) for location in entry.before],
+                [table.number(location) for location in entry.after],
             ]
             for entry in ledger.entries
         ],
-        "op_types": [[known.number(leaf), text] for leaf, text in ledger.op_types.items()],
+        "op_types": [[table.number(leaf), text] for leaf, text in ledger.op_types.items()],
         "plan": [plan.workspaces, plan.arena_bytes, plan.peak_bytes, plan.algorithm, plan.pools],
         "host": artifact.target.host,
     }
     record: dict[str, object] = {
-        "data": json.dumps(data | {"locations": known.rows}, ensure_ascii=False),
+        "data": json.dumps(data | {"locations": table.rows}, ensure_ascii=False),
         "main_assembly": artifact.main_assembly,
         "main": artifact.main,
         "kernels": tuple(encode(vars(cast(Kernel, kernel))) for kernel in artifact.kernels),
@@ -60,11 +62,11 @@ class _Locations:
         """-1 for an unknown one."""
         if isinstance(location, UnknownLoc):
             return -1
-        if (found := self.numbers.get(location)) is None:
+        if (number := self.numbers.get(location)) is None:
             row = _leaf(location) if isinstance(location, NameLoc | FileLineColLoc) else self._fused(location)
-            found = self.numbers[location] = len(self.rows)
+            number = self.numbers[location] = len(self.rows)
             self.rows.append(row)
-        return found
+        return number
 
     def _fused(self, location: LocationAttr) -> list[Any]:
         return [self.number(leaf) for leaf in leaves(location)]
@@ -73,7 +75,7 @@ class _Locations:
 def _leaf(location: NameLoc | FileLineColLoc) -> list[Any]:
     """Name (None for a place alone), then file, line, column (where there is a place)."""
     name = location.desc.data if isinstance(location, NameLoc) else None
-    place = location.location if isinstance(location, NameLoc) else location
-    if isinstance(place, FileLineColLoc):
-        return [name, place.filename.data, place.line.data, place.column.data]
+    source = location.location if isinstance(location, NameLoc) else location
+    if isinstance(source, FileLineColLoc):
+        return [name, source.filename.data, source.line.data, source.column.data]
     return [name]

@@ -1,4 +1,4 @@
-"""What a compilation leaves behind: a program with its code and parameters, and where all of it came from."""
+"""The results of a compilation: a program with its code and parameters, and where all of it came from."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .size_values import Formula
 
 
 class KernelCode(Protocol):
-    """What planning and linking need of a `lowering.kernel.Kernel`."""
+    """The part of a `lowering.kernel.Kernel` that planning and linking need."""
 
     @property
     def symbol(self) -> str:
@@ -40,7 +40,7 @@ class KernelCode(Protocol):
 
     @property
     def sizes(self) -> int:
-        """How many sizes it takes behind its buffers."""
+        """The number of sizes that it takes behind its buffers."""
         ...
 
     @property
@@ -54,7 +54,7 @@ class Call:
     """One kernel call of the main program, and the layers behind it."""
 
     run: program.Call
-    """What the runtime knows of it."""
+    """The call as the runtime knows it."""
     layers: tuple[LocationAttr, ...]
     """Per op of the primitive function's block (a kernel's "slot") its location: twins share code, not layers."""
     location: LocationAttr
@@ -83,7 +83,7 @@ class Assembly:
     returned: LocationAttr
     """Of what the main function returns: copies are made for its sake."""
     formulas: tuple[Formula, ...]
-    """What the program computes of its sizes: values, in order, behind the symbols."""
+    """The values that the program computes from its sizes, in order, behind the symbols."""
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -118,11 +118,11 @@ class Artifact(Assembly):
     main: bytes
     """Object file that defines `whence_main` (see main_program.py)."""
     target: Target
-    """What the code is for."""
+    """The machine that the code is for."""
     ledger: Ledger
     snapshots: tuple[Snapshot, ...] = ()
     main_assembly: str = ""
-    """What `main` was assembled from; its `.loc` lines number the calls, then the copies, from 1."""
+    """The LLVM IR from which `main` was assembled; its `.loc` lines number the calls, then the copies, from 1."""
 
     @staticmethod
     def of(

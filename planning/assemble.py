@@ -92,28 +92,31 @@ def assemble(
                 slots[value] = Slot("arena", arena.buffers[id(value)])
 
     into = _Into(kernels, kernel_of, functions, slots, specs)
-    made = tuple(into.call(op, number, arena) for number, op in enumerate(calls))
+    assembled = tuple(into.call(op, number, arena) for number, op in enumerate(calls))
     copies = tuple(Copy(slots[value], target, values.quantity(specs.bytes_of(value), end)) for value, target in copied)
     for size, location in required_of(main) if values.symbols else ():
         values.require(size, location)
     indices = tuple(
         IndexBound(
-            one.input, tuple(values.quantity(n, one.location) for n in one.extents), places(one.location), one.ignored
+            bound.input,
+            tuple(values.quantity(n, bound.location) for n in bound.extents),
+            places(bound.location),
+            bound.ignored,
         )
-        for one in index_bounds_of(main)
+        for bound in index_bounds_of(main)
     )
     sizes = None
     if values.symbols:
         sizes = values.done([shape_of(x) for x in arguments], [spec.name for spec in inputs], arena.end)
     entries = tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels)
-    runs = tuple(call.run for call in made)
+    runs = tuple(call.run for call in assembled)
     done = Program(runs, copies, entries, inputs, outputs, arena.plan.arena_bytes, sizes, indices)
-    return Assembly(done, tuple(params.arrays), made, arena.plan, end, tuple(values.located()))
+    return Assembly(done, tuple(params.arrays), assembled, arena.plan, end, tuple(values.located()))
 
 
 def _with_layers(specs: tuple[TensorSpec, ...], main: FuncOp) -> tuple[TensorSpec, ...]:
     """Specifications of inputs that know the layers which take no other extents, where the model says others."""
-    by = {place: places(location) for place, location in narrowed_of(main).items()}
+    by = {position: places(location) for position, location in narrowed_of(main).items()}
     if not by:
         return specs
     rows = (tuple(by.get((k, axis), ()) for axis in range(len(spec.shape))) for k, spec in enumerate(specs))
@@ -143,7 +146,7 @@ def _step(op: CallOp, kernel: KernelCode, specs: _Specs) -> Step[Size]:
 
 @dataclass(frozen=True)
 class _Into:
-    """What calls of `@main` become calls of kernels with."""
+    """The context in which calls of `@main` become calls of kernels."""
 
     kernels: Sequence[KernelCode]
     kernel_of: Mapping[str, int]
@@ -209,10 +212,10 @@ class _Specs:
         return self.layers[function]
 
     def _of(self, value: SSAValue) -> tuple[tuple[int, ...], Any, int]:
-        if (known := self.known.get(value.type)) is None:
+        if (facts := self.known.get(value.type)) is None:
             shape, dtype = tuple(shape_of(value)), numpy_dtype(element_of(value))
-            known = self.known[value.type] = (shape, dtype, TensorSpec("", shape, dtype).nbytes)
-        return known
+            facts = self.known[value.type] = (shape, dtype, TensorSpec("", shape, dtype).nbytes)
+        return facts
 
 
 class _Params:

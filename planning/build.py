@@ -45,7 +45,7 @@ from .sources import source_folder, write_source
 from .usmp import PoolInfo
 
 Progress = Callable[[str, int, int], None]
-"""What is being done, how many are done, of how many."""
+"""Callback with the work being done, how many pieces are done, and of how many."""
 
 _ALTERED = 3
 """The opt level from which on layouts are altered (relay-alter-op-layout)."""
@@ -112,7 +112,7 @@ def build(
 
 @dataclass(frozen=True)
 class Building:
-    """How modules of one model are compiled: what `build` takes besides module and ledger."""
+    """The way modules of one model are compiled: the arguments of `build` besides module and ledger."""
 
     target: Target
     opt_level: int
@@ -164,7 +164,7 @@ def _externals(module: ModuleOp) -> dict[str, ExternalKernel]:
 
 
 def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePass, ...]:
-    """What gives external compilers their parts; raises PipelineError for one that there is none of."""
+    """Return the passes that give external compilers their parts; raises PipelineError for an unknown compiler."""
     for name in external:
         external_codegen(name)
     return partition_pipeline(opt_level, external) if external else ()
@@ -263,7 +263,7 @@ RecordT = TypeVar("RecordT", Kernel, Native)
 
 
 def _stored(cache: KernelCache, key: str, kind: type[RecordT]) -> RecordT | None:
-    """What the cache holds under a key, if that is a record of this kind."""
+    """Return what the cache holds under a key, if that is a record of this kind."""
     if (data := cache.get(key)) is None:
         return None
     try:
@@ -306,5 +306,5 @@ def compile_main(module: ModuleOp, target: Target, cache: KernelCache) -> Native
 
 
 def _straight(module: ModuleOp) -> bool:
-    """Whether a main program has no branch: it loads, computes sizes and calls, which LLVM's passes leave as it is."""
+    """Return True if a main program has no branch: it loads, computes sizes and calls; LLVM's passes leave it alone."""
     return all(len(op.body.blocks) < 2 for op in module.ops if isinstance(op, llvm.FuncOp))

@@ -19,7 +19,7 @@ HEADER = Path(__file__).with_name("whence.h")
 PACKAGE = "whence_package"
 """The symbol of the package (runtime/package.py)."""
 _SPIN_TURNS = 1000
-"""How long idle workers look for work before they sleep: tens of microseconds."""
+"""The time for which idle workers look for work before they sleep: tens of microseconds."""
 
 
 def interface_text(
@@ -56,20 +56,20 @@ def _tensors(name: str, specs: Sequence[TensorSpec]) -> list[str]:
         for part, text in (("name", spec.name), ("dtype", spec.dtype.name)):
             lines.append(_text(f"{name}.{number}.{part}", text))
         places = spec.places if isinstance(spec, SizedSpec) else (-1,) * len(spec.shape)
-        known = all(at < 0 for at in places)
+        fixed = all(at < 0 for at in places)
         numbers = [extent if at < 0 else -1 - at for extent, at in zip(spec.shape, places, strict=True)]
         extents = ", ".join(f"i64 {number}" for number in numbers) or "i64 0"
         count = max(len(spec.shape), 1)
         lines.append(f"@{name}.{number}.shape = private constant [{count} x i64] [{extents}]")
         fields = f"ptr @{name}.{number}.name, ptr @{name}.{number}.dtype, i32 {len(spec.shape)}"
-        rows.append(f"%tensor {{ {fields}, ptr @{name}.{number}.shape, i64 {spec.nbytes if known else -1} }}")
+        rows.append(f"%tensor {{ {fields}, ptr @{name}.{number}.shape, i64 {spec.nbytes if fixed else -1} }}")
     if not rows:
         return [f"@{name} = constant [1 x %tensor] zeroinitializer"]
     return [*lines, f"@{name} = constant [{len(rows)} x %tensor] [{', '.join(rows)}]"]
 
 
 def _sizes(sizes: Sizes) -> list[str]:
-    """What a caller has to know of the numbers of a call."""
+    """Return the table of sizes that a caller needs for the numbers of a call."""
     names = [f"whence_size_names.{number}" for number in range(len(sizes.symbols))]
     table = ", ".join(f"ptr @{name}" for name in names)
     return [
@@ -105,13 +105,13 @@ def _run(inputs: int, outputs: int, *, sized: bool) -> str:
         f"define void @{name}(ptr %inputs, ptr %outputs, ptr %arena, ptr %pool{more}) {{",
         f"  %io = alloca [{max(inputs + outputs, 1)} x ptr]",
     ]
-    for place in range(inputs + outputs):
-        table, at = ("%inputs", place) if place < inputs else ("%outputs", place - inputs)
+    for number in range(inputs + outputs):
+        table, at = ("%inputs", number) if number < inputs else ("%outputs", number - inputs)
         lines += [
-            f"  %from{place} = getelementptr ptr, ptr {table}, i64 {at}",
-            f"  %array{place} = load ptr, ptr %from{place}",
-            f"  %to{place} = getelementptr ptr, ptr %io, i64 {place}",
-            f"  store ptr %array{place}, ptr %to{place}",
+            f"  %from{number} = getelementptr ptr, ptr {table}, i64 {at}",
+            f"  %array{number} = load ptr, ptr %from{number}",
+            f"  %to{number} = getelementptr ptr, ptr %io, i64 {number}",
+            f"  store ptr %array{number}, ptr %to{number}",
         ]
     call = f"  call void @{ENTRY}(ptr %io, ptr @params, ptr %arena, ptr %pool{more})"
     return "\n".join([*lines, call, "  ret void", "}"])

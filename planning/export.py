@@ -46,7 +46,7 @@ PACKAGE_OBJECT, POOL_OBJECT = "whence_package.o", "whence_pool.o"
 
 @dataclass(frozen=True)
 class Contents:
-    """What is exported beside the code."""
+    """The parts of an export beside the code."""
 
     plan: GraphPlan
     name: str
@@ -54,9 +54,9 @@ class Contents:
     origins: Mapping[str, Origin]
     """Node -> the layers behind it, and their parts of its work."""
     parts: Mapping[str, bytes]
-    """What the package holds besides: provenance, schedules."""
+    """The other contents of the package: provenance, schedules."""
     params: bool = True
-    """Whether the parameters are in it."""
+    """True if the parameters are in it."""
     entry: Sequence[int] | None = None
     """Of a function: where among the arguments of a call each of the program's is."""
 
@@ -97,8 +97,8 @@ def check_exportable(artifact: Artifact) -> None:
     for index, kernel in enumerate(artifact.kernels):
         if isinstance(kernel, ExternalKernel):
             call = next(call for call in artifact.calls if call.kernel == index)
-            found = f"'{kernel.symbol}', which {kernel.compiler} runs"
-            raise PipelineError(message("export", "kernels of machine code", found, call.location))
+            actual = f"'{kernel.symbol}', which {kernel.compiler} runs"
+            raise PipelineError(message("export", "kernels of machine code", actual, call.location))
     if artifact.program.checked:
         raise PipelineError(expectation("export", "a model without bound checkers", "one that reports to this process"))
     machine = Elf.of(artifact.main, "main").machine if artifact.main[:5] == b"\x7fELF\x02" else 0
@@ -166,15 +166,15 @@ class _Pieces(io.RawIOBase):
         self._rest.reverse()
 
     def read(self, size: int = -1) -> bytes:
-        taken: list[memoryview] = []
+        pieces: list[memoryview] = []
         while self._rest and size:
             piece = self._rest.pop()
             if 0 <= size < len(piece):
                 self._rest.append(piece[size:])
                 piece = piece[:size]
-            taken.append(piece)
+            pieces.append(piece)
             size -= len(piece)
-        return b"".join(taken)
+        return b"".join(pieces)
 
 
 def _linked(
@@ -215,10 +215,10 @@ def _compiler(triple: str, suffix: str) -> list[str]:
     if machine == platform.machine():
         return ["cc"]
     names = [f"{machine}-linux-gnu-gcc", f"{triple}-gcc"]
-    if (found := next(filter(None, map(shutil.which, names)), None)) is None:
+    if (compiler := next(filter(None, map(shutil.which, names)), None)) is None:
         expected = f"a compiler that links a {suffix} file for {machine} (CC names it, or {names[0]} is there)"
         raise PipelineError(expectation("export", expected, "none; a .tar needs none"))
-    return [found]
+    return [compiler]
 
 
 def _run(command: Sequence[str], suffix: str) -> None:
@@ -226,15 +226,15 @@ def _run(command: Sequence[str], suffix: str) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:
-        found = f"{command[0]}: {error.strerror}; a .tar needs none"
-        raise PipelineError(expectation("export", expected, found)) from error
+        actual = f"{command[0]}: {error.strerror}; a .tar needs none"
+        raise PipelineError(expectation("export", expected, actual)) from error
     if done.returncode:
         said = _complaint(done.stderr) or f"exit code {done.returncode}"
         raise PipelineError(expectation("export", expected, f"{command[0]}: {said}"))
 
 
 def _complaint(text: str) -> str:
-    """What of a compiler's output says what is wrong: its first error, else its last line."""
+    """Return the line of a compiler's output that says what is wrong: its first error, else its last line."""
     lines = text.strip().splitlines()
     errors = (line for line in lines if "error" in line or "cannot" in line or "incompatible" in line)
     return next(errors, lines[-1] if lines else "")

@@ -75,14 +75,14 @@ class _Builder:
 
     def plan(self) -> GraphPlan:
         program = self.artifact.program
-        for place, spec in enumerate(program.inputs):
-            self._argument(spec.name, spec, Slot("io", place))
-        for place, call in enumerate(self.artifact.calls):
-            self._call(place, call)
+        for position, spec in enumerate(program.inputs):
+            self._argument(spec.name, spec, Slot("io", position))
+        for position, call in enumerate(self.artifact.calls):
+            self._call(position, call)
         heads: list[Ref] = []
         copied = {copy.target: copy.source for copy in program.copies}
-        for place, spec in enumerate(program.outputs, len(program.inputs)):
-            slot = copied.get(Slot("io", place), Slot("io", place))
+        for position, spec in enumerate(program.outputs, len(program.inputs)):
+            slot = copied.get(Slot("io", position), Slot("io", position))
             heads.append(self._ref(slot, spec))
         sizes = [[spec.nbytes for spec in specs] for specs in self.specs]
         storages = storage_ids(self.nodes, sizes, heads)
@@ -91,7 +91,7 @@ class _Builder:
             Entry(s.shape, s.dtype.name, number, texts=s.texts if isinstance(s, SizedSpec) else ())
             for s, number in zip(specs, storages, strict=True)
         )
-        arguments = tuple(place for place, node in enumerate(self.nodes) if node.is_argument)
+        arguments = tuple(position for position, node in enumerate(self.nodes) if node.is_argument)
         graph = Graph(tuple(self.nodes), arguments, tuple(heads), entries)
         kernels = {name: kernel for kernel, name in self.functions.items()}
         return GraphPlan(graph, self.params, kernels, self.calls)
@@ -103,7 +103,7 @@ class _Builder:
         return self.places[slot]
 
     def _ref(self, slot: Slot, spec: TensorSpec | None = None) -> Ref:
-        """What lies in a slot; a constant gets its node when it is first asked for."""
+        """Return the node that lies in a slot; a constant gets its node when it is first asked for."""
         if slot in self.places:
             return self.places[slot]
         array = self.artifact.params[slot.place]
@@ -111,7 +111,7 @@ class _Builder:
         self.params[self.nodes[-1].name] = array
         return ref
 
-    def _call(self, place: int, call: Call) -> None:
+    def _call(self, position: int, call: Call) -> None:
         inputs = tuple(self._ref(slot) for slot in call.run.inputs)
         view = len(inputs) == 1 and not self.nodes[inputs[0].node].is_argument and self._is_view(call)
         function = NOP if view else self._function(call.kernel)
@@ -125,7 +125,7 @@ class _Builder:
         name = self.names.fresh("reshape_nop" if view else function)
         self.nodes.append(Node("tvm_op", name, inputs, attrs | self._layouts(call.name)))
         self.specs.append(call.run.results)
-        self.calls[name] = place
+        self.calls[name] = position
         for index, slot in enumerate(call.run.outputs):
             self.places[slot] = Ref(len(self.nodes) - 1, index)
 
@@ -148,12 +148,12 @@ class _Builder:
     def _layouts(self, function: str) -> dict[str, str]:
         """The layouts that the operators of a primitive function name."""
         if function not in self.attributes:
-            found: dict[str, str] = {}
+            layouts: dict[str, str] = {}
             for op in self.fused[function].block.ops if function in self.fused else ():
                 for name, value in op.properties.items():
                     if "layout" in name and isinstance(value, StringAttr):
-                        found.setdefault(name, value.data)
-            self.attributes[function] = found
+                        layouts.setdefault(name, value.data)
+            self.attributes[function] = layouts
         return self.attributes[function]
 
 
@@ -166,12 +166,12 @@ class _Names:
 
     def fresh(self, name: str) -> str:
         """The name, or the first of `<name>_1`, `<name>_2` .. that is free."""
-        found = name
-        while found in self.taken:
+        unique = name
+        while unique in self.taken:
             self.numbers[name] = self.numbers.get(name, 0) + 1
-            found = f"{name}_{self.numbers[name]}"
-        self.taken.add(found)
-        return found
+            unique = f"{name}_{self.numbers[name]}"
+        self.taken.add(unique)
+        return unique
 
 
 def _hash(kernel: Kernel) -> str:

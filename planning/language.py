@@ -125,34 +125,34 @@ class _Translator:
     # Values.
 
     def resolved(self, value: SSAValue) -> SSAValue:
-        found = value
-        while (other := self.same.get(found)) is not None:
-            found = other
-        if found is not value:
-            self.same[value] = found
-        return found
+        root = value
+        while (other := self.same.get(root)) is not None:
+            root = other
+        if root is not value:
+            self.same[value] = root
+        return root
 
     def name(self, value: SSAValue) -> str:
         """The name of a resolved value, unlike all others'."""
-        if (found := self.names.get(value)) is None:
+        if (name := self.names.get(value)) is None:
             hint = value.name_hint or "v"
             count = self._counts.get(hint, 0)
             self._counts[hint] = count + 1
-            found = self.names[value] = f"{hint}.{count}" if count or hint == "v" else hint
-        return found
+            name = self.names[value] = f"{hint}.{count}" if count or hint == "v" else hint
+        return name
 
     def read(self, part: _Part, values: Sequence[SSAValue]) -> tuple[str, ...]:
         """The names of values, with a step for each that is a constant."""
-        found: list[str] = []
+        names: list[str] = []
         for value in map(self.resolved, values):
-            found.append(self.name(value))
+            names.append(self.name(value))
             owner = value.owner
             if isinstance(owner, ConstantOp) and value not in part.literals:
                 part.literals.add(value)
                 layer = describe(owner.location)
-                literal = steps.Literal((), (found[-1],), layer, array=owner.value(self.module))
+                literal = steps.Literal((), (names[-1],), layer, array=owner.value(self.module))
                 part.region.steps.append(literal)
-        return tuple(found)
+        return tuple(names)
 
     def _find_reads(self, func: FuncOp) -> None:
         """Note what regions read of the values around them."""
@@ -209,21 +209,25 @@ class _Translator:
                 if op.kind is Flavour.REC:
                     self.same |= dict(zip(op.block.args, yields.values, strict=True))
                     self._check_recursive(op, yields)
-                    inner.sort(key=lambda one: isinstance(one, FnOp))
+                    inner.sort(key=lambda member: isinstance(member, FnOp))
                 stack.append(iter(inner))
             else:
                 yield op
 
     def _check_recursive(self, op: LetOp, yields: YieldOp) -> None:
-        functions = [one for one in op.block.ops if isinstance(one, FnOp)]
+        functions = [member for member in op.block.ops if isinstance(member, FnOp)]
         results = {function.result for function in functions}
-        made = {*op.block.args, *results}
+        defined = {*op.block.args, *results}
         for value in yields.values:
             if value not in results:
                 fail(op, "functions yielded by a let-block that is rec", str(value.type))
-        for one in op.block.ops:
-            if one is not yields and one not in functions and made & {*one.operands, *self.reads.get(one, ())}:
-                fail(one, "functions alone to read each other in a let-block that is rec", one.name)
+        for member in op.block.ops:
+            if (
+                member is not yields
+                and member not in functions
+                and defined & {*member.operands, *self.reads.get(member, ())}
+            ):
+                fail(member, "functions alone to read each other in a let-block that is rec", member.name)
 
     # Steps.
 
@@ -307,18 +311,18 @@ class _Translator:
         around = op.parent_op()
         group = [op]
         if isinstance(around, LetOp) and around.kind is Flavour.REC:
-            group = [one for one in around.block.ops if isinstance(one, FnOp)]
+            group = [function for function in around.block.ops if isinstance(function, FnOp)]
             if op is not group[0]:
                 return
-        if any(self._depends(part, one) for one in group):
+        if any(self._depends(part, function) for function in group):
             _flush(part)
         part.region.steps.append(
             steps.MakeClosures(
                 (),
-                tuple(self.name(one.result) for one in group),
+                tuple(self.name(function.result) for function in group),
                 describe(op.location),
-                names=tuple(one.result.name_hint or "a function" for one in group),
-                regions=tuple(self._region(one.block, one.location) for one in group),
+                names=tuple(function.result.name_hint or "a function" for function in group),
+                regions=tuple(self._region(function.block, function.location) for function in group),
             )
         )
 
@@ -337,12 +341,12 @@ class _Translator:
         if signature is None or len(signature.inputs) != len(region.inputs):
             fail(op, f"a function of {len(region.inputs)} arguments", str(op.result.type))
         if len(results) != 1:
-            given = tuple(f"{name}.in.{at}" for at in range(len(region.inputs)))
-            found = tuple(f"{name}.out.{at}" for at in range(len(results)))
-            call = steps.Call(given, found, layer, name=name, region=region)
+            inputs = tuple(f"{name}.in.{at}" for at in range(len(region.inputs)))
+            outputs = tuple(f"{name}.out.{at}" for at in range(len(results)))
+            call = steps.Call(inputs, outputs, layer, name=name, region=region)
             whole = f"{name}.out"
-            packed = steps.MakeTuple(found, (whole,), layer)
-            region = flow.Region(given, (whole,), [call, packed], {})
+            packed = steps.MakeTuple(outputs, (whole,), layer)
+            region = flow.Region(inputs, (whole,), [call, packed], {})
             self.regions.append(region)
         step = steps.Global((), (self.name(op.result),), layer, name=name, region=region)
         part.region.steps.append(step)
@@ -352,14 +356,14 @@ class _Translator:
         name = op.callee.string_value()
         region = self._callee(op, name)
         callee = self.callees[name]
-        for what, wanted, given in (
+        for what, wanted, actual in (
             ("arguments", callee.inputs.data, op.operand_types),
             ("results", callee.outputs.data, op.result_types),
         ):
             # Types that are open in the callee are for whoever checks types.
-            pairs = zip(wanted, given, strict=False)
-            if len(wanted) != len(given) or not (name in self.polymorphic or all(fits(a, b) for a, b in pairs)):
-                fail(op, f"{what} {_listed(wanted)}", _listed(given))
+            pairs = zip(wanted, actual, strict=False)
+            if len(wanted) != len(actual) or not (name in self.polymorphic or all(fits(a, b) for a, b in pairs)):
+                fail(op, f"{what} {_listed(wanted)}", _listed(actual))
         self._ordered(
             part, op, lambda inputs, outputs, layer: steps.Call(inputs, outputs, layer, name=name, region=region)
         )

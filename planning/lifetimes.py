@@ -1,4 +1,4 @@
-"""What a memory plan starts from: the kernel calls of a program, and from when to when each buffer lives."""
+"""The input of a memory plan: the kernel calls of a program, and from when to when each buffer lives."""
 
 from __future__ import annotations
 
@@ -86,11 +86,11 @@ class Lifetimes:
         return self._sums((life, life.size) for life in self.lives)
 
     def comparisons(self) -> int:
-        """How many pairs of lives meet, once per step: what it takes to hold each against all others."""
+        """Return the number of pairs of lives that meet, once per step: the cost of comparing each with all others."""
         return sum(count * count for count in self._sums((life, 1) for life in self.lives if life.size))
 
     def at(self, step: int) -> list[Life]:
-        """What lives at a step."""
+        """Return the buffers that live at a step."""
         return [life for life in self.lives if life.first <= step <= life.last]
 
     def _sums(self, weights: Iterable[tuple[Life, int]]) -> list[int]:
@@ -102,7 +102,7 @@ class Lifetimes:
 
 
 class PoolUse(NamedTuple):
-    """How much of a pool of memory a plan uses."""
+    """The use that a plan makes of a pool of memory."""
 
     name: str
     used_bytes: int
@@ -122,7 +122,7 @@ class Plan:
     peak_bytes: int
     """The most bytes that live at once: no plan can be smaller."""
     algorithm: str
-    """How it was made."""
+    """The algorithm that made it."""
     pools: tuple[PoolUse, ...]
     """They lie in the arena one after the other."""
 
@@ -145,7 +145,7 @@ class Plan:
 
 
 DEFAULT_POOL = "global_workspace"
-"""What TVM calls the pool of those who ask for none."""
+"""TVM's name of the pool of those who ask for none."""
 
 
 def _rounded(size: int) -> int:

@@ -1,4 +1,4 @@
-"""What is read where in the regions of a program: the rest goes, and values go after their last reader."""
+"""Liveness of values in the regions of a program: unread ones go, and others go after their last reader."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _bind_what_is_read(step: Match, free: Mapping[Region, set[str]]) -> None:
     """Have a clause bind only what its region reads."""
     for at, region in enumerate(step.regions):
         read = {name for inner in region.steps for name in inner.inputs}.union(
-            region.outputs, *(free[one] for inner in region.steps for one in _inside(inner))
+            region.outputs, *(free[body] for inner in region.steps for body in _inside(inner))
         )
         pairs = [
             (name, number) for name, number in zip(region.inputs, step.clauses[at].bound, strict=True) if name in read

@@ -30,7 +30,7 @@ _CALL = re.compile(r'tir\.call_extern "(?!llvm\.)([^"]+)"')
 
 
 def load(artifact: Artifact) -> Runner:
-    """What runs an artifact.
+    """Return a runner of an artifact.
 
     Linking takes about 0.2 ms per kernel; code and parameters live as long as the runner. Raises PipelineError when the
     code is for another machine, or calls a C function that this process does not have.
@@ -40,7 +40,7 @@ def load(artifact: Artifact) -> Runner:
 
 
 def load_objects(program: Program, params: Sequence[Array], objects: Iterable[bytes]) -> Runner:
-    """What runs the objects of a program that a process on this machine compiled.
+    """Return a runner of the objects of a program that a process on this machine compiled.
 
     The program tests no accesses, and nobody else runs kernels of it. Raises RuntimeError when a symbol is missing.
     """
@@ -85,8 +85,8 @@ def _link(artifact: Artifact) -> _Linked:
     if bounds is not None:
         imports[CALLBACK] = bounds.address
     _check_symbols(artifact, imports)
-    given = [kernel.external for kernel in artifact.kernels if isinstance(kernel, ExternalKernel)]
-    externals = ExternalFunctions(given) if given else None
+    functions = [kernel.external for kernel in artifact.kernels if isinstance(kernel, ExternalKernel)]
+    externals = ExternalFunctions(functions) if functions else None
     elsewhere = externals.symbols if externals is not None else {}
     objects = [*(kernel.object for kernel in artifact.kernels if kernel.symbol not in elsewhere), artifact.main]
     symbols = [kernel.symbol for kernel in program.kernels if kernel.symbol not in elsewhere]
@@ -111,8 +111,8 @@ def _check_symbols(artifact: Artifact, imports: Container[str]) -> None:
                     continue
                 calls = [call for call in artifact.calls if call.kernel == index]
                 behind = fuse([call.layers[slot] for call in calls for slot in slots])
-                found = f"'{callee}', which this process does not have"
-                raise PipelineError(message(f"kernel '{kernel.symbol}'", EXPECTED, found, behind))
+                actual = f"'{callee}', which this process does not have"
+                raise PipelineError(message(f"kernel '{kernel.symbol}'", EXPECTED, actual, behind))
 
 
 def check_runs_here(target: Target) -> None:
@@ -121,12 +121,12 @@ def check_runs_here(target: Target) -> None:
     has = set(host.features.split(","))
     lacking = [word for word in target.features.split(",") if word.startswith("+") and has.isdisjoint((word, ""))]
     if target.triple.partition("-")[0] != host.triple.partition("-")[0]:
-        found = f"code for {target.triple}"
+        actual = f"code for {target.triple}"
     elif lacking:
-        found = f"code that needs {', '.join(lacking)}"
+        actual = f"code that needs {', '.join(lacking)}"
     elif target.vector_bits > host.vector_bits:
-        found = f"code for {target.cpu} with vectors of {target.vector_bits} bits"
+        actual = f"code for {target.cpu} with vectors of {target.vector_bits} bits"
     else:
         return
     machine = f"code that runs on this machine ({host.triple}, {host.cpu})"
-    raise PipelineError(expectation("target", machine, f"{found}; it can be looked at, not run"))
+    raise PipelineError(expectation("target", machine, f"{actual}; it can be looked at, not run"))

@@ -83,12 +83,12 @@ def main_program(assembly: Assembly) -> ModuleOp:
     work += [_Work(copy, assembly.returned) for copy in assembly.program.copies]
     cuts = range(0, max(len(work), 1), CALLS_PER_FUNCTION)
     if len(cuts) == 1:
-        _Function(top, ENTRY, fuse(one.location for one in work), sized=sized).run(work, symbols)
+        _Function(top, ENTRY, fuse(step.location for step in work), sized=sized).run(work, symbols)
         return module
     parts: list[tuple[str, LocationAttr]] = []
     for start in cuts:
         part = work[start : start + CALLS_PER_FUNCTION]
-        name, location = f"{ENTRY}_{len(parts)}", fuse(one.location for one in part)
+        name, location = f"{ENTRY}_{len(parts)}", fuse(step.location for step in part)
         _Function(top, name, location, internal=True, sized=sized).run(part, symbols)
         parts.append((name, location))
     _Function(top, ENTRY, fuse(location for _, location in parts), sized=sized).run_parts(parts)

@@ -1,4 +1,4 @@
-"""How much memory a program takes, and for what."""
+"""The memory that a program takes, and for what."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class MemoryInfo:
     constant_bytes: int
     """Parameters."""
     algorithm: str
-    """What planned the workspace: one of USMP's, or `in_order`."""
+    """The algorithm that planned the workspace: one of USMP's, or `in_order`."""
     pools: tuple[PoolUse, ...]
-    """What the plan takes of each pool."""
+    """The use of each pool by the plan."""
 
     @staticmethod
     def of(assembly: Assembly) -> MemoryInfo:
-        """What a program takes."""
+        """Return the memory that a program takes."""
         plan = assembly.plan
         return MemoryInfo(
             plan.arena_bytes,

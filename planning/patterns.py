@@ -21,18 +21,18 @@ def clause_of(op: MatchOp, pattern: Attribute, types: Mapping[str, TypeDataOp]) 
     inside: dict[int, range] = {}
     opened: list[tuple[int, int | None]] = []
     # Both lists grow on the way.
-    for number, one in enumerate(patterns):
-        if not isinstance(one, ConstructorPattern | TuplePattern):
+    for number, part in enumerate(patterns):
+        if not isinstance(part, ConstructorPattern | TuplePattern):
             continue
-        if isinstance(one, TuplePattern):
+        if isinstance(part, TuplePattern):
             tag, fields = None, fields_of(of[number])
         else:
-            tag, fields = _constructor(op, one, of[number], types)
-        if fields is None or len(fields) != len(one.patterns):
-            fail(op, f"a pattern of {of[number]}", str(one))
+            tag, fields = _constructor(op, part, of[number], types)
+        if fields is None or len(fields) != len(part.patterns):
+            fail(op, f"a pattern of {of[number]}", str(part))
         opened.append((number, tag))
         inside[number] = range(len(patterns), len(patterns) + len(fields))
-        patterns += one.patterns
+        patterns += part.patterns
         of += fields
     return Clause(tuple(opened), tuple(n for n in _in_order(inside) if isinstance(patterns[n], VarPattern)))
 
@@ -50,9 +50,9 @@ def _constructor(
 
 def _in_order(inside: Mapping[int, range]) -> list[int]:
     """The numbers of patterns as they are written: each before those inside it."""
-    found: list[int] = []
+    order: list[int] = []
     stack = [0]
     while stack:
-        found.append(number := stack.pop())
+        order.append(number := stack.pop())
         stack += reversed(inside.get(number, range(0)))
-    return found
+    return order

@@ -17,7 +17,7 @@ from .size_values import Group, SizeValues
 from .symbolic_plan import Groups, plan_groups
 
 SYMBOLIC = "symbolic"
-"""What the plan of a program with sizes is called."""
+"""The name of the plan of a program with sizes."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def _most(groups: Groups, ranges: Ranges) -> int:
     total = 0
     for place in groups.places:
         highest = [bounds(size, ranges)[1] for size in place.sizes.values()]
-        known = [high for high in highest if high is not None]
-        if len(known) < len(highest):
+        finite = [high for high in highest if high is not None]
+        if len(finite) < len(highest):
             return 0
-        total += -(-max(known) // ALIGNMENT) * ALIGNMENT
+        total += -(-max(finite) // ALIGNMENT) * ALIGNMENT
     return total

@@ -84,9 +84,9 @@ class _Arena:
             offset = self.size - last
             self.size = offset + size
             return offset
-        found, start = self.by_size[at]
-        self._drop(start, found)
-        rest = found - size
+        room, start = self.by_size[at]
+        self._drop(start, room)
+        rest = room - size
         if rest:
             self._add(start if high else start + size, rest)
         return start + rest if high else start

@@ -16,12 +16,12 @@ from .lifetimes import DEFAULT_POOL, Life, Lifetimes, Plan, PoolUse
 from .usmp import UNLIMITED, BufferInfo, PoolInfo, algorithm_named, plan_pools
 
 _SPELLED = 6
-"""How many buffers an error names."""
+"""The number of buffers that an error names."""
 
 
 @dataclass(frozen=True)
 class Pools:
-    """What a compilation asks of its memory plan."""
+    """The requests of a compilation to its memory plan."""
 
     algorithm: str | None = None
     """One of USMP's; None: whatever is best."""
@@ -30,7 +30,7 @@ class Pools:
 
     @staticmethod
     def current(pools: Sequence[PoolInfo] = ()) -> Pools:
-        """What the options `tir.usmp.enable` and `tir.usmp.algorithm` of the current PassContext say.
+        """Read the options `tir.usmp.enable` and `tir.usmp.algorithm` of the current PassContext.
 
         pools: asking for them enables USMP. Raises PipelineError for an unknown algorithm and for pools that are none.
         """
@@ -81,14 +81,14 @@ def place(lifetimes: Lifetimes, algorithm: str, pools: Sequence[PoolInfo] = (Poo
         BufferInfo(name, life.size, tuple(pools), ALIGNMENT, meets)
         for name, life, meets in zip(names, lifetimes.lives, conflicts, strict=True)
     ]
-    found = plan_pools(buffers, algorithm)
+    placement = plan_pools(buffers, algorithm)
     used = dict.fromkeys(pools, 0)
     for name, life in zip(names, lifetimes.lives, strict=True):
-        used[found[name].pool] = max(used[found[name].pool], found[name].byte_offset + life.size)
+        used[placement[name].pool] = max(used[placement[name].pool], placement[name].byte_offset + life.size)
     starts: dict[PoolInfo, int] = {}
     for pool in used:
         starts[pool] = sum(used[earlier] for earlier in starts)
-    offsets = [starts[found[name].pool] + found[name].byte_offset for name in names]
+    offsets = [starts[placement[name].pool] + placement[name].byte_offset for name in names]
     return Plan.of(
         lifetimes, offsets, algorithm, [PoolUse(pool.name, used[pool], pool.size_hint_bytes) for pool in pools]
     )

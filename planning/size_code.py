@@ -28,8 +28,8 @@ _PTR = llvm.LLVMPointerType()
 def value_at(builder: LocatedBuilder, values: SSAValue, number: int) -> SSAValue:
     """Value `number` of those that `values` points to."""
     address, load = _reading(number)
-    place = builder.add(llvm.GEPOp.create(operands=[values], result_types=[_PTR], properties=dict(address))).result
-    read = llvm.LoadOp.create(operands=[place], result_types=[i64], properties=dict(load))
+    pointer = builder.add(llvm.GEPOp.create(operands=[values], result_types=[_PTR], properties=dict(address))).result
+    read = llvm.LoadOp.create(operands=[pointer], result_types=[i64], properties=dict(load))
     return builder.add(read).dereferenced_value
 
 
@@ -67,8 +67,8 @@ class _Emitter:
         self.stored: dict[int, SSAValue] = {}
 
     def store(self, number: int, value: SSAValue) -> None:
-        place = self.builder.add(llvm.GEPOp(self.values, [number], i64)).result
-        self.builder.add(llvm.StoreOp(value, place))
+        pointer = self.builder.add(llvm.GEPOp(self.values, [number], i64)).result
+        self.builder.add(llvm.StoreOp(value, pointer))
         self.stored[number] = value
 
     def formula(self, formula: Formula) -> SSAValue:
@@ -117,10 +117,10 @@ class _Emitter:
             return self.value(self.symbols[atom.text])
         parts = [self.polynomial(arg) for arg in atom.args]
         if atom.kind in ("min", "max"):
-            found = parts[0]
+            value = parts[0]
             for part in parts[1:]:
-                found = self.extreme(atom.kind, found, part)
-            return found
+                value = self.extreme(atom.kind, value, part)
+            return value
         quotient = self.floordiv(*parts)
         if atom.kind == "floordiv":
             return quotient

@@ -78,7 +78,7 @@ class SizeValues:
         return len(self.symbols) + len(self.formulas) - 1
 
     def done(self, shapes: Sequence[Sequence[Size]], names: Sequence[str], arena: int) -> Sizes:
-        """What the runtime is told; raises PipelineError for a symbol that no input's shape says.
+        """Return the sizes for the runtime; raises PipelineError for a symbol that no input's shape says.
 
         shapes, names: of the inputs.
         """
@@ -102,26 +102,29 @@ def _text(what: Size | Group) -> str:
 
 
 def _solutions(symbols: Sequence[str], shapes: Sequence[Sequence[Size]], names: Sequence[str]) -> tuple[Solution, ...]:
-    """How each symbol is read: from an extent that is linear in it, where all others in it are read before."""
-    found: dict[str, Solution] = {}
-    while len(found) < len(symbols):
-        before = len(found)
+    """Return how to read each symbol: from an extent that is linear in it, all others in it being read before."""
+    solutions: dict[str, Solution] = {}
+    while len(solutions) < len(symbols):
+        before = len(solutions)
         for number, shape in enumerate(shapes):
             for axis, size in enumerate(shape):
-                if isinstance(size, SizeExpr) and (solved := _solved(size, number, axis, symbols, found)) is not None:
-                    found[symbols[solved.symbol]] = solved
-        if len(found) == before:
-            left = ", ".join(name for name in symbols if name not in found)
+                if (
+                    isinstance(size, SizeExpr)
+                    and (solved := _solved(size, number, axis, symbols, solutions)) is not None
+                ):
+                    solutions[symbols[solved.symbol]] = solved
+        if len(solutions) == before:
+            left = ", ".join(name for name in symbols if name not in solutions)
             shown = "; ".join(f"{n}: [{', '.join(map(str, shape))}]" for n, shape in zip(names, shapes, strict=True))
             raise PipelineError(message("sizes", f"inputs whose shapes tell {left}", shown))
-    return tuple(found.values())
+    return tuple(solutions.values())
 
 
 def _solved(
-    size: SizeExpr, number: int, axis: int, symbols: Sequence[str], found: dict[str, Solution]
+    size: SizeExpr, number: int, axis: int, symbols: Sequence[str], solutions: dict[str, Solution]
 ) -> Solution | None:
-    """How the one symbol of an extent that is not known yet is read off it; None where it cannot be."""
-    left = [name for name in symbols_of(size) if name not in found]
+    """Return how to read the one unknown symbol of an extent off it; None where it cannot be."""
+    left = [name for name in symbols_of(size) if name not in solutions]
     if len(left) != 1:
         return None
     (name,) = left

@@ -57,23 +57,23 @@ def storage_ids(nodes: Sequence[Node], sizes: Sequence[Sequence[int]], heads: Se
     uses = [[0] * len(outputs) for outputs in sizes]
     for ref in (*(ref for node in nodes for ref in node.inputs), *heads):
         uses[ref.node][ref.output] += 1
-    free, blocks, made = _Free(), list[list[_Block]](), 0
-    found: list[int] = []
-    for place, node in enumerate(nodes):
+    free, blocks, count = _Free(), list[list[_Block]](), 0
+    ids: list[int] = []
+    for position, node in enumerate(nodes):
         outputs: list[_Block] = []
-        for index, size in enumerate(sizes[place]):
+        for index, size in enumerate(sizes[position]):
             block = None
             if node.function == NOP:
                 block = blocks[node.inputs[0].node][node.inputs[0].output]
-                block.uses += uses[place][index]
+                block.uses += uses[position][index]
             elif not node.is_argument and (block := free.take(size)) is not None:
-                block.size, block.uses = max(block.size, size), uses[place][index]
+                block.size, block.uses = max(block.size, size), uses[position][index]
             if block is None:
                 # One more use than there are keeps an argument's block from ever being free.
-                block = _Block(made, size, uses[place][index] + node.is_argument)
-                made += 1
+                block = _Block(count, size, uses[position][index] + node.is_argument)
+                count += 1
             outputs.append(block)
-            found.append(block.number)
+            ids.append(block.number)
         blocks.append(outputs)
         for ref in node.inputs:
             block = blocks[ref.node][ref.output]
@@ -84,4 +84,4 @@ def storage_ids(nodes: Sequence[Node], sizes: Sequence[Sequence[int]], heads: Se
             for block in outputs:
                 if not block.uses:
                     free.give(block)
-    return found
+    return ids

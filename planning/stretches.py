@@ -58,9 +58,11 @@ class Operators:
                 needed.update(operands)
                 kept.append((op, operands))
         self.operators, self.outputs = kept[::-1], tuple(outputs[::-1])
-        made = {result for op, _ in self.operators for result in op.results}
+        produced = {result for op, _ in self.operators for result in op.results}
         read = dict.fromkeys(value for _, operands in self.operators for value in operands)
-        self.inputs = tuple(value for value in read if value not in made and not isinstance(value.owner, ConstantOp))
+        self.inputs = tuple(
+            value for value in read if value not in produced and not isinstance(value.owner, ConstantOp)
+        )
         step.inputs, step.outputs = (tuple(names[value] for value in group) for group in (self.inputs, self.outputs))
         step.open = tuple(at for at, value in enumerate(self.inputs) if is_open(value.type))
         extents = [extent for at in step.open for extent in shape_of(self.inputs[at])]
@@ -94,57 +96,57 @@ class Operators:
 
         Raises VerifyException where the operators do not take them.
         """
-        made = ModuleOp([])
+        module = ModuleOp([])
         # Pools are of modules: what folding adds for some shapes is not kept with what all share.
-        pool, shared = pool_of(made), pool_of(self.module)
+        pool, shared = pool_of(module), pool_of(self.module)
         types = [tensor_of(element_of(value), shape) for value, shape in zip(self.inputs, shapes, strict=True)]
         main = FuncOp("main", types, [], location=self.location)
-        made.body.block.add_op(main)
+        module.body.block.add_op(main)
         builder = LocatedBuilder(main.block)
-        known: dict[SSAValue, SSAValue] = {}
+        mapping: dict[SSAValue, SSAValue] = {}
         for value, argument in zip(self.inputs, main.block.args, strict=True):
             argument.location = value_location(value)
             argument.name_hint = value.name_hint
-            known[value] = argument
+            mapping[value] = argument
 
         def operand(value: SSAValue) -> SSAValue:
-            if value not in known:
+            if value not in mapping:
                 assert isinstance(value.owner, ConstantOp)
                 constant = value.owner.clone()
                 if constant.key is not None and (key := constant.key.data) in shared and key not in pool:
                     pool.add(key, shared[key])
-                known[value] = builder.add(constant).result
-                known[value].name_hint = value.name_hint
-            return known[value]
+                mapping[value] = builder.add(constant).result
+                mapping[value].name_hint = value.name_hint
+            return mapping[value]
 
         for op, operands in self.operators:
             if isinstance(op, Dynamic):
-                found = self._known(op, operands, operand)
+                static_op = self._known(op, operands, operand)
             else:
-                found = op.at_types([operand(value) for value in operands])
-            if any(map(is_open, found.result_types)):
-                found.check_sizes()
-                fail(op, "operands whose shapes decide the result's", ", ".join(map(str, found.operand_types)))
-            builder.add(found)
-            for old, new in zip(op.results, found.results, strict=True):
+                static_op = op.at_types([operand(value) for value in operands])
+            if any(map(is_open, static_op.result_types)):
+                static_op.check_sizes()
+                fail(op, "operands whose shapes decide the result's", ", ".join(map(str, static_op.operand_types)))
+            builder.add(static_op)
+            for old, new in zip(op.results, static_op.results, strict=True):
                 new.name_hint = old.name_hint
-                known[old] = new
+                mapping[old] = new
         with builder.located(fuse([value_location(value) for value in self.outputs])):
-            builder.add(ReturnOp(*(known[value] for value in self.outputs)))
+            builder.add(ReturnOp(*(mapping[value] for value in self.outputs)))
         main.update_type()
         if self.part is not None:
-            main = _given_away(made, main, self.part)
+            main = _given_away(module, main, self.part)
         main.attributes["input_names"] = ArrayAttr(map(StringAttr, step.inputs))
         main.attributes["output_names"] = ArrayAttr(map(StringAttr, step.outputs))
-        return made
+        return module
 
-    def _known(self, op: Dynamic, operands: Sequence[SSAValue], known: Callable[[SSAValue], SSAValue]) -> Operator:
+    def _known(self, op: Dynamic, operands: Sequence[SSAValue], operand_of: Callable[[SSAValue], SSAValue]) -> Operator:
         """The static operator of one whose deciding operands are constants."""
         inputs, deciding = op.parted(operands)
         values = [
             v.owner.value(self.module) if v is not None and isinstance(v.owner, ConstantOp) else None for v in deciding
         ]
-        return op.static(op.signature, [known(value) for value in inputs], values)
+        return op.static(op.signature, [operand_of(value) for value in inputs], values)
 
 
 def _given_away(module: ModuleOp, func: FuncOp, part: FuncOp) -> FuncOp:

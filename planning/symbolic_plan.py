@@ -15,7 +15,7 @@ from ..dialects.sizes import Ranges, Size, evaluate, symbols_of
 from .lifetimes import Step, last_uses
 
 NOMINAL = 128
-"""What a symbol is taken for, within its range, where sizes are compared."""
+"""The value assumed for a symbol, within its range, where sizes are compared."""
 
 
 @dataclass
@@ -44,21 +44,21 @@ class Groups:
 def plan_groups(steps: Sequence[Step[Size]], outside: Set[int], ranges: Ranges) -> Groups:
     """Groups for what `steps` write, except the buffers `outside` the arena."""
     dies = last_uses(steps)
-    found = Groups([], {}, [])
+    groups = Groups([], {}, [])
     free: set[int] = set()
     for number, step in enumerate(steps):
         for buffer, size in step.outputs:
             if buffer not in outside:
-                found.buffers[buffer] = _taken(found.places, free, size, _nominal(size, ranges), step.location)
+                groups.buffers[buffer] = _taken(groups.places, free, size, _nominal(size, ranges), step.location)
         scratch = None
         if not (isinstance(step.workspace, int) and step.workspace == 0):
-            scratch = _taken(found.places, free, step.workspace, _nominal(step.workspace, ranges), step.location)
+            scratch = _taken(groups.places, free, step.workspace, _nominal(step.workspace, ranges), step.location)
             free.add(scratch)
-        found.workspaces.append(scratch)
+        groups.workspaces.append(scratch)
         for buffer in {*step.inputs, *(buffer for buffer, _ in step.outputs)}:
-            if dies.get(buffer) == number and buffer in found.buffers:
-                free.add(found.buffers[buffer])
-    return found
+            if dies.get(buffer) == number and buffer in groups.buffers:
+                free.add(groups.buffers[buffer])
+    return groups
 
 
 def _taken(places: list[Place], free: set[int], size: Size, nominal: int, location: LocationAttr) -> int:

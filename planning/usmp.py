@@ -57,8 +57,8 @@ def _neighbours(buffers: Sequence[BufferInfo]) -> dict[str, set[str]]:
 
     Raises PipelineError when a name is given twice, a size or alignment is none, or there is no pool to choose from.
     """
-    found: dict[str, set[str]] = {buffer.name: set() for buffer in buffers}
-    if len(found) != len(buffers):
+    neighbours: dict[str, set[str]] = {buffer.name: set() for buffer in buffers}
+    if len(neighbours) != len(buffers):
         raise PipelineError("usmp: expected buffers of different names")
     for buffer in buffers:
         if buffer.size_bytes < 0 or buffer.alignment < 1:
@@ -66,10 +66,10 @@ def _neighbours(buffers: Sequence[BufferInfo]) -> dict[str, set[str]]:
             raise PipelineError(f"usmp: expected a size and an alignment of buffer '{buffer.name}', got {what}")
         if not buffer.pool_candidates:
             raise PipelineError(f"usmp: expected a pool for buffer '{buffer.name}', got none")
-        for other in buffer.conflicts & found.keys():
-            found[buffer.name].add(other)
-            found[other].add(buffer.name)
-    return found
+        for other in buffer.conflicts & neighbours.keys():
+            neighbours[buffer.name].add(other)
+            neighbours[other].add(buffer.name)
+    return neighbours
 
 
 def _place(order: Sequence[BufferInfo], neighbours: Mapping[str, set[str]]) -> Plan:
@@ -80,9 +80,9 @@ def _place(order: Sequence[BufferInfo], neighbours: Mapping[str, set[str]]) -> P
     plan: Plan = {}
     sizes = {buffer.name: buffer.size_bytes for buffer in order}
     for buffer in order:
-        taken = [(name, plan[name]) for name in neighbours[buffer.name] if name in plan]
+        placed = [(name, plan[name]) for name in neighbours[buffer.name] if name in plan]
         for pool in buffer.pool_candidates:
-            spans = sorted((at.byte_offset, at.byte_offset + sizes[name]) for name, at in taken if at.pool == pool)
+            spans = sorted((at.byte_offset, at.byte_offset + sizes[name]) for name, at in placed if at.pool == pool)
             offset = _gap(spans, buffer)
             if pool.size_hint_bytes == UNLIMITED or offset + buffer.size_bytes <= pool.size_hint_bytes:
                 plan[buffer.name] = PoolAllocation(pool, offset)
@@ -165,8 +165,8 @@ def hill_climb(buffers: Sequence[BufferInfo], *, attempts: int = 500, seed: int 
     random = Random(seed)
     starts = [_by_size(buffers, neighbours), _by_conflicts(buffers, neighbours)]
     tries = [_try(order, neighbours) for order in starts]
-    found = [one for one in tries if isinstance(one, _Placed)]
-    best = current = min(found, key=lambda one: one.total, default=None)
+    placements = [attempt for attempt in tries if isinstance(attempt, _Placed)]
+    best = current = min(placements, key=lambda attempt: attempt.total, default=None)
     order = current.order if current is not None else starts[0]
     for attempt in range(attempts if len(order) > 1 else 0):
         placed = _try(_swapped(order, current.plan if current is not None else None, neighbours, random), neighbours)
@@ -177,7 +177,7 @@ def hill_climb(buffers: Sequence[BufferInfo], *, attempts: int = 500, seed: int 
         if best is None or placed.total < best.total:
             best = placed
     if best is None:
-        raise next(one for one in tries if isinstance(one, PipelineError))
+        raise next(attempt for attempt in tries if isinstance(attempt, PipelineError))
     return best.plan
 
 
@@ -201,13 +201,13 @@ def _swapped(
     order: Sequence[BufferInfo], plan: Plan | None, neighbours: Mapping[str, set[str]], random: Random
 ) -> list[BufferInfo]:
     """The order with two buffers swapped: one that ends highest in its pool, and one it had to make room for."""
-    place = {buffer.name: i for i, buffer in enumerate(order)}
+    rank = {buffer.name: i for i, buffer in enumerate(order)}
     a, b = random.sample(range(len(order)), 2)
     if plan is not None:
         ends = [(plan[buffer.name].byte_offset + buffer.size_bytes, buffer.name) for buffer in order]
         top = max(ends)[0]
-        a = place[random.choice([name for end, name in ends if end == top])]
-        earlier = sorted(place[name] for name in neighbours[order[a].name] if place[name] < a)
+        a = rank[random.choice([name for end, name in ends if end == top])]
+        earlier = sorted(rank[name] for name in neighbours[order[a].name] if rank[name] < a)
         b = random.choice(earlier) if earlier else random.randrange(len(order))
     swapped = list(order)
     swapped[a], swapped[b] = swapped[b], swapped[a]

@@ -26,21 +26,21 @@ def surviving_leaves(root: Operation) -> set[LocationAttr]:
             for block in region.blocks:
                 for argument in block.args:
                     places[id(argument.location)] = argument.location
-    found: set[LocationAttr] = set()
-    for place in places.values():
-        found.update(leaf for leaf in leaves(place) if not is_lost(leaf))
-    return found
+    survivors: set[LocationAttr] = set()
+    for location in places.values():
+        survivors.update(leaf for leaf in leaves(location) if not is_lost(leaf))
+    return survivors
 
 
 def coverage(roots: Iterable[Operation]) -> float:
     """The fraction of ops (modules apart) whose layers are all known; 1.0 when there are no ops."""
-    total = known = 0
+    total = located = 0
     for root in roots:
         for op in walk(root):
             if not isinstance(op, ModuleOp):
                 total += 1
-                known += is_located(op.location)
-    return known / total if total else 1.0
+                located += is_located(op.location)
+    return located / total if total else 1.0
 
 
 def _count(number: int, noun: str) -> str:

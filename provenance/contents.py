@@ -1,4 +1,4 @@
-"""What is in an op: its blocks' arguments, and where all of it comes from."""
+"""The contents of an op: its blocks' arguments, and where all of it comes from."""
 
 from __future__ import annotations
 
@@ -19,4 +19,8 @@ def arguments_in(op: Operation) -> Iterator[BlockArgument]:
 
 def places_in(root: Operation) -> list[LocationAttr]:
     """Where an op, the ops in it, and the arguments of its blocks come from."""
-    return [place for op in walk(root) for place in (op.location, *(one.location for one in arguments_in(op)))]
+    return [
+        location
+        for op in walk(root)
+        for location in (op.location, *(argument.location for argument in arguments_in(op)))
+    ]

@@ -14,7 +14,7 @@ from .ledger import current_ledger
 from .span import fuse
 
 Key: TypeAlias = Callable[[Operation], Hashable | None]
-"""What makes ops equal; None for an op that is not merged."""
+"""The key by which ops are equal; None for an op that is not merged."""
 
 
 def eliminate_common_subexpressions(
@@ -67,7 +67,7 @@ class _Driver:
         self.known: dict[Hashable, Operation] = {}
         self.twins: dict[Operation, list[Operation]] = {}
         self.writes: Counter[object] = Counter()
-        """How often each value was written so far; under None what writes anywhere."""
+        """The number of writes to each value so far; under None those that may write anywhere."""
         self.effects: Known = {}
 
     def region(self, region: Region) -> None:
@@ -87,8 +87,8 @@ class _Driver:
                     mine.append((key, seen))
                 else:
                     self._merge(survivor, op)
-        for known in mine:
-            del self.known[known]
+        for entry in mine:
+            del self.known[entry]
 
     def _inside(self, op: Operation) -> None:
         # A loop may read in one iteration what it wrote in the one before.

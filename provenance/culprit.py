@@ -1,4 +1,4 @@
-"""What the frames of an error were at work on: read off when it leaves a door, so that nothing is noted before."""
+"""The layer and pass that an error's frames worked on: read off as it leaves a door, so nothing is noted before."""
 
 from __future__ import annotations
 

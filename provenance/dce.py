@@ -45,6 +45,6 @@ def eliminate_dead_code(region: Region) -> bool:
 def erase_with_contents(op: Operation, pattern: str, reason: str) -> None:
     """Erase an op that nobody reads, and all in it; the ledger says why."""
     if (ledger := current_ledger()) is not None:
-        ledger.record(pattern, removed=[one.name for one in op.walk()], before=places_in(op), reason=reason)
+        ledger.record(pattern, removed=[inner.name for inner in op.walk()], before=places_in(op), reason=reason)
     op.detach()
     op.erase()

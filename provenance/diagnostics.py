@@ -1,4 +1,4 @@
-"""How an error says what was expected, what was found and which layer it is about: the one formatter of their texts.
+"""The one formatter of error texts: what was expected, what was found and which layer the error is about.
 
 Every message says what was expected, what was found, in which op, and from which layer of which file.
 """
@@ -28,8 +28,8 @@ def places(location: LocationAttr) -> tuple[str, ...]:
 def _place(leaf: LocationAttr) -> str:
     match leaf:
         case NameLoc(desc=name, location=FileLineColLoc() as at) if at.filename.data != UNWRITTEN:
-            place = "line" if at.filename.data.endswith(".py") else "node"
-            return f"layer '{shown(name.data)}', {shown(at.filename.data)} {place} {at.line.data}"
+            unit = "line" if at.filename.data.endswith(".py") else "node"
+            return f"layer '{shown(name.data)}', {shown(at.filename.data)} {unit} {at.line.data}"
         case NameLoc(desc=name):
             return f"layer '{shown(name.data)}'"
         case FileLineColLoc():

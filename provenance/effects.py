@@ -1,4 +1,4 @@
-"""What ops do to memory, as xDSL's traits say it. What holds ops is not asked again by each op around it."""
+"""Effects of ops on memory, as xDSL's traits say them. What holds ops is not asked again by each op around it."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ def _tellers(traits: frozenset[OpTrait]) -> tuple[MemoryEffect, ...]:
 
 
 def effects_of(op: Operation, known: Known) -> Effects | None:
-    """What an op does to memory, and what is in it; None where nothing tells."""
+    """Return the effects on memory of an op and the ops in it; None where nothing tells."""
     if op in known:
         return known[op]
     tellers = _tellers(op.traits.traits)
-    found: Effects | None = frozenset() if tellers else None
+    effects: Effects | None = frozenset() if tellers else None
     for teller in tellers:
-        one = _of_contents(op, known) if isinstance(teller, RecursiveMemoryEffect) else teller.get_effects(op)
-        if one is None or found is None:
-            found = None
+        part = _of_contents(op, known) if isinstance(teller, RecursiveMemoryEffect) else teller.get_effects(op)
+        if part is None or effects is None:
+            effects = None
             break
-        found = found | one if found else one
+        effects = effects | part if effects else part
     if op.regions:
-        known[op] = found
-    return found
+        known[op] = effects
+    return effects
 
 
 def _of_contents(op: Operation, known: Known) -> Effects | None:
-    found: set[EffectInstance] = set()
+    collected: set[EffectInstance] = set()
     for inner in _contents(op):
         if (effects := effects_of(inner, known)) is None:
             return None
-        found |= effects
-    return found
+        collected |= effects
+    return collected
 
 
 def _contents(op: Operation) -> Iterator[Operation]:
@@ -73,5 +73,5 @@ def acts_on_nothing_else(root: Operation) -> bool:
 def _is_own(effect: EffectInstance, root: Operation) -> bool:
     if effect.kind is MemoryEffectKind.READ:
         return True
-    made = effect.value
-    return effect.kind is MemoryEffectKind.ALLOC and isinstance(made, SSAValue) and root.is_ancestor(made.owner)
+    value = effect.value
+    return effect.kind is MemoryEffectKind.ALLOC and isinstance(value, SSAValue) and root.is_ancestor(value.owner)

@@ -49,7 +49,7 @@ class _Index:
 
     def __init__(self) -> None:
         self.size = 0
-        """How many entries are indexed."""
+        """The number of entries that are indexed."""
         self.numbers: dict[LocationAttr, int] = {}
         self.known: dict[int, tuple[LocationAttr, tuple[int, ...]]] = {}
         self.before: dict[int, list[int]] = {}
@@ -60,21 +60,21 @@ class _Index:
         """The numbers of the leaves of a location."""
         hit = self.known.get(id(location))
         if hit is None:
-            found = tuple(self.numbers.setdefault(leaf, len(self.numbers)) for leaf in leaves(location))
+            numbers = tuple(self.numbers.setdefault(leaf, len(self.numbers)) for leaf in leaves(location))
             # Holding the location keeps its identity from being reused.
-            hit = self.known[id(location)] = (location, found)
+            hit = self.known[id(location)] = (location, numbers)
         return hit[1]
 
     def extend(self, entries: list[Entry]) -> None:
-        for place in range(self.size, len(entries)):
-            entry = entries[place]
+        for position in range(self.size, len(entries)):
+            entry = entries[position]
             gone = {layer for location in entry.before for layer in self.layers(location)}
             for layer in gone:
-                self.before.setdefault(layer, []).append(place)
+                self.before.setdefault(layer, []).append(position)
             if entry.removed:
                 self.explained |= gone
             for layer in {layer for location in entry.after for layer in self.layers(location)}:
-                self.after.setdefault(layer, []).append(place)
+                self.after.setdefault(layer, []).append(position)
         self.size = len(entries)
 
 
@@ -112,18 +112,20 @@ class Ledger:
         """The events that made ops with exactly these leaves, or a part of them, in order."""
         index = self._index()
         wanted = set(index.layers(location))
-        places = sorted({place for layer in wanted for place in index.after.get(layer, ())})
+        places = sorted({position for layer in wanted for position in index.after.get(layer, ())})
         return [
-            self.entries[place]
-            for place in places
-            if any(found and wanted.issuperset(found) for found in map(index.layers, self.entries[place].after))
+            self.entries[position]
+            for position in places
+            if any(
+                numbers and wanted.issuperset(numbers) for numbers in map(index.layers, self.entries[position].after)
+            )
         ]
 
     def fate(self, leaf: LocationAttr) -> list[Entry]:
         """The events that touched a layer, in order: what was folded, merged or dropped, and into what."""
         index = self._index()
-        places = sorted({place for layer in index.layers(leaf) for place in index.before.get(layer, ())})
-        return [self.entries[place] for place in places]
+        places = sorted({position for layer in index.layers(leaf) for position in index.before.get(layer, ())})
+        return [self.entries[position] for position in places]
 
     def explained(self) -> set[LocationAttr]:
         """The leaves whose ops some entry removed."""

@@ -32,8 +32,8 @@ def _is_lost(leaf: NameLoc) -> bool:
 
 def is_located(location: LocationAttr) -> bool:
     """Return whether it is known which layers a location stands for: all of them, nothing lost among them."""
-    found = leaves(location)
-    return bool(found) and not any(map(is_lost, found))
+    parts = leaves(location)
+    return bool(parts) and not any(map(is_lost, parts))
 
 
 def unlocated(root: Operation) -> list[Operation]:

@@ -38,7 +38,7 @@ class _Replacement:
     users: tuple[Operation, ...]
     """Who read its results until then."""
     twin: bool
-    """Whether the op whose results take its place computes the same."""
+    """True if the op whose results take its place computes the same."""
 
 
 @dataclass(eq=False)
@@ -78,7 +78,7 @@ def _unique(items: Iterable[Operation | Block]) -> tuple[Operation, ...]:
 
 @dataclass(eq=False, slots=True)
 class Match:
-    """What one match did so far. Ops are keyed by identity, in the order of the events."""
+    """The events of one match so far. Ops are keyed by identity, in the order of the events."""
 
     inserted: dict[int, Operation] = field(default_factory=lambda: dict[int, Operation]())
     came_before: dict[int, int] = field(default_factory=lambda: dict[int, int]())
@@ -91,7 +91,7 @@ class Match:
     claimed: dict[Operation, tuple[Operation, ...]] = field(
         default_factory=lambda: dict[Operation, tuple[Operation, ...]]()
     )
-    """What the pattern itself said about an inserted op."""
+    """Inserted op -> the old ops that the pattern itself says it stands for."""
     replacing: bool = False
     nested: frozenset[int] = frozenset()
     """The ops inside the root when the match began (an `if` and the like only)."""
@@ -159,12 +159,12 @@ class Match:
             if (use := value.first_use) is not None and id(use.operation) not in dead:
                 continue  # the usual case, told apart without a look at all users
             owner = value.owner
-            known = id(owner)
-            if not isinstance(owner, Operation) or known in dead or known in self.inserted or owner.parent is None:
+            key = id(owner)
+            if not isinstance(owner, Operation) or key in dead or key in self.inserted or owner.parent is None:
                 continue
             users = (use.operation for result in owner.results for use in result.uses)
             if all(id(user) in dead for user in users) and is_trivially_dead_when_unused(owner):
-                dead[known] = owner
+                dead[key] = owner
                 stack.extend(reversed(owner.operands))
         return dead
 
@@ -173,17 +173,17 @@ class Match:
 
         before: what an op read until the match replaced that.
         """
-        found = {id(first.op): first}
+        reached = {id(first.op): first}
         stack = [first]
         while stack:
-            one = stack.pop()
-            read = [*before.get(id(one.op), ()), *(value.owner for value in one.operands)]
+            current = stack.pop()
+            read = [*before.get(id(current.op), ()), *(value.owner for value in current.operands)]
             for owner in read:
-                known = id(owner)
-                if known in self.erased and known not in own and known not in found:
-                    found[known] = self.erased[known]
-                    stack.append(found[known])
-        return list(found.values())
+                key = id(owner)
+                if key in self.erased and key not in own and key not in reached:
+                    reached[key] = self.erased[key]
+                    stack.append(reached[key])
+        return list(reached.values())
 
     # Which new op stands for what
 
@@ -202,31 +202,31 @@ class Match:
         says so.
         """
         anchors: dict[int, dict[int, Operation]] = {}
-        for one in self.replaced:
-            for owner in self._owners(one):
-                anchors.setdefault(id(owner), {})[id(one.op)] = one.op
-        for known, op in self.inserted.items():
-            number = self.came_before[known]
+        for replacement in self.replaced:
+            for owner in self._owners(replacement):
+                anchors.setdefault(id(owner), {})[id(replacement.op)] = replacement.op
+        for key, op in self.inserted.items():
+            number = self.came_before[key]
             if op in self.claimed:
-                anchors[known] = {id(old): old for old in self.claimed[op]}
-            elif known not in anchors and number < len(self.replaced) and not any(r.uses for r in op.results):
+                anchors[key] = {id(old): old for old in self.claimed[op]}
+            elif key not in anchors and number < len(self.replaced) and not any(r.uses for r in op.results):
                 replaced = self.replaced[number].op
-                anchors[known] = {id(replaced): replaced}
+                anchors[key] = {id(replaced): replaced}
         return anchors
 
     def _feeding(self, anchors: dict[int, dict[int, Operation]]) -> dict[int, set[int]]:
         """Inserted op -> the old ops that it serves, through other inserted ops."""
-        serves = {known: set(old) for known, old in anchors.items()}
-        stack = [self.inserted[known] for known in anchors]
+        serves = {key: set(old) for key, old in anchors.items()}
+        stack = [self.inserted[key] for key in anchors]
         while stack:
             op = stack.pop()
             served = serves[id(op)]
             for inner in op.walk() if op.regions else (op,):
                 for value in inner.operands:
                     owner = value.owner
-                    known = id(owner)
-                    if known in self.inserted and known not in anchors and isinstance(owner, Operation):
-                        mine = serves.setdefault(known, set())
+                    key = id(owner)
+                    if key in self.inserted and key not in anchors and isinstance(owner, Operation):
+                        mine = serves.setdefault(key, set())
                         if not mine >= served:
                             mine |= served
                             stack.append(owner)
@@ -235,20 +235,20 @@ class Match:
     def _groups(self, root: Operation) -> tuple[list[_Group], list[Operation]]:
         """The groups, the root's first, and the inserted ops for which data flow does not tell one."""
         anchors = self._anchors()
-        own = {known: op for old in anchors.values() for known, op in old.items()}
+        own = {key: op for old in anchors.values() for key, op in old.items()}
         before: dict[int, list[Operation]] = {}
-        for one in self.replaced:
-            for user in one.users if id(one.op) not in own else ():
-                before.setdefault(id(user), []).append(one.op)
+        for replacement in self.replaced:
+            for user in replacement.users if id(replacement.op) not in own else ():
+                before.setdefault(id(user), []).append(replacement.op)
         groups: dict[int, _Group] = {}
-        for known in sorted(own, key=lambda known: known != id(root)):
-            first = self.erased.get(known) or _Erased(own[known], own[known].location, (), [])
+        for key in sorted(own, key=lambda key: key != id(root)):
+            first = self.erased.get(key) or _Erased(own[key], own[key].location, (), [])
             consumed = self._consumed(first, own, before) if len(self.erased) > 1 else [first]
-            groups[known] = _Group(consumed, list(self._died(consumed).values()))
+            groups[key] = _Group(consumed, list(self._died(consumed).values()))
         serves = self._feeding(anchors)
         unknown: list[Operation] = []
-        for known, op in self.inserted.items():
-            served = serves.get(known, ())
+        for key, op in self.inserted.items():
+            served = serves.get(key, ())
             mine = [group for old, group in groups.items() if old in served]
             for group in mine:
                 group.made.append(op)
@@ -271,9 +271,9 @@ class Match:
             # The pattern may have located the root anew on its way.
             gone.location = root_location
         groups, unknown = self._groups(root) if self.inserted else ([], [])
-        told = {id(one.op) for group in groups for one in group.consumed}
+        recorded = {id(entry.op) for group in groups for entry in group.consumed}
         erased = self._root_first(root)
-        left = [one for one in erased if id(one.op) not in told]
+        left = [entry for entry in erased if id(entry.op) not in recorded]
         rest = _Group(left, [])
         if unknown:
             # Data flow does not tell: they stand for the match.
@@ -307,20 +307,20 @@ class Match:
         compile time) takes in the root; an op whose twin went takes in the twin. Any other was there, and computes what
         it did: what went was an identity.
         """
-        gone = [one.location for one in left]
+        gone = [entry.location for entry in left]
         absorbing: dict[int, Operation] = {}
-        for one in self.replaced:
-            for owner in _unique(value.owner for value in one.values if value is not None):
+        for replacement in self.replaced:
+            for owner in _unique(value.owner for value in replacement.values if value is not None):
                 key = id(owner)
                 if key in self.erased or key in self.inserted:
                     continue
-                if one.twin and id(one.op) in self.erased:
-                    owner.location = fuse([owner.location, self.erased[id(one.op)].location])
+                if replacement.twin and id(replacement.op) in self.erased:
+                    owner.location = fuse([owner.location, self.erased[id(replacement.op)].location])
                 elif key in absorbing:
                     continue
                 elif key in self.modified:
-                    known = id(root) in self.erased
-                    owner.location = fuse([*gone, owner.location] if known else [owner.location, *gone])
+                    erased_root = id(root) in self.erased
+                    owner.location = fuse([*gone, owner.location] if erased_root else [owner.location, *gone])
                 elif key in self.nested:
                     owner.location = fuse([owner.location, gone[0]])
                 else:
@@ -338,15 +338,15 @@ class Match:
             reason = next((f"users now read {op.name}" for op in reversed(self._read_instead(group))), "")
         ledger.record(
             pattern,
-            removed=[one.op.name for one in group.consumed if id(one.op) in self.erased],
+            removed=[entry.op.name for entry in group.consumed if id(entry.op) in self.erased],
             created=[op.name for op in group.made],
-            before=[*group.before, *(location for one in group.consumed for location in one.nested)],
+            before=[*group.before, *(location for entry in group.consumed for location in entry.nested)],
             after=[op.location for op in group.made or absorbing],
             reason=reason,
         )
 
     def _read_instead(self, group: _Group) -> list[Operation]:
         """The ops that the users of a group read now."""
-        gone = {id(one.op) for one in group.consumed}
-        values = [value for one in self.replaced if id(one.op) in gone for value in one.values]
+        gone = {id(entry.op) for entry in group.consumed}
+        values = [value for replacement in self.replaced if id(replacement.op) in gone for value in replacement.values]
         return list(_unique(value.owner for value in values if value is not None))

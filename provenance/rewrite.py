@@ -44,11 +44,11 @@ def _forget_unused(op: Operation) -> None:
     near += [
         value for operand in op.operands if isinstance(operand.owner, Operation) for value in operand.owner.operands
     ]
-    made = [use.operation for value in near for use in value.uses if use.operation.parent is None]
-    while made:
-        one = made.pop()
-        made += [use.operation for result in one.results for use in result.uses]
-        one.drop_all_references()
+    orphans = [use.operation for value in near for use in value.uses if use.operation.parent is None]
+    while orphans:
+        orphan = orphans.pop()
+        orphans += [use.operation for result in orphan.results for use in result.uses]
+        orphan.drop_all_references()
 
 
 def stands_for(new: OpT, *old: Operation) -> OpT:
@@ -64,7 +64,7 @@ def stands_for(new: OpT, *old: Operation) -> OpT:
 
 @cache
 def _root(pattern: type[RewritePattern]) -> Any:
-    """What a pattern asks of the class of an op: a class or a union, as `op_type_rewrite_pattern` keeps it."""
+    """Return the class of ops that a pattern matches: a class or a union, as `op_type_rewrite_pattern` keeps it."""
     function = cast(Any, pattern.match_and_rewrite)
     if "op_type_rewrite_pattern" not in function.__qualname__:
         return Operation
@@ -90,8 +90,8 @@ class _Applier(RewritePattern):
 
     def that_may_match(self, kind: type[Operation]) -> tuple[RewritePattern, ...]:
         if (patterns := self._of.get(kind)) is None:
-            found = (pattern for pattern in self.patterns if issubclass(kind, _root(type(pattern))))
-            patterns = self._of[kind] = tuple(found)
+            matching = (pattern for pattern in self.patterns if issubclass(kind, _root(type(pattern))))
+            patterns = self._of[kind] = tuple(matching)
         return patterns
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
@@ -153,9 +153,9 @@ class _Walker(PatternRewriteWalker):
     def _populate_worklist(self, op: Operation | Region | Block) -> None:
         applier = self.pattern
         assert isinstance(applier, _Applier)
-        for one in op.walk(reverse=not self.walk_reverse, region_first=not self.walk_regions_first):
-            if applier.that_may_match(type(one)):
-                self._worklist.push(one)
+        for inner in op.walk(reverse=not self.walk_reverse, region_first=not self.walk_regions_first):
+            if applier.that_may_match(type(inner)):
+                self._worklist.push(inner)
 
 
 def rewrite(

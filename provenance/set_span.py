@@ -32,16 +32,16 @@ def location_of(source: Source) -> LocationAttr:
         case FileLineColLoc() | NameLoc() | FusedLoc() | CallSiteLoc() | UnknownLoc() as location:
             return location
         case other:
-            found = type(other).__name__
-            raise TypeError(f"span: expected a layer name, a Span, a SequentialSpan or a location, got {found}")
+            kind = type(other).__name__
+            raise TypeError(f"span: expected a layer name, a Span, a SequentialSpan or a location, got {kind}")
 
 
 def _roots(values: object) -> list[SSAValue | Operation]:
     if isinstance(values, SSAValue | Operation):
         return [cast(SSAValue | Operation, values)]
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-        found = type(values).__name__
-        raise TypeError(f"set_span: expected a value, an operation, or a list or tuple of them, got {found}")
+        kind = type(values).__name__
+        raise TypeError(f"set_span: expected a value, an operation, or a list or tuple of them, got {kind}")
     return [root for item in cast(Sequence[object], values) for root in _roots(item)]
 
 

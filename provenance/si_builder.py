@@ -13,7 +13,7 @@ from .set_span import Source, location_of
 from .span import SequentialSpan, Span
 
 Node = Operation | BlockArgument
-"""What carries a span: all results of an op share the op's."""
+"""The carriers of a span: all results of an op share the op's."""
 
 
 def _node(item: SSAValue | Operation) -> Node:
@@ -22,12 +22,12 @@ def _node(item: SSAValue | Operation) -> Node:
 
 def _children(op: Operation) -> list[Node]:
     """Producers of the operands in order, then block arguments and statements nested in `op`, in program order."""
-    found: list[Node] = [_node(value) for value in op.operands]
+    children: list[Node] = [_node(value) for value in op.operands]
     for region in op.regions:
         for block in region.blocks:
-            found.extend(block.args)
-            found.extend(nested for nested in block.ops if _is_statement(nested))
-    return found
+            children.extend(block.args)
+            children.extend(nested for nested in block.ops if _is_statement(nested))
+    return children
 
 
 def _is_statement(op: Operation) -> bool:
@@ -91,14 +91,14 @@ class SIBuilder:
 
     @staticmethod
     def _collect(entry: SSAValue | Operation, inputs: Iterable[SSAValue | Operation]) -> SequentialSpan:
-        found: list[LocationAttr] = []
+        locations: list[LocationAttr] = []
 
         def collect(node: Node, is_input: bool) -> None:
             if not isinstance(node.location, UnknownLoc):
-                found.append(node.location)
+                locations.append(node.location)
 
         _visit(entry, inputs, collect)
-        return SequentialSpan(found)
+        return SequentialSpan(locations)
 
     def create_span(self) -> Span | SequentialSpan | None:
         """The span given, or the sequence collected (possibly empty); None when SIBuilder is off."""

@@ -85,12 +85,12 @@ def leaves(location: LocationAttr) -> tuple[LocationAttr, ...]:
         return hit[1]
     flat: list[LocationAttr] = []
     _flatten(location, flat)
-    found = tuple(dict.fromkeys(flat))
+    result = tuple(dict.fromkeys(flat))
     if len(flat) <= _CACHED_LEAVES:
         if len(_leaves) >= _CACHE_LIMIT:
             _leaves.clear()
-        _leaves[id(location)] = location, found
-    return found
+        _leaves[id(location)] = location, result
+    return result
 
 
 def layer_names(location: LocationAttr) -> tuple[str, ...]:
@@ -119,21 +119,21 @@ def fuse(locations: Iterable[LocationAttr]) -> LocationAttr:
     None known -> unknown; one -> itself.
     """
     distinct = {id(location): location for location in locations if location.__class__ is not UnknownLoc}
-    given = tuple(distinct.values())
-    if len(given) <= 1:
-        return given[0] if given else UNKNOWN_LOC
+    members = tuple(distinct.values())
+    if len(members) <= 1:
+        return members[0] if members else UNKNOWN_LOC
     key = tuple(distinct)
     if (hit := _fused.get(key)) is not None:
         return hit[1]
     flat: list[LocationAttr] = []
-    for location in given:
+    for location in members:
         _flatten(location, flat)
     unique = tuple(dict.fromkeys(flat))
     result = unique[0] if len(unique) == 1 else FusedLoc(unique, _NONE)
-    if len(flat) <= _CACHED_LEAVES and len(given) <= _CACHED_LEAVES:
+    if len(flat) <= _CACHED_LEAVES and len(members) <= _CACHED_LEAVES:
         if len(_fused) >= _CACHE_LIMIT:
             _fused.clear()
-        _fused[key] = (given, result)
+        _fused[key] = (members, result)
     return result
 
 
@@ -226,9 +226,9 @@ class SequentialSpan:
             elif isinstance(span, Span):
                 flat.append(span)
             else:
-                found: list[LocationAttr] = []
-                _flatten(span, found)
-                flat.extend(one for leaf in found if isinstance(one := Span.of(leaf), Span))
+                parts: list[LocationAttr] = []
+                _flatten(span, parts)
+                flat.extend(converted for leaf in parts if isinstance(converted := Span.of(leaf), Span))
         self.spans = tuple(flat)
 
     @property

@@ -1,4 +1,4 @@
-"""What is raised where the answer depends on sizes that only a call decides."""
+"""The error raised where the answer depends on sizes that only a call decides."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ class UndecidedSize(VerifyException):
         self.equal = equal
         """The sizes of which nobody knows whether they are equal, where that is the question."""
         self.needed = needed
-        """Whether no other answer makes sense than that they are."""
+        """True if no other answer makes sense than that they are."""

@@ -1,4 +1,4 @@
-"""What becomes of an assertion of a kernel that does not hold."""
+"""Errors of assertions of kernels that do not hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of an access that would have left its buffer, in a model built with bound checkers."""
+"""Errors of accesses that would have left their buffers, in a model built with bound checkers."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Named(Protocol):
 
 
 class _IsFields(type):
-    """What a virtual machine gives for tuples is a tuple of Python's."""
+    """A virtual machine gives Python's tuples for tuples."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, tuple) or (isinstance(instance, Adt) and not isinstance(instance, ConstructorValue))
@@ -34,7 +34,7 @@ class ADT(Adt, metaclass=_IsFields):
 
 
 class ConstructorValue(Adt):
-    """What a constructor made of values."""
+    """The value that a constructor makes of its fields."""
 
     __slots__ = ("_constructor",)
 

@@ -20,7 +20,7 @@ Control: TypeAlias = Generator[Environment, list[Value], list[Value]]
 def _if(step: Step, values: Environment) -> Control:
     body = step.bodies["then_branch" if _truth(values.array(step.inputs[0]), step) else "else_branch"]
     # ONNX's branches take nothing but what is around them.
-    entering = {name: values[given] for name, given in zip(body.inputs, step.inputs[1:], strict=False)}
+    entering = {name: values[operand] for name, operand in zip(body.inputs, step.inputs[1:], strict=False)}
     return (yield Environment(body, entering, values))
 
 
@@ -116,27 +116,29 @@ def _batched_scan(step: Step, values: Environment, scanned: int) -> Control:
         _refuse(step, f"states of a batch of {batch}", ", ".join(str(list(state.shape)) for state in states))
     if not batch:
         nothing = [_stacked(step, at, []) for at in range(len(body.outputs) - len(states))]
-        return [*states, *(np.zeros((0, longest, *found.shape[1:]), found.dtype) for found in nothing)]
+        return [*states, *(np.zeros((0, longest, *output.shape[1:]), output.dtype) for output in nothing)]
     left: list[list[Array]] = []
     for entry, count in enumerate(counts):
         slices = [x[entry, :count][:: -1 if back else 1] for x, back in zip(inputs, backwards, strict=True)]
         final, columns = yield from _scanned(step, [np.array(state[entry]) for state in states], slices, values)
         padded: list[Array] = []
         for at, column in enumerate(columns):
-            found = _stacked(step, at, column)
-            padded.append(np.concatenate([found, np.zeros((longest - len(found), *found.shape[1:]), found.dtype)]))
+            stacked = _stacked(step, at, column)
+            padded.append(
+                np.concatenate([stacked, np.zeros((longest - len(stacked), *stacked.shape[1:]), stacked.dtype)])
+            )
         left.append([*(tensor(state, step.layer) for state in final), *padded])
     return [np.stack(column) for column in zip(*left, strict=True)]
 
 
 def _entering(step: Step, carried: Sequence[Value]) -> list[Value]:
-    """What goes into an iteration. What iterations change is no longer known, or each would have code of its own."""
+    """Return the inputs of an iteration. What iterations change is no longer known, or each would have its own code."""
     unchanged = step.unchanged
     return [value if at in unchanged else computed(value) for at, value in enumerate(carried)]
 
 
 def _stacked(step: Step, at: int, column: Sequence[Array]) -> Array:
-    """What iterations left of output `at`, along a new first axis."""
+    """Return what iterations left of output `at`, stacked along a new first axis."""
     if not column:
         types: Sequence[tuple[tuple[int, ...], np.dtype[np.generic]]] = step.attributes["scan_types"]
         shape, dtype = types[at]
@@ -172,8 +174,8 @@ def _scalar(array: Array, what: str, step: Step) -> bool | int | float:
     return array.reshape(()).item()
 
 
-def _refuse(step: Step, expected: str, found: str) -> NoReturn:
-    raise FrontendError(expectation(step.kind, expected, found, f"layer '{step.layer}'"))
+def _refuse(step: Step, expected: str, actual: str) -> NoReturn:
+    raise FrontendError(expectation(step.kind, expected, actual, f"layer '{step.layer}'"))
 
 
 CONTROL: dict[str, Callable[[Step, Environment], Control]] = {"If": _if, "Loop": _loop, "Scan": _scan, "While": _while}

@@ -69,7 +69,7 @@ _X86 = (
     "sse3 ssse3 sse4.1 sse4.2 popcnt avx avx2 fma f16c bmi bmi2 lzcnt avx512f avx512bw avx512dq avx512vl avx512vnni "
     "avx512bf16 avx512vbmi avxvnni avx512fp16 amx-tile amx-int8 amx-bf16"
 ).split()
-"""What LLVM calls the instructions that matter."""
+"""LLVM's names of the instructions that matter."""
 _LINUX = {
     "sse3": "pni",
     "bmi": "bmi1",
@@ -109,7 +109,7 @@ def check_machine(name: str, wants: Mapping[str, Any]) -> None:
 
 @cache
 def _flags() -> frozenset[str]:
-    """What Linux says that the processor can do; nothing where there is no Linux."""
+    """Return what the processor can do according to Linux; nothing where there is no Linux."""
     for line in _lines(Path("/proc/cpuinfo")):
         name, _, flags = line.partition(":")
         if name.strip() == "flags":

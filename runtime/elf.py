@@ -18,7 +18,7 @@ MACHINES = {X86_64: "x86_64", AARCH64: "aarch64"}
 ALLOC, WRITE, EXEC = 2, 1, 4
 PROGBITS, SYMTAB, STRTAB, RELA, NOBITS = 1, 2, 3, 4, 8
 UNWIND = 0x70000001
-"""What x86-64 calls sections for unwinding."""
+"""The type of sections for unwinding on x86-64."""
 UNDEFINED, ABSOLUTE, COMMON = 0, 0xFFF1, 0xFFF2
 FUNC = 2
 RELOCATABLE, SHARED = 1, 3
@@ -112,13 +112,13 @@ class Elf:
         if table.link >= len(self.sections):
             _fail(self.name, "names of symbols", "none")
         strings = bytes(self.content(self.sections[table.link]))
-        found: list[Symbol] = []
+        symbols: list[Symbol] = []
         for name, info, _, section, value, size in self._rows(_SYMBOL, table):
-            found.append(Symbol(_text(strings, name, self.name), info & 15, info < 16, section, value, size))
-        return tuple(found)
+            symbols.append(Symbol(_text(strings, name, self.name), info & 15, info < 16, section, value, size))
+        return tuple(symbols)
 
     def relocations(self, section: int) -> Iterator[Relocation]:
-        """What a section wants to know; raises FrontendError for a place outside of it, or an unknown symbol."""
+        """Return the relocations of a section; raises FrontendError for a place outside of it, or an unknown symbol."""
         size, symbols = self.sections[section].size, len(self.symbols)
         for table in self.sections:
             if table.kind != RELA or table.info != section:
@@ -142,5 +142,5 @@ def _text(strings: bytes, at: int, name: str) -> str:
     return strings[at:end].decode(errors="replace")
 
 
-def _fail(name: str, expected: str, found: str) -> NoReturn:
-    raise FrontendError(f"{name}: expected {expected}, got {found}")
+def _fail(name: str, expected: str, actual: str) -> NoReturn:
+    raise FrontendError(f"{name}: expected {expected}, got {actual}")

@@ -1,4 +1,4 @@
-"""What TVM's modules answer to by the names of functions: `module["add"](a, b, c)`, and how long a call takes."""
+"""The functions of a TVM module by name, `module["add"](a, b, c)`, and how long a call of one takes."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class NamedFunctions:
         repeats_to_cooldown: int = 1,
         f_preproc: str = "",
     ) -> Callable[..., BenchmarkResult]:
-        """What measures calls of a function: called with arguments, it gives the seconds that each repeat's calls take.
+        """Return a timer of a function: called with arguments, it gives the seconds that each repeat's calls take.
 
-        Raises PipelineError for a function that there is none of, another device, and `f_preproc`.
+        Raises PipelineError for an unknown function, another device, and `f_preproc`.
         """
         check_cpu(dev, "time_evaluator")
         if f_preproc:
@@ -99,7 +99,7 @@ class LoadedFunction:
             expected = f"{count} inputs ({names}), or {count + len(program.outputs)} arguments with outputs to write"
             raise FrontendError(expectation(f"function '{self.name}'", expected, f"{len(arrays)}"))
         if self._order:
-            arrays = tuple(arrays[place] for place in self._order)
+            arrays = tuple(arrays[position] for position in self._order)
         for spec, array in zip(program.outputs, arrays[count:], strict=True):
             self._check(spec, array)
         for array, result in zip(arrays[count:], self._runner.run(arrays[:count], self._pool), strict=True):
@@ -110,6 +110,6 @@ class LoadedFunction:
         fits = isinstance(value, np.ndarray) and value.flags.writeable
         array = cast("Array", value)
         if not fits or array.shape != spec.shape or array.dtype != spec.dtype:
-            found = f"{array.dtype}{list(array.shape)}" if isinstance(value, np.ndarray) else type(value).__name__
-            found += ", read-only" if isinstance(value, np.ndarray) and not value.flags.writeable else ""
-            raise FrontendError(expectation(f"function '{self.name}'", f"an array to write as output {spec}", found))
+            actual = f"{array.dtype}{list(array.shape)}" if isinstance(value, np.ndarray) else type(value).__name__
+            actual += ", read-only" if isinstance(value, np.ndarray) and not value.flags.writeable else ""
+            raise FrontendError(expectation(f"function '{self.name}'", f"an array to write as output {spec}", actual))

@@ -23,7 +23,7 @@ from .tensors import Tensor, address, check_inputs, lasting_empty, readable
 from .threads import ThreadPool
 
 Visit = Callable[[Call, float, list[Tensor]], None]
-"""What `Runner.walk` calls after each kernel: the call, seconds, its outputs (views, gone after the visit)."""
+"""Callback of `Runner.walk` after each kernel: the call, seconds, its outputs (views, gone after the visit)."""
 
 Native = tuple[Callable[..., None], "list[int | None]"]
 """A function and its arguments."""
@@ -114,7 +114,7 @@ class Runner:
         return checked, self._shapes.of(checked)
 
     def at(self, inputs: Sequence[Array] | Mapping[str, object]) -> tuple[Runner, list[Array]]:
-        """What runs the program for the sizes of these inputs, kernel by kernel; and the inputs in order."""
+        """Return a runner of the program for the sizes of these inputs, kernel by kernel; and the inputs in order."""
         arrays = self._checked(inputs)
         if self._shapes is None:
             runner, indices = self, self.program.indices
@@ -161,8 +161,8 @@ class Runner:
         return runner._walked(arrays, pool, visit)
 
     def _walked(self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit) -> list[Tensor]:
-        outputs, taken = self._outputs(), self._take_arena(self.program.arena_bytes)
-        io, arena, handle = [*arrays, *outputs], taken[0], pool.handle or None
+        outputs, block = self._outputs(), self._take_arena(self.program.arena_bytes)
+        io, arena, handle = [*arrays, *outputs], block[0], pool.handle or None
         for call in self.program.calls:
             function, arguments = self._native(call, io, arena, handle)
             start = time.perf_counter()
@@ -182,7 +182,7 @@ class Runner:
             ctypes.memmove(
                 self._address(copy.target, io, arena), self._address(copy.source, io, arena), cast(int, copy.nbytes)
             )
-        self._arenas.append(taken)
+        self._arenas.append(block)
         return outputs
 
     def profile(
@@ -190,14 +190,14 @@ class Runner:
     ) -> npt.NDArray[np.float64]:
         """Seconds per run and call, shape (repeat, calls). Each includes about a microsecond of Python."""
         runner, arrays = self.at(inputs)
-        natives, taken, _io = runner._natives(arrays, pool)
+        natives, block, _io = runner._natives(arrays, pool)
         seconds = np.zeros((repeat, len(natives)))
         for row in seconds:
             for column, (function, arguments) in enumerate(natives):
                 start = time.perf_counter()
                 function(*arguments)
                 row[column] = time.perf_counter() - start
-        runner._arenas.append(taken)
+        runner._arenas.append(block)
         if self._externals is not None:
             self._externals.check()
         return seconds
@@ -215,7 +215,7 @@ class Runner:
         call took in all of them.
         """
         runner, arrays = self.at(inputs)
-        natives, taken, _io = runner._natives(arrays, pool)
+        natives, block, _io = runner._natives(arrays, pool)
         runs, seconds, clock = 0, [0.0] * len(natives), time.perf_counter
         while more(runs):
             for number, (function, arguments) in enumerate(natives):
@@ -225,7 +225,7 @@ class Runner:
                 seconds[number] += clock() - start
             mark[0] = -1
             runs += 1
-        runner._arenas.append(taken)
+        runner._arenas.append(block)
         if self._externals is not None:
             self._externals.check()
         return runs, seconds
@@ -243,11 +243,11 @@ class Runner:
         self, arrays: Sequence[Array], pool: ThreadPool
     ) -> tuple[list[Native], tuple[Tensor, int], list[Array]]:
         """Every call as a function and its arguments; the arena and the arrays that these point into, to be kept."""
-        io, taken = [*arrays, *self._outputs()], self._take_arena(self.program.arena_bytes)
-        return [self._native(call, io, taken[0], pool.handle or None) for call in self.program.calls], taken, io
+        io, block = [*arrays, *self._outputs()], self._take_arena(self.program.arena_bytes)
+        return [self._native(call, io, block[0], pool.handle or None) for call in self.program.calls], block, io
 
     def _in_order(self, inputs: Sequence[Array] | Mapping[str, object]) -> Sequence[object] | None:
-        """What was given for each input; None where that takes a closer look."""
+        """Return the value of each input, in order; None where that takes a closer look."""
         if len(inputs) != len(self._names):
             return None
         if isinstance(inputs, tuple | list):
@@ -255,14 +255,14 @@ class Runner:
         # One of another kind may make up what it does not hold.
         if type(inputs) is not dict:
             return None
-        given = cast("dict[str, object]", inputs)
+        by_name = cast("dict[str, object]", inputs)
         try:
-            return [given[name] for name in self._names]
+            return [by_name[name] for name in self._names]
         except KeyError:
             return None
 
     def _checked(self, inputs: Sequence[Array] | Mapping[str, object]) -> list[Array]:
-        """The inputs in order, such as kernels can read.
+        """Return the inputs in order, in a form that kernels can read.
 
         Raises FrontendError when they are not what the model takes.
         """

@@ -28,7 +28,7 @@ class External(NamedTuple):
     inputs: tuple[Kind, ...]
     outputs: tuple[Kind, ...]
     layers: str
-    """What an error is about."""
+    """The layers that an error names."""
 
 
 class ExternalFunctions:
@@ -43,30 +43,34 @@ class ExternalFunctions:
         """Symbol -> address."""
         self._alive: list[Any] = []
         self._state = threading.local()
-        for one in externals:
-            entry = self._entry(one)
+        for external in externals:
+            entry = self._entry(external)
             self._alive.append(entry)
-            self.symbols[one.symbol] = cast(int, ctypes.cast(entry, ctypes.c_void_p).value)
+            self.symbols[external.symbol] = cast(int, ctypes.cast(entry, ctypes.c_void_p).value)
 
-    def _entry(self, one: External) -> Any:
-        inputs = [View(kind, False) for kind in one.inputs]
-        outputs = [View(kind, True) for kind in one.outputs]
+    def _entry(self, external: External) -> Any:
+        inputs = [View(kind, False) for kind in external.inputs]
+        outputs = [View(kind, True) for kind in external.outputs]
         count = len(inputs)
 
         def enter(*pointers: Any) -> None:
             places = [view(pointer) for view, pointer in zip(outputs, pointers[count:], strict=False)]
             try:
                 if getattr(self._state, "error", None) is None:
-                    found = one.function(*(view(pointer) for view, pointer in zip(inputs, pointers, strict=False)))
-                    _store(found, places)
+                    results = external.function(
+                        *(view(pointer) for view, pointer in zip(inputs, pointers, strict=False))
+                    )
+                    _store(results, places)
                     return
             except Exception as error:
-                found = f"{type(error).__name__}: {error}"
-                expected = f"{one.compiler} to run it"
-                self._state.error = WhenceError(expectation(f"function '{one.symbol}'", expected, found, one.layers))
+                actual = f"{type(error).__name__}: {error}"
+                expected = f"{external.compiler} to run it"
+                self._state.error = WhenceError(
+                    expectation(f"function '{external.symbol}'", expected, actual, external.layers)
+                )
                 self._state.error.__cause__ = error
-            for place in places:
-                place.fill(0)
+            for buffer in places:
+                buffer.fill(0)
 
         # Inputs, outputs, workspace and thread pool.
         return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (count + len(outputs) + 2))(enter)
@@ -79,14 +83,14 @@ class ExternalFunctions:
             raise error
 
 
-def _store(found: Array | Sequence[Array], places: Sequence[Array]) -> None:
+def _store(returned: Array | Sequence[Array], places: Sequence[Array]) -> None:
     """Copy results to where they belong; raises ValueError when they are not what belongs there."""
-    results = list(found) if isinstance(found, list | tuple) else [found]
+    results = list(returned) if isinstance(returned, list | tuple) else [returned]
     if len(results) != len(places):
         raise ValueError(f"expected {len(places)} outputs, got {len(results)}")
-    for number, (given, place) in enumerate(zip(results, places, strict=True)):
-        array: Array = np.asarray(given)
-        if array.shape != place.shape or array.dtype != place.dtype:
-            expected, got = f"{place.dtype}{list(place.shape)}", f"{array.dtype}{list(array.shape)}"
+    for number, (result, buffer) in enumerate(zip(results, places, strict=True)):
+        array: Array = np.asarray(result)
+        if array.shape != buffer.shape or array.dtype != buffer.dtype:
+            expected, got = f"{buffer.dtype}{list(buffer.shape)}", f"{array.dtype}{list(array.shape)}"
             raise ValueError(f"expected output {number} of {expected}, got {got}")
-        np.copyto(place, array)
+        np.copyto(buffer, array)

@@ -1,4 +1,4 @@
-"""What a build leaves to run: a graph, its library and its params, by the names that TVM's modules answer to."""
+"""The runnable result of a build: a graph, its library and its params, under the names of TVM's modules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Origin(NamedTuple):
     result: str = ""
     """The layer whose value the node gives; "" where that is a step on the way to one."""
     sampled: bool = False
-    """Whether samples tell the parts; else they are estimates, unless there is one layer."""
+    """True where samples tell the parts; else they are estimates, unless there is one layer."""
     stored: str = ""
     """The layout in which the node stores the layer's value, `NCHW16c`, where that is not the model's."""
     plain: str = ""
@@ -124,13 +124,13 @@ class GraphExecutorFactory(NamedFunctions):
         return GraphModule(self.executor())
 
     def debug_create(self, name: str, device: object = None) -> GraphModule:
-        """What `GraphModuleDebug` is made of; raises PipelineError for another name than the module's."""
+        """Return the module that `GraphModuleDebug` takes; raises PipelineError for another name than the module's."""
         if name != self.libmod_name:
             raise PipelineError(expectation("debug_create", f"the name {self.libmod_name!r}", repr(name)))
         check_cpu(device, "debug_create")
-        made = DebugModule(self.executor())
-        made.origins = self._origins
-        return made
+        module = DebugModule(self.executor())
+        module.origins = self._origins
+        return module
 
     def remove_params(self) -> GraphExecutorFactory:
         """The same without params, which are then loaded from elsewhere."""

@@ -42,7 +42,7 @@ class Adt:
 
     @property
     def constructor(self) -> Adt:
-        """What has the constructor's `name_hint` and `tag`: the value."""
+        """The value itself, which has the constructor's `name_hint` and `tag`."""
         return self
 
     @property
@@ -98,13 +98,13 @@ class Step:
     bodies: Mapping[str, Region] = field(default_factory=lambda: dict[str, "Region"]())
     attributes: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
     source: object = None
-    """What the frontend knows it by."""
+    """The name by which the frontend knows it."""
     demanded: set[str] = field(default_factory=lambda: set[str]())
     """Values that a stretch from here is specialised for."""
     tail: bool = False
-    """Whether what a region gives that runs for it is what its own region gives: then that one need not wait."""
+    """True if its own region returns exactly what the region that runs for it returns, and so need not wait."""
     renames: bool = False
-    """Whether its output is its input under another name."""
+    """True if its output is its input under another name."""
 
     def reads(self) -> set[str]:
         """The names of values that it takes from where it stands, its bodies' included."""
@@ -120,7 +120,7 @@ class Step:
 
     @property
     def carried(self) -> int:
-        """How many values a loop carries from iteration to iteration."""
+        """The number of values that a loop carries from iteration to iteration."""
         return len(self.inputs) - CARRIED[self.kind][0] - int(self.attributes.get("num_scan_inputs", 0))
 
 
@@ -168,12 +168,12 @@ class Region:
 
     def _read(self, steps: Sequence[Step], outputs: Sequence[str]) -> tuple[str, ...]:
         """The names of values that steps, and then outputs, take from before."""
-        made: set[str] = set()
+        produced: set[str] = set()
         names: dict[str, None] = {}
         for step in steps:
-            names |= dict.fromkeys(name for name in sorted(step.reads()) if name not in made)
-            made.update(step.outputs)
-        names |= dict.fromkeys(name for name in outputs if name not in made)
+            names |= dict.fromkeys(name for name in sorted(step.reads()) if name not in produced)
+            produced.update(step.outputs)
+        names |= dict.fromkeys(name for name in outputs if name not in produced)
         return tuple(name for name in names if name not in self.constants)
 
     def needed_after(self, at: int) -> set[str]:
@@ -241,20 +241,20 @@ class Environment:
         for name in names:
             if name in near:
                 values[name] = near[name]
-            elif not isinstance(found := self.find(name), type):
-                values[name] = found
+            elif not isinstance(value := self.find(name), type):
+                values[name] = value
         return values
 
     def __getitem__(self, name: str) -> Value:
         if name in self.values:
             return self.values[name]
-        found = self.find(name)
-        if isinstance(found, type):
+        value = self.find(name)
+        if isinstance(value, type):
             constant = self.region.constant(name)
             if constant is None:
                 raise FrontendError(f"expected a value named '{name}', got none")
             return Known(constant)
-        return found
+        return value
 
     def array(self, name: str) -> Array:
         """A tensor by name."""
@@ -282,7 +282,7 @@ def computed(value: Value) -> Value:
 
 
 def released(values: Sequence[Value], inputs: Iterable[Value]) -> list[Any]:
-    """What a call gives, as the caller's own: no array shares memory with an input, a constant or another one."""
+    """Return the results of a call as the caller's own: none shares memory with an input, a constant or another."""
     held: dict[int, list[Array]] = {}
 
     def fresh(array: Array) -> Array:
@@ -366,11 +366,11 @@ class Stretch:
     runner: Native | None
     """None when nothing is left to compute."""
     report: object = None
-    """What the compiler tells about it."""
+    """The compiler's report about it."""
     fits: Callable[[Sequence[Array]], bool] | None = None
-    """Of one for many sizes, whether it is for those of arguments; None where it is for all that it is kept for."""
+    """For one of many sizes, decides if it is for those of arguments; None if it is for all that it is kept for."""
     open: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: dict[str, tuple[int, ...]]())
-    """Of one for many sizes, the results that it computes, and the axes of each whose extents differ between calls."""
+    """For one of many sizes, the results that it computes, and the axes of each whose extents differ between calls."""
 
     reason: str = ""
     """Why it is for fewer sizes than wanted, if it is."""
@@ -384,8 +384,8 @@ class Stretch:
         outputs: list[Tensor] = []
         if self.runner is not None:
             outputs = self.runner.launch([_argument(values, a) for a in self.arguments], pool, handle)
-        made = {name: _made(source, values, outputs) for name, source in self.results.items()}
-        values.values.update(made)
+        results = {name: _made(source, values, outputs) for name, source in self.results.items()}
+        values.values.update(results)
 
 
 def _at(values: Environment, argument: Argument) -> Value:

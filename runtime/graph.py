@@ -29,7 +29,7 @@ from ..support.dtypes import numpy_of
 NOP = "__nop"
 """The function of a node whose output is its input, seen with another shape."""
 CPU = 1
-"""What `device_index` calls the CPU: it is the type of a device."""
+"""The CPU in `device_index`, which holds types of devices."""
 
 
 class Ref(NamedTuple):
@@ -55,7 +55,7 @@ class Node:
 
     @property
     def function(self) -> str:
-        """What it calls; "" for an argument."""
+        """The function that it calls; "" for an argument."""
         return self.attrs.get("func_name", "")
 
     @property

@@ -30,8 +30,8 @@ class GraphExecutor(NamedFunctions):
         self.specs = [TensorSpec("", entry.shape, entry.numpy) for entry in graph.entries]
         self.argument_of = {graph.nodes[node].name: node for node in graph.arguments}
         self.params: set[str] = set()
-        given = {name: value for name, value in (params or {}).items() if name in self.argument_of}
-        bound = {graph.rows[self.argument_of[name]] for name in given}
+        arrays = {name: value for name, value in (params or {}).items() if name in self.argument_of}
+        bound = {graph.rows[self.argument_of[name]] for name in arrays}
         used = {entry.storage for number, entry in enumerate(graph.entries) if number not in bound}
         self._storage = {
             storage: lasting_empty((max(size, 1),), np.uint8)
@@ -74,9 +74,9 @@ class GraphExecutor(NamedFunctions):
         for arguments in self._arguments:
             arguments[-2] = address(self._scratch)
         self._handle: int | None = None
-        self._places = {node: place for place, node in enumerate(self.calls)}
+        self._places = {node: position for position, node in enumerate(self.calls)}
         self._made_by = [node for node in range(len(graph.nodes)) for _ in graph.entries_of(node)]
-        for name, value in given.items():
+        for name, value in arrays.items():
             self.share(name, value)
         for number in self._views:
             self._point(number)
@@ -96,7 +96,7 @@ class GraphExecutor(NamedFunctions):
         return memory[: spec.nbytes].view(spec.dtype).reshape(spec.shape)
 
     def __getitem__(self, name: str) -> Callable[..., None]:
-        """What runs the graph, by TVM's name of it; raises PipelineError for another one."""
+        """Return the function that runs the graph, by TVM's name of it; raises PipelineError for another name."""
         if name not in ("run", ENTRY_NAME):
             raise PipelineError(expectation("graph executor", "the function 'run'", repr(name)))
         return self.run
@@ -120,8 +120,8 @@ class GraphExecutor(NamedFunctions):
 
     def run_node(self, node: int) -> None:
         """Run one node; nothing for an argument, or a node that is only another view."""
-        if (place := self._places.get(node)) is not None:
-            self._functions[place](*self._arguments[place])
+        if (position := self._places.get(node)) is not None:
+            self._functions[position](*self._arguments[position])
             if self.library.check is not None:
                 self.library.check(self.graph.nodes[node].name)
 
@@ -131,8 +131,8 @@ class GraphExecutor(NamedFunctions):
 
     def native(self, node: int) -> tuple[Callable[..., None], Sequence[int | None]] | None:
         """The function of a node and what it is called with; None for one that calls nothing."""
-        place = self._places.get(node)
-        return None if place is None else (self._functions[place], self._arguments[place])
+        position = self._places.get(node)
+        return None if position is None else (self._functions[position], self._arguments[position])
 
     def bind(self, number: int, array: Tensor) -> None:
         """Let an entry lie in `array`, which fits it and where kernels can work: nodes read or write there.
@@ -146,12 +146,12 @@ class GraphExecutor(NamedFunctions):
     def _point(self, number: int) -> None:
         """Tell the calls that use an entry, or a view of it, where it lies."""
         moved = [number]
-        for one in moved:
-            place = address(self.entries[one])
-            for call, position in self._users.get(one, ()):
-                self._arguments[call][position] = place
-            for other in self._views.get(one, ()):
-                self.entries[other] = self.entries[one].reshape(self.specs[other].shape)
+        for entry in moved:
+            pointer = address(self.entries[entry])
+            for call, position in self._users.get(entry, ()):
+                self._arguments[call][position] = pointer
+            for other in self._views.get(entry, ()):
+                self.entries[other] = self.entries[entry].reshape(self.specs[other].shape)
                 moved.append(other)
 
     def write(self, number: int, value: Array) -> None:
@@ -188,8 +188,8 @@ class GraphExecutor(NamedFunctions):
             if key not in self.argument_of:
                 raise FrontendError(f"Could not find '{key}' in graph's inputs")
             return self.graph.rows[self.argument_of[key]], key
-        place = _place(key, len(self.graph.arguments), "input")
-        node = self.graph.arguments[place]
+        position = _place(key, len(self.graph.arguments), "input")
+        node = self.graph.arguments[position]
         return self.graph.rows[node], self.graph.nodes[node].name
 
     def head(self, index: int) -> int:

@@ -68,19 +68,19 @@ class GraphModule(NamedFunctions):
         if key is not None:
             number, name = self.module.argument(key)
             self.module.write(number, self.module.checked(number, name, value))
-        found = {name: one for name, one in params.items() if name in self.module.argument_of}
+        arguments = {name: array for name, array in params.items() if name in self.module.argument_of}
         # The largest first, as TVM has it: where memory is short, this fails before time is spent.
-        for name in sorted(found, key=lambda one: -np.asarray(found[one]).nbytes):
+        for name in sorted(arguments, key=lambda argument: -np.asarray(arguments[argument]).nbytes):
             number, _ = self.module.argument(name)
-            self.module.write(number, self.module.checked(number, name, found[name]))
+            self.module.write(number, self.module.checked(number, name, arguments[name]))
 
     def set_input_zero_copy(self, key: str | int | None = None, value: Tensor | None = None, **params: Tensor) -> None:
         """Read an argument, and others by name, from these arrays from now on.
 
         They have to be contiguous, at a 64-byte boundary. Raises FrontendError for a name that no argument has.
         """
-        for one, array in (*(((key, value),) if key is not None else ()), *params.items()):
-            number, name = self.module.argument(one)
+        for argument, array in (*(((key, value),) if key is not None else ()), *params.items()):
+            number, name = self.module.argument(argument)
             self.module.bind(number, self._in_place(number, f"input '{name}'", array))
 
     def set_output_zero_copy(self, key: int, value: Tensor) -> None:
@@ -119,7 +119,7 @@ class GraphModule(NamedFunctions):
         return len(self.module.graph.heads)
 
     def get_num_inputs(self) -> int:
-        """How many arguments the graph has, params among them."""
+        """Return the number of arguments of the graph, params included."""
         return len(self.module.graph.arguments)
 
     def get_input(self, index: int | str, out: Tensor | None = None) -> NDArray:
@@ -191,10 +191,10 @@ class GraphModule(NamedFunctions):
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
         )
         if end_to_end:
-            given = {name: np.array(self.get_input(name)) for name in self.get_input_info()[0]} | kwargs
+            inputs = {name: np.array(self.get_input(name)) for name in self.get_input_info()[0]} | kwargs
 
             def run() -> None:
-                self.run(**given)
+                self.run(**inputs)
                 for index in range(self.get_num_outputs()):
                     self.get_output(index).numpy()
 
@@ -215,7 +215,7 @@ def create(
 
 
 def library_of(libmod: object) -> HasLibrary:
-    """What has functions for graphs; raises PipelineError for what has none."""
+    """Return the object that has functions for graphs; raises PipelineError when it has none."""
     if not isinstance(libmod, HasLibrary):
         raise PipelineError(
             expectation("graph executor", "a library with the graph's functions", type(libmod).__name__)

@@ -28,31 +28,31 @@ def read_graph(text: str | bytes) -> Graph:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FrontendError(expectation("graph", "JSON", str(error) or type(error).__name__)) from error
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for key, value in _dict(data, "the graph").items():
         if key == "metadata":
             break
         if key not in _KEYS:
             raise FrontendError(f"graph: key {key} is not supported")
-        found[key] = value
-    if missing := [key for key in _KEYS if key not in found]:
+        fields[key] = value
+    if missing := [key for key in _KEYS if key not in fields]:
         _fail("the graph", f"the keys {', '.join(_KEYS)}", f"none of {', '.join(missing)}")
-    nodes = tuple(_node(value, place) for place, value in enumerate(_list(found["nodes"], "nodes")))
+    nodes = tuple(_node(value, index) for index, value in enumerate(_list(fields["nodes"], "nodes")))
     rows = [0, *accumulate(node.outputs for node in nodes)]
-    if (given := _list(found["node_row_ptr"], "node_row_ptr")) != rows:
-        _fail("node_row_ptr", f"the sums of outputs {_short(rows)}", _short(given))
-    for place, node in enumerate(nodes):
+    if (row_ptr := _list(fields["node_row_ptr"], "node_row_ptr")) != rows:
+        _fail("node_row_ptr", f"the sums of outputs {_short(rows)}", _short(row_ptr))
+    for index, node in enumerate(nodes):
         if node.function == NOP and (len(node.inputs), node.outputs) != (1, 1):
             _fail(f"node '{node.name}'", f"one input and one output of {NOP}", f"{len(node.inputs)}, {node.outputs}")
         for ref in node.inputs:
-            _check_ref(ref, nodes[:0] if place == 0 else nodes, place, f"input of node '{node.name}'")
-    heads = tuple(_ref(value, "heads") for value in _list(found["heads"], "heads"))
+            _check_ref(ref, nodes[:0] if index == 0 else nodes, index, f"input of node '{node.name}'")
+    heads = tuple(_ref(value, "heads") for value in _list(fields["heads"], "heads"))
     for head in heads:
         _check_ref(head, nodes, len(nodes), "head")
-    arguments = tuple(_int(value, "arg_nodes") for value in _list(found["arg_nodes"], "arg_nodes"))
-    if list(arguments) != (null := [place for place, node in enumerate(nodes) if node.is_argument]):
+    arguments = tuple(_int(value, "arg_nodes") for value in _list(fields["arg_nodes"], "arg_nodes"))
+    if list(arguments) != (null := [index for index, node in enumerate(nodes) if node.is_argument]):
         _fail("arg_nodes", f"the nodes whose op is null {_short(null)}", _short(arguments))
-    graph = Graph(nodes, arguments, heads, _entries(_dict(found["attrs"], "attrs"), rows[-1]))
+    graph = Graph(nodes, arguments, heads, _entries(_dict(fields["attrs"], "attrs"), rows[-1]))
     _check_views(graph)
     return graph
 
@@ -66,8 +66,8 @@ def _check_views(graph: Graph) -> None:
                 _fail(f"node '{node.name}'", expected, f"{after.dtype}{list(after.shape)}")
 
 
-def _node(value: object, place: int) -> Node:
-    what = f"node {place}"
+def _node(value: object, index: int) -> Node:
+    what = f"node {index}"
     data = _dict(value, what)
     for key in data:
         if key not in _NODE_KEYS:
@@ -76,9 +76,9 @@ def _node(value: object, place: int) -> Node:
         if key not in data:
             _fail(what, "op, name and inputs", f"no {key}")
     op, name = _str(data["op"], f"op of {what}"), _str(data["name"], f"name of {what}")
-    inputs = tuple(_ref(one, f"inputs of {what}") for one in _list(data["inputs"], f"inputs of {what}"))
-    given = _dict(data.get("attrs", data.get("attr", {})), f"attrs of {what}")
-    attrs = {key: _str(one, f"attribute {key} of {what}") for key, one in given.items()}
+    inputs = tuple(_ref(ref, f"inputs of {what}") for ref in _list(data["inputs"], f"inputs of {what}"))
+    attributes = _dict(data.get("attrs", data.get("attr", {})), f"attrs of {what}")
+    attrs = {key: _str(text, f"attribute {key} of {what}") for key, text in attributes.items()}
     if op == "null":
         if inputs:
             _fail(what, "no inputs of an argument", str(len(inputs)))
@@ -172,5 +172,5 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _fail(what: str, expected: str, found: str) -> NoReturn:
-    raise FrontendError(expectation(f"graph, {what}", expected, found))
+def _fail(what: str, expected: str, actual: str) -> NoReturn:
+    raise FrontendError(expectation(f"graph, {what}", expected, actual))

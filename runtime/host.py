@@ -32,7 +32,7 @@ OPERATORS: dict[str, Function] = {**host_tensors.TABLE, **host_sequences.TABLE, 
 
 
 class Task(NamedTuple):
-    """What a host step does."""
+    """The work of a host step."""
 
     operator: str
     attributes: Attributes
@@ -44,10 +44,10 @@ def _host(step: Step, values: Environment) -> Control:
     task: Task = step.attributes["task"]
     inputs = [computed(values[name]) if name else None for name in step.inputs]
     try:
-        found = OPERATORS[task.operator](task.attributes, inputs)
+        results = OPERATORS[task.operator](task.attributes, inputs)
     except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError, MemoryError) as error:
         _fail(task, error)
-    return list(cast("tuple[Value, ...]", found)) if isinstance(found, tuple) else [found]
+    return list(cast("tuple[Value, ...]", results)) if isinstance(results, tuple) else [results]
     yield
 
 

@@ -60,8 +60,8 @@ def _category_mapper(attributes: Attributes, inputs: Inputs) -> Any:
     if len(names) != len(numbers):
         raise ValueError(f"expected as many cats_strings as cats_int64s, got {len(names)} and {len(numbers)}")
     if x.dtype.hasobject:
-        known, default = dict(zip(names, numbers, strict=True)), attributes.get("default_int64", -1)
-        return np.asarray([known.get(text, default) for text in x.reshape(-1)], np.int64).reshape(x.shape)
+        by_name, default = dict(zip(names, numbers, strict=True)), attributes.get("default_int64", -1)
+        return np.asarray([by_name.get(text, default) for text in x.reshape(-1)], np.int64).reshape(x.shape)
     spelled, unknown = dict(zip(numbers, names, strict=True)), attributes.get("default_string", "_Unused")
     return texts([spelled.get(number, unknown) for number in x.reshape(-1).tolist()]).reshape(x.shape)
 
@@ -69,12 +69,12 @@ def _category_mapper(attributes: Attributes, inputs: Inputs) -> Any:
 def _label_encoder(attributes: Attributes, inputs: Inputs) -> Any:
     """Another value for each that is a key; NaN is one, too. Of equal keys the first counts, as in onnxruntime."""
     x, keys, values, default = inputs[0], attributes["keys"], attributes["values"], attributes["default"]
-    known: dict[Any, Any] = {}
+    mapping: dict[Any, Any] = {}
     for key, value in zip(keys, values, strict=True):
-        known.setdefault(_key(key), value)
-    found = [known.get(_key(item), default) for item in x.reshape(-1).tolist()]
+        mapping.setdefault(_key(key), value)
+    labels = [mapping.get(_key(item), default) for item in x.reshape(-1).tolist()]
     dtype = attributes["dtype"]
-    return (texts(found) if dtype is None else np.asarray(found, dtype)).reshape(x.shape)
+    return (texts(labels) if dtype is None else np.asarray(labels, dtype)).reshape(x.shape)
 
 
 def _key(item: Any) -> Any:
@@ -85,11 +85,11 @@ def _old_label_encoder(attributes: Attributes, inputs: Inputs) -> Any:
     """Between texts and their places in a list; which way, the input says."""
     x, classes = inputs[0], attributes["classes_strings"]
     if x.dtype.hasobject:
-        places, default = {text: place for place, text in enumerate(classes)}, attributes.get("default_int64", -1)
+        places, default = {text: number for number, text in enumerate(classes)}, attributes.get("default_int64", -1)
         return np.asarray([places.get(text, default) for text in x.reshape(-1)], np.int64).reshape(x.shape)
     unknown = attributes.get("default_string", "_Unused")
-    found = [classes[at] if 0 <= at < len(classes) else unknown for at in x.reshape(-1).tolist()]
-    return texts(found).reshape(x.shape)
+    labels = [classes[at] if 0 <= at < len(classes) else unknown for at in x.reshape(-1).tolist()]
+    return texts(labels).reshape(x.shape)
 
 
 def _one_hot(attributes: Attributes, inputs: Inputs) -> Any:

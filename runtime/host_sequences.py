@@ -1,4 +1,4 @@
-"""What Python does on sequences: of texts, and those of tensors that loops carry, as each has another length."""
+"""The steps that Python does on sequences: of texts, and of tensors that loops carry, as each has another length."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def _length(attributes: Attributes, inputs: Inputs) -> Value:
 def _insert(attributes: Attributes, inputs: Inputs) -> Value:
     """At a position, else at the end."""
     items: list[Value] = list(inputs[0])
-    place = _place(inputs[2], len(items), 1) if len(inputs) > 2 and inputs[2] is not None else len(items)
-    items.insert(place, inputs[1])
+    position = _place(inputs[2], len(items), 1) if len(inputs) > 2 and inputs[2] is not None else len(items)
+    items.insert(position, inputs[1])
     return items
 
 
@@ -48,12 +48,12 @@ def _concatenated(attributes: Attributes, inputs: Inputs) -> Value:
     return np.stack(items, axis) if attributes.get("new_axis", 0) else np.concatenate(items, axis)
 
 
-def _place(given: Any, length: int, more: int) -> int:
+def _place(index: Any, length: int, more: int) -> int:
     """A position, counted from the end if it is negative."""
-    place = int(given.reshape(()))
-    if not -length <= place < length + more:
-        raise ValueError(f"expected a position in [{-length}, {length + more}), got {place}")
-    return place
+    position = int(index.reshape(()))
+    if not -length <= position < length + more:
+        raise ValueError(f"expected a position in [{-length}, {length + more}), got {position}")
+    return position
 
 
 TABLE: dict[str, Callable[[Attributes, Inputs], Value]] = {

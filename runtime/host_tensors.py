@@ -30,8 +30,8 @@ def _axes(attributes: Attributes, inputs: Inputs) -> list[int] | None:
     """Axes in an attribute, or in the second input."""
     if len(inputs) > 1 and inputs[1] is not None:
         return [int(axis) for axis in inputs[1].reshape(-1)]
-    found = attributes.get("axes")
-    return None if found is None else list(found)
+    axes = attributes.get("axes")
+    return None if axes is None else list(axes)
 
 
 def _identity(attributes: Attributes, inputs: Inputs) -> Any:
@@ -133,8 +133,8 @@ def _gather_nd(attributes: Attributes, inputs: Inputs) -> Texts:
 
 def _features(attributes: Attributes, inputs: Inputs) -> Texts:
     x, places = inputs[0], inputs[1].reshape(-1)
-    found = np.take(x, _inside(places, x.shape[-1]), axis=-1)
-    return found.reshape(1, -1) if x.ndim == 1 else found
+    features = np.take(x, _inside(places, x.shape[-1]), axis=-1)
+    return features.reshape(1, -1) if x.ndim == 1 else features
 
 
 def _expand(attributes: Attributes, inputs: Inputs) -> Texts:
@@ -209,11 +209,11 @@ def _spelled(x: Any) -> Any:
     """Numbers as texts: whole ones in digits, others in as many as tell them apart, at most 8 or 17."""
     flat = x.reshape(-1)
     if x.dtype.kind in "iub":
-        found = [str(int(number)) for number in flat]
+        spellings = [str(int(number)) for number in flat]
     else:
         digits = 17 if x.dtype == np.float64 else 8
-        found = [_number(float(number), digits) for number in flat]
-    return np.asarray(found, np.object_).reshape(x.shape)
+        spellings = [_number(float(number), digits) for number in flat]
+    return np.asarray(spellings, np.object_).reshape(x.shape)
 
 
 def _number(number: float, digits: int) -> str:

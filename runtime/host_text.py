@@ -33,17 +33,17 @@ def _split(attributes: Attributes, inputs: Inputs) -> tuple[Texts, Any]:
         rows = [text.split(delimiter, most) for text in _flat(x)]
     rows = [[] if delimiter is not None and row == [""] else row for row in rows]
     longest = max(map(len, rows), default=0)
-    found = np.full((len(rows), longest), "", np.object_)
+    parts = np.full((len(rows), longest), "", np.object_)
     for at, row in enumerate(rows):
-        found[at, : len(row)] = row
+        parts[at, : len(row)] = row
     counts = np.asarray([len(row) for row in rows], np.int64)
-    return found.reshape(*x.shape, longest), counts.reshape(x.shape)
+    return parts.reshape(*x.shape, longest), counts.reshape(x.shape)
 
 
 def _matches(attributes: Attributes, inputs: Inputs) -> Any:
     pattern = Pattern.of(attributes["pattern"])
-    found = [pattern.matches(text) for text in _flat(inputs[0])]
-    return np.asarray(found, np.bool_).reshape(inputs[0].shape)
+    matches = [pattern.matches(text) for text in _flat(inputs[0])]
+    return np.asarray(matches, np.bool_).reshape(inputs[0].shape)
 
 
 def _normalized(attributes: Attributes, inputs: Inputs) -> Texts:
@@ -61,8 +61,8 @@ def _normalized(attributes: Attributes, inputs: Inputs) -> Texts:
         gone = {word.lower() for word in words}
         kept = [text for text in _flat(x) if text.lower() not in gone]
     change = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}[action]
-    found = texts([_in_case(text, change) for text in kept] or [""])
-    return found if x.ndim == 1 else found.reshape(1, -1)
+    normalized = texts([_in_case(text, change) for text in kept] or [""])
+    return normalized if x.ndim == 1 else normalized.reshape(1, -1)
 
 
 def _in_case(text: str, change: Callable[[str], str]) -> str:
@@ -77,7 +77,7 @@ def _pool(attributes: Attributes) -> _Counts:
     if any(not 0 <= a <= b for a, b in pairwise(starts)):
         raise ValueError(f"expected ngram_counts that rise to {len(pool)}, got {starts[:-1]}")
     tree: _Counts = {}
-    place = 0
+    position = 0
     for size, (start, end) in enumerate(pairwise(starts), 1):
         if (end - start) % size:
             raise ValueError(f"expected whole {size}-grams in the pool, got {end - start} words of them")
@@ -87,15 +87,15 @@ def _pool(attributes: Attributes) -> _Counts:
                 for word in pool[at : at + size]:
                     node = node.setdefault((word,), {})
                     assert isinstance(node, dict)
-                node.setdefault(size, place)
-            place += 1
-    if place != len(attributes["ngram_indexes"]):
-        raise ValueError(f"expected ngram_indexes of {place} n-grams, got {len(attributes['ngram_indexes'])}")
+                node.setdefault(size, position)
+            position += 1
+    if position != len(attributes["ngram_indexes"]):
+        raise ValueError(f"expected ngram_indexes of {position} n-grams, got {len(attributes['ngram_indexes'])}")
     return tree
 
 
 def _tf_idf(attributes: Attributes, inputs: Inputs) -> Any:
-    """How often each n-gram of the pool is in a row, of words that have up to `max_skip_count` others between them."""
+    """Count each n-gram of the pool in a row, of words that have up to `max_skip_count` others between them."""
     x, indexes = inputs[0], attributes["ngram_indexes"]
     if x.ndim not in (1, 2):
         raise ValueError(f"expected words [C] or [N, C], got {list(x.shape)}")
@@ -108,9 +108,9 @@ def _tf_idf(attributes: Attributes, inputs: Inputs) -> Any:
     rows: list[list[Any]] = x.reshape(1 if x.ndim == 1 else x.shape[0], -1).tolist()
     out = np.zeros((len(rows), max(indexes, default=-1) + 1), np.float32)
     for at, row in enumerate(rows):
-        for place, count in _found(tree, row, attributes["max_skip_count"] + 1, most).items():
-            amount = count if mode == "TF" else weights[place] * (1 if mode == "IDF" else count)
-            out[at, indexes[place]] += amount
+        for gram, count in _found(tree, row, attributes["max_skip_count"] + 1, most).items():
+            amount = count if mode == "TF" else weights[gram] * (1 if mode == "IDF" else count)
+            out[at, indexes[gram]] += amount
     return out[0] if x.ndim == 1 else out
 
 
@@ -154,10 +154,10 @@ def _tokenized(attributes: Attributes, inputs: Inputs) -> Texts:
     if mark:
         rows = [["\x02", *row, "\x03"] for row in rows]
     longest = max(map(len, rows), default=0)
-    found = np.full((len(rows), longest), pad, np.object_)
+    tokens = np.full((len(rows), longest), pad, np.object_)
     for at, row in enumerate(rows):
-        found[at, : len(row)] = row
-    return found.reshape(*x.shape, longest)
+        tokens[at, : len(row)] = row
+    return tokens.reshape(*x.shape, longest)
 
 
 TABLE = {

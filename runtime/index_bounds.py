@@ -56,10 +56,10 @@ def check_indices(bounds: Iterable[IndexBound], specs: Sequence[TensorSpec], arr
                 continue
         wrong = bound.outside(array)
         if wrong.any():
-            place = tuple(int(at) for at in np.argwhere(wrong)[0])
-            extent = extents[place[-1] if len(extents) > 1 else 0]
-            where = f"inputs: '{specs[bound.input].name}' at {list(place)}"
+            position = tuple(int(at) for at in np.argwhere(wrong)[0])
+            extent = extents[position[-1] if len(extents) > 1 else 0]
+            where = f"inputs: '{specs[bound.input].name}' at {list(position)}"
             expected = f"an index from {-extent} to {extent - 1}"
             if bound.ignored is not None:
                 expected = " or ".join((f"a class from 0 to {extent - 1}", *map(str, bound.ignored)))
-            raise FrontendError(expectation(where, expected, str(array[place])) + named(bound.layers))
+            raise FrontendError(expectation(where, expected, str(array[position])) + named(bound.layers))

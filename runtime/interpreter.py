@@ -80,7 +80,7 @@ class Interpreter(Machine):
 
     @property
     def limit(self) -> int:
-        """How many stretches are kept."""
+        """The number of stretches that are kept."""
         return self._families.limit
 
     @limit.setter
@@ -89,7 +89,7 @@ class Interpreter(Machine):
 
     @property
     def stretches(self) -> list[Stretch]:
-        """What is compiled, in the order of first use as far as it is kept."""
+        """The compiled stretches that are kept, in the order of first use."""
         with self._lock:
             return self._families.stretches
 
@@ -131,20 +131,20 @@ class Interpreter(Machine):
         if step.kind in NEVER_COMPILED:
             return Stretch(step, (), {}, None)
         while True:
-            given = values.among(region.taken(at, NEVER_COMPILED))
-            hosted = tuple([name for name, value in given.items() if is_hosted(value)])
+            inputs = values.among(region.taken(at, NEVER_COMPILED))
+            hosted = tuple([name for name, value in inputs.items() if is_hosted(value)])
             for name in hosted:
-                del given[name]
+                del inputs[name]
             for name in step.demanded:
-                if name in given:
-                    given[name] = _known(given[name])
+                if name in inputs:
+                    inputs[name] = _known(inputs[name])
             sizes: list[int] = []
-            kind: Hashable = (step, hosted, *[kind_of(value, sizes) for value in given.values()])
+            kind: Hashable = (step, hosted, *[kind_of(value, sizes) for value in inputs.values()])
             with self._lock:
                 try:
-                    return self._found(region, at, values, given, kind, tuple(sizes))
+                    return self._found(region, at, values, inputs, kind, tuple(sizes))
                 except Demand as demand:
-                    if demand.name not in given or demand.name in step.demanded:
+                    if demand.name not in inputs or demand.name in step.demanded:
                         raise
                     step.demanded.add(demand.name)
 
@@ -153,47 +153,49 @@ class Interpreter(Machine):
         region: Region,
         at: int,
         values: Environment,
-        given: Mapping[str, Value],
+        inputs: Mapping[str, Value],
         kind: Hashable,
         sizes: tuple[int, ...],
     ) -> Stretch:
-        """What is compiled for values of a kind and sizes, made if it is not there."""
+        """Return the stretch for values of a kind and sizes, compiled if it is not there."""
         if (kept := self._families.kept(kind, sizes)) is not None:
             return kept
 
         def specialise() -> Stretch:
-            return self._specialise(region, at, given)
+            return self._specialise(region, at, inputs)
 
         def generalise(pattern: Pattern, declared: bool) -> Stretch | None:
             if self._generalise is None:
                 return None
-            made = self._generalise(region, at, given, pattern, sizes, declared)
-            if made is not None:
-                self._origins.open.update({(region, name): axes for name, axes in made.open.items()})
-            return made
+            stretch = self._generalise(region, at, inputs, pattern, sizes, declared)
+            if stretch is not None:
+                self._origins.open.update({(region, name): axes for name, axes in stretch.open.items()})
+            return stretch
 
         def declare() -> list[Pattern]:
             # What is computed when the call comes differs between calls, if operators take that.
-            computed = {name for name in given if not isinstance(values[name], Known)}
-            declared = [self._declared(region, given, sizes, computed, opened) for opened in (True, False)]
+            computed = {name for name in inputs if not isinstance(values[name], Known)}
+            declared = [self._declared(region, inputs, sizes, computed, opened) for opened in (True, False)]
             return [pattern for pattern in declared if pattern is not None]
 
-        return self._families.stretch(kind, sizes, declare, specialise, generalise, lambda found: found.takes(values))
+        return self._families.stretch(
+            kind, sizes, declare, specialise, generalise, lambda stretch: stretch.takes(values)
+        )
 
     def _declared(
         self,
         region: Region,
-        given: Mapping[str, Value],
+        inputs: Mapping[str, Value],
         sizes: Sequence[int],
         computed: Container[str],
         opened: bool,
     ) -> Pattern | None:
-        """What is open of values of these sizes, as inputs say and what is compiled; None where nobody knows.
+        """Return what is open of values of these sizes, as inputs and compiled code say; None where nobody knows.
 
-        computed: values that are known only as a step needs them; whether all of their elements are `opened`.
+        computed: values that are known only as a step needs them; `opened` says if all of their elements are open.
         """
         names: list[str | None] = []
-        for name, value in given.items():
+        for name, value in inputs.items():
             axes = self._origins.axes(region, name)
             if isinstance(value, Known):
                 kind_of(value, numbers := list[int]())

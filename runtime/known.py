@@ -1,4 +1,4 @@
-"""What a program knows of a call before it runs: sizes are read off the arrays, and the rest follows from them."""
+"""Facts about a call before it runs: sizes are read off the arrays, and the rest follows from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KEPT = 1024
 
 @dataclass(frozen=True)
 class Known:
-    """What follows from the shapes of inputs."""
+    """The facts that follow from the shapes of inputs."""
 
     symbols: tuple[int, ...]
     """The sizes that were read off them."""
@@ -40,14 +40,14 @@ class Known:
 
     @staticmethod
     def of(program: Program) -> Known:
-        """What is known of every call of a program without sizes."""
+        """Return what is known of every call of a program without sizes."""
         kinds = [[(spec.shape, spec.dtype) for spec in specs] for specs in (program.inputs, program.outputs)]
         written = sum(spec.nbytes for spec in program.outputs)
         return Known((), np.empty(0, np.int64), 0, program.arena_bytes, written, Arguments(*kinds), program.indices)
 
 
 class KnownShapes:
-    """What follows from the shapes of inputs, of those that a program with sizes met last."""
+    """The facts that follow from the shapes of inputs, for those that a program with sizes met last."""
 
     def __init__(self, program: Program, code: Code):
         assert program.sizes is not None
@@ -57,11 +57,11 @@ class KnownShapes:
         self._lock = Lock()
 
     def find(self, arrays: Sequence[Array]) -> Known | None:
-        """What is known; None for shapes that are to be looked at, with `of`."""
+        """Return what is known; None for shapes that `of` has yet to look at."""
         return self._known.get(tuple([array.shape for array in arrays]))
 
     def of(self, arrays: Sequence[Array]) -> Known:
-        """What follows; raises FrontendError when the sizes are not what the program takes."""
+        """Return what follows; raises FrontendError when the sizes are not what the program takes."""
         key = tuple([array.shape for array in arrays])
         with self._lock:
             if (known := self._known.get(key)) is not None:
@@ -83,7 +83,7 @@ class KnownShapes:
         numbers: list[int] = values.tolist()
         self._sizes.check(specs, arrays, numbers)
         kinds = [
-            [(spec.shape, spec.dtype) for spec in (closed(one, numbers) for one in several)]
+            [(spec.shape, spec.dtype) for spec in (closed(spec, numbers) for spec in several)]
             for several in (self._program.inputs, self._program.outputs)
         ]
         written = sum(prod(shape) * dtype.itemsize for shape, dtype in kinds[1])
@@ -93,7 +93,7 @@ class KnownShapes:
 
 
 def fitting(spec: TensorSpec, array: object) -> TensorSpec:
-    """What an input is expected to be, with the extents of what came where sizes are open, or layers take no other.
+    """Return the expected spec of an input, with the extents that came where sizes are open, or layers take no other.
 
     Of these `Sizes.check` says which layers.
     """

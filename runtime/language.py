@@ -44,11 +44,11 @@ class Native(Instruction):
     open: tuple[int, ...] = ()
     """Inputs whose shape only a call tells."""
     declared: Pattern | None = None
-    """What their types say of their extents, where some are open."""
+    """Their extents according to their types, where some are open."""
     fixed: Stretch | None = None
-    """What is compiled, when no input is open."""
+    """The compiled code, when no input is open."""
     kept: Families | None = None
-    """What is compiled, when some are."""
+    """The compiled code, when some are."""
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
         arrays: list[Any] = [values[name] for name in self.inputs]
@@ -59,7 +59,7 @@ class Native(Instruction):
             if (visit := run.visit) is None:
                 outputs = stretch.runner.launch(arrays, run.pool, run.handle)
             else:
-                outputs = stretch.runner.walk(arrays, run.pool, lambda call, taken, _: visit(stretch, call, taken))
+                outputs = stretch.runner.walk(arrays, run.pool, lambda call, seconds, _: visit(stretch, call, seconds))
         except FrontendError as error:
             raise FrontendError(f"{error} ({self.layer})") from None
         for name, array in zip(self.outputs, outputs, strict=True):
@@ -121,13 +121,13 @@ class MakeClosures(Instruction):
     names: tuple[str, ...] = ()
     regions: tuple[Region, ...] = ()
     captured: tuple[tuple[str, ...], ...] = ()
-    """What each reads of the values around."""
+    """The values around that each reads."""
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
-        made = [Closure(name, region, {}) for name, region in zip(self.names, self.regions, strict=True)]
-        for output, closure in zip(self.outputs, made, strict=True):
+        closures = [Closure(name, region, {}) for name, region in zip(self.names, self.regions, strict=True)]
+        for output, closure in zip(self.outputs, closures, strict=True):
             values[output] = closure
-        for closure, names in zip(made, self.captured, strict=True):
+        for closure, names in zip(closures, self.captured, strict=True):
             closure.captured = {name: values[name] for name in names}
 
 
@@ -153,7 +153,7 @@ class CreateReference(Instruction):
 
 @dataclass(eq=False)
 class ReadReference(Instruction):
-    """What a cell holds now."""
+    """Read the value that a cell holds now."""
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> None:
         values[self.outputs[0]] = cast(Reference, values[self.inputs[0]]).value
@@ -186,8 +186,8 @@ class Call(Instruction):
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> Frame:
         region = self.region
         assert region is not None
-        given = dict(zip(region.inputs, [values[name] for name in self.inputs], strict=True))
-        return machine.called(self, self.name, frame, region, given)
+        arguments = dict(zip(region.inputs, [values[name] for name in self.inputs], strict=True))
+        return machine.called(self, self.name, frame, region, arguments)
 
 
 @dataclass(eq=False)
@@ -200,9 +200,9 @@ class Invoke(Instruction):
 
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> Frame:
         closure: Any = values[self.inputs[0]]
-        given = closure.captured.copy()
-        given.update(zip(closure.region.inputs, [values[name] for name in self.inputs[1:]], strict=True))
-        return machine.called(self, closure.name, frame, closure.region, given)
+        arguments = closure.captured.copy()
+        arguments.update(zip(closure.region.inputs, [values[name] for name in self.inputs[1:]], strict=True))
+        return machine.called(self, closure.name, frame, closure.region, arguments)
 
 
 @dataclass(eq=False)
@@ -226,7 +226,7 @@ class Choose(Instruction):
 
 @dataclass(frozen=True)
 class Clause:
-    """What a value has to be, and what is taken out of it.
+    """The form that a value must have, and the parts that are taken out of it.
 
     The value and all that is opened in it are counted: 0 is the value, the fields of what is opened first come next.
     """
@@ -246,11 +246,11 @@ class Match(Choose):
     def run(self, values: Values, frame: Frame, machine: LanguageMachine, run: Run) -> Frame:
         value = values[self.inputs[0]]
         for at, clause in enumerate(self.clauses):
-            if (found := _fitting(value, clause)) is None:
+            if (parts := _fitting(value, clause)) is None:
                 continue
             region = self.regions[at]
             for name, number in zip(region.inputs, clause.bound, strict=True):
-                values[name] = found[number]
+                values[name] = parts[number]
             for name in self.unread[at]:
                 del values[name]
             return Frame(region, frame.values, frame.depth)
@@ -259,16 +259,16 @@ class Match(Choose):
 
 def _fitting(value: Value, clause: Clause) -> list[Any] | None:
     """The value and what is in it, as the clause counts; None when it does not fit."""
-    found: list[Any] = [value]
+    parts: list[Any] = [value]
     for number, tag in clause.opened:
-        inner = found[number]
+        inner = parts[number]
         if tag is None:
-            found += inner
+            parts += inner
         elif inner.tag == tag:
-            found += inner.fields
+            parts += inner.fields
         else:
             return None
-    return found
+    return parts
 
 
 class Specialise(Protocol):
@@ -289,7 +289,7 @@ class Generalise(Protocol):
 
 
 class Evaluate(Protocol):
-    """What the operator of a step gives for arrays."""
+    """Computes the results of a step's operator for arrays."""
 
     def __call__(self, step: Computed, arrays: Sequence[Array]) -> Sequence[Array]: ...
 
@@ -315,7 +315,7 @@ class LanguageMachine(Machine):
 
     @property
     def stretches(self) -> list[Stretch]:
-        """What is compiled and kept: of the step that was first met first, the least recently used first."""
+        """The compiled code that is kept: of the step that was met first first, the least recently used first."""
         with self._lock:
             return [stretch for step in self._met if step.kept is not None for stretch in step.kept.stretches]
 
@@ -346,7 +346,7 @@ class LanguageMachine(Machine):
         return Frame(region, Environment(region, given), depth)
 
     def stretch(self, step: Native, arrays: Sequence[Array]) -> Stretch:
-        """What is compiled for arrays of these shapes."""
+        """Return the compiled code for arrays of these shapes."""
         sizes = tuple([extent for at in step.open for extent in arrays[at].shape])
 
         def specialise() -> Stretch:
@@ -359,14 +359,14 @@ class LanguageMachine(Machine):
             self._met[step] = None
             if step.kept is None:
                 step.kept = Families(self.limit)
-            found = step.kept.stretch(
+            stretch = step.kept.stretch(
                 tuple([arrays[at].ndim for at in step.open]),
                 sizes,
                 lambda: [] if step.declared is None else [step.declared],
                 specialise,
                 generalise,
-                lambda made: made.fits is None or made.fits(arrays),
+                lambda candidate: candidate.fits is None or candidate.fits(arrays),
             )
             if not step.open:
-                step.fixed = found
-            return found
+                step.fixed = stretch
+            return stretch

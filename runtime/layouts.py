@@ -25,8 +25,8 @@ class Axis:
 
 def parse_layout(layout: str) -> tuple[Axis, ...]:
     """The axes of a layout name, outermost first; raises ValueError for a malformed name."""
-    found = re.findall(r"(\d+)([a-z])|([A-Z])", layout)
-    axes = tuple(Axis(low.upper(), int(factor)) if low else Axis(high) for factor, low, high in found)
+    matches = re.findall(r"(\d+)([a-z])|([A-Z])", layout)
+    axes = tuple(Axis(low.upper(), int(factor)) if low else Axis(high) for factor, low, high in matches)
     spelled = "".join(f"{axis.factor}{axis.letter.lower()}" if axis.factor else axis.letter for axis in axes)
     if spelled != layout or not axes:
         raise ValueError(f"layout: expected a name such as NCHW or NCHW16c, got {layout!r}")
@@ -37,15 +37,15 @@ def parse_layout(layout: str) -> tuple[Axis, ...]:
 
 
 def strides(axes: Sequence[Axis]) -> list[int]:
-    """How many elements of its letter a step along each axis is: in `OI16i64o2i` 1 of O is 64, I 32, 16i 2."""
-    found = [1] * len(axes)
+    """Return the elements of its letter that a step along each axis is: in `OI16i64o2i` 1 of O is 64, I 32, 16i 2."""
+    steps = [1] * len(axes)
     inner: dict[str, int] = {}
     # Whole axes last: all blocks are within them, wherever they stand.
     for at in sorted(range(len(axes)), key=lambda at: (not axes[at].factor, -at)):
         axis = axes[at]
-        found[at] = inner.get(axis.letter, 1)
-        inner[axis.letter] = found[at] * (axis.factor or 1)
-    return found
+        steps[at] = inner.get(axis.letter, 1)
+        inner[axis.letter] = steps[at] * (axis.factor or 1)
+    return steps
 
 
 def layout_view(x: npt.NDArray[Any], src_layout: str, dst_layout: str) -> npt.NDArray[Any]:
@@ -61,7 +61,7 @@ def layout_view(x: npt.NDArray[Any], src_layout: str, dst_layout: str) -> npt.ND
             return layout_view(layout_view(x, src_layout, plain), plain, dst_layout)
 
     def parts(axis: Axis, stride: int) -> list[tuple[str, int]]:
-        """What an axis is made of, outermost first: a letter, and the elements of it that a step is."""
+        """Return the parts of an axis, outermost first: a letter, and the elements of it that a step is."""
         inside = (at for at in cuts[axis.letter] if at >= stride and (not axis.factor or at < stride * axis.factor))
         return [(axis.letter, at) for at in sorted(inside, reverse=True)]
 
@@ -72,7 +72,7 @@ def layout_view(x: npt.NDArray[Any], src_layout: str, dst_layout: str) -> npt.ND
         for part in parts(axis, stride):
             extents[part] = top // part[1]
             top = part[1]
-    places = {part: place for place, part in enumerate(extents)}
+    places = {part: index for index, part in enumerate(extents)}
     moved = [parts(axis, stride) for axis, stride in zip(dst, dst_strides, strict=True)]
     order = [places[part] for group in moved for part in group]
     merged = [prod(extents[part] for part in group) for group in moved]

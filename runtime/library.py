@@ -20,7 +20,7 @@ class GraphFunction(NamedTuple):
 
 
 Compile = Callable[..., object] | Literal[False] | None
-"""What links objects: `fcompile(path, objects, options)`. None, and False as TVM has it: whatever is there."""
+"""A linker of objects: `fcompile(path, objects, options)`. None, and False as TVM has it: whatever is there."""
 
 Callee = GraphFunction | Callable[..., object]
 """A kernel, or a function of Python's, called with the arrays of its inputs and then of its outputs."""
@@ -62,7 +62,7 @@ class Library:
         if self.exporter is None:
             raise PipelineError(expectation("export_library", "the library of a build", "one of functions in memory"))
         self.exporter(
-            Path(file_name), link=fcompile or None, addons=[Path(one) for one in addons or ()], options=options
+            Path(file_name), link=fcompile or None, addons=[Path(addon) for addon in addons or ()], options=options
         )
         return str(file_name)
 
@@ -72,15 +72,15 @@ class Library:
 
     def function(self, name: str, node: str) -> Callee:
         """The function that a node calls; raises FrontendError when there is none of that name."""
-        if (found := self.functions.get(name)) is None:
-            known = ", ".join(list(self.functions)[:5]) or "none"
-            raise FrontendError(expectation(f"graph node '{node}'", f"a function of the library ({known})", repr(name)))
-        return found
+        if (function := self.functions.get(name)) is None:
+            names = ", ".join(list(self.functions)[:5]) or "none"
+            raise FrontendError(expectation(f"graph node '{node}'", f"a function of the library ({names})", repr(name)))
+        return function
 
 
 @runtime_checkable
 class HasLibrary(Protocol):
-    """What a graph can be run with."""
+    """An object that a graph can be run with."""
 
     @property
     def library(self) -> Library: ...

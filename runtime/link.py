@@ -23,10 +23,10 @@ from .relocations import LINKED, STUB
 
 _WORD = struct.Struct("<Q")
 _REACH = 1 << 31
-"""What 32 bits reach."""
+"""The distance that 32 bits reach."""
 _LIBRARIES = (None, "libm.so.6")
 _HOSTS = {"AMD64": "x86_64", "arm64": "aarch64"}
-"""What other systems call machines."""
+"""The names of machines on other systems."""
 
 
 def link(
@@ -55,9 +55,9 @@ def link(
 def check_objects(objects: Sequence[Elf], machine: str) -> None:
     """Raises PipelineError for objects of another machine than one of `MACHINES`."""
     for elf in objects:
-        found = MACHINES.get(elf.machine, f"machine {elf.machine}")
-        if found != machine:
-            raise PipelineError(expectation(elf.name, f"objects for {machine}", f"some for {found}"))
+        actual = MACHINES.get(elf.machine, f"machine {elf.machine}")
+        if actual != machine:
+            raise PipelineError(expectation(elf.name, f"objects for {machine}", f"some for {actual}"))
 
 
 class Image:
@@ -138,8 +138,8 @@ class Image:
         elf = self.objects[number]
         symbol = elf.symbols[relocation.symbol]
         if relocation.kind not in self.machine.forms:
-            found = f"type {relocation.kind} of '{symbol.name}'"
-            self.fail(elf, f"relocations of position-independent code for {self.machine.name}", found)
+            actual = f"type {relocation.kind} of '{symbol.name}'"
+            self.fail(elf, f"relocations of position-independent code for {self.machine.name}", actual)
         if (form := self.machine.forms[relocation.kind]) is None:
             return
         address = self.address(number, symbol)
@@ -166,10 +166,10 @@ class Image:
         if symbol.section == UNDEFINED:
             if symbol.name in self.globals:
                 return self.address(*self.globals[symbol.name])
-            found = self.imports.get(symbol.name) or in_libraries(symbol.name)
-            if not found:
+            target = self.imports.get(symbol.name) or in_libraries(symbol.name)
+            if not target:
                 self.fail(elf, "calls of C functions of loaded libraries", f"'{symbol.name}', which none of them has")
-            return found
+            return target
         if symbol.section == ABSOLUTE:
             return symbol.value
         if symbol.section < len(elf.sections):

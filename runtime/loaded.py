@@ -44,7 +44,7 @@ _UNREADABLE = (
     struct.error,
     tarfile.TarError,
 )
-"""What reading raises that meets other bytes, or another JSON, than we write."""
+"""Errors of reading bytes, or JSON, other than we write."""
 _INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
 
 
@@ -85,7 +85,7 @@ class LoadedModule(GraphExecutorFactory):
 
     @property
     def runner(self) -> Runner:
-        """What runs it as a whole. Raises PipelineError for a model that was exported without its parameters."""
+        """The runner of the whole. Raises PipelineError for a model that was exported without its parameters."""
         if self._runner is None:
             self._runner = Runner(self.program, self.arrays, self._linked.code)
         return self._runner
@@ -182,8 +182,8 @@ def _load_object(content: memoryview, name: str) -> tuple[Package, Linked]:
     check_machine(name, package.head)
     # The parameters stay where they are.
     here = address(np.frombuffer(content, np.uint8)) + at
-    known = {symbol.name for symbol in elf.symbols}
-    pool = [symbol for symbol in _POOL_SYMBOLS if symbol in known]
+    names = {symbol.name for symbol in elf.symbols}
+    pool = [symbol for symbol in _POOL_SYMBOLS if symbol in names]
     code = link([elf], [*_symbols(package), *pool], {}, {SECTION: here})
     return package, kept(code, content)
 
@@ -205,8 +205,8 @@ def _pool_of(data: memoryview) -> PoolCode:
     with _lock:
         if key not in _pools:
             elf = Elf.of(bytes(data), _POOL_OBJECT)
-            known = {symbol.name for symbol in elf.symbols}
-            wanted = [symbol for symbol in _POOL_SYMBOLS if symbol in known]
+            names = {symbol.name for symbol in elf.symbols}
+            wanted = [symbol for symbol in _POOL_SYMBOLS if symbol in names]
             _pools[key] = PoolCode.of(link([elf], wanted, {}))
         return _pools[key]
 
@@ -214,7 +214,11 @@ def _pool_of(data: memoryview) -> PoolCode:
 def _members(content: memoryview) -> dict[str, memoryview]:
     """The files of an archive."""
     with tarfile.open(fileobj=cast("IO[bytes]", _View(content)), mode="r:") as archive:
-        return {one.name: content[one.offset_data : one.offset_data + one.size] for one in archive if one.isfile()}
+        return {
+            member.name: content[member.offset_data : member.offset_data + member.size]
+            for member in archive
+            if member.isfile()
+        }
 
 
 class _View:
@@ -226,9 +230,9 @@ class _View:
 
     def read(self, size: int = -1) -> bytes:
         end = len(self._data) if size < 0 else self._at + size
-        found = bytes(self._data[self._at : end])
-        self._at += len(found)
-        return found
+        chunk = bytes(self._data[self._at : end])
+        self._at += len(chunk)
+        return chunk
 
     def seek(self, at: int) -> int:
         self._at = at

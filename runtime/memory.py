@@ -11,19 +11,19 @@ from .program import REFUSED, Code
 
 
 class RefusedMemory:
-    """What kernels of linked code did not get.
+    """The memory that kernels of linked code did not get.
 
     Kernels cannot say for which run they asked. So every run during which some kernel was refused has failed.
     """
 
     def __init__(self, code: Code):
-        place = code.addresses.get(REFUSED, 0)
-        self._count = c_int64.from_address(place) if place else c_int64(0)
-        self._bytes = c_int64.from_address(place + 8) if place else c_int64(0)
+        counters = code.addresses.get(REFUSED, 0)
+        self._count = c_int64.from_address(counters) if counters else c_int64(0)
+        self._bytes = c_int64.from_address(counters + 8) if counters else c_int64(0)
 
     @property
     def count(self) -> int:
-        """How often it happened so far."""
+        """The number of refusals so far."""
         return self._count.value
 
     def check(self, count: int) -> None:

@@ -43,8 +43,8 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
         """Write the elements of another array of this shape; raises FrontendError for one of another shape."""
         array = np.asarray(source)
         if array.shape != self.shape:
-            found = f"{array.dtype.name}{list(array.shape)}"
-            raise FrontendError(expectation("copyfrom", f"{self.dtype.name}{list(self.shape)}", found))
+            actual = f"{array.dtype.name}{list(array.shape)}"
+            raise FrontendError(expectation("copyfrom", f"{self.dtype.name}{list(self.shape)}", actual))
         np.copyto(self, array.astype(self.dtype, copy=False))
         return self
 
@@ -66,12 +66,12 @@ def shared_view(value: Tensor) -> NDArray:
     """The same memory as an `NDArray`, which is one object for one array."""
     if isinstance(value, NDArray):
         return value
-    known = _views.get(id(value))
-    if known is None or known.source is not value:
-        known = _views[id(value)] = view(value)
+    shared = _views.get(id(value))
+    if shared is None or shared.source is not value:
+        shared = _views[id(value)] = view(value)
         # As long as the view is known, no other array has this id.
-        known.source = value
-    return known
+        shared.source = value
+    return shared
 
 
 def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = "float32", device: object = None) -> NDArray:
@@ -81,13 +81,13 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = "float32", device: obje
 
 def array(value: npt.ArrayLike, device: object = None) -> NDArray:
     """A copy at a 64-byte boundary; Python's floats become float32, its ints int32, as TVM has them."""
-    given = np.asarray(value)
-    dtype = given.dtype
+    source = np.asarray(value)
+    dtype = source.dtype
     if not isinstance(value, np.ndarray | np.generic):
         dtype = {"f": np.dtype(np.float32), "i": np.dtype(np.int32)}.get(dtype.kind, dtype)
-    made = empty(given.shape, dtype)
-    np.copyto(made, given.astype(dtype, copy=False))
-    return made
+    copy = empty(source.shape, dtype)
+    np.copyto(copy, source.astype(dtype, copy=False))
+    return copy
 
 
 def is_aligned(value: Tensor) -> bool:

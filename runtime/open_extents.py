@@ -26,7 +26,7 @@ class Origins:
         follow from sizes alone, the elements that do, by their places."""
 
     def names(self, region: Region, name: str) -> Mapping[int, str | None]:
-        """What the model calls the extents of a value."""
+        """Return the model's names of the extents of a value."""
         spec = self._inputs.get(name) if self._home(region, name) is self._main else None
         return defaultdict(lambda: None, {} if spec is None else enumerate(spec.names))
 
@@ -82,7 +82,7 @@ class Origins:
             first = step.inputs[begin + at]
             return _joined([self.axes(region, first) if first else None, inner])
         axis = (step.attributes.get("scan_output_axes") or [0] * len(step.outputs))[at - step.carried]
-        return None if inner is None or axis < 0 else (axis, *(one + (one >= axis) for one in inner))
+        return None if inner is None or axis < 0 else (axis, *(other + (other >= axis) for other in inner))
 
     def _entering(self, body: Region, at: int) -> Axes | None:
         """Of input `at` of the body of a step, as it is when it runs first."""
@@ -97,10 +97,10 @@ class Origins:
         if outer is None or at - entering < step.carried:
             return outer
         axis = (step.attributes.get("scan_input_axes") or [0] * len(body.inputs))[at - step.carried]
-        return None if axis < 0 else tuple(one - (one > axis) for one in outer if one != axis)
+        return None if axis < 0 else tuple(other - (other > axis) for other in outer if other != axis)
 
 
 def _joined(axes: Sequence[Axes | None]) -> Axes | None:
     """Those that are open in any of the values that one may be."""
-    known = [one for one in axes if one is not None]
-    return tuple(sorted({axis for one in known for axis in one})) if known else None
+    certain = [open_axes for open_axes in axes if open_axes is not None]
+    return tuple(sorted({axis for open_axes in certain for axis in open_axes})) if certain else None

@@ -1,4 +1,4 @@
-"""What a program takes and gives when only a call decides all of it."""
+"""The inputs and outputs of a program when only a call decides all of their shapes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class OpenSpec(TensorSpec):
     """An input or output of which something may be open until a call."""
 
     names: tuple[str | None, ...] = ()
-    """What the model calls each open extent."""
+    """The model's name of each open extent."""
     kind: str = "tensor"
     """Or `sequence`, or `optional`; shape and dtype say nothing then."""
     ranked: bool = True
-    """Whether the number of dimensions is known."""
+    """True if the number of dimensions is known."""
 
     def __str__(self) -> str:
         if self.kind != "tensor":
@@ -62,11 +62,11 @@ class OpenSpec(TensorSpec):
         return array, "" if fits else f"expected {self}, got {array.dtype.name}{list(array.shape)}"
 
 
-def _item(given: Any) -> Value:
-    """What is in a sequence."""
-    if isinstance(given, dict):
-        return cast("dict[Any, Any]", given)
-    array: Array = np.asarray(given)
+def _item(item: Any) -> Value:
+    """Return an item of a sequence as a value."""
+    if isinstance(item, dict):
+        return cast("dict[Any, Any]", item)
+    array: Array = np.asarray(item)
     return _texts(array)
 
 

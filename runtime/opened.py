@@ -24,7 +24,7 @@ class Linked(NamedTuple):
 
 
 class _Alive:
-    """What keeps code; when it goes, the workers that run it end before."""
+    """An object that keeps code; before it goes, the workers that run the code end."""
 
     def __init__(self, code: Code, *held: object, close: Callable[[], None] | None = None):
         self.code = code

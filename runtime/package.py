@@ -59,18 +59,18 @@ class Package:
         if PARAMS not in self.head["parts"]:
             return ()
         content = self.part(PARAMS)
-        found: list[Array] = []
+        arrays: list[Array] = []
         for _, shape, dtype, at in self.head["params"]:
             kind = numpy_of(dtype)
             count = prod(shape)
             # Of nothing there is no view.
             array = np.frombuffer(content, kind, count, at) if count else np.zeros(0, kind)
-            found.append(cast(Array, array.reshape(shape)))
-        return tuple(found)
+            arrays.append(cast(Array, array.reshape(shape)))
+        return tuple(arrays)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the graph calls the parameters; "" for one that no node reads."""
+        """The graph's names of the parameters; "" for one that no node reads."""
         return tuple(name for name, *_ in self.head["params"])
 
 

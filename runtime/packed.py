@@ -56,18 +56,18 @@ class PackedFunctions:
             self.symbols[call.symbol] = cast(int, ctypes.cast(entry, ctypes.c_void_p).value)
 
     def _entry(self, call: PackedCall) -> Any:
-        views = [View(*one) if isinstance(one, TensorArgument) else None for one in call.arguments]
+        views = [View(*argument) if isinstance(argument, TensorArgument) else None for argument in call.arguments]
 
-        def enter(*given: Any) -> None:
+        def enter(*values: Any) -> None:
             if self._errors:
                 return
             try:
-                arguments = (value if view is None else view(value) for value, view in zip(given, views, strict=True))
+                arguments = (value if view is None else view(value) for value, view in zip(values, views, strict=True))
                 call.function(*arguments)
             except Exception as error:
                 expected = f"packed function '{call.callee}' to succeed"
-                found = f"{type(error).__name__}: {error}"
-                failure = FrontendError(expectation(call.op, expected, found, call.layers))
+                actual = f"{type(error).__name__}: {error}"
+                failure = FrontendError(expectation(call.op, expected, actual, call.layers))
                 failure.__cause__ = error
                 self._errors.append(failure)
 

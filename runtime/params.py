@@ -72,12 +72,12 @@ def _checksum(pieces: Iterable[bytes | memoryview]) -> bytes:
     digest = hashlib.sha256(_U64.pack(_LIST_MAGIC))
     for piece in pieces:
         digest.update(piece)
-    found = digest.digest()[: _U64.size]
-    return found if any(found) else b"\1" + found[1:]
+    checksum = digest.digest()[: _U64.size]
+    return checksum if any(checksum) else b"\1" + checksum[1:]
 
 
 def _body(params: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
-    """What comes after the checksum, in pieces."""
+    """Return the contents that come after the checksum, in pieces."""
     names = sorted(params)
     codes = [_code(name, params[name]) for name in names]
     yield _U64.pack(len(names))
@@ -204,18 +204,18 @@ class _Reader:
             self.fail(f"expected {count} tensors, as many as names, got {tensors}")
         if len(set(names)) != count:
             self.fail("expected distinct names, got one twice")
-        found = {name: self.tensor(name) for name in names}
+        arrays = {name: self.tensor(name) for name in names}
         if checksum:
             self.check(checksum)
-        return found
+        return arrays
 
     def check(self, expected: int) -> None:
         """Fail unless the file up to here is what the checksum is of."""
         view = memoryview(self.data)[: self.at]
         starts = range(2 * _U64.size, self.at, _BLOCK)
-        (found,) = _U64.unpack(_checksum(view[start : start + _BLOCK] for start in starts))
-        if found != expected:
-            self.fail(f"expected contents of checksum {expected:#018x}, got {found:#018x}: the file is damaged")
+        (actual,) = _U64.unpack(_checksum(view[start : start + _BLOCK] for start in starts))
+        if actual != expected:
+            self.fail(f"expected contents of checksum {expected:#018x}, got {actual:#018x}: the file is damaged")
 
     def tensor(self, name: str) -> Array:
         magic, _, _, _, rank, code, bits, lanes = self.take("QQiiiBBH")
@@ -244,8 +244,8 @@ class _Reader:
             return np.dtype(ml_dtypes.bfloat16)
         if lanes == 1 and (small := _SMALL.get((code, bits))) is not None:
             return numpy_of(small)
-        known = code in _NAMES and bits in (8, 16, 32, 64) and not (code == _FLOAT and bits == 8)
-        if not known or lanes != 1:
+        supported = code in _NAMES and bits in (8, 16, 32, 64) and not (code == _FLOAT and bits == 8)
+        if not supported or lanes != 1:
             self.fail(f"'{name}' has type code {code} with {bits} bits and {lanes} lanes", "DLTensor file")
         return np.dtype(f"{_NAMES[code]}{bits}")
 

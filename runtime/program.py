@@ -1,4 +1,4 @@
-"""What a deployed model is made of, as plain data: its calls, in order, and where every tensor of them lies."""
+"""The parts of a deployed model, as plain data: its calls, in order, and where every tensor of them lies."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Site(NamedTuple):
 
 @dataclass(frozen=True)
 class KernelEntry:
-    """How a kernel is found and what it can report."""
+    """The symbol of a kernel and what it can report."""
 
     symbol: str
     """Name of `void @symbol(ptr inputs..., ptr outputs..., i64 sizes..., ptr workspace, ptr pool)`."""
@@ -77,7 +77,7 @@ class Call:
     outputs: tuple[Slot, ...]
     workspace: Slot | None
     results: tuple[TensorSpec, ...]
-    """What the outputs are."""
+    """The specs of the outputs."""
     name: str
     """The primitive function's."""
     layers: tuple[str, ...] = ()
@@ -106,9 +106,10 @@ class Program:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     arena_bytes: int
-    """What a run needs for intermediate tensors and workspaces. With sizes a value says it; this is its bound, or 0."""
+    """The bytes that a run needs for intermediate tensors and workspaces. With sizes a value says it; this is its
+    bound, or 0."""
     sizes: Sizes | None = None
-    """What arrays of any sizes the program takes."""
+    """The sizes of arrays that the program takes."""
     indices: tuple[IndexBound, ...] = ()
     """Of which inputs every call is checked."""
 
@@ -124,21 +125,21 @@ class Program:
         def specs(those: Iterable[TensorSpec]) -> tuple[TensorSpec, ...]:
             return tuple(closed(spec, values) for spec in those)
 
-        def call(one: Call) -> Call:
+        def call(original: Call) -> Call:
             return replace(
-                one,
-                inputs=tuple(slot.known(values) for slot in one.inputs),
-                outputs=tuple(slot.known(values) for slot in one.outputs),
-                workspace=None if one.workspace is None else one.workspace.known(values),
-                results=specs(one.results),
-                sizes=tuple(number(size, values) for size in one.sizes),
+                original,
+                inputs=tuple(slot.known(values) for slot in original.inputs),
+                outputs=tuple(slot.known(values) for slot in original.outputs),
+                workspace=None if original.workspace is None else original.workspace.known(values),
+                results=specs(original.results),
+                sizes=tuple(number(size, values) for size in original.sizes),
             )
 
         return Program(
             tuple(map(call, self.calls)),
             tuple(
-                Copy(one.source.known(values), one.target.known(values), number(one.nbytes, values))
-                for one in self.copies
+                Copy(copy.source.known(values), copy.target.known(values), number(copy.nbytes, values))
+                for copy in self.copies
             ),
             self.kernels,
             specs(self.inputs),
@@ -155,7 +156,7 @@ class Code:
     addresses: dict[str, int]
     """By symbol."""
     alive: object = None
-    """What keeps the code where it is."""
+    """The object that keeps the code where it is."""
 
     def __getitem__(self, symbol: str) -> int:
         return self.addresses[symbol]

@@ -1,4 +1,4 @@
-"""What relocations of each machine put into code: the forms that our own code generator asks for.
+"""The numbers that relocations of each machine put into code: the forms that our own code generator asks for.
 
 Numbers and formulas are those of the psABI of x86-64 and of the ELF for the Arm 64-bit Architecture: S is the address
 of the symbol, A the addend, P the place, G the address of a word that holds S.
@@ -51,18 +51,18 @@ class Form:
     put: Put = _whole
     """The bytes of the place with the number in them, of how they are and the number."""
     unit: int = 1
-    """What the number is to be a multiple of."""
+    """The number must be a multiple of this."""
     table: bool = False
-    """Whether S is G instead."""
+    """True if S is G instead."""
     jump: bool = False
-    """Whether it jumps, so that S may be a stub that jumps there."""
+    """True if it jumps, so that S may be a stub that jumps there."""
 
     def fits(self, number: int) -> bool:
         return self.low <= number < self.high and not number % self.unit
 
 
 class Machine(NamedTuple):
-    """What a linker has to know of a machine."""
+    """The facts about a machine that a linker needs."""
 
     name: str
     forms: Mapping[int, Form | None]

@@ -16,7 +16,7 @@ _BY_NUMBER = {number: kind for kind, number in _KINDS.items()}
 
 
 def saved(program: Program) -> dict[str, object]:
-    """What `restored` makes the program of."""
+    """Return the data from which `restored` makes the program."""
     return {
         "calls": [
             [
@@ -94,13 +94,13 @@ def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:
 
 
 def restored_specs(data: Sequence[Sequence[Any]]) -> tuple[TensorSpec, ...]:
-    """What `saved_specs` gave the data of."""
+    """Return the specs whose data `saved_specs` gave."""
     return tuple(_restored_spec(*spec) for spec in data)
 
 
 def _restored_spec(name: str, shape: Sequence[int], dtype: str, *more: Sequence[Any]) -> TensorSpec:
     *sizes, layers = more if len(more) % 2 else (*more, ())
-    by: tuple[tuple[str, ...], ...] = tuple(tuple(one) for one in layers)
+    by: tuple[tuple[str, ...], ...] = tuple(tuple(names) for names in layers)
     if sizes:
         places, texts = map(tuple, sizes)
         return SizedSpec(name, tuple(shape), numpy_of(dtype), places, texts, layers=by)
@@ -111,8 +111,11 @@ def _saved_sizes(sizes: Sizes) -> list[object]:
     return [
         sizes.symbols,
         sizes.ranges,
-        [[one.symbol, one.input, one.axis, one.scale, one.rest] for one in sizes.solutions],
-        [[one.text, one.layers] for one in sizes.derived],
+        [
+            [solution.symbol, solution.input, solution.axis, solution.scale, solution.rest]
+            for solution in sizes.solutions
+        ],
+        [[derived.text, derived.layers] for derived in sizes.derived],
         sizes.arena,
     ]
 

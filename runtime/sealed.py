@@ -29,7 +29,7 @@ def seal(content: memoryview) -> bytes:
 
 
 def open_sealed(path: str | PathLike[str]) -> memoryview:
-    """What a seal is of: the file without it, memory-mapped, read-only.
+    """The contents that a seal covers: the file without it, memory-mapped, read-only.
 
     Who replaces the file does not change what was mapped. Raises FrontendError when the file cannot be read, has no
     seal, or differs from what was sealed.

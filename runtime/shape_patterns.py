@@ -1,4 +1,4 @@
-"""What the shapes of several calls have in common: which extents stay, which change, and which change together."""
+"""The pattern in the shapes of several calls: which extents stay, which change, and which change together."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from ..support.dtypes import Array
 from .flow import Known, Stretch, Value, tensor
 
 TRIED = 6
-"""How many programs for all sizes are made of one stretch, each for more than the one before, until it has none."""
+"""The number of programs for all sizes that are made of one stretch, each for more sizes than the one before,
+until it has none."""
 _KINDS = 16
-"""For how many kinds of values, of each stretch that may be kept, it is known what came."""
+"""The kinds of values, per stretch that may be kept, whose sizes are remembered."""
 FEW = 1024
 """Elements; larger known arrays are told apart by identity, not by value."""
 _ELEMENTS = 16
 """Known vectors of that many whole numbers may be of sizes."""
 _FAR: dict[np.dtype[np.generic], int] = {np.dtype(np.int64): 1 << 40, np.dtype(np.int32): 1 << 30}
-"""What no size is in integers of a dtype: the end of a slice that has none."""
+"""Numbers that no size reaches in integers of a dtype: the end of a slice that has none."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Pattern:
 
     @classmethod
     def of(cls, met: Sequence[Sequence[int]]) -> Pattern:
-        """What all rows of `met` fit: extents in one order, of one call each."""
+        """Return the pattern that all rows of `met` fit: extents in one order, of one call each."""
         columns = list(zip(*met, strict=True))
         changes = [tuple(extent - column[0] for extent in column) for column in columns]
         least: dict[tuple[int, ...], int] = {}
@@ -69,26 +70,26 @@ class Pattern:
 
     @property
     def unknowns(self) -> int:
-        """How many there are."""
+        """The number of unknowns."""
         return 1 + max((number for number, _ in self.terms), default=-1)
 
     def fits(self, extents: Sequence[int]) -> bool:
         """Return whether extents are of the pattern, for some values of the unknowns."""
-        found: dict[int, int] = {-1: 0}
+        unknowns: dict[int, int] = {-1: 0}
         return all(
-            extent - added == found.setdefault(number, extent - added) and extent >= added
+            extent - added == unknowns.setdefault(number, extent - added) and extent >= added
             for extent, (number, added) in zip(extents, self.terms, strict=True)
         )
 
 
 @dataclass(eq=False)
 class _Family:
-    """What is known of a stretch for values of one kind, which differ in their sizes only."""
+    """The facts about a stretch for values of one kind, which differ in their sizes only."""
 
     met: list[tuple[int, ...]]
     """The sizes that no program took when they came, in order."""
     patterns: dict[int, Pattern] = field(default_factory=dict[int, Pattern])
-    """What the programs for more sizes than one take, if they do not take even fewer, by number."""
+    """The sizes that the programs for more than one size take, if they do not take even fewer, by number."""
     refused: Pattern | None = None
     """For what there was none last: what takes more sizes may have one."""
 
@@ -127,8 +128,8 @@ class Families:
         and is told whether that is one of `declare`'s: these are tried first.
         `takes` tells whether such a one is for these, too.
         """
-        if (found := self.kept(kind, sizes)) is not None:
-            return found
+        if (kept := self.kept(kind, sizes)) is not None:
+            return kept
         family = self._families.get(kind)
         if family is None:
             family = self._families[kind] = _Family([])
@@ -137,17 +138,17 @@ class Families:
         else:
             self._families.move_to_end(kind)
         for at, pattern in family.patterns.items():
-            if pattern.fits(sizes) and (found := self._kept(kind, at)) is not None and takes(found):
+            if pattern.fits(sizes) and (kept := self._kept(kind, at)) is not None and takes(kept):
                 self._taken[kind, sizes] = at
                 if len(self._taken) > _KINDS * self.limit:
                     self._taken.popitem(last=False)
-                return found
-        made = self._generalised(family, sizes, declare, generalise)
-        if made is None or not takes(made[0]):
+                return kept
+        general = self._generalised(family, sizes, declare, generalise)
+        if general is None or not takes(general[0]):
             stretch = self._stretches[kind, sizes] = specialise()
         else:
             number = next(number for number in count() if (kind, number) not in self._stretches)
-            stretch, family.patterns[number] = made
+            stretch, family.patterns[number] = general
             self._stretches[kind, number] = stretch
         while len(self._stretches) > self.limit:
             self._stretches.popitem(last=False)
@@ -158,9 +159,9 @@ class Families:
         return self._kept(kind, self._taken.get((kind, sizes), sizes))
 
     def _kept(self, kind: Hashable, which: tuple[int, ...] | int) -> Stretch | None:
-        if (found := self._stretches.get((kind, which))) is not None:
+        if (stretch := self._stretches.get((kind, which))) is not None:
             self._stretches.move_to_end((kind, which))
-        return found
+        return stretch
 
     def _generalised(
         self,
@@ -178,8 +179,8 @@ class Families:
         for pattern in dict.fromkeys([*wider, *declared, Pattern.of(family.met)]):
             if not pattern.unknowns or pattern == family.refused:
                 continue
-            if (made := generalise(pattern, pattern in declared)) is not None:
-                return made, pattern
+            if (general := generalise(pattern, pattern in declared)) is not None:
+                return general, pattern
             if pattern not in (*wider, *declared):
                 family.refused = pattern
         return None
@@ -207,7 +208,7 @@ class _Same:
 
 
 def kind_of(value: Value, sizes: list[int]) -> Hashable:
-    """What a stretch is made for of a value: all but its sizes, which are appended to `sizes`."""
+    """Return what a stretch is specialised for in a value: all but its sizes, which are appended to `sizes`."""
     if value is None:
         return None
     if isinstance(value, list):

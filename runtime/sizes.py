@@ -27,7 +27,7 @@ Values = Sequence[int]
 
 
 def number(one: Number, values: Values) -> int:
-    """What a number is for values of the sizes."""
+    """Return a number for values of the sizes."""
     return values[one.place] if isinstance(one, Value) else one
 
 
@@ -55,7 +55,7 @@ def closed(spec: TensorSpec, values: Values) -> TensorSpec:
 
 @dataclass(frozen=True)
 class Solution:
-    """How a symbol is read: extent `axis` of input `input` is `scale` times it, and what symbols before it make."""
+    """The reading of a symbol: extent `axis` of input `input` is `scale` times it, and what symbols before it make."""
 
     symbol: int
     input: int
@@ -89,7 +89,7 @@ class Sizes:
 
     @property
     def count(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self.symbols) + len(self.derived)
 
     def read(self, specs: Sequence[SizedSpec], arrays: Sequence[Array]) -> list[int]:
@@ -97,11 +97,11 @@ class Sizes:
 
         Raises FrontendError, naming input and dimension, where an extent is no value of its size or out of bounds.
         """
-        found = [0] * len(self.symbols)
+        numbers = [0] * len(self.symbols)
         for solution in self.solutions:
             spec, array = specs[solution.input], arrays[solution.input]
             name, extent = self.symbols[solution.symbol], array.shape[solution.axis]
-            value, left = divmod(extent - _sum(solution.rest, found), solution.scale)
+            value, left = divmod(extent - _sum(solution.rest, numbers), solution.scale)
             where = f"inputs: dimension {solution.axis} of {spec}"
             if left or value < 0:
                 raise FrontendError(f"{where}: expected a value of {spec.texts[solution.axis]}, got {extent}")
@@ -109,8 +109,8 @@ class Sizes:
             if value < low or (high is not None and value > high):
                 wanted = f"{low} <= {name}" if high is None else f"{low} <= {name} <= {high}"
                 raise FrontendError(f"{where}: expected {wanted}, got {name} = {value}")
-            found[solution.symbol] = value
-        return found
+            numbers[solution.symbol] = value
+        return numbers
 
     def spelled(self, values: Sequence[int]) -> str:
         """The symbols and their values: `batch = 1, seq = 7`."""
@@ -122,11 +122,11 @@ class Sizes:
             for axis, (extent, wanted) in enumerate(zip(array.shape, spec.extents(values), strict=True)):
                 if extent != wanted:
                     what = spec.texts[axis]
-                    known = f"{what} = {wanted}" if not what.isdecimal() else what
+                    equation = f"{what} = {wanted}" if not what.isdecimal() else what
                     because = f" for {self.spelled(values)}" if spec.places[axis] >= 0 else ""
                     where = named(spec.layers[axis] if spec.layers else ())
                     raise FrontendError(
-                        f"inputs: dimension {axis} of {spec}: expected {known}{because}, got {extent}{where}"
+                        f"inputs: dimension {axis} of {spec}: expected {equation}{because}, got {extent}{where}"
                     )
         for derived, value in zip(self.derived, values[len(self.symbols) :], strict=True):
             if value < 0:
@@ -138,9 +138,10 @@ class Sizes:
         """The symbols in a text, their values and where these come from."""
         words = set(re.findall(r"[^\W\d]\w*", text))
         return ", ".join(
-            f"{self.symbols[one.symbol]} = {values[one.symbol]} (dimension {one.axis} of {specs[one.input]})"
-            for one in sorted(self.solutions, key=lambda one: one.symbol)
-            if self.symbols[one.symbol] in words
+            f"{self.symbols[solution.symbol]} = {values[solution.symbol]} "
+            f"(dimension {solution.axis} of {specs[solution.input]})"
+            for solution in sorted(self.solutions, key=lambda solution: solution.symbol)
+            if self.symbols[solution.symbol] in words
         )
 
 

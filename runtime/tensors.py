@@ -127,7 +127,7 @@ def readable(array: Array) -> Array:
 
 
 def _boundary(dtype: np.dtype[Any]) -> int:
-    """What divides the address of every input of this dtype."""
+    """Return the number of bytes that divides the address of every input of this dtype."""
     return max(4, min(dtype.itemsize, ALIGNMENT))
 
 
@@ -147,7 +147,7 @@ class Arguments:
         That is, has the right shape and dtype and is as `readable` leaves it. None is no error: the arrays are then to
         be checked, and made readable.
         """
-        found: list[int] = []
+        addresses: list[int] = []
         for array, (shape, dtype, boundary) in zip(arrays, self._inputs, strict=True):
             if not isinstance(array, _NDARRAY) or array.shape != shape or array.dtype != dtype:
                 return None
@@ -160,8 +160,8 @@ class Arguments:
                 at = int(array.ctypes.data)
             if at % boundary:
                 return None
-            found.append(at)
-        return found
+            addresses.append(at)
+        return addresses
 
     def outputs(self) -> tuple[list[Tensor], list[int]]:
         """New arrays for the outputs, 64-byte aligned and with undefined contents, and their addresses."""
@@ -180,8 +180,8 @@ def check_inputs(specs: Sequence[TensorSpec], given: Mapping[str, object]) -> li
     Raises FrontendError, one for all problems: missing and unknown names, shapes, dtypes.
     """
     problems = [f"missing {spec}" for spec in specs if spec.name not in given]
-    known = {spec.name for spec in specs}
-    problems += [f"unknown input '{name}'" for name in given if name not in known]
+    names = {spec.name for spec in specs}
+    problems += [f"unknown input '{name}'" for name in given if name not in names]
     arrays: list[Array] = []
     for spec in specs:
         if spec.name not in given:

@@ -28,11 +28,11 @@ _SPIN_SECONDS = 40e-6
 WORKER_SYMBOLS = "whence_pool_start", "whence_pool_stop", "whence_pool_spin"
 """The functions of the pool's code beside `whence_parallel_for`, where the system has workers."""
 MEMORY_SYMBOLS = ALLOC_REFUSED, REFUSED
-"""What it has of memory that kernels did not get."""
+"""Its record of memory that kernels did not get."""
 
 
 def thread_count(threads: int | None = None) -> int:
-    """How many threads to use: `threads`, else WHENCE_NUM_THREADS of the environment, else all CPUs that may be used.
+    """Return the number of threads to use: `threads`, else the environment's WHENCE_NUM_THREADS, else all usable CPUs.
 
     Raises PipelineError when that is not a whole number from 1 to 1024.
     """
@@ -50,7 +50,7 @@ def thread_count(threads: int | None = None) -> int:
 
 
 def num_threads() -> int:
-    """How many threads models use unless they are told otherwise."""
+    """Return the number of threads that models use by default."""
     return thread_count()
 
 
@@ -59,7 +59,7 @@ class Layout:
 
     STATE, NEXT, BODY, CONTEXT, EXTENT, CHUNK, PIECES, SPIN, SLEEPERS, WORDS = 0, 8, 16, 17, 18, 19, 24, 25, 32, 40
     WORKERS = 26
-    """How many run, where nobody else counts them: in a program in C."""
+    """The number of workers, where nobody else counts them: in a program in C."""
     # Parts of the word STATE.
     ACTIVE, OPEN, BUSY, STOPPED = 0xFFFF, 1 << 16, 1 << 17, 1 << 18
 
@@ -80,7 +80,7 @@ class PoolCode:
     """`void (i64 bytes)`: counts memory that a kernel did not get, in two i64 at `refused`."""
     refused: int = 0
     alive: object = field(default=None, compare=False)
-    """What keeps the code where it is."""
+    """The object that keeps the code where it is."""
 
     @staticmethod
     def of(code: Code) -> PoolCode:
@@ -91,7 +91,7 @@ class PoolCode:
 
     @property
     def imports(self) -> dict[str, int]:
-        """What kernels call, by their names."""
+        """The addresses of the functions that kernels call, by name."""
         return {PARALLEL_FOR: self.parallel_for, ALLOC_REFUSED: self.alloc_refused}
 
     def apart(self) -> PoolCode:
@@ -105,7 +105,7 @@ class PoolCode:
 
 @cache
 def _spins(code: PoolCode) -> int:
-    """How many turns of the idle loop last `_SPIN_SECONDS`: the cost of a pause differs 40-fold between CPUs."""
+    """Return the turns of the idle loop that last `_SPIN_SECONDS`: the cost of a pause differs 40-fold between CPUs."""
     turns = 1000
     spin: Callable[[int], None] = ctypes.CFUNCTYPE(None, ctypes.c_int64)(code.spin)
     start = time.perf_counter()
@@ -147,14 +147,14 @@ class _Workers:
             self.workers = 0
 
     def numbers(self) -> list[int]:
-        """What the system calls the workers."""
-        libc, found = ctypes.CDLL(None), list[int]()
+        """Return the system's numbers of the workers."""
+        libc, numbers = ctypes.CDLL(None), list[int]()
         for thread in self.memory[Layout.WORDS : Layout.WORDS + self.workers].tolist():
             clock = ctypes.c_int()
             libc.pthread_getcpuclockid(ctypes.c_ulong(thread), ctypes.byref(clock))
             # Linux makes the clock of a thread of its number, inverted, and three bits that say which clock it is.
-            found.append(~(clock.value >> 3))
-        return found
+            numbers.append(~(clock.value >> 3))
+        return numbers
 
     def forget(self) -> None:
         """After a fork: the workers are in the parent only."""
@@ -166,7 +166,7 @@ class _Workers:
 _FAULT_NAMES = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT")
 _FAULTS = {getattr(signal, name) for name in _FAULT_NAMES if hasattr(signal, name)}
 _PROFILING = {getattr(signal, name) for name in ("SIGPROF",) if hasattr(signal, name)}
-"""What a profiler interrupts a thread with, that sends it to that thread."""
+"""The signals that a profiler sends to a thread to interrupt it."""
 
 
 class _Pools:

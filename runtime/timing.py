@@ -46,7 +46,7 @@ class BenchmarkResult:
 
 
 class Timing(NamedTuple):
-    """How often something is measured; TVM's names and defaults.
+    """The number of times that something is measured; TVM's names and defaults.
 
     A repeat is `number` runs, of which the mean counts; more, when they take less than `min_repeat_ms` together.
     """
@@ -77,15 +77,15 @@ class Timing(NamedTuple):
                 raise PipelineError(expectation(what, "at least 1", str(value)))
 
     def _repeat(self, run: Callable[[], object], number: int) -> tuple[int, float]:
-        """How many runs were enough, and seconds of one."""
+        """Return the number of runs that were enough, and the seconds of one."""
         zeros = 0
         while True:
             start = time.perf_counter()
             for _ in range(number):
                 run()
-            taken = time.perf_counter() - start
-            zeros += taken == 0
-            if taken * 1e3 >= self.min_repeat_ms or zeros >= self.limit_zero_time_iterations:
-                return number, taken / number
-            wanted = self.min_repeat_ms / max(taken * 1e3, 1e-6) * number
+            seconds = time.perf_counter() - start
+            zeros += seconds == 0
+            if seconds * 1e3 >= self.min_repeat_ms or zeros >= self.limit_zero_time_iterations:
+                return number, seconds / number
+            wanted = self.min_repeat_ms / max(seconds * 1e3, 1e-6) * number
             number = min(max(number + 1, int(wanted * 1.1)), number * 100)

@@ -1,4 +1,4 @@
-"""What every room leans on: errors, options, dtypes. Nothing here knows of IR beyond a pass's name."""
+"""The foundation of every room: errors, options, dtypes. Nothing here knows of IR beyond a pass's name."""
 
 from typing import Any
 

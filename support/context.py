@@ -60,10 +60,12 @@ def _known(name: str) -> tuple[Kind, Option]:
 
 def _flat(config: Mapping[str, Option | Mapping[str, Option]]) -> dict[str, Option]:
     """The options by their names, those of a pass that are given together, too."""
-    found: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     for name, value in config.items():
-        found |= {f"{name}.{one}": its for one, its in value.items()} if isinstance(value, Mapping) else {name: value}
-    return found
+        options |= (
+            {f"{name}.{option}": its for option, its in value.items()} if isinstance(value, Mapping) else {name: value}
+        )
+    return options
 
 
 def _check_passes(name: str, value: LowerPasses) -> None:
@@ -77,12 +79,12 @@ def _check_passes(name: str, value: LowerPasses) -> None:
 
 
 def _passes_text(passes: LowerPasses) -> str:
-    """What shapes code about passes; nothing is known about the sources of foreign ones beyond this process."""
+    """Return what shapes code about passes; nothing is known of the sources of foreign ones beyond this process."""
     texts: list[str] = []
-    for phase, one in passes:
-        kind = type(one)
+    for phase, lower_pass in passes:
+        kind = type(lower_pass)
         origin = "" if kind.__module__.startswith("whence.") else f" {kind.__module__} {id(kind)} {_PROCESS}"
-        texts.append(f"{phase} {one.pipeline_pass_spec()}{origin}")
+        texts.append(f"{phase} {lower_pass.pipeline_pass_spec()}{origin}")
     return "; ".join(texts)
 
 
@@ -143,8 +145,8 @@ class PassContext:
         _current.reset(self._tokens.pop())
         try:
             with called():
-                for one in self.instruments if self._begins else ():
-                    one.exit_pass_ctx()
+                for instrument in self.instruments if self._begins else ():
+                    instrument.exit_pass_ctx()
         except BaseException:
             self.instruments = ()
             raise
@@ -156,8 +158,8 @@ class PassContext:
         """
         gone, self.instruments = self.instruments, ()
         with called():
-            for one in gone:
-                one.exit_pass_ctx()
+            for instrument in gone:
+                instrument.exit_pass_ctx()
         self._enter(tuple(instruments or ()))
 
     def _enter(self, instruments: tuple[PassInstrument, ...]) -> None:
@@ -165,24 +167,24 @@ class PassContext:
         entered: list[PassInstrument] = []
         try:
             with called():
-                for one in instruments:
-                    one.enter_pass_ctx()
-                    entered.append(one)
+                for instrument in instruments:
+                    instrument.enter_pass_ctx()
+                    entered.append(instrument)
         except BaseException:
             self.instruments = ()
-            for one in entered:
-                one.exit_pass_ctx()
+            for instrument in entered:
+                instrument.exit_pass_ctx()
             raise
         self.instruments = instruments
 
     @staticmethod
     def current() -> PassContext:
         """The context of the innermost `with` scope; outside of any, the defaults, one object per thread."""
-        found = _current.get(None)
-        if found is None:
-            found = PassContext()
-            _current.set(found)
-        return found
+        context = _current.get(None)
+        if context is None:
+            context = PassContext()
+            _current.set(context)
+        return context
 
     def option(self, name: str) -> Option:
         """The value of an option, its default where none was given; raises PipelineError for an unknown name."""
@@ -196,7 +198,7 @@ class PassContext:
         return name in self.required_pass or self.opt_level >= level
 
     def shapes_code(self) -> str:
-        """What of this context shapes the code of a kernel, as a text: part of the key under which one is kept."""
+        """Return what of this context shapes the code of a kernel, as text: part of the key under which one is kept."""
         lines: list[str] = []
         for name, (_, default) in sorted(_OPTIONS.items()):
             value = self.config.get(name, default)
@@ -204,8 +206,12 @@ class PassContext:
                 lines.append(f"{name} = {_passes_text(value) if isinstance(value, list) else value}")
         lines += [f"without {name}" for name in sorted(self.disabled_pass) if name.startswith("tir")]
         # An instrument may have passes left out, and by which rule nobody knows.
-        choosy = [one for one in self.instruments if type(one).should_run is not PassInstrument.should_run]
-        lines += [f"instrument {id(one)} {_PROCESS}" for one in choosy]
+        choosy = [
+            instrument
+            for instrument in self.instruments
+            if type(instrument).should_run is not PassInstrument.should_run
+        ]
+        lines += [f"instrument {id(instrument)} {_PROCESS}" for instrument in choosy]
         return "\n".join(lines)
 
     @staticmethod
@@ -218,5 +224,6 @@ _current: ContextVar[PassContext | None] = ContextVar("pass_context", default=No
 
 
 def spans_enabled() -> bool:
-    """Whether frontends give locations: `relay.frontend.fill_span` on, and TVM_SPANFILLING not 0 in the environment."""
+    """Return True if frontends give locations: `relay.frontend.fill_span` is on, and the
+    environment's TVM_SPANFILLING is not 0."""
     return PassContext.current().option("relay.frontend.fill_span") is True and os.environ.get("TVM_SPANFILLING") != "0"

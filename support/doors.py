@@ -23,7 +23,7 @@ from .names import shortened, shown
 P = ParamSpec("P")
 R = TypeVar("R")
 Finder = Callable[[FrameType], tuple[str, str]]
-"""What a frame is about: a pass and a layer, "" where it does not say."""
+"""Finds the pass and the layer that a frame is about, "" where it does not say."""
 
 _FINDERS: list[Finder] = []
 _LIBRARIES = frozenset(
@@ -31,7 +31,7 @@ _LIBRARIES = frozenset(
 )
 """Packages that we call and that call us: what they raise is our affair."""
 _OF_ARGUMENTS = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What code raises that meets an argument of another type."""
+"""Errors of code that meets an argument of another type."""
 _LONGEST = 400
 """Letters of a foreign text that are shown."""
 
@@ -113,8 +113,8 @@ def turned(error: BaseException, kind: type[WhenceError] | None = None) -> Whenc
     about = f" ({layer})" if layer and layer not in text else ""
     match error:
         case RecursionError():
-            found = "more than the stack holds"
-            return (kind or FrontendError)(expectation(stage or "program", "less nesting", found, layer))
+            actual = "more than the stack holds"
+            return (kind or FrontendError)(expectation(stage or "program", "less nesting", actual, layer))
         case MemoryError():
             return MemoryRefused(expectation(stage or "memory", "less memory", text or "more than there is", layer))
         case OSError(filename=str() | bytes() as file, strerror=str(reason)):
@@ -135,12 +135,12 @@ def _is_refusal(error: BaseException) -> bool:
 
 def _frames(error: BaseException) -> Iterator[FrameType]:
     """The frames that an error came through, the innermost first."""
-    found: list[FrameType] = []
+    frames: list[FrameType] = []
     trace = error.__traceback__
     while trace is not None:
-        found.append(trace.tb_frame)
+        frames.append(trace.tb_frame)
         trace = trace.tb_next
-    return reversed(found)
+    return reversed(frames)
 
 
 def _package(frame: FrameType) -> str:

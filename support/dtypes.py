@@ -33,7 +33,7 @@ NAMES = (
     "uint32",
     "uint64",
 )
-"""What a tensor may hold, and what is computed with."""
+"""The dtypes that a tensor may hold and that are computed with."""
 
 SMALL = (
     "int4",
@@ -47,7 +47,7 @@ SMALL = (
     "float8_e8m0fnu",
     "float4_e2m1fn",
 )
-"""What a tensor may hold, too, but nothing is computed with: a cast makes another dtype of it first.
+"""Dtypes that a tensor may hold, too, but nothing is computed with: a cast makes another dtype of it first.
 
 An element is its bit pattern in the low bits of a byte, as in ml_dtypes, in memory, in numpy and in files of params.
 """
@@ -102,8 +102,8 @@ def is_unsigned(dtype: str) -> bool:
 
 
 def bits(dtype: str) -> int:
-    found = re.search(r"\d+", dtype)
-    return int(found.group()) if found else 1
+    match = re.search(r"\d+", dtype)
+    return int(match.group()) if match else 1
 
 
 def limits(dtype: str) -> tuple[float, float]:

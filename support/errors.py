@@ -11,7 +11,7 @@ class WhenceError(Exception):
 
 
 TVMError = WhenceError
-"""What programs written for TVM catch."""
+"""The error that programs written for TVM catch."""
 
 
 class FrontendError(WhenceError):

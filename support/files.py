@@ -25,7 +25,7 @@ _ENDING = ".unfinished"
 
 
 def _mode() -> int:
-    """What `open` would give a new file; temporary files are private."""
+    """Return the mode that `open` would give a new file; temporary files are private."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

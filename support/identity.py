@@ -17,16 +17,16 @@ def by_identity(limit: int) -> Callable[[Callable[[ArgumentT], ResultT]], Callab
     """
 
     def decorate(function: Callable[[ArgumentT], ResultT]) -> Callable[[ArgumentT], ResultT]:
-        known: dict[int, tuple[ArgumentT, ResultT]] = {}
+        results: dict[int, tuple[ArgumentT, ResultT]] = {}
 
         @wraps(function)
         def found(argument: ArgumentT) -> ResultT:
-            if (hit := known.get(id(argument))) is not None:
+            if (hit := results.get(id(argument))) is not None:
                 return hit[1]
             result = function(argument)
-            if len(known) >= limit:
-                known.clear()
-            known[id(argument)] = argument, result
+            if len(results) >= limit:
+                results.clear()
+            results[id(argument)] = argument, result
             return result
 
         return found

@@ -12,7 +12,7 @@ ClassT = TypeVar("ClassT", bound=type[Any])
 
 @dataclass(frozen=True)
 class PassInfo:
-    """What an instrument is told of a pass."""
+    """The facts about a pass that an instrument gets."""
 
     name: str
     """As in the text form of pipelines: `relay-fuse-ops`."""
@@ -21,7 +21,7 @@ class PassInfo:
     opt_level: int = 0
     """The opt level from which on it runs."""
     seconds: float = 0.0
-    """How long it took; 0 before it ran."""
+    """The time it took; 0 before it ran."""
     required: tuple[str, ...] = ()
     """The names of the passes that a `Sequential` runs before it."""
 
@@ -70,11 +70,11 @@ def pass_instrument(cls: Any = None) -> Any:
     ...         print(info.name)
     """
 
-    def made(given: type[Any]) -> type[Any]:
-        if issubclass(given, PassInstrument):
-            return given
-        about = {"__module__": given.__module__, "__doc__": given.__doc__, "__qualname__": given.__qualname__}
-        return type(given.__name__, (given, PassInstrument), about)
+    def made(kind: type[Any]) -> type[Any]:
+        if issubclass(kind, PassInstrument):
+            return kind
+        about = {"__module__": kind.__module__, "__doc__": kind.__doc__, "__qualname__": kind.__qualname__}
+        return type(kind.__name__, (kind, PassInstrument), about)
 
     return made if cls is None else made(cls)
 
@@ -108,26 +108,26 @@ class PassTimingInstrument(PassInstrument):
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
         around = self._running[-1] if self._running else self._root
-        one = _Profile(info.name, perf_counter())
-        around.inner.append(one)
-        self._running.append(one)
+        profile = _Profile(info.name, perf_counter())
+        around.inner.append(profile)
+        self._running.append(profile)
 
     def run_after_pass(self, mod: object, info: PassInfo) -> None:
-        one = self._running.pop()
-        one.seconds = perf_counter() - one.start
+        profile = self._running.pop()
+        profile.seconds = perf_counter() - profile.start
 
     def render(self) -> str:
         """The table; "" when no pass ran."""
-        whole = sum(one.seconds for one in self._root.inner) or 1.0
+        whole = sum(profile.seconds for profile in self._root.inner) or 1.0
         lines: list[str] = []
-        stack = [(0, whole, one) for one in reversed(self._root.inner)]
+        stack = [(0, whole, profile) for profile in reversed(self._root.inner)]
         while stack:
-            depth, around, one = stack.pop()
-            own = one.seconds - sum(inner.seconds for inner in one.inner)
-            shares = f"{one.seconds / whole:.2%}; {one.seconds / (around or 1.0):.2%}"
+            depth, around, profile = stack.pop()
+            own = profile.seconds - sum(inner.seconds for inner in profile.inner)
+            shares = f"{profile.seconds / whole:.2%}; {profile.seconds / (around or 1.0):.2%}"
             indent = "\t" * depth
-            lines.append(f"{indent}{one.name}: {1e6 * one.seconds:.0f}us [{1e6 * own:.0f}us] ({shares})\n")
-            stack += [(depth + 1, one.seconds, inner) for inner in reversed(one.inner)]
+            lines.append(f"{indent}{profile.name}: {1e6 * profile.seconds:.0f}us [{1e6 * own:.0f}us] ({shares})\n")
+            stack += [(depth + 1, profile.seconds, inner) for inner in reversed(profile.inner)]
         return "".join(lines)
 
 

@@ -61,7 +61,7 @@ vectors take several to a block, which costs nothing where a register tile is as
 
 
 def _x86_registers(vector_bits: int) -> tuple[int, bool]:
-    """How many vector registers an x86 has, and whether it has registers of masks: AVX-512 brought both."""
+    """Return the number of vector registers of an x86, and if it has registers of masks: AVX-512 brought both."""
     return (32, True) if vector_bits == 512 else (16, False)
 
 
@@ -86,9 +86,9 @@ class Machine:
     part: int = 16
     """Of the parts of a vector within which a shuffle is cheap."""
     mask_registers: bool = False
-    """Whether masked vectors cost no more than whole ones: their masks have registers of their own."""
+    """True if masked vectors cost no more than whole ones: their masks have registers of their own."""
     vnni: bool = False
-    """Whether there is `vpdpbusd`: sums of four products of bytes, added to a sum of int32."""
+    """True if there is `vpdpbusd`: sums of four products of bytes, added to a sum of int32."""
     pmaddwd: int = 0
     """The most lanes of `pmaddwd`, sums of two products of int16; 0 where it is not known to be there."""
     triple: str = ""
@@ -166,7 +166,7 @@ def register_machine(machine: Machine) -> Machine:
     Raises PipelineError for a record that no code can be made for.
     """
     bits, registers = machine.vector_bits, machine.vector_registers
-    for expected, holds, found in (
+    for expected, holds, actual in (
         ("a name of letters, digits, '.', '_' and '-'", re.fullmatch(r"[\w.-]+", machine.name), machine.name),
         ("vector_bits that are a power of 2 from 32 on", bits >= 32 and bits & (bits - 1) == 0, bits),
         ("vector_registers of at least 8", registers >= 8, registers),
@@ -174,7 +174,7 @@ def register_machine(machine: Machine) -> Machine:
         ("features without + or -", not any(word[:1] in ("", "+", "-") for word in machine.features), machine.features),
     ):
         if not holds:
-            raise PipelineError(expectation(f"machine {machine.name}", expected, str(found)))
+            raise PipelineError(expectation(f"machine {machine.name}", expected, str(actual)))
     _MACHINES[machine.name] = machine
     return machine
 
@@ -219,13 +219,13 @@ def _x86_bits(cpu: str, features: str) -> int:
 
 
 def _host_caches() -> tuple[int, int, int] | None:
-    """What Linux says of the first core's caches; None where it does not say."""
-    found: dict[int, int] = {}
+    """Return the sizes of the first core's caches as Linux says them; None where it does not."""
+    sizes: dict[int, int] = {}
     for index in sorted(_CACHES.glob("index*")):
         try:
             level, kind, size = ((index / name).read_text().strip() for name in ("level", "type", "size"))
         except OSError:
             return None
         if kind != "Instruction" and (match := re.fullmatch(r"(\d+)([KMG]?)", size)):
-            found[int(level)] = int(match[1]) * _UNITS[match[2]]
-    return (found[1], found[2], found.get(3, found[2])) if {1, 2} <= found.keys() else None
+            sizes[int(level)] = int(match[1]) * _UNITS[match[2]]
+    return (sizes[1], sizes[2], sizes.get(3, sizes[2])) if {1, 2} <= sizes.keys() else None

@@ -9,7 +9,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 
 def shown(name: str) -> str:
     """A name as people see it: what steers a terminal, ends a line or turns the writing round is escaped (`\\x1b`)."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), name)
 
 
 def shortened(text: str, limit: int) -> str:

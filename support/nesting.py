@@ -1,11 +1,11 @@
-"""How deep text may nest: parsers, printers and passes go down into what is nested by calling themselves."""
+"""The depth to which text may nest: parsers, printers and passes go down into what is nested by calling themselves."""
 
 from __future__ import annotations
 
 import re
 
 DEEPEST = 100
-"""How many brackets may stand in each other, be it of regions, attributes, types or locations."""
+"""The number of brackets that may stand in each other, be it of regions, attributes, types or locations."""
 
 _BRACKET = re.compile(r'"(?:\\.|[^"\\])*+"|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|[(\[{]|(?<=\w)<|[)\]}]|(?<![-=])>(?!=)')
 """A bracket, or what may hold some that are none: a string, a comment."""
@@ -18,13 +18,13 @@ def too_deep(text: str, kinds: str = "([{<", most: int = DEEPEST) -> tuple[int, 
     """
     around: list[str] = []
     depth = 0
-    for found in _BRACKET.finditer(text):
-        token = found.group()
+    for bracket in _BRACKET.finditer(text):
+        token = bracket.group()
         if token in "([{<":
             around.append(token)
             depth += token in kinds
             if depth > most:
-                at = found.start()
+                at = bracket.start()
                 return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
         elif token in ")]}>":
             while around and around[-1] == "<" and token != ">":

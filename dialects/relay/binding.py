@@ -28,7 +28,7 @@ from .types import fits
 
 
 class Flavour(StrEnum):
-    """What may be in a let-block (TVM's LetBlockFlavor)."""
+    """The kind of ops in a let-block (TVM's LetBlockFlavor)."""
 
     PURE = "pure"
     """Values that only compute. Each sees the ones before it."""
@@ -109,8 +109,8 @@ class LetOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> LetOp:
         flavour = parser.parse_identifier()
-        given = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
-        body = parse_body(parser, given or [])
+        arguments = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, lambda: parse_argument(parser))
+        body = parse_body(parser, arguments or [])
         attributes = parse_attributes(parser)
         last = body.block.last_op
         return cls.create(
@@ -157,9 +157,9 @@ class IfOp(IRDLOperation):
         for name, region in (("true", self.true_branch), ("false", self.false_branch)):
             if region.block.args:
                 fail(self, f"a {name} branch without arguments", str(len(region.block.args)))
-            found = tuple(value.type for value in yielded(self, region))
-            if len(found) != 1 or not fits(self.result.type, found[0]):
-                fail(self, f"{self.result.type} of the {name} branch", _list(found))
+            types = tuple(value.type for value in yielded(self, region))
+            if len(types) != 1 or not fits(self.result.type, types[0]):
+                fail(self, f"{self.result.type} of the {name} branch", _list(types))
 
 
 def _list(types: Sequence[Attribute]) -> str:

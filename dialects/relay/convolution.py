@@ -24,30 +24,30 @@ CONV_LAYOUTS = OwnLayouts(("data_layout", "kernel_layout"), ("C", "OI"))
 
 def expand_padding(sig: Signature, padding: Sequence[int], rank: int = 2) -> tuple[int, ...]:
     """TVM's 1, `rank` or twice as many pad widths as those before each spatial axis, then those after."""
-    given = tuple(padding)
-    if len(given) == 1:
-        return given * (2 * rank)
-    if len(given) == rank:
-        return given * 2
-    if len(given) == 2 * rank:
-        return given
+    pads = tuple(padding)
+    if len(pads) == 1:
+        return pads * (2 * rank)
+    if len(pads) == rank:
+        return pads * 2
+    if len(pads) == 2 * rank:
+        return pads
     counts = ", ".join(map(str, sorted({1, rank})))
-    sig.fail(f"{counts} or {2 * rank} pad widths", str(list(given)))
+    sig.fail(f"{counts} or {2 * rank} pad widths", str(list(pads)))
 
 
 def window_extent(
     sig: Signature, extent: int, window: int, stride: int, dilation: int, pads: int, ceil: bool, *, none: bool = False
 ) -> int:
-    """How many windows fit along one axis.
+    """Return the number of windows that fit along one axis.
 
     none: whether it may be none at all, where less than a stride, or one, is missing: then the formula gives 0.
     """
     span = extent + pads - (dilation * (window - 1) + 1)
     expected = f"a window that fits the padded extent {extent + pads}, stride and dilation >= 1"
-    found = f"window {window}, stride {stride}, dilation {dilation}"
+    actual = f"window {window}, stride {stride}, dilation {dilation}"
     if stride < 1 or dilation < 1:
-        sig.fail(expected, found)
-    sig.require(span + stride if none else span, expected, found)
+        sig.fail(expected, actual)
+    sig.require(span + stride if none else span, expected, actual)
     return (span + stride - 1 if ceil else span) // stride + 1
 
 
@@ -100,10 +100,10 @@ class Conv(Operator):
         image = [(extent - d * (k - 1) - 1) // s + 1 for extent, k, d, s in sizes]
         w = w.reshape(groups, channels // groups, depth, *window)
         total = np.zeros((n, groups, channels // groups, prod(image)), x.dtype)
-        for place in np.ndindex(*window):
-            starts = [at * d for at, d in zip(place, dilation, strict=True)]
+        for position in np.ndindex(*window):
+            starts = [at * d for at, d in zip(position, dilation, strict=True)]
             tap = strided(x, range(2, 2 + rank), starts, image, strides).reshape(n, groups, depth, prod(image))
-            total += w[..., *place] * tap if depth == 1 else np.matmul(w[..., *place], tap)
+            total += w[..., *position] * tap if depth == 1 else np.matmul(w[..., *position], tap)
         out = total.reshape(n, channels, *image)
         return layout_view(out, plain, sig.str("out_layout") or sig.str("data_layout"))
 

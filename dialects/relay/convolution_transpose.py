@@ -47,8 +47,8 @@ class ConvTranspose(Operator):
         groups = sig.int("groups")
         if groups < 1 or channels % groups or depth != channels:
             sig.fail(f"a weight of {channels} input channels in {groups} groups", str(sig.types[1]))
-        if (given := sig.get("channels")) is not None and given != per_group * groups:
-            sig.fail(f"channels = {per_group * groups} as the kernel has", str(given))
+        if (declared := sig.get("channels")) is not None and declared != per_group * groups:
+            sig.fail(f"channels = {per_group * groups} as the kernel has", str(declared))
         if (size := sig.get("kernel_size")) is not None and list(size) != kernel:
             sig.fail(f"kernel_size {kernel} as the kernel has", str(list(size)))
         pads = expand_padding(sig, sig.ints("padding"), rank)
@@ -57,10 +57,10 @@ class ConvTranspose(Operator):
         rows = zip(cls.SPATIAL, image, kernel, *columns, pads[:rank], pads[rank:], strict=True)
         for letter, extent, k, s, d, more, before, after in rows:
             out = (extent - 1) * s + d * (k - 1) + 1 - before - after + more
-            expected, found = "strides and dilation >= 1, and a result", f"stride {s}, dilation {d}, extent {out}"
+            expected, actual = "strides and dilation >= 1, and a result", f"stride {s}, dilation {d}, extent {out}"
             if min(s, d) < 1:
-                sig.fail(expected, found)
-            sig.require(out - 1, expected, found)
+                sig.fail(expected, actual)
+            sig.require(out - 1, expected, actual)
             full[letter] = out
         return [tensor_of(sig.product_element(), shape_in(sig, full, out_axes))]
 
@@ -81,13 +81,13 @@ class ConvTranspose(Operator):
         total = np.zeros((n, groups, per_group, *full), x.dtype)
         grouped = x.reshape(n, groups, channels // groups, -1)
         w = w.reshape(groups, channels // groups, per_group, *kernel)
-        for place in np.ndindex(*kernel):
-            part = np.matmul(w[..., *place].transpose(0, 2, 1), grouped).reshape(n, groups, per_group, *image)
-            taken = [
+        for position in np.ndindex(*kernel):
+            part = np.matmul(w[..., *position].transpose(0, 2, 1), grouped).reshape(n, groups, per_group, *image)
+            slices = [
                 slice(at * d, at * d + (e - 1) * s + 1, s)
-                for at, d, e, s in zip(place, dilation, image, strides, strict=True)
+                for at, d, e, s in zip(position, dilation, image, strides, strict=True)
             ]
-            total[..., *taken] += part
+            total[..., *slices] += part
         cut = [slice(before, before + out) for before, out in zip(pads, shape[2:], strict=False)]
         return layout_view(total.reshape(n, groups * per_group, *full)[..., *cut], plain, result)
 

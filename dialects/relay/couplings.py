@@ -35,7 +35,7 @@ class CoupledProbabilitiesOp(Operator):
 
     @classmethod
     def classes(cls, sig: Signature) -> int:
-        """How many classes have so many pairs."""
+        """Return the number of classes that have so many pairs."""
         pairs = sig.rank(0, 2)[1]
         classes = (1 + isqrt(1 + 8 * pairs)) // 2 if isinstance(cast(Size, pairs), int) and pairs > 0 else 0
         if classes * (classes - 1) // 2 != pairs or not classes:

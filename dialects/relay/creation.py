@@ -26,11 +26,11 @@ class Creation(Operator):
     @classmethod
     def made(cls, sig: Signature, shape: Sequence[int]) -> list[Tensor]:
         """The type of a result of the attribute `dtype`."""
-        expected, found = "a dtype, and extents of at least 0", f"{sig.str('dtype')!r}, {list(shape)}"
+        expected, actual = "a dtype, and extents of at least 0", f"{sig.str('dtype')!r}, {list(shape)}"
         if sig.str("dtype") not in DTYPES:
-            sig.fail(expected, found)
+            sig.fail(expected, actual)
         for extent in shape:
-            sig.require(extent, expected, found)
+            sig.require(extent, expected, actual)
         return [tensor_of(DTYPES[sig.str("dtype")], shape)]
 
 

@@ -73,8 +73,8 @@ class TypeDataOp(IRDLOperation):
 
     def inputs_of(self, constructor: str, type_: AdtType) -> tuple[Attribute, ...]:
         """The types of what a constructor of `type_` holds."""
-        given = dict(zip(self.type_names(), type_.arguments, strict=True))
-        return tuple(substituted(t, given) for t in self.inputs.data[self.names().index(constructor)])
+        types = dict(zip(self.type_names(), type_.arguments, strict=True))
+        return tuple(substituted(t, types) for t in self.inputs.data[self.names().index(constructor)])
 
     def verify_(self) -> None:
         names = self.names()
@@ -104,8 +104,8 @@ class TypeDataOp(IRDLOperation):
                 parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
             )
 
-        found = parser.parse_comma_separated_list(parser.Delimiter.BRACES, constructor)
-        op = cls(name.data, [p.data for p in params] if params is not None else [], found)
+        constructors = parser.parse_comma_separated_list(parser.Delimiter.BRACES, constructor)
+        op = cls(name.data, [p.data for p in params] if params is not None else [], constructors)
         op.attributes.update(attributes)
         return op
 
@@ -152,9 +152,9 @@ class ConstructOp(IRDLOperation):
         name = self.constructor.string_value()
         if name not in definition.names():
             fail(self, f"a constructor among {', '.join(definition.names())}", name)
-        wanted, found = definition.inputs_of(name, type_), tuple(value.type for value in self.arguments)
-        if len(wanted) != len(found) or not all(map(fits, wanted, found)):
-            fail(self, ", ".join(map(str, wanted)) or "no arguments", ", ".join(map(str, found)) or "none")
+        wanted, types = definition.inputs_of(name, type_), tuple(value.type for value in self.arguments)
+        if len(wanted) != len(types) or not all(map(fits, wanted, types)):
+            fail(self, ", ".join(map(str, wanted)) or "no arguments", ", ".join(map(str, types)) or "none")
 
 
 @irdl_attr_definition
@@ -239,9 +239,9 @@ class MatchOp(IRDLOperation):
         for pattern, region in zip(self.patterns, self.clauses, strict=True):
             if (bound := count_bound(pattern)) != len(region.block.args):
                 fail(self, f"{bound} arguments of a clause, as its pattern binds", str(len(region.block.args)))
-            found = tuple(value.type for value in yielded(self, region))
-            if len(found) != 1 or not fits(self.result.type, found[0]):
-                fail(self, f"{self.result.type} of every clause", ", ".join(map(str, found)) or "nothing")
+            types = tuple(value.type for value in yielded(self, region))
+            if len(types) != 1 or not fits(self.result.type, types[0]):
+                fail(self, f"{self.result.type} of every clause", ", ".join(map(str, types)) or "nothing")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" partial " if self.partial is not None else " ")
@@ -290,7 +290,7 @@ class MatchOp(IRDLOperation):
 
 
 def count_bound(pattern: Attribute) -> int:
-    """How many values a pattern binds."""
+    """Return the number of values that a pattern binds."""
     match pattern:
         case VarPattern():
             return 1

@@ -123,8 +123,8 @@ class NonMaxSuppressionOp(Operator):
             if sig.get("invalid_to_bottom"):
                 first = np.take_along_axis(rows[:, :, 0], np.maximum(places, 0), 1)
                 places = _compacted(np.where((places >= 0) & (first >= 0), places, -1))
-            taken = np.take_along_axis(data, np.maximum(places, 0)[:, :, None], 1)
-            return np.where(places[:, :, None] >= 0, taken, np.asarray(-1, data.dtype))
+            boxes = np.take_along_axis(data, np.maximum(places, 0)[:, :, None], 1)
+            return np.where(places[:, :, None] >= 0, boxes, np.asarray(-1, data.dtype))
         own = _compacted(np.where(places >= 0, np.take_along_axis(indices, np.maximum(places, 0), 1), -1))
         return own, (own >= 0).sum(axis=1, keepdims=True)
 
@@ -243,8 +243,8 @@ class MultiboxTransformLocOp(Operator):
         sig.of(FLOATS)
         sig.same_element()
         if sig.rank(1, 2) != (batch, count * 4) or sig.rank(2, 3) != (1, count, 4) or classes < 1:
-            found = f"{sig.types[0]}, {sig.types[1]}, {sig.types[2]}"
-            sig.fail("cls_prob (b, c, n), loc_pred (b, n * 4) and anchor (1, n, 4)", found)
+            types = f"{sig.types[0]}, {sig.types[1]}, {sig.types[2]}"
+            sig.fail("cls_prob (b, c, n), loc_pred (b, n * 4) and anchor (1, n, 4)", types)
         if len(sig.get("variances")) != 4:
             sig.fail("four variances", str(list(sig.get("variances"))))
         return [tensor_of(sig.types[0].element_type, (batch, count, 6)), tensor_of(DTYPES["int32"], (batch,))]
@@ -268,8 +268,8 @@ class MultiboxTransformLocOp(Operator):
             score = rows.max(0)
             (places,) = np.nonzero((score > -1) & ~(score < chances.dtype.type(sig.get("threshold"))))
             counts[b] = places.size
-            found = np.concatenate([best[places, None], score[places, None], boxes[b, places]], 1)
-            out[b, : places.size] = found
+            detections = np.concatenate([best[places, None], score[places, None], boxes[b, places]], 1)
+            out[b, : places.size] = detections
         return out, counts
 
 

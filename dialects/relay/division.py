@@ -18,12 +18,12 @@ def _trunc_divide(x: AnyArray, y: AnyArray) -> AnyArray:
 
 
 def _mod(x: AnyArray, y: AnyArray) -> AnyArray:
-    """What the division towards zero leaves; it has the sign of `x`."""
+    """The remainder of the division towards zero; it has the sign of `x`."""
     return np.fmod(widened(x), widened(y))
 
 
 def _floor_mod(x: AnyArray, y: AnyArray) -> AnyArray:
-    """What the division towards minus infinity leaves; it has the sign of `y`."""
+    """The remainder of the division towards minus infinity; it has the sign of `y`."""
     return np.mod(widened(x), widened(y))
 
 

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StandsFor:
-    """What an operator is where the operands that decide are known."""
+    """The static form of an operator, for where the operands that decide are known."""
 
     static: type[Operator]
     deciding: tuple[str, ...]
@@ -40,7 +40,7 @@ class StandsFor:
     extents: str = ""
     """The operand that has an extent for each dimension of the result; "" when the result has the first one's rank."""
     numbers: Kind = INTEGERS
-    """What these operands are of."""
+    """The kind of the elements of these operands."""
 
 
 class Dynamic(Operator):
@@ -73,12 +73,12 @@ class Dynamic(Operator):
 
     @classmethod
     def rank(cls, sig: Signature) -> int:
-        """How many dimensions the result has."""
+        """Return the number of dimensions of the result."""
         return cls.length(sig) if cls.STANDS_FOR.extents else len(sig.shape(0))
 
     @classmethod
     def length(cls, sig: Signature) -> int:
-        """How many extents there are."""
+        """Return the number of extents."""
         (type_,) = sig.operand(cls.STANDS_FOR.extents)
         shape = list(type_.get_shape())
         if len(shape) != 1 or shape[0] == DYNAMIC_INDEX:
@@ -93,8 +93,8 @@ class Dynamic(Operator):
     def _parted(cls, sig: Signature, values: Sequence[T]) -> tuple[list[T], list[T | None]]:
         """Of one value for each operand, the static operator's and those that decide."""
         named: dict[str, T | None] = {}
-        for group, found in zip(cls.operand_groups(), sig.arguments(values), strict=True):
-            named[group.name] = None if isinstance(found, tuple) else found
+        for group, value in zip(cls.operand_groups(), sig.arguments(values), strict=True):
+            named[group.name] = None if isinstance(value, tuple) else value
         deciding = [named.pop(name) for name in cls.STANDS_FOR.deciding]
         return [value for value in named.values() if value is not None], deciding
 
@@ -104,13 +104,13 @@ class Dynamic(Operator):
 
         Raises VerifyException when they do not fit.
         """
-        known: dict[str, Value] = {
+        attributes: dict[str, Value] = {
             name: sig.get(name) for name in sig.attributes if name in cls.STANDS_FOR.static.declared_attributes()
         }
         for name, value in zip(cls.STANDS_FOR.deciding, values, strict=True):
             if value is not None:
-                known[name] = cast(Value, tuple(value.ravel().tolist()) if value.ndim else value.item())
-        return cls.STANDS_FOR.static(*operands, location=sig.location, **cls.completed(known))
+                attributes[name] = cast(Value, tuple(value.ravel().tolist()) if value.ndim else value.item())
+        return cls.STANDS_FOR.static(*operands, location=sig.location, **cls.completed(attributes))
 
     @classmethod
     def completed(cls, known: dict[str, Value]) -> dict[str, Value]:
@@ -121,8 +121,8 @@ class Dynamic(Operator):
     def evaluate(cls, sig: Signature, *arrays: AnyArray | None) -> Any:
         inputs, values = cls._parted(sig, [array for array in arrays if array is not None])
         operands = Block(arg_types=[tensor_type(array) for array in inputs]).args
-        found = evaluate(cls.static(sig, operands, values), inputs)
-        return found[0] if len(found) == 1 else found
+        results = evaluate(cls.static(sig, operands, values), inputs)
+        return results[0] if len(results) == 1 else results
 
 
 @irdl_op_definition
@@ -159,7 +159,7 @@ class DynTileOp(Dynamic):
 
 @irdl_op_definition
 class DynStridedSliceOp(Dynamic):
-    """What `strided_slice` gives; with mode "size" `end` says how many indices are taken, by steps of 1."""
+    """The result of `strided_slice`; with mode "size" `end` says how many indices are taken, by steps of 1."""
 
     name = "relay.dyn.strided_slice"
     data = operand_def(TensorType)

@@ -1,4 +1,4 @@
-"""What calls do to references and other state, as far as is known."""
+"""The effects of calls on references and other state, as far as they are known."""
 
 from __future__ import annotations
 

@@ -57,10 +57,10 @@ class Unary(Operator):
 
 def broadcast_shape(sig: Signature, left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
     """The numpy broadcast of two shapes."""
-    found = broadcast_sizes(left, right)
-    if found is None:
+    shape = broadcast_sizes(left, right)
+    if shape is None:
         sig.fail("shapes that broadcast", f"{list(left)} and {list(right)}")
-    return cast("tuple[int, ...]", found)
+    return cast("tuple[int, ...]", shape)
 
 
 class Binary(Operator):

@@ -26,13 +26,13 @@ def evaluate(op: Operator, inputs: Sequence[Array]) -> tuple[Array, ...]:
     sig, elementwise = op.signature, op.is_pointwise()
     with np.errstate(all="ignore"):
         try:
-            found: Any = op.evaluate(sig, *sig.arguments(_distinct(inputs) if elementwise else inputs))
+            output: Any = op.evaluate(sig, *sig.arguments(_distinct(inputs) if elementwise else inputs))
         except (TypeError, ValueError):
             # As lowering says of what is computed with numbers that numpy does not know.
             if small := [value.type for value in op.operands if is_small(element_of(value))]:
                 fail(op, "operands that a cast has made numbers of", str(small[0]))
             raise
-        results = cast(tuple[AnyArray, ...], found) if isinstance(found, tuple) else (found,)
+        results = cast(tuple[AnyArray, ...], output) if isinstance(output, tuple) else (output,)
         typed = [
             np.asarray(array).astype(numpy_dtype(element_of(value)), copy=False)
             for array, value in zip(results, op.results, strict=True)

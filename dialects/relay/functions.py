@@ -44,7 +44,7 @@ class YieldOp(IRDLOperation):
 
 
 def yielded(op: Operation, region: Region) -> tuple[SSAValue, ...]:
-    """What the one block of a region of `op` gives; raises VerifyException when it does not end in relay.yield."""
+    """Return what the one block of a region of `op` yields; raises VerifyException if it ends without relay.yield."""
     last = region.block.last_op
     if not isinstance(last, YieldOp):
         fail(op, "a region that ends in relay.yield", last.name if last is not None else "an empty one")
@@ -106,9 +106,9 @@ class FnOp(IRDLOperation):
         output = signature.outputs.data[0] if signature is not None else outputs[0]
         if not fits(output, outputs[0]):
             fail(self, f"{output} yielded", str(outputs[0]))
-        made = function_type(self.type_names(), [a.type for a in self.block.args], output)
-        if made != self.result.type:
-            fail(self, f"result {made}", str(self.result.type))
+        expected = function_type(self.type_names(), [a.type for a in self.block.args], output)
+        if expected != self.result.type:
+            fail(self, f"result {expected}", str(self.result.type))
 
     def print(self, printer: Printer) -> None:
         print_type_params(printer, self.type_params)
@@ -186,8 +186,8 @@ class InvokeOp(IRDLOperation):
     def verify_(self) -> None:
         if (signature := signature_of(self.function.type)) is None:
             fail(self, "a function", str(self.function.type))
-        given = FunctionType.from_lists([a.type for a in self.arguments], [self.result.type])
-        if isinstance(self.function.type, FunctionType) and not fits(signature, given):
-            fail(self, f"a call of type {signature}", str(given))
-        if len(signature.inputs) != len(given.inputs):
-            fail(self, f"{len(signature.inputs)} arguments", str(len(given.inputs)))
+        actual = FunctionType.from_lists([a.type for a in self.arguments], [self.result.type])
+        if isinstance(self.function.type, FunctionType) and not fits(signature, actual):
+            fail(self, f"a call of type {signature}", str(actual))
+        if len(signature.inputs) != len(actual.inputs):
+            fail(self, f"{len(signature.inputs)} arguments", str(len(actual.inputs)))

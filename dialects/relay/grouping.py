@@ -11,26 +11,26 @@ from .binding import Flavour, LetOp
 from .functions import YieldOp
 
 NAME = "x"
-"""What a binding without a name is called; the printer makes names unique."""
+"""The name of a binding without one; the printer makes names unique."""
 
 
 def runs(
     block: Block, ends: Callable[[Operation], bool], flavour: Callable[[Operation], Flavour]
 ) -> list[list[Operation]]:
     """The ops of a block but the last, in runs of one flavour; an op that `ends` holds for is in none."""
-    found: list[list[Operation]] = []
+    groups: list[list[Operation]] = []
     open_ = False
     for op in block.ops:
         if op.next_op is None:
             break
         if ends(op):
             open_ = False
-        elif open_ and flavour(found[-1][0]) is flavour(op):
-            found[-1].append(op)
+        elif open_ and flavour(groups[-1][0]) is flavour(op):
+            groups[-1].append(op)
         else:
-            found.append([op])
+            groups.append([op])
             open_ = True
-    return found
+    return groups
 
 
 def bind(run: Sequence[Operation], flavour: Flavour, location: LocationAttr, names: bool = True) -> LetOp:
@@ -38,7 +38,7 @@ def bind(run: Sequence[Operation], flavour: Flavour, location: LocationAttr, nam
 
     names: give a name to the results that have none, so that each op is a binding.
     """
-    block, place = run[0].parent, run[-1].next_op
+    block, successor = run[0].parent, run[-1].next_op
     assert block is not None
     members = set(run)
 
@@ -62,19 +62,19 @@ def bind(run: Sequence[Operation], flavour: Flavour, location: LocationAttr, nam
     for value, output in zip(needed, let.results, strict=True):
         output.name_hint = value.name_hint
     replace_uses(dict(zip(needed, let.results, strict=True)), users)
-    if place is None:
+    if successor is None:
         block.add_op(let)
     else:
-        block.insert_op_before(let, place)
+        block.insert_op_before(let, successor)
     return let
 
 
 def ancestor_in(op: Operation, block: Block) -> Operation | None:
     """The op of `block` in which `op` stands, or is; None when it stands elsewhere."""
-    one: Operation | None = op
-    while one is not None and one.parent is not block:
-        one = one.parent_op()
-    return one
+    current: Operation | None = op
+    while current is not None and current.parent is not block:
+        current = current.parent_op()
+    return current
 
 
 def replace_uses(given: Mapping[SSAValue, SSAValue], users: Iterable[Operation] | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a program knows of inputs that are indices: which extents they lie in, and which layers need that."""
+"""The facts about inputs that are indices: which extents they lie in, and which layers need that."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ class IndexBound(NamedTuple):
 def set_index_bounds(func: FuncOp, bounds: Sequence[IndexBound]) -> None:
     """Note bounds, of equal ones the first."""
     func.attributes.pop(INDEX_BOUNDS, None)
-    if distinct := {(one.input, tuple(map(str, one.extents)), one.ignored): one for one in reversed(bounds)}:
+    if distinct := {(bound.input, tuple(map(str, bound.extents)), bound.ignored): bound for bound in reversed(bounds)}:
         rows = reversed(distinct.values())
         func.attributes[INDEX_BOUNDS] = ArrayAttr[Attribute](
             ArrayAttr(
                 [
-                    IntegerAttr(one.input, i64),
-                    to_attribute(cast("tuple[int, ...]", one.extents)),
-                    one.location,
-                    *([] if one.ignored is None else [to_attribute(one.ignored)]),
+                    IntegerAttr(bound.input, i64),
+                    to_attribute(cast("tuple[int, ...]", bound.extents)),
+                    bound.location,
+                    *([] if bound.ignored is None else [to_attribute(bound.ignored)]),
                 ]
             )
-            for one in rows
+            for bound in rows
         )
 
 
 def index_bounds_of(func: FuncOp) -> tuple[IndexBound, ...]:
-    """What `set_index_bounds` noted."""
+    """Return the bounds that `set_index_bounds` noted."""
     noted = cast("ArrayAttr[ArrayAttr[Any]]", func.attributes.get(INDEX_BOUNDS, ArrayAttr([])))
     return tuple(
         IndexBound(
@@ -64,5 +64,8 @@ def bind_index_bounds(func: FuncOp, values: Mapping[str, Size]) -> None:
     """Put other sizes in the place of symbols."""
     set_index_bounds(
         func,
-        [one._replace(extents=tuple(substitute(n, values) for n in one.extents)) for one in index_bounds_of(func)],
+        [
+            bound._replace(extents=tuple(substitute(n, values) for n in bound.extents))
+            for bound in index_bounds_of(func)
+        ],
     )

@@ -87,8 +87,10 @@ class GatherNdOp(Indexed):
         batch, rank = sig.int("batch_dims"), indices.ndim - 1
         grid = np.ogrid[tuple(slice(n) for n in indices.shape[1:])]
         points = [inside(row, x.shape[batch + m]) for m, row in enumerate(indices)]
-        found = x[(*grid[:batch], *points)] if batch or points else np.broadcast_to(x, (*indices.shape[1:], *x.shape))
-        return found.reshape(*indices.shape[1:], *x.shape[batch + len(points) :]) if rank else found
+        elements = (
+            x[(*grid[:batch], *points)] if batch or points else np.broadcast_to(x, (*indices.shape[1:], *x.shape))
+        )
+        return elements.reshape(*indices.shape[1:], *x.shape[batch + len(points) :]) if rank else elements
 
 
 @irdl_op_definition
@@ -113,10 +115,10 @@ class OneHotOp(Operator):
         sig.of(INTEGERS)
         shape = list(sig.shape(0))
         shape.insert(sig.axis(sig.int("axis"), len(shape) + 1), sig.int("depth"))
-        found = f"{sig.types[1]}, {sig.types[2]}, {sig.int('depth')}"
+        actual = f"{sig.types[1]}, {sig.types[2]}, {sig.int('depth')}"
         if prod(sig.shape(1)) != 1 or prod(sig.shape(2)) != 1:
-            sig.fail("two scalars and a depth of at least 0", found)
-        sig.require(sig.int("depth"), "two scalars and a depth of at least 0", found)
+            sig.fail("two scalars and a depth of at least 0", actual)
+        sig.require(sig.int("depth"), "two scalars and a depth of at least 0", actual)
         return [tensor_of(DTYPES[sig.str("dtype")], shape)]
 
     @classmethod
@@ -173,10 +175,10 @@ class ArgwhereOp(Operator):
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:
-        found = np.argwhere(x)
+        positions = np.argwhere(x)
         points = np.zeros((x.size, x.ndim), np.int64)
-        points[: len(found)] = found
-        return points, np.asarray(len(found))
+        points[: len(positions)] = positions
+        return points, np.asarray(len(positions))
 
 
 @irdl_op_definition
@@ -223,8 +225,8 @@ class SequenceMaskOp(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray, length: AnyArray) -> AnyArray:
         axis = sig.int("axis")
-        place = np.arange(int(x.shape[axis]))
-        kept = place[:, None] < length if axis == 0 else place < length[:, None]
+        index = np.arange(int(x.shape[axis]))
+        kept = index[:, None] < length if axis == 0 else index < length[:, None]
         return np.where(kept.reshape(*kept.shape, *[1] * (x.ndim - 2)), x, x.dtype.type(sig.get("mask_value")))
 
 

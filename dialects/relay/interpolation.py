@@ -31,19 +31,19 @@ ROUNDINGS = ("", "round", "floor", "ceil", "round_prefer_floor", "round_prefer_c
 
 @dataclass(frozen=True)
 class Resizing:
-    """How one axis is resized."""
+    """The way one axis is resized."""
 
     extent: int
     size: int
     """The new extent."""
     scale: float | None
-    """What coordinates are computed with; None for the ratio, which only a call knows."""
+    """The scale that coordinates are computed with; None for the ratio, which only a call knows."""
     method: str = "linear"
     mode: str = "half_pixel"
     rounding: str = ""
     alpha: float = -0.5
     exclude: bool = False
-    """Whether neighbours outside have no weight, instead of that of the edge."""
+    """True if neighbours outside have no weight, instead of that of the edge."""
     antialias: bool = False
     roi: tuple[float, float] = (0.0, 1.0)
     ratio: tuple[int, int] | None = None
@@ -62,17 +62,17 @@ class Resizing:
 
     @property
     def rounds(self) -> str:
-        """How the nearest element is found."""
+        """Return the rounding that finds the nearest element."""
         return self.rounding or ("round" if self.mode == "align_corners" else "floor")
 
     @property
     def reach(self) -> int:
-        """How far from a coordinate elements count where the axis does not get smaller."""
+        """Return how far from a coordinate elements count where the axis does not get smaller."""
         return {"nearest_neighbor": 0, "linear": 1, "cubic": 2}[self.method]
 
     @property
     def before(self) -> Size:
-        """How many of the elements that count lie to the left of a coordinate, at most; as many lie to the right."""
+        """Return how many of the elements that count lie left of a coordinate, at most; as many lie to the right."""
         if not self.antialias or not self.reach:
             return self.reach
         if self.scale is not None:
@@ -168,15 +168,15 @@ def scaled(extent: int, scale: float) -> int:
 def resized(x: AnyArray, axes: Sequence[int], how: Sequence[Resizing], extrapolation: float) -> AnyArray:
     """An array with axes resized one after the other, in floats as wide as float32 or its own."""
     wide: AnyArray = x if x.dtype.name in ("float32", "float64") else x.astype(np.float32)
-    for axis, one in sorted(zip(axes, how, strict=True), key=lambda pair: -pair[0]):
-        if one.identical:
+    for axis, resizing in sorted(zip(axes, how, strict=True), key=lambda pair: -pair[0]):
+        if resizing.identical:
             continue
-        places, weights = one.table()
+        places, weights = resizing.table()
         shape = [1] * x.ndim
-        shape[axis] = one.size
+        shape[axis] = resizing.size
         total: Any = 0
         for p, w in zip(places, weights.astype(wide.dtype), strict=True):
             total = total + wide.take(p, axis) * w.reshape(shape)
         wide = total
-        wide = np.where(one.outside().reshape(shape), wide.dtype.type(extrapolation), wide)
+        wide = np.where(resizing.outside().reshape(shape), wide.dtype.type(extrapolation), wide)
     return wide

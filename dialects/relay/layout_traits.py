@@ -96,7 +96,7 @@ class Layout(OpTrait):
 
 
 EVERYWHERE = Layout(lambda op, layout: InLayout(layout), Takes.BROADCAST)
-"""What is pointwise computes in any layout that all operands are brought to."""
+"""Pointwise operators compute in any layout that all operands are brought to."""
 
 
 def _on_axis(op: Operator, layout: Arrangement) -> InLayout | None:

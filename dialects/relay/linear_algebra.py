@@ -48,12 +48,12 @@ class Equation:
             if len(names) != len(shape):
                 raise ValueError(f"an operand of {len(names)} dimensions for '{term}'", f"shape {list(shape)}")
             for name, extent in zip(names, shape, strict=True):
-                known = extents.setdefault(name, extent)
-                if same(known, extent) or same(extent, 1):
+                earlier = extents.setdefault(name, extent)
+                if same(earlier, extent) or same(extent, 1):
                     continue
-                if not same(known, 1) and known != extent:
-                    raise ValueError(f"one extent of '{name}' in '{text}'", f"{known} and {extent}")
-                extents[name] = extent if same(known, 1) else known
+                if not same(earlier, 1) and earlier != extent:
+                    raise ValueError(f"one extent of '{name}' in '{text}'", f"{earlier} and {extent}")
+                extents[name] = extent if same(earlier, 1) else earlier
         dots = sorted({name for names in operands for name in names if name.startswith(".")}, reverse=True)
         if arrow:
             before, ellipsis, after = right.partition("...")
@@ -79,7 +79,7 @@ def _letters(term: str, rank: int) -> Letters:
     """A name for each axis. Those of an ellipsis are counted from its end, as shapes broadcast from the last axis."""
     before, ellipsis, after = term.partition("...")
     count = rank - len(before) - len(after) if ellipsis else 0
-    return (*before, *(f".{place}" for place in reversed(range(count))), *after)
+    return (*before, *(f".{number}" for number in reversed(range(count))), *after)
 
 
 @irdl_op_definition

@@ -53,9 +53,9 @@ class NLLLossOp(Operator):
         inside = np.clip(np.where(counts, targets, 0).astype(np.int64), 0, data.shape[1] - 1)
         classes = np.arange(data.shape[1], dtype=np.int64)
         places = np.expand_dims(inside, 1) == along(classes, 1, data.ndim)
-        found = np.sum(np.where(places, data, data.dtype.type(0)), axis=1)
+        picked = np.sum(np.where(places, data, data.dtype.type(0)), axis=1)
         weight = np.where(counts, weight[inside], weight.dtype.type(0))
-        loss = -found * weight
+        loss = -picked * weight
         match sig.str("reduction"):
             case "none":
                 return loss

@@ -72,12 +72,12 @@ class GroupNormOp(_Affine):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        found = super().infer(sig)
+        types = super().infer(sig)
         shape = sig.shape(0)
         channels, groups = shape[sig.axis(sig.int("axis"), len(shape))], sig.int("num_groups")
         if groups < 1 or channels % groups:
             sig.fail(f"num_groups that divide {channels} channels", str(groups))
-        return found
+        return types
 
     @classmethod
     def evaluate(cls, sig: Signature, *operands: AnyArray) -> AnyArray:

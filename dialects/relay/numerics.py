@@ -24,17 +24,17 @@ def widened(x: AnyArray) -> AnyArray:
 
 
 def factor(x: AnyArray, out_dtype: str) -> AnyArray:
-    """What an operator multiplies that computes in `out_dtype`, or with "" in the dtype of its operands."""
+    """Return a factor for an operator that computes in `out_dtype`, or with "" in the dtype of its operands."""
     return widened(x.astype(numpy_of(out_dtype)) if out_dtype else x)
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """What a maximum starts from."""
+    """Return the number that a maximum starts from."""
     return -np.inf if is_float(dtype) else dtype.type(0) if dtype == np.bool_ else np.iinfo(dtype).min
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
-    """What a minimum starts from."""
+    """Return the number that a minimum starts from."""
     return np.inf if is_float(dtype) else dtype.type(1) if dtype == np.bool_ else np.iinfo(dtype).max
 
 

@@ -45,7 +45,7 @@ def closed(type_: Tensor, extent: int) -> Tensor:
 
 
 def infer_symbolic(infer: Callable[[Signature], Sequence[Tensor]], sig: Signature) -> Sequence[Tensor]:
-    """What a type rule says of operands of which some have symbolic extents; open where these leave it undecided."""
+    """Apply a type rule to operands of which some have symbolic extents; open where these leave it undecided."""
     try:
         return infer(sig)
     except UndecidedSize as undecided:
@@ -61,30 +61,30 @@ def infer_symbolic(infer: Callable[[Signature], Sequence[Tensor]], sig: Signatur
 
 
 def infer_open(infer: Callable[[Signature], Sequence[Tensor]], sig: Signature) -> Sequence[Tensor]:
-    """What a type rule says of operands of which some have open extents.
+    """Apply a type rule to operands of which some have open extents.
 
     Raises VerifyException when no extents that were tried fit.
     """
     fixed = {extent for type_ in sig.types for extent in type_.get_shape() if extent not in (DYNAMIC_INDEX, 0)}
-    found: list[Sequence[Tensor]] = []
-    told: set[int] = set()
+    results: list[Sequence[Tensor]] = []
+    fixed_extents: set[int] = set()
     for extent in (*_TRIED, *sorted(fixed - set(_TRIED))):
         try:
-            found.append(infer(replace(sig, types=tuple(closed(type_, extent) for type_ in sig.types))))
-            told = fixed - {extent}
+            results.append(infer(replace(sig, types=tuple(closed(type_, extent) for type_ in sig.types))))
+            fixed_extents = fixed - {extent}
         except VerifyException:
             continue
-    if not found:
+    if not results:
         sig.fail("operands that fit each other for some extents", ", ".join(map(str, sig.types)))
-    if len(found) == 1:
+    if len(results) == 1:
         # What fits for one number in every place may fit for others in some: nothing made of that number is known.
-        return [_only(type_, told) for type_ in found[0]]
-    return [_common(types) for types in zip(*found, strict=True)]
+        return [_only(type_, fixed_extents) for type_ in results[0]]
+    return [_common(types) for types in zip(*results, strict=True)]
 
 
-def _only(type_: Tensor, told: Container[int]) -> Tensor:
+def _only(type_: Tensor, fixed_extents: Container[int]) -> Tensor:
     """A type with extents among these, the others open."""
-    return TensorType(type_.element_type, [n if n in told else DYNAMIC_INDEX for n in type_.get_shape()])
+    return TensorType(type_.element_type, [n if n in fixed_extents else DYNAMIC_INDEX for n in type_.get_shape()])
 
 
 def _common(types: Sequence[Tensor]) -> Tensor:

@@ -53,7 +53,7 @@ _KINDS: dict[str, bool | int | float | str | Sequence[int] | Sequence[float]] = 
     "a list of ints": (1,),
     "a list of floats": (1.0,),
 }
-"""What an attribute may be, each with a value of the kind."""
+"""The kinds of attributes, each with a value of the kind."""
 
 
 Operand = SSAValue | Operation | Sequence[SSAValue | Operation] | None
@@ -85,16 +85,16 @@ class Operator(IRDLOperation):
     @classmethod
     def _arranged(cls, operands: Sequence[Operand]) -> list[list[SSAValue]]:
         """The values of each declared operand."""
-        declared, given = cls.operand_groups(), list(operands)
+        declared, arranged = cls.operand_groups(), list(operands)
         loose = [i for i, group in enumerate(declared) if not group.single]
         if len(loose) == 1:
-            end = len(given) - (len(declared) - loose[0] - 1)
-            given[loose[0] : max(end, loose[0])] = [_values(given[loose[0] : end])]
+            end = len(arranged) - (len(declared) - loose[0] - 1)
+            arranged[loose[0] : max(end, loose[0])] = [_values(arranged[loose[0] : end])]
         elif loose:
-            given += [None] * (len(declared) - len(given))
-        if len(given) != len(declared):
-            raise VerifyException(message(cls.name, f"{len(declared)} operands", str(len(given))))
-        return [_values([operand]) for operand in given]
+            arranged += [None] * (len(declared) - len(arranged))
+        if len(arranged) != len(declared):
+            raise VerifyException(message(cls.name, f"{len(declared)} operands", str(len(arranged))))
+        return [_values([operand]) for operand in arranged]
 
     @classmethod
     def _result_groups(cls, types: Sequence[Tensor]) -> list[Tensor | list[Tensor]]:
@@ -120,9 +120,9 @@ class Operator(IRDLOperation):
     @cache
     def declared_attributes(cls) -> Mapping[str, PropertyDef]:
         """The declared attributes, a base class's first, as TVM orders them."""
-        found = cls.get_irdl_definition().properties
-        names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base) if name in found)
-        return {name: found[name] for name in names | dict.fromkeys(found) if name != _SIZES}
+        properties = cls.get_irdl_definition().properties
+        names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base) if name in properties)
+        return {name: properties[name] for name in names | dict.fromkeys(properties) if name != _SIZES}
 
     @classmethod
     def _properties(cls, attributes: Mapping[str, Value]) -> dict[str, Attribute]:
@@ -153,7 +153,7 @@ class Operator(IRDLOperation):
         return self._signature_of(list(self.operand_types), self._sizes(), self.properties, self.location)
 
     def _sizes(self) -> tuple[int, ...]:
-        """How many values each declared operand has."""
+        """The number of values of each declared operand."""
         if isinstance(sizes := self.properties.get(_SIZES), DenseArrayBase):
             return numbers_of(cast(Ints, sizes))
         declared = self.operand_groups()
@@ -169,16 +169,16 @@ class Operator(IRDLOperation):
     def inferred(cls, sig: Signature) -> Sequence[Tensor]:
         """The result types for a signature of which extents may be open."""
         if all(map(is_static, sig.types)):
-            found = cls.infer(sig)
+            types = cls.infer(sig)
         else:
-            found = infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else infer_symbolic(cls.infer, sig)
-        for type_ in found:
+            types = infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else infer_symbolic(cls.infer, sig)
+        for type_ in types:
             if len(type_.shape) > RANK:
                 sig.fail(f"a result of at most {RANK} dimensions", str(len(type_.shape)))
-        return found
+        return types
 
     def check_sizes(self) -> Sequence[Size]:
-        """What no call may make negative for this operator to make sense: extents of results, and what its rule needs.
+        """Return what no call may make negative for this operator to make sense: extents of results, its rule's needs.
 
         Raises UndecidedSize unless the types of symbolic operands fit each other for all other values of their symbols.
         """
@@ -196,14 +196,14 @@ class Operator(IRDLOperation):
         Raises VerifyException when they do not fit.
         """
         sig = replace(self.signature, types=tuple(as_tensor(value) for value in operands))
-        found = self.create(
+        copy = self.create(
             operands=operands,
             result_types=self.inferred(sig),
             properties=self.properties.copy(),
             attributes=self.attributes.copy(),
         )
-        found.location = self.location
-        return found
+        copy.location = self.location
+        return copy
 
     @classmethod
     def of_types(
@@ -225,7 +225,7 @@ class Operator(IRDLOperation):
         attributes: Mapping[str, Value],
         location: LocationAttr | None = None,
     ) -> Signature:
-        """What `infer` looks at, for the types in each declared operand and attribute values."""
+        """Return what `infer` looks at, for the types in each declared operand and attribute values."""
         types = [type_ for group in groups for type_ in group]
         return cls._signature_of(types, [len(group) for group in groups], cls._properties(attributes), location)
 
@@ -279,9 +279,11 @@ class Operator(IRDLOperation):
         elif self.operands:
             printer.print_string(" ")
             printer.print_list(self.operands, printer.print_ssa_value)
-        given = self.properties
+        properties = self.properties
         spelled = [
-            (k, given[k]) for k, d in self.declared_attributes().items() if k in given and given[k] != d.default_value
+            (k, properties[k])
+            for k, d in self.declared_attributes().items()
+            if k in properties and properties[k] != d.default_value
         ]
         if spelled:
             printer.print_string(" {")
@@ -297,23 +299,25 @@ class Operator(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         segmented = _SIZES in cls.get_irdl_definition().properties
         groups = cls._parse_operands(parser, segmented)
-        known = cls.declared_attributes()
+        declared = cls.declared_attributes()
 
         def entry() -> tuple[str, Attribute]:
             name = parser.parse_identifier()
-            if name not in known:
-                parser.raise_error(f"{cls.name}: expected an attribute among {sorted(known)}, got '{name}'")
+            if name not in declared:
+                parser.raise_error(f"{cls.name}: expected an attribute among {sorted(declared)}, got '{name}'")
             parser.parse_punctuation("=")
             return name, parse_value(parser)
 
-        given = parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, entry) or []
+        entries = parser.parse_optional_comma_separated_list(parser.Delimiter.BRACES, entry) or []
         extra = parser.parse_optional_attr_dict_with_keyword()
-        cls._check_given(dict(given), parser)
+        cls._check_given(dict(entries), parser)
         parser.parse_punctuation(":")
         type_ = parser.parse_function_type()
         properties = {
-            name: definition.default_value for name, definition in known.items() if definition.default_value is not None
-        } | dict(given)
+            name: definition.default_value
+            for name, definition in declared.items()
+            if definition.default_value is not None
+        } | dict(entries)
         if segmented:
             properties[_SIZES] = DenseArrayBase.from_list(i32, [len(group) for group in groups])
         return cls.create(
@@ -361,13 +365,13 @@ class Operator(IRDLOperation):
 
 
 def _values(operands: Sequence[Operand]) -> list[SSAValue]:
-    found: list[SSAValue] = []
+    values: list[SSAValue] = []
     for operand in operands:
         if isinstance(operand, SSAValue | Operation):
-            found.append(SSAValue.get(operand))
+            values.append(SSAValue.get(operand))
         elif operand is not None:
-            found += map(SSAValue.get, operand)
-    return found
+            values += map(SSAValue.get, operand)
+    return values
 
 
 def _print_operand(value: SSAValue | tuple[SSAValue, ...] | None, printer: Printer) -> None:
@@ -385,10 +389,10 @@ def operators_of(*modules: ModuleType) -> list[type[Operator]]:
 
     A class that a call has made gets the name that its module gives it.
     """
-    found: dict[type[Operator], None] = {}
+    operators: dict[type[Operator], None] = {}
     for module in modules:
         for name, value in vars(module).items():
             if isinstance(value, type) and issubclass(value, Operator) and "name" in vars(value):
                 value.__name__ = value.__qualname__ = name
-                found[value] = None
-    return list(found)
+                operators[value] = None
+    return list(operators)

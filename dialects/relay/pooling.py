@@ -66,7 +66,7 @@ class WindowedPool(Pool):
 
     @classmethod
     def windows(cls, sig: Signature) -> list[Window]:
-        """How the window slides along each spatial axis."""
+        """Return the way the window slides along each spatial axis."""
         rank = len(cls.SPATIAL)
         pads = expand_padding(sig, sig.ints("padding"), rank)
         shape = cls.infer(sig)[0].get_shape()
@@ -78,7 +78,7 @@ class WindowedPool(Pool):
 
 @dataclass(frozen=True)
 class Window:
-    """How a pooling window slides along one axis: `count` places, padding `before` and `after`."""
+    """The way a pooling window slides along one axis: `count` places, padding `before` and `after`."""
 
     axis: int
     size: int
@@ -104,8 +104,8 @@ def taps(windows: Sequence[Window], x: AnyArray, fill: float) -> list[AnyArray]:
     padded = np.pad(x, widths, constant_values=fill)
     axes, counts, strides = [w.axis for w in windows], [w.count for w in windows], [w.stride for w in windows]
     return [
-        strided(padded, axes, [i * w.dilation for i, w in zip(place, windows, strict=True)], counts, strides)
-        for place in np.ndindex(*(w.size for w in windows))
+        strided(padded, axes, [i * w.dilation for i, w in zip(position, windows, strict=True)], counts, strides)
+        for position in np.ndindex(*(w.size for w in windows))
     ]
 
 
@@ -149,7 +149,7 @@ class AvgPool(WindowedPool):
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:
-        """What `ceil_mode` reads beyond the padding never counts (ONNX AveragePool)."""
+        """Elements that `ceil_mode` reads beyond the padding never count (ONNX AveragePool)."""
         x, windows = widened(data), cls.windows(sig)
         first, *rest = taps(windows, x, 0)
         total = first.copy()
@@ -219,12 +219,12 @@ class AdaptivePool(Pool):
     @classmethod
     def sizes(cls, sig: Signature) -> tuple[int, ...]:
         """The places along each spatial axis."""
-        given, axes = sig.ints("output_size"), cls.image_axes(sig)
-        if not given:
+        extents, axes = sig.ints("output_size"), cls.image_axes(sig)
+        if not extents:
             return tuple(sig.shape(0)[axis] for axis in axes)
-        sizes = given * len(axes) if len(given) == 1 else given
+        sizes = extents * len(axes) if len(extents) == 1 else extents
         if len(sizes) != len(axes) or min(sizes) < 1:
-            sig.fail(f"output_size of {len(axes)} positive ints", str(list(given)))
+            sig.fail(f"output_size of {len(axes)} positive ints", str(list(extents)))
         return sizes
 
     @classmethod

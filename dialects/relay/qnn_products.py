@@ -186,8 +186,8 @@ def packed(parts: Sequence[AnyArray], dtype: str = "int32") -> AnyArray:
     """Words of int32 of 2 int16 or 4 int8, or half words of int16 of 2 int8; the first in the low bits."""
     width = (32 if dtype == "int32" else 16) // len(parts)
     total = np.zeros(parts[0].shape, np.int64)
-    for place, part in enumerate(parts):
-        total |= (part.astype(np.int64) & ((1 << width) - 1)) << (place * width)
+    for position, part in enumerate(parts):
+        total |= (part.astype(np.int64) & ((1 << width) - 1)) << (position * width)
     return total.astype(np.uint32).view(np.int32) if dtype == "int32" else total.astype(np.uint16).view(np.int16)
 
 
@@ -230,7 +230,7 @@ class PackWordsOp(Operator):
         widths = [(0, 0)] * x.ndim
         widths[axis] = (0, -x.shape[axis] % parts)
         wide = np.moveaxis(np.pad(wide, widths), axis, -1)
-        return np.moveaxis(packed([wide[..., place::parts] for place in range(parts)], sig.str("dtype")), -1, axis)
+        return np.moveaxis(packed([wide[..., part::parts] for part in range(parts)], sig.str("dtype")), -1, axis)
 
 
 def unpacked(words: AnyArray, parts: int, axis: int, extent: int, signed: bool = True) -> AnyArray:

@@ -87,10 +87,10 @@ class SeededUniformOp(_Random):
 
     @classmethod
     def evaluate(cls, sig: Signature) -> AnyArray:
-        found: Any = fractions(sig.int("seed"), prod(sig.ints("shape")), sig.str("dtype"))
-        scalar = found.dtype.type
+        numbers: Any = fractions(sig.int("seed"), prod(sig.ints("shape")), sig.str("dtype"))
+        scalar = numbers.dtype.type
         low, high = sig.get("low"), sig.get("high")
-        return (found * scalar(high - low) + scalar(low)).reshape(sig.ints("shape"))
+        return (numbers * scalar(high - low) + scalar(low)).reshape(sig.ints("shape"))
 
 
 @irdl_op_definition

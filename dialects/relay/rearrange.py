@@ -131,7 +131,7 @@ class SplitOp(Operator):
     parts = var_result_def(TensorType)
     indices_or_sections = required_ints()
     sections = boolean(False)
-    """Whether the one number is that of equal parts."""
+    """True if the one number is that of equal parts."""
     axis = integer(0)
     traits = traits_def(OPAQUE, ON_AXIS)
 
@@ -139,15 +139,15 @@ class SplitOp(Operator):
     def bounds(cls, sig: Signature) -> list[range]:
         """The indices of each part along the axis."""
         extent = sig.shape(0)[sig.axis(sig.int("axis"), len(sig.shape(0)))]
-        given = sig.ints("indices_or_sections")
+        sections = sig.ints("indices_or_sections")
         if sig.get("sections"):
-            if len(given) != 1 or given[0] < 1 or extent % given[0]:
-                sig.fail(f"a number of equal parts of {extent}", str(list(given)))
-            cuts = [extent // given[0] * i for i in range(given[0] + 1)]
+            if len(sections) != 1 or sections[0] < 1 or extent % sections[0]:
+                sig.fail(f"a number of equal parts of {extent}", str(list(sections)))
+            cuts = [extent // sections[0] * i for i in range(sections[0] + 1)]
         else:
-            cuts = [0, *given, extent]
+            cuts = [0, *sections, extent]
         if cuts != sorted(cuts):
-            sig.fail(f"ascending indices up to {extent}", str(list(given)))
+            sig.fail(f"ascending indices up to {extent}", str(list(sections)))
         return [range(a, b) for a, b in pairwise(cuts)]
 
     @classmethod
@@ -212,8 +212,8 @@ class SliceLikeOp(Like):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         old, like = list(sig.shape(0)), sig.shape(1)
         axes = sig.get("axes") or range(len(old))
-        for given in axes:
-            axis = sig.axis(given, len(old), "axes")
+        for number in axes:
+            axis = sig.axis(number, len(old), "axes")
             if axis >= len(like) or like[axis] > old[axis]:
                 sig.fail(f"a tensor to slice {sig.types[0]} like", str(sig.types[1]))
             old[axis] = like[axis]
@@ -380,10 +380,10 @@ class Batches(Injective):
     @classmethod
     def pairs(cls, sig: Signature, name: str) -> list[tuple[int, int]]:
         """An attribute of two ints for each blocked axis."""
-        given, count = sig.ints(name), len(sig.ints("block_shape"))
-        if len(given) != 2 * count or any(v < 0 for v in given) or count >= len(sig.shape(0)) or not count:
-            sig.fail(f"{2 * count} {name} of at least 0, for axes behind the batch", str(list(given)))
-        return list(zip(given[::2], given[1::2], strict=True))
+        values, count = sig.ints(name), len(sig.ints("block_shape"))
+        if len(values) != 2 * count or any(v < 0 for v in values) or count >= len(sig.shape(0)) or not count:
+            sig.fail(f"{2 * count} {name} of at least 0, for axes behind the batch", str(list(values)))
+        return list(zip(values[::2], values[1::2], strict=True))
 
 
 @irdl_op_definition

@@ -87,14 +87,14 @@ NUMPY: dict[str, tuple[tuple[float, ...], Callable[..., AnyArray]]] = {
 
 def parse_activations(text: str) -> list[tuple[str, tuple[float, ...]]]:
     """`"sigmoid affine(0.5, 1.0)"` -> names with their numbers. Raises ValueError for what is no activation."""
-    found: list[tuple[str, tuple[float, ...]]] = []
+    activations: list[tuple[str, tuple[float, ...]]] = []
     for name, numbers in re.findall(r"(\w+)(?:\(([^)]*)\))?", text):
         if name not in NUMPY:
             raise ValueError(f"activations among {', '.join(NUMPY)}, got {name!r}")
-        given = tuple(map(float, numbers.split(","))) if numbers else ()
+        parameters = tuple(map(float, numbers.split(","))) if numbers else ()
         defaults = NUMPY[name][0]
-        found.append((name, (*given, *defaults[len(given) :])[: len(defaults)]))
-    return found
+        activations.append((name, (*parameters, *defaults[len(parameters) :])[: len(defaults)]))
+    return activations
 
 
 class Recurrent(Operator):
@@ -110,7 +110,7 @@ class Recurrent(Operator):
 
     GATES: ClassVar[int]
     FUNCTIONS: ClassVar[int]
-    """How many activations there are."""
+    """The number of activations."""
     STATES: ClassVar[int] = 1
 
     @classmethod
@@ -130,10 +130,10 @@ class Recurrent(Operator):
             if not INTEGERS.holds(lengths.element_type) or extents_of(lengths) != (batch,):
                 sig.fail(f"integers as lengths, of shape [{batch}]", str(lengths))
         try:
-            found = parse_activations(sig.str("activations"))
+            activations = parse_activations(sig.str("activations"))
         except ValueError as error:
             sig.fail(*str(error).split(", got "))
-        if len(found) != cls.FUNCTIONS:
+        if len(activations) != cls.FUNCTIONS:
             sig.fail(f"{cls.FUNCTIONS} activations", sig.str("activations"))
         return [tensor_of(element, (time, batch, units)), *[tensor_of(element, (batch, units))] * cls.STATES]
 
@@ -145,7 +145,7 @@ class Recurrent(Operator):
         def bounded(name: str, numbers: tuple[float, ...]) -> Callable[[AnyArray], AnyArray]:
             return lambda x: NUMPY[name][1](np.clip(x, -bound, bound), *numbers).astype(x.dtype)
 
-        return [bounded(*one) for one in parse_activations(sig.str("activations"))]
+        return [bounded(*activation) for activation in parse_activations(sig.str("activations"))]
 
     @classmethod
     def run(

@@ -53,9 +53,9 @@ class Reduce(Operator):
     def axes(cls, sig: Signature) -> tuple[int, ...]:
         """The reduced axes, non-negative and in order."""
         rank = len(sig.shape(0))
-        given = sig.get("axis")
-        axes = set(range(rank)) if given is None else {sig.axis(a, rank) for a in given}
-        return tuple(sorted(set(range(rank)) - axes if sig.get("exclude") and given is not None else axes))
+        asked = sig.get("axis")
+        axes = set(range(rank)) if asked is None else {sig.axis(a, rank) for a in asked}
+        return tuple(sorted(set(range(rank)) - axes if sig.get("exclude") and asked is not None else axes))
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

@@ -30,8 +30,8 @@ class RefCreateOp(IRDLOperation):
     assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
 
     def __init__(self, value: SSAValue | Operation):
-        found = SSAValue.get(value)
-        super().__init__(operands=[found], result_types=[RefType(cast(TypeAttribute, found.type))])
+        operand = SSAValue.get(value)
+        super().__init__(operands=[operand], result_types=[RefType(cast(TypeAttribute, operand.type))])
 
     def verify_(self) -> None:
         if self.result.type.value != self.value.type:
@@ -49,8 +49,8 @@ class RefReadOp(IRDLOperation):
     assembly_format = "$ref attr-dict `:` type($ref) `->` type($result)"
 
     def __init__(self, ref: SSAValue | Operation):
-        found = SSAValue.get(ref)
-        super().__init__(operands=[found], result_types=[_held(found.type)])
+        operand = SSAValue.get(ref)
+        super().__init__(operands=[operand], result_types=[_held(operand.type)])
 
     def verify_(self) -> None:
         if _held(self.ref.type) != self.result.type:

@@ -1,4 +1,4 @@
-"""What the special numbers in a reshape's `newshape` stand for."""
+"""The meaning of the special numbers in a reshape's `newshape`."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ def spelled_out(sig: Signature, allowzero: bool) -> list[int]:
     signature where there are not as many extents.
     """
     old, new = sig.shape(0), sig.ints("newshape")
-    found: list[int] = []
+    extents: list[int] = []
     at = index = 0
     while index < len(new):
         extent = new[index]
         index += 1
         if same(extent, _REST):
-            found += old[at:]
+            extents += old[at:]
             at = max(at, len(old))
         elif same(extent, _SPLITS):
-            found += _split(sig, old, at, new[index : index + 2])
+            extents += _split(sig, old, at, new[index : index + 2])
             at, index = at + 1, index + 2
         elif same(extent, _MERGES) or (same(extent, 0) and not allowzero):
-            taken = 1 if same(extent, 0) else 2
-            if at + taken > len(old):
-                sig.fail(f"{extent} in newshape only below rank {len(old) + 1 - taken}", str(list(new)))
-            found.append(prod(old[at : at + taken]))
-            at += taken
+            width = 1 if same(extent, 0) else 2
+            if at + width > len(old):
+                sig.fail(f"{extent} in newshape only below rank {len(old) + 1 - width}", str(list(new)))
+            extents.append(prod(old[at : at + width]))
+            at += width
         elif proves(extent, "<", _SPLITS):
             sig.fail("a newshape of sizes and numbers from -4 to 0", str(list(new)))
         else:
-            found.append(extent)
+            extents.append(extent)
             at += 1
-    return found
+    return extents
 
 
 def _split(sig: Signature, old: Sequence[int], at: int, parts: Sequence[int]) -> list[int]:
     """The two extents that one of the operand is split in."""
     if at >= len(old) or len(parts) != 2 or sum(same(part, _LEFT) for part in parts) > 1:
         sig.fail("two extents behind -4 for one of the operand", str(list(sig.ints("newshape"))))
-    known = prod(part for part in parts if not same(part, _LEFT))
-    if proves(known, "<", 1) or not same(old[at] % known, 0):
+    factor = prod(part for part in parts if not same(part, _LEFT))
+    if proves(factor, "<", 1) or not same(old[at] % factor, 0):
         sig.fail(f"extents behind -4 that divide {old[at]}", str(list(parts)))
-    both = [old[at] // known if same(part, _LEFT) else part for part in parts]
+    both = [old[at] // factor if same(part, _LEFT) else part for part in parts]
     if not same(prod(both), old[at]):
         sig.fail(f"extents behind -4 of the product {old[at]}", str(list(parts)))
     return both

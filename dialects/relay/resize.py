@@ -39,30 +39,30 @@ class Resized(Operator):
 
     @classmethod
     def how(cls, sig: Signature) -> list[Resizing]:
-        """How each of them is."""
+        """Return the resizing of each axis."""
         raise NotImplementedError
 
     @classmethod
     def selects(cls, sig: Signature) -> bool:
         """Return whether each result is the element nearest to its place."""
-        return all(one.method == "nearest_neighbor" for one in cls.how(sig)) and not cls.extrapolates(sig)
+        return all(resizing.method == "nearest_neighbor" for resizing in cls.how(sig)) and not cls.extrapolates(sig)
 
     @classmethod
     def extrapolates(cls, sig: Signature) -> bool:
         """Return whether there is a number of its own outside of the image."""
-        return any(one.mode == "tf_crop_and_resize" for one in cls.how(sig))
+        return any(resizing.mode == "tf_crop_and_resize" for resizing in cls.how(sig))
 
     @classmethod
     def extrapolation(cls, sig: Signature) -> float:
-        """What lies outside in mode tf_crop_and_resize."""
+        """Return the number outside of the image in mode tf_crop_and_resize."""
         return 0.0
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         shape = list(sig.shape(0))
-        for axis, one in zip(cls.axes(sig), cls.how(sig), strict=True):
-            sig.require_source(0, [shape[axis]], [one.size])
-            shape[axis] = one.size
+        for axis, resizing in zip(cls.axes(sig), cls.how(sig), strict=True):
+            sig.require_source(0, [shape[axis]], [resizing.size])
+            shape[axis] = resizing.size
         dtype = sig.get("out_dtype")
         return [tensor_of(DTYPES[dtype] if dtype else sig.types[0].element_type, shape)]
 
@@ -70,12 +70,12 @@ class Resized(Operator):
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
         how = cls.how(sig)
         if cls.selects(sig):
-            for axis, one in zip(cls.axes(sig), how, strict=True):
-                x = x.take(one.table()[0][0], axis)
+            for axis, resizing in zip(cls.axes(sig), how, strict=True):
+                x = x.take(resizing.table()[0][0], axis)
             return x
-        found = resized(x, cls.axes(sig), how, cls.extrapolation(sig))
+        result = resized(x, cls.axes(sig), how, cls.extrapolation(sig))
         dtype = numpy_dtype(cls.infer(sig)[0].element_type)
-        return found if is_float(dtype) else np.trunc(found)
+        return result if is_float(dtype) else np.trunc(result)
 
 
 class Resize(Resized):
@@ -165,7 +165,7 @@ class Resize3DOp(Resize):
 
 
 def _scaled(sig: Signature, extents: Sequence[int], names: Sequence[str], method: str, mode: str) -> list[Resizing]:
-    """How axes are resized of which attributes say how many times as large they get."""
+    """The resizing of axes of which attributes say how many times as large they get."""
     scales = [sig.get(name) for name in names]
     sizes = [e * int(s) if s.is_integer() else round(e * s) for e, s in zip(extents, scales, strict=True)]
     return [Resizing(e, s, quotient(s, e), method, mode) for e, s in zip(extents, sizes, strict=True)]

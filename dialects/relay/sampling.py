@@ -183,7 +183,7 @@ class CropAndResizeOp(Operator):
             at = [np.clip(p, 0, n - 1) for p, n in zip(at, extents, strict=True)]
             if sig.str("method") == "nearest_neighbor":
                 rows, columns = (np.floor(p + 0.5).astype(int) for p in at)
-                found = images[index][rows[:, None], columns]
+                pixels = images[index][rows[:, None], columns]
             else:
                 low = [np.floor(p).astype(int) for p in at]
                 high = [np.ceil(p).astype(int) for p in at]
@@ -191,7 +191,7 @@ class CropAndResizeOp(Operator):
                 fy, fx = fy[:, None, None], fx[:, None]
                 top = image[low[0][:, None], low[1]] * (1 - fx) + image[low[0][:, None], high[1]] * fx
                 bottom = image[high[0][:, None], low[1]] * (1 - fx) + image[high[0][:, None], high[1]] * fx
-                found = top * (1 - fy) + bottom * fy
+                pixels = top * (1 - fy) + bottom * fy
             seen = inside[0][:, None, None] & inside[1][:, None]
-            out[b] = np.where(seen, found, sig.get("extrapolation_value"))
+            out[b] = np.where(seen, pixels, sig.get("extrapolation_value"))
         return out if sig.str("layout") == "NHWC" else out.transpose(0, 3, 1, 2)

@@ -25,7 +25,7 @@ UPDATES: dict[str, Callable[[AnyArray, AnyArray], AnyArray]] = {
     "min": np.minimum,
     "max": np.maximum,
 }
-"""What an update does to an element, by the name of the mode."""
+"""The effect of an update on an element, by the name of the mode."""
 
 
 class Scatter(Operator):
@@ -37,7 +37,7 @@ class Scatter(Operator):
 
     @classmethod
     def check(cls, sig: Signature, mode: str) -> None:
-        """What all have in common."""
+        """Check what all have in common."""
         sig.of(INTEGERS, 1)
         if sig.types[2].element_type != sig.types[0].element_type:
             sig.fail(f"updates of {sig.types[0].element_type}", str(sig.types[2]))
@@ -74,8 +74,8 @@ class ScatterElementsOp(Scatter):
         out, axis, act = x.copy(), sig.int("axis") % x.ndim, UPDATES[sig.str("reduction")]
         rows = inside(indices, x.shape[axis])
         for point in np.ndindex(*indices.shape):
-            place = (*point[:axis], rows[point], *point[axis + 1 :])
-            out[place] = act(widened(out[place]), widened(updates[point])).astype(x.dtype)
+            target = (*point[:axis], rows[point], *point[axis + 1 :])
+            out[target] = act(widened(out[target]), widened(updates[point])).astype(x.dtype)
         return out
 
 
@@ -104,8 +104,8 @@ class ScatterNdOp(Scatter):
         out, act = x.copy(), UPDATES[sig.str("mode")]
         rows = [inside(row, x.shape[m]) for m, row in enumerate(indices)]
         for point in np.ndindex(*indices.shape[1:]):
-            place = tuple(int(row[point]) for row in rows)
-            out[place] = act(widened(out[place]), widened(updates[point])).astype(x.dtype)
+            target = tuple(int(row[point]) for row in rows)
+            out[target] = act(widened(out[target]), widened(updates[point])).astype(x.dtype)
         return out
 
 
@@ -168,9 +168,9 @@ class StridedSetOp(Operator):
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         sig.same_element()
-        taken = tuple(len(r) for r in ranges(sig))
-        if sig.shape(1) != taken:
-            sig.fail(f"values of shape {list(taken)}", str(sig.types[1]))
+        shape = tuple(len(r) for r in ranges(sig))
+        if sig.shape(1) != shape:
+            sig.fail(f"values of shape {list(shape)}", str(sig.types[1]))
         return [sig.types[0]]
 
     @classmethod
@@ -235,8 +235,8 @@ def ranges(sig: Signature) -> list[range]:
     axes, strides = sig.get("axes") or tuple(range(len(begin))), sig.get("strides") or (1,) * len(begin)
     if not len(begin) == len(end) == len(axes) == len(strides) <= len(old) or 0 in strides:
         sig.fail("begin, end, axes and strides other than 0 of one length", f"{begin}, {end}, {axes}, {strides}")
-    taken = [range(extent) for extent in old]
+    indices = [range(extent) for extent in old]
     for axis, b, e, s in zip(axes, begin, end, strides, strict=True):
         at = sig.axis(axis, len(old), "axes")
-        taken[at] = range(old[at])[b:e:s]
-    return taken
+        indices[at] = range(old[at])[b:e:s]
+    return indices

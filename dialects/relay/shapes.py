@@ -83,10 +83,10 @@ class ContribReverseReshapeOp(Reshaping):
         rest = list(old)
         shape: list[int] = []
         for extent in reversed(new):
-            taken = {-2: len(rest), -3: 2}.get(extent, 1)
-            if extent < -3 or (extent in (0, -3) and taken > len(rest)):
+            count = {-2: len(rest), -3: 2}.get(extent, 1)
+            if extent < -3 or (extent in (0, -3) and count > len(rest)):
                 sig.fail(wanted, str(list(new)))
-            source = [rest.pop() for _ in range(min(taken, len(rest)))]
+            source = [rest.pop() for _ in range(min(count, len(rest)))]
             match extent:
                 case 0 | -2:
                     shape += source
@@ -94,9 +94,9 @@ class ContribReverseReshapeOp(Reshaping):
                     shape.append(prod(source))
                 case _:
                     shape.append(extent)
-        known = prod(extent for extent in shape if extent != -1)
-        if shape.count(-1) == 1 and known and prod(old) % known == 0:
-            shape[shape.index(-1)] = prod(old) // known
+        product = prod(extent for extent in shape if extent != -1)
+        if shape.count(-1) == 1 and product and prod(old) % product == 0:
+            shape[shape.index(-1)] = prod(old) // product
         if -1 in shape or prod(shape) != prod(old):
             sig.fail(wanted, str(list(new)))
         return shape[::-1]

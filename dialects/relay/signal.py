@@ -40,8 +40,8 @@ class DftOp(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, re: AnyArray, im: AnyArray) -> tuple[AnyArray, ...]:
         whole = re.astype(np.float64) + 1j * im.astype(np.float64)
-        found = np.fft.ifft(whole) if sig.get("inverse") else np.fft.fft(whole)
-        return found.real, found.imag
+        spectrum = np.fft.ifft(whole) if sig.get("inverse") else np.fft.fft(whole)
+        return spectrum.real, spectrum.imag
 
 
 @irdl_op_definition
@@ -79,11 +79,11 @@ class StftOp(Operator):
         sig.of(FLOATS)
         n_fft, win = sig.int("n_fft"), sig.int("win_length")
         expected = f"1 <= win_length <= n_fft <= {length}, and a window of that"
-        found = f"{win}, {n_fft}, {sig.types[1]}"
+        actual = f"{win}, {n_fft}, {sig.types[1]}"
         if sig.int("hop_length") < 1 or sig.shape(1) != (win,):
-            sig.fail(expected, found)
+            sig.fail(expected, actual)
         for size in (win - 1, n_fft - win, length - n_fft):
-            sig.require(size, expected, found)
+            sig.require(size, expected, actual)
         sig.same_element()
         return [tensor_of(sig.types[0].element_type, (batch, cls.frequencies(sig), cls.frames(sig), 2))]
 
@@ -93,8 +93,8 @@ class StftOp(Operator):
         left = (n_fft - win) // 2
         whole = np.pad(window.astype(np.float64), (left, n_fft - win - left))
         starts = np.arange(int(cls.frames(sig))) * hop
-        found = np.fft.fft(data.astype(np.float64)[:, starts[:, None] + np.arange(int(n_fft))] * whole)
+        spectrum = np.fft.fft(data.astype(np.float64)[:, starts[:, None] + np.arange(int(n_fft))] * whole)
         if sig.get("normalized"):
-            found = found / np.sqrt(n_fft)
-        kept = found[..., : cls.frequencies(sig)].transpose(0, 2, 1)
+            spectrum = spectrum / np.sqrt(n_fft)
+        kept = spectrum[..., : cls.frequencies(sig)].transpose(0, 2, 1)
         return np.stack([kept.real, kept.imag], -1)

@@ -1,4 +1,4 @@
-"""What an operator's type rule and meaning look at: the operands' types and the attributes' values."""
+"""The input of an operator's type rule and meaning: the operands' types and the attributes' values."""
 
 from __future__ import annotations
 
@@ -71,23 +71,23 @@ class Group:
 
 @dataclass(frozen=True)
 class Signature:
-    """What `infer` may look at: operand types and attribute values, and how to complain."""
+    """The input of `infer`: operand types and attribute values, and how to complain."""
 
     op: str
     types: tuple[Tensor, ...]
     attributes: Mapping[str, Attribute]
     location: LocationAttr | None = None
     groups: Mapping[Group, int] | None = None
-    """How many of the operands are in each group."""
+    """The number of operands in each group."""
 
     def arguments(self, values: Sequence[T]) -> list[T | tuple[T, ...] | None]:
         """One entry for each declared operand: its value, None when it is missing, all of a variadic one."""
         rest = iter(values)
-        found: list[T | tuple[T, ...] | None] = []
+        arguments: list[T | tuple[T, ...] | None] = []
         for group, size in (self.groups or {}).items():
-            taken = tuple(next(rest) for _ in range(size))
-            found.append(taken if group.variadic else taken[0] if taken else None)
-        return found
+            members = tuple(next(rest) for _ in range(size))
+            arguments.append(members if group.variadic else members[0] if members else None)
+        return arguments
 
     def operand(self, name: str) -> tuple[Tensor, ...]:
         """The types in one group; none when an optional operand is missing."""
@@ -112,8 +112,8 @@ class Signature:
 
     def int(self, name: str) -> int:
         """An attribute that is one number, or one size."""
-        found = self.get(name)
-        return cast(int, found[0] if isinstance(found, tuple) else found)
+        value = self.get(name)
+        return cast(int, value[0] if isinstance(value, tuple) else value)
 
     def str(self, name: str) -> str:
         return cast(str, self.get(name))

@@ -1,4 +1,4 @@
-"""What a program knows of its sizes: `sizes = {seq = [1, 512], batch = [1]}` on a function, from low to high."""
+"""The facts about a program's sizes: `sizes = {seq = [1, 512], batch = [1]}` on a function, from low to high."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def parse_ranges(text: str) -> Ranges:
     """The inverse of `spell_ranges`. Raises ValueError for another text."""
     ranges: dict[str, Range] = {}
     for part in text.split():
-        if (found := _BOUND.fullmatch(part)) is None:
+        if (match := _BOUND.fullmatch(part)) is None:
             raise ValueError(f"expected bounds such as 1<=batch<=8 seq<=512, got {text!r}")
-        ranges[found[2]] = int(found[1] or 0), int(found[3]) if found[3] else None
+        ranges[match[2]] = int(match[1] or 0), int(match[3]) if match[3] else None
     return ranges
 
 
@@ -89,16 +89,16 @@ def set_required(func: FuncOp, required: Sequence[Required]) -> None:
     """Note what no call may make negative; of equal sizes, the first one's location."""
     func.attributes.pop(REQUIRED, None)
     func.attributes.pop(REQUIRED_BY, None)
-    if found := list({str(size): (size, location) for size, location in reversed(required)}.values())[::-1]:
-        func.attributes[REQUIRED] = sizes_attr([size for size, _ in found])
-        if not all(isinstance(location, UnknownLoc) for _, location in found):
-            func.attributes[REQUIRED_BY] = ArrayAttr([location for _, location in found])
+    if distinct := list({str(size): (size, location) for size, location in reversed(required)}.values())[::-1]:
+        func.attributes[REQUIRED] = sizes_attr([size for size, _ in distinct])
+        if not all(isinstance(location, UnknownLoc) for _, location in distinct):
+            func.attributes[REQUIRED_BY] = ArrayAttr([location for _, location in distinct])
 
 
 def required_of(func: FuncOp) -> tuple[Required, ...]:
-    """What no call may make negative; where nobody says who asked for it, the function did."""
-    found, by = func.attributes.get(REQUIRED), func.attributes.get(REQUIRED_BY)
-    sizes = found.sizes if isinstance(found, SizesAttr) else ()
+    """Return what no call may make negative; where nobody says who asked for it, the function did."""
+    attribute, by = func.attributes.get(REQUIRED), func.attributes.get(REQUIRED_BY)
+    sizes = attribute.sizes if isinstance(attribute, SizesAttr) else ()
     locations = cast("Sequence[LocationAttr]", by.data if isinstance(by, ArrayAttr) else [func.location] * len(sizes))
     if len(locations) != len(sizes):
         raise VerifyException(f"{REQUIRED_BY}: expected {len(sizes)} locations, got {len(locations)}")
@@ -113,19 +113,19 @@ def set_narrowed(func: FuncOp, layers: Mapping[tuple[int, int], LocationAttr]) -
 
 
 def narrowed_of(func: FuncOp) -> dict[tuple[int, int], LocationAttr]:
-    """What `set_narrowed` noted."""
-    found = cast("ArrayAttr[ArrayAttr[Any]]", func.attributes.get(NARROWED_BY, ArrayAttr([])))
-    return {(entry.data[0].value.data, entry.data[1].value.data): entry.data[2] for entry in found}
+    """Return the locations that `set_narrowed` noted."""
+    entries = cast("ArrayAttr[ArrayAttr[Any]]", func.attributes.get(NARROWED_BY, ArrayAttr([])))
+    return {(entry.data[0].value.data, entry.data[1].value.data): entry.data[2] for entry in entries}
 
 
 def symbols_in(func: FuncOp) -> tuple[str, ...]:
     """The symbols of a function's inputs, each once, in the order in which they are met."""
-    found: dict[str, None] = {}
+    symbols: dict[str, None] = {}
     for type_ in func.function_type.inputs:
         if isinstance(getattr(type_, "encoding", None), SizesAttr):
             for size in extents_of(cast(Tensor, type_)):
-                found.update(dict.fromkeys(symbols_of(size)))
-    return tuple(found)
+                symbols.update(dict.fromkeys(symbols_of(size)))
+    return tuple(symbols)
 
 
 def main_of(module: ModuleOp) -> FuncOp:

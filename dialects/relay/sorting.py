@@ -197,10 +197,10 @@ class UniqueOp(Operator):
             x, return_index=True, return_inverse=True, return_counts=True, axis=0, equal_nan=False
         )
         by = np.arange(first.size) if sig.get("sorted") else np.argsort(first, kind="stable")
-        place = np.empty_like(by)
-        place[by] = np.arange(by.size)
+        rank = np.empty_like(by)
+        rank[by] = np.arange(by.size)
         padded = [np.zeros(x.shape, x.dtype), *(np.zeros(len(x), np.int64) for _ in range(3))]
-        for whole, part in zip(padded, (values[by], first[by], place[inverse.ravel()], counts[by]), strict=True):
+        for whole, part in zip(padded, (values[by], first[by], rank[inverse.ravel()], counts[by]), strict=True):
             whole[: len(part)] = part
         return (*padded, np.asarray(first.size))
 

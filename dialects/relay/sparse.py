@@ -100,7 +100,7 @@ class CompressedRows(Operator):
 
     @classmethod
     def rows(cls, sig: Signature, first: int, blocks: bool) -> tuple[int, int, int]:
-        """How many rows there are, of blocks, and the extents of a block; operand `first` is the data."""
+        """Return the number of rows, of blocks, and the extents of a block; operand `first` is the data."""
         data = sig.rank(first, 1, 3) if blocks else sig.rank(first, 1)
         (ends,) = sig.rank(first + 2, 1)
         for index in (first + 1, first + 2):

@@ -156,7 +156,7 @@ class ThreefryGenerateOp(_OfKey):
 
     @classmethod
     def counted(cls, sig: Signature) -> int:
-        """How many words are made: four at a time."""
+        """Return the number of words that are made: four at a time."""
         return -(-prod(sig.ints("out_shape")) // 4) * 4
 
     @classmethod

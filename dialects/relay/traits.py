@@ -1,4 +1,4 @@
-"""What passes may know of an operator without knowing which it is: fusion pattern, traits, kinds of operands."""
+"""The facts that passes may use about any operator: fusion pattern, traits, kinds of operands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..element_types import is_integer
 
 
 class OpPattern(IntEnum):
-    """How an operator may fuse (TVM's TOpPattern, with its numbers)."""
+    """The way an operator may fuse (TVM's TOpPattern, with its numbers)."""
 
     ELEMWISE = 0
     BROADCAST = 1

@@ -253,10 +253,10 @@ class StridedSliceOp(Injective):
     @classmethod
     def ranges(cls, sig: Signature) -> list[range]:
         """The indices taken, per axis of the input, of which all extents are numbers."""
-        taken = [range(extent) for extent in sig.shape(0)]
+        indices = [range(extent) for extent in sig.shape(0)]
         for axis, begin, end, stride in cls.asked(sig):
-            taken[axis] = taken[axis][begin:end:stride]
-        return taken
+            indices[axis] = indices[axis][begin:end:stride]
+        return indices
 
     @classmethod
     def spans(cls, sig: Signature) -> list[tuple[Size, Size, int]]:
@@ -264,18 +264,18 @@ class StridedSliceOp(Injective):
 
         Raises UndecidedSize for a symbolic axis that is walked backwards.
         """
-        taken: list[tuple[Size, Size, int]] = [(0, extent, 1) for extent in sig.shape(0)]
+        spans: list[tuple[Size, Size, int]] = [(0, extent, 1) for extent in sig.shape(0)]
         for axis, begin, end, stride in cls.asked(sig):
             extent = sig.shape(0)[axis]
             if not any(map(symbols_of, (extent, begin, end))):
                 indices = range(extent)[begin:end:stride]
-                taken[axis] = indices.start, len(indices), indices.step
+                spans[axis] = indices.start, len(indices), indices.step
             elif stride < 0:
                 raise UndecidedSize(f"{sig.op}: a stride of {stride} along an axis of {extent}")
             else:
                 first, stop = _clamped(begin, extent), _clamped(end, extent)
-                taken[axis] = first, ceil_div(size_max(stop - first, 0), stride), stride
-        return taken
+                spans[axis] = first, ceil_div(size_max(stop - first, 0), stride), stride
+        return spans
 
     @classmethod
     def asked(cls, sig: Signature) -> list[tuple[int, int, int, int]]:
@@ -285,8 +285,8 @@ class StridedSliceOp(Injective):
         axes = sig.get("axes") or tuple(range(len(begin)))
         strides = sig.get("strides") or (1,) * len(begin)
         if not len(begin) == len(end) == len(axes) == len(strides) <= len(old):
-            given = f"{list(begin)}, {list(end)}, {list(strides)} and {list(axes)}"
-            sig.fail(f"begin, end, strides and axes of one length, at most {len(old)}", given)
+            lengths = f"{list(begin)}, {list(end)}, {list(strides)} and {list(axes)}"
+            sig.fail(f"begin, end, strides and axes of one length, at most {len(old)}", lengths)
         if 0 in strides:
             sig.fail("strides other than 0", str(list(strides)))
         places = [sig.axis(a, len(old), "axes") for a in axes]
@@ -368,10 +368,10 @@ class TakeOp(Operator):
         axis, batch = where
         if not batch:
             return np.take(x, indices, axis=axis, mode=mode)
-        found = np.empty((*x.shape[:axis], *indices.shape[batch:], *x.shape[axis + 1 :]), x.dtype)
+        gathered = np.empty((*x.shape[:axis], *indices.shape[batch:], *x.shape[axis + 1 :]), x.dtype)
         for point in np.ndindex(indices.shape[:batch]):
-            found[point] = np.take(x[point], indices[point], axis=axis - batch, mode=mode)
-        return found
+            gathered[point] = np.take(x[point], indices[point], axis=axis - batch, mode=mode)
+        return gathered
 
 
 @irdl_op_definition

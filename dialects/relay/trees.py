@@ -16,12 +16,12 @@ from .operator import Operator, Signature, Tensor
 from .traits import OPAQUE
 
 AGGREGATES = {"sum": (np.add, 0.0), "min": (np.fmin, np.inf), "max": (np.fmax, -np.inf)}
-"""What becomes of the weights that a row meets: the function, and what it begins with."""
+"""The combination of the weights that a row meets: the function, and the number it begins with."""
 
 
 @irdl_op_definition
 class TreeEnsembleOp(Operator):
-    """What the leaves of decision trees say of each row of `data`: (rows, width) -> (rows, targets).
+    """The weights of leaves of decision trees, aggregated for each row of `data`: (rows, width) -> (rows, targets).
 
     Trees are in groups: `roots` (groups, trees of one), and `depths` (groups,), the steps after which every row is at a
     leaf. From node `k` a row goes on to `children[k, 0]` where its number `features[k]` is at most `values[k]`, to

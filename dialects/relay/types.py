@@ -129,14 +129,14 @@ def _instance(general: Forall, special: FunctionType) -> FunctionType | None:
 
 
 def type_arguments(general: Forall, special: FunctionType) -> dict[str, Attribute]:
-    """What stands in `special` for the variables of a polymorphic function's type."""
-    given: dict[str, Attribute] = {}
+    """Return the types in `special` that stand for the variables of a polymorphic function's type."""
+    arguments: dict[str, Attribute] = {}
     stack = list(zip((*general.body.inputs, *general.body.outputs), (*special.inputs, *special.outputs), strict=False))
     while stack:
         wide, narrow = stack.pop()
         match wide, narrow:
             case (TypeVar(), _):
-                given.setdefault(wide.hint.data, narrow)
+                arguments.setdefault(wide.hint.data, narrow)
             case (TupleType(), TupleType()):
                 stack.extend(zip(wide.types, narrow.types, strict=False))
             case (RefType(), RefType()):
@@ -147,7 +147,7 @@ def type_arguments(general: Forall, special: FunctionType) -> dict[str, Attribut
                 stack.extend(zip((*wide.inputs, *wide.outputs), (*narrow.inputs, *narrow.outputs), strict=False))
             case _:
                 continue
-    return given
+    return arguments
 
 
 def substituted(type_: Attribute, given: dict[str, Attribute]) -> Attribute:
@@ -179,7 +179,7 @@ def numbered(type_: Attribute, depth: int = 0) -> Attribute:
     """
     match type_:
         case Forall():
-            names = [f"{depth + place}'" for place in range(len(type_.params))]
+            names = [f"{depth + number}'" for number in range(len(type_.params))]
             own = {param.data: TypeVar(StringAttr(name)) for param, name in zip(type_.params, names, strict=True)}
             body = substituted(type_.body, cast("dict[str, Attribute]", own))
             return Forall(ArrayAttr(map(StringAttr, names)), cast(FunctionType, numbered(body, depth + len(names))))

@@ -248,17 +248,17 @@ class SoftNonMaxSuppressionOp(Operator):
         most, left = sig.int("max_output_size"), widened(scores).copy()
         corners, limit, floor_ = corners_of(boxes, False), iou.reshape(()), least.reshape(())
         spread = sigma.reshape(()).item()
-        indices, lowered, found = np.zeros(most, np.int64), np.zeros(most, scores.dtype), 0
-        while found < most and (left > floor_).any():
+        indices, lowered, count = np.zeros(most, np.int64), np.zeros(most, scores.dtype), 0
+        while count < most and (left > floor_).any():
             best = int(np.argmax(np.where(left > floor_, left, -np.inf)))
-            indices[found], lowered[found] = best, left[best]
+            indices[count], lowered[count] = best, left[best]
             left[best] = -np.inf
             for at in np.flatnonzero(left > floor_).tolist():
                 overlap = overlap_of(corners[at], corners[best])
                 factor = np.exp(left.dtype.type(-0.5 / spread) * overlap * overlap) if spread > 0 else 1
                 left[at] = -np.inf if overlap >= limit else left[at] * factor
-            found += 1
-        return indices, lowered, np.asarray(found)
+            count += 1
+        return indices, lowered, np.asarray(count)
 
 
 def corners_of(boxes: AnyArray, centred: bool) -> AnyArray:

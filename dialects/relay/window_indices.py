@@ -46,22 +46,22 @@ class MaxPoolWithArgmaxOp(Operator):
 
     @classmethod
     def windows(cls, sig: Signature) -> list[Window]:
-        """How the window slides along each spatial axis."""
+        """Return the way the window slides along each spatial axis."""
         _, _, *image = sig.rank(0, 3, 4, 5)
         rank = len(image)
         size, strides, dilation = (sig.spatial(name, rank) for name in ("pool_size", "strides", "dilation"))
         pads = expand_padding(sig, sig.ints("padding"), rank)
-        found: list[Window] = []
+        windows: list[Window] = []
         for i, extent in enumerate(image):
             sig.require(extent - 1, "an image of some pixels", str(sig.types[0]))
             around = pads[i], pads[i + rank]
             count = window_extent(sig, extent, size[i], strides[i], dilation[i], sum(around), False, none=True)
-            found.append(Window(i + 2, size[i], strides[i], dilation[i], *around, count))
-        return found
+            windows.append(Window(i + 2, size[i], strides[i], dilation[i], *around, count))
+        return windows
 
     @classmethod
     def steps(cls, sig: Signature) -> tuple[int, ...]:
-        """How far apart, in counted places, neighbours along each spatial axis are."""
+        """Return the distance, in counted places, of neighbours along each spatial axis."""
         image = sig.shape(0)[2:]
         if sig.int("storage_order"):
             return tuple(prod(image[:axis]) for axis in range(len(image)))
@@ -133,11 +133,11 @@ class DeformableConv2DOp(Operator):
         )
         out = [window_extent(sig, e, k, s, d, a + b, False) for e, k, s, d, a, b in columns]
         sig.require_source(0, image, out)
-        taken = moved * prod(kernel)
-        for name, rows in (("offset", 2 * taken), ("mask", taken)):
-            for given in sig.operand(name):
-                if extents_of(given) != (n, rows, *out):
-                    sig.fail(f"{name} of shape {[n, rows, *out]}", str(given))
+        channels = moved * prod(kernel)
+        for name, rows in (("offset", 2 * channels), ("mask", channels)):
+            for operand in sig.operand(name):
+                if extents_of(operand) != (n, rows, *out):
+                    sig.fail(f"{name} of shape {[n, rows, *out]}", str(operand))
         return [tensor_of(sig.same_element(), (n, o, *out))]
 
     @classmethod

@@ -67,6 +67,6 @@ class Col2ImOp(Injective):
         out = np.zeros((n, channels // prod(block), *whole), parts.dtype)
         for offset in product(*map(range, block)):
             axes = zip(offset, dilations, strides, counts, strict=True)
-            place = tuple(slice(o * d, o * d + s * (c - 1) + 1, s) for o, d, s, c in axes)
-            out[(..., *place)] += parts[(slice(None), slice(None), *offset)]
+            target = tuple(slice(o * d, o * d + s * (c - 1) + 1, s) for o, d, s, c in axes)
+            out[(..., *target)] += parts[(slice(None), slice(None), *offset)]
         return out[(..., *(slice(a, a + e) for a, e in zip(pads[:rank], image, strict=True)))]

@@ -1,4 +1,4 @@
-"""What the ops of the schedule dialect share: handle types, the sequence, and names for the parts of a schedule."""
+"""The common parts of the schedule dialect's ops: handle types, the sequence, and names for parts of a schedule."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ class Primitive(IRDLOperation):
 
     traits = traits_def(HasParent(SequenceOp))
     RECORD: ClassVar[str | None] = ""
-    """What the record calls it: the op's name where empty; None for what TVM leaves out."""
+    """Its name in the record: the op's name where empty; None for what TVM leaves out."""
     ENDS: ClassVar[bool] = False
-    """Whether what it is applied to is no more."""
+    """True if what it is applied to is gone afterwards."""
     READS: ClassVar[tuple[int, ...]] = ()
     """The operands that may be arguments of the function."""
 

@@ -19,7 +19,7 @@ from .base import Primitive, SequenceOp, StageType, number
 
 PATTERN, BODY, RESET, UPDATE = "pattern", "body", "reset", "update"
 PARTS = (BODY, RESET, UPDATE)
-"""What computes a tile: all of it; only what a reduction starts from; only the terms, added to what is there."""
+"""The functions of a tile: all of it; only what a reduction starts from; only the terms, added to what is there."""
 
 
 @irdl_op_definition

@@ -89,7 +89,7 @@ class DoubleBufferOp(_OnStage):
 
 @irdl_op_definition
 class RollingBufferOp(_OnStage):
-    """What one pass of the loop around `stage` computed is kept for the next, which computes only what is new."""
+    """Keep what one pass of the loop around `stage` computed for the next, which computes only what is new."""
 
     name = "schedule.rolling_buffer"
 

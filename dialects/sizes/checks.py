@@ -24,5 +24,5 @@ def check_sizes(func: Operation, count: int, shape_of: Callable[[Attribute], Seq
             fail(op, wanted, f"s{most - 1}")
         arguments = (argument for region in op.regions for block in region.blocks for argument in block.args)
         for value in (*op.results, *arguments):
-            if (found := beyond(shape_of(value.type), count)) is not None:
-                fail(op, wanted, found)
+            if (excess := beyond(shape_of(value.type), count)) is not None:
+                fail(op, wanted, excess)

@@ -61,8 +61,8 @@ def extreme(kind: str, all_: Sequence[Polynomial]) -> Polynomial:
     flat: dict[str, Polynomial] = {}
     for terms in all_:
         atom = lone(terms)
-        for one in atom.args if atom is not None and atom.kind == kind else (terms,):
-            flat[spell(one)] = one
+        for part in atom.args if atom is not None and atom.kind == kind else (terms,):
+            flat[spell(part)] = part
     sign = 1 if kind == "min" else -1
     kept: list[Polynomial] = []
     far = [terms for terms in flat.values() if (n := number_of(terms)) is not None and n * sign >= ENDLESS]
@@ -135,15 +135,15 @@ def _replaced(atom: Atom, values: Mapping[str, Polynomial]) -> Polynomial:
 def _exact(a: Polynomial, b: Polynomial) -> Polynomial | None:
     """`a / b` where that is a polynomial."""
     lead = min(b, key=_order)
-    rest, found = dict(a), dict[Factors, int]()
+    rest, quotient = dict(a), dict[Factors, int]()
     while rest:
         top = min(rest, key=_order)
         factors = divided(top, lead)
         if factors is None or rest[top] % b[lead]:
             return None
-        found[factors] = coefficient = rest[top] // b[lead]
+        quotient[factors] = coefficient = rest[top] // b[lead]
         rest = dict(plus(rest, times({factors: coefficient}, b), -1))
-    return found
+    return quotient
 
 
 def _order(factors: Factors) -> tuple[int, Factors]:
@@ -152,7 +152,7 @@ def _order(factors: Factors) -> tuple[int, Factors]:
 
 
 def _whole(terms: Polynomial, divisor: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """What a monomial divides of each term, towards zero, of a number downwards; and what remains."""
+    """Divide each term by a monomial, towards zero, a number downwards; return the quotient and what remains."""
     if len(divisor) != 1:
         return {}, terms
     ((factors, scale),) = divisor.items()
@@ -179,7 +179,7 @@ def _split(items: tuple[tuple[Factors, int], ...], b: int) -> tuple[Polynomial, 
 
 
 def _scale(terms: Polynomial, b: int) -> int:
-    """What divides b and all coefficients but the number's."""
+    """Return what divides b and all coefficients but the number's."""
     return gcd(b, *(c for factors, c in terms.items() if factors))
 
 

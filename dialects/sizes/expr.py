@@ -33,7 +33,7 @@ RESERVED = frozenset({"floordiv", "ceildiv", "mod", "min", "max"})
 
 
 class _Known:
-    """What is known of symbols, and how that decided comparisons: the same ones are asked again and again."""
+    """The facts about symbols, and the comparisons that they decided: the same ones are asked again and again."""
 
     __slots__ = ("answers", "items", "ranges")
 
@@ -133,7 +133,7 @@ class SizeExpr:
 
 _KEPT = 1 << 14
 _results: dict[tuple[str, str, str | int], Size] = {}
-"""What arithmetic gave, by its name and the texts of what it was given: an expression has one text."""
+"""The results of arithmetic, by its name and the texts of its operands: an expression has one text."""
 
 
 def _arithmetic(name: str, operation: Callable[[SizeExpr, Any], Size]) -> Callable[[SizeExpr, Any], Any]:
@@ -148,12 +148,12 @@ def _arithmetic(name: str, operation: Callable[[SizeExpr, Any], Size]) -> Callab
             _no_float(self, other)
             return operation(self, other) if hasattr(other, "__index__") else NotImplemented
         key = (name, str(self), str(other) if kind is SizeExpr else other)
-        found = _results.get(key)
-        if found is None:
+        result = _results.get(key)
+        if result is None:
             if len(_results) >= _KEPT:
                 _results.clear()
-            found = _results[key] = operation(self, other)
-        return found
+            result = _results[key] = operation(self, other)
+        return result
 
     return operate
 
@@ -178,7 +178,7 @@ for _name in ("lt", "le", "gt", "ge"):
 
 
 def _for_numbers(self: SizeExpr, other: object = None) -> Any:
-    """What numbers can do and sizes cannot, such as `&`; raises UndecidedSize, as a number could do it."""
+    """Refuse what numbers can do and sizes cannot, such as `&`; raises UndecidedSize, as a number could do it."""
     raise UndecidedSize(f"expected a number, got the size {self}")
 
 
@@ -215,19 +215,19 @@ def size_max(first: Size, *rest: Size) -> Size:
 def common_divisor(a: Size, b: Size) -> Size:
     """A size that divides both: one of them if it divides the other, else the number and the symbols that all terms of
     both have in common."""
-    for one, other in ((a, b), (b, a)):
-        if not same(one, 0) and same((other // one) * one, other):
-            return one
+    for divisor, other in ((a, b), (b, a)):
+        if not same(divisor, 0) and same((other // divisor) * divisor, other):
+            return divisor
     terms = [_terms(a), _terms(b)]
     factors = common([factors for polynomial in terms for factors in polynomial])
     return _size({factors: gcd(*(c for polynomial in terms for c in polynomial.values()))})
 
 
 def product(sizes: Iterable[Size]) -> Size:
-    found: Size = 1
+    total: Size = 1
     for size in sizes:
-        found = found * size
-    return found
+        total = total * size
+    return total
 
 
 def same(a: Size, b: Size) -> bool:
@@ -250,13 +250,13 @@ def broadcast_sizes(left: Sequence[Size], right: Sequence[Size]) -> tuple[Size, 
     Raises UndecidedSize where sizes of the call decide that.
     """
     rank = max(len(left), len(right))
-    found: list[Size] = []
+    shape: list[Size] = []
     for a, b in zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True):
-        one = same(a, 1)
-        if not one and not same(b, 1) and a != b:
+        stretched = same(a, 1)
+        if not stretched and not same(b, 1) and a != b:
             return None
-        found.append(b if one else a)
-    return tuple(found)
+        shape.append(b if stretched else a)
+    return tuple(shape)
 
 
 def holds_zero(shape: Sequence[Size]) -> bool:
@@ -265,18 +265,18 @@ def holds_zero(shape: Sequence[Size]) -> bool:
 
 
 def decide(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr) -> bool | None:
-    """Whether `a == b` or `a <= b`; None where values of symbols within `known_ranges` make it true and false."""
-    known = _known.get()
+    """Decide `a == b` or `a <= b`; None where values of symbols within `known_ranges` make it true and false."""
+    facts = _known.get()
     key = (
         a._text if isinstance(a, SizeExpr) else operator.index(a),  # pyright: ignore[reportPrivateUsage]
         relation,
         b._text if isinstance(b, SizeExpr) else operator.index(b),  # pyright: ignore[reportPrivateUsage]
     )
-    if key not in known.answers:
-        if len(known.answers) >= _KEPT:
-            known.answers.clear()
-        known.answers[key] = _answer(a, relation, b, known.items)
-    return known.answers[key]
+    if key not in facts.answers:
+        if len(facts.answers) >= _KEPT:
+            facts.answers.clear()
+        facts.answers[key] = _answer(a, relation, b, facts.items)
+    return facts.answers[key]
 
 
 def _answer(
@@ -291,7 +291,7 @@ def _answer(
 
 
 def proves(a: Size, relation: str, b: Size) -> bool:
-    """Whether `a relation b` holds for all values of symbols within `known_ranges`; False also where nothing tells.
+    """Return True if `a relation b` holds for all values of symbols in `known_ranges`; False also if nothing tells.
 
     `relation` is one of `==`, `!=`, `<`, `<=`, `>`, `>=`.
     """
@@ -312,7 +312,7 @@ def proves(a: Size, relation: str, b: Size) -> bool:
 
 @contextmanager
 def known_ranges(ranges: Ranges) -> Generator[None]:
-    """What values symbols may take, for comparisons and `bounds` inside; a symbol not told of is 0 or more."""
+    """Set the values that symbols may take, for comparisons and `bounds` inside; any other symbol is 0 or more."""
     before = _known.set(_Known({**_known.get().ranges, **ranges}))
     try:
         yield
@@ -332,12 +332,12 @@ def range_for(a: Size, b: Size) -> tuple[str, Range] | None:
     """A symbol and the range that it has to have for two sizes to be equal, where `b` is `min(a, n)` or the like."""
     for plain, other in ((a, b), (b, a)):
         atom = lone(_terms(plain))
-        found = lone(_terms(other))
-        if atom is None or atom.kind or found is None or found.kind not in ("min", "max"):
+        bound = lone(_terms(other))
+        if atom is None or atom.kind or bound is None or bound.kind not in ("min", "max"):
             continue
-        numbers = [number for arg in found.args if (number := number_of(arg)) is not None]
-        if len(found.args) == 2 and len(numbers) == 1 and any(lone(arg) == atom for arg in found.args):
-            return atom.text, (0, numbers[0]) if found.kind == "min" else (numbers[0], None)
+        numbers = [number for arg in bound.args if (number := number_of(arg)) is not None]
+        if len(bound.args) == 2 and len(numbers) == 1 and any(lone(arg) == atom for arg in bound.args):
+            return atom.text, (0, numbers[0]) if bound.kind == "min" else (numbers[0], None)
     return None
 
 
@@ -380,10 +380,10 @@ def evaluate(size: Size, values: Mapping[str, int]) -> int:
 
     Raises KeyError for a symbol that `values` lacks, ZeroDivisionError as Python does.
     """
-    found = substitute(size, values)
-    if isinstance(found, int):
-        return found
-    raise KeyError(", ".join(symbols_of(found)))
+    number = substitute(size, values)
+    if isinstance(number, int):
+        return number
+    raise KeyError(", ".join(symbols_of(number)))
 
 
 def _ranges(ranges: Ranges | None) -> intervals.Ranges:
@@ -401,7 +401,7 @@ def _terms(value: SupportsIndex | SizeExpr) -> Polynomial:
 
 
 def _decided(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr, left: str, right: str) -> bool:
-    if (found := decide(a, relation, b)) is not None:
-        return found
+    if (answer := decide(a, relation, b)) is not None:
+        return answer
     sides = (_size(_terms(a)), _size(_terms(b))) if relation == "==" else None
     raise UndecidedSize(f"whether {left} {relation} {right} depends on the values of sizes", sides)

@@ -14,7 +14,7 @@ Ranges: TypeAlias = "tuple[tuple[str, Range], ...]"
 
 _SIZE: Range = (0, None)
 _RELAXED = 3
-"""How many atoms are replaced, one after the other, by what bounds them."""
+"""The number of atoms that are replaced, one after the other, by what bounds them."""
 
 
 def bounds(terms: Polynomial, ranges: Ranges) -> Range:
@@ -93,10 +93,10 @@ def _apart(terms: Polynomial, ranges: Ranges) -> Range:
 
 
 def _monomial(factors: Factors, ranges: Ranges) -> Range:
-    found: Range = (1, 1)
+    product: Range = (1, 1)
     for atom in factors:
-        found = _times(found, _atom(atom, ranges))
-    return found
+        product = _times(product, _atom(atom, ranges))
+    return product
 
 
 def _times(a: Range, b: Range) -> Range:
@@ -172,7 +172,7 @@ def _extreme(kind: str, spans: list[Range]) -> Range:
 
 
 def _choices(terms: Polynomial) -> tuple[str, list[Polynomial]] | None:
-    """What a polynomial is the `min` or `max` of, when a min or max is one of its terms."""
+    """Return what a polynomial is the `min` or `max` of, when a min or max is one of its terms."""
     for factors, coefficient in terms.items():
         if len(factors) == 1 and (atom := factors[0]).kind in ("min", "max"):
             rest = {other: c for other, c in terms.items() if other != factors}
@@ -199,7 +199,7 @@ def _quotient_high(high: int | None, least: int, most: int | None) -> int | None
 
 def _relaxations(terms: Polynomial) -> list[tuple[Polynomial | None, Polynomial | None, int]]:
     """Polynomials nowhere above and nowhere below this one times a number, where an atom gave way to what bounds it."""
-    found: list[tuple[Polynomial | None, Polynomial | None, int]] = []
+    relaxations: list[tuple[Polynomial | None, Polynomial | None, int]] = []
     for factors, coefficient in terms.items():
         if len(factors) != 1 or not (atom := factors[0]).kind:
             continue
@@ -212,5 +212,5 @@ def _relaxations(terms: Polynomial) -> list[tuple[Polynomial | None, Polynomial 
             share = coefficient * whole // divisor
             top = plus({other: c * whole for other, c in rest.items()}, atom.args[0], share)
             bottom = plus(top, constant(1 - divisor), share)
-            found.append((bottom, top, whole) if coefficient > 0 else (top, bottom, whole))
-    return found
+            relaxations.append((bottom, top, whole) if coefficient > 0 else (top, bottom, whole))
+    return relaxations

@@ -105,7 +105,7 @@ def size_of(expr: AffineExpr) -> Size:
 
 
 def symbol_count(exprs: Iterable[AffineExpr]) -> int:
-    """How many symbols a map of these results has: up to the last one that they use."""
+    """Return the number of symbols of a map of these results: up to the last one that they use."""
     return max(map(_symbols, exprs), default=0)
 
 
@@ -132,7 +132,7 @@ def size_attribute(size: Size) -> Attribute:
 
 
 def size_in(attribute: Attribute) -> Size:
-    """What `size_attribute` made."""
+    """Return the size that `size_attribute` made an attribute of."""
     if isinstance(attribute, IntegerAttr):
         return attribute.value.data
     if not isinstance(attribute, AffineMapAttr) or len(attribute.data.results) != 1 or attribute.data.num_dims:
@@ -171,7 +171,7 @@ def sizes_in(map: AffineMapAttr) -> tuple[Size, ...]:
 
 
 def names_of(sizes: ArrayAttr[StringAttr] | None) -> tuple[str, ...]:
-    """What a function's sizes are called where it is used, in order."""
+    """Return the names of a function's sizes where it is used, in order."""
     return tuple(name.data for name in sizes) if sizes is not None else ()
 
 
@@ -221,7 +221,7 @@ def known(size: Size) -> int:
 
 
 NOMINAL = 128
-"""What work is estimated for where sizes are open."""
+"""The extent for which work is estimated where sizes are open."""
 
 
 def nominal(size: Size) -> int:
@@ -234,18 +234,18 @@ def solved(shapes: Iterable[tuple[Sequence[Size], Sequence[int]]]) -> dict[int, 
 
     An extent tells a size that it is, times a number plus another, where the size is the only one not told yet.
     """
-    left = [(wanted, given) for shape, numbers in shapes for wanted, given in zip(shape, numbers, strict=False)]
-    found: dict[int, int] = {}
-    told = True
-    while told:
-        told = False
-        for wanted, given in left:
-            size = substitute(wanted, {f"s{number}": value for number, value in found.items()})
+    left = [(wanted, extent) for shape, numbers in shapes for wanted, extent in zip(shape, numbers, strict=False)]
+    values: dict[int, int] = {}
+    progress = True
+    while progress:
+        progress = False
+        for wanted, extent in left:
+            size = substitute(wanted, {f"s{number}": value for number, value in values.items()})
             terms = [] if isinstance(size, int) else [factors for factors in size.terms if factors]
             if isinstance(size, int) or len(terms) != 1 or len(terms[0]) != 1 or terms[0][0].kind:
                 continue
-            value, rest = divmod(given - size.terms.get((), 0), size.terms[terms[0]])
+            value, rest = divmod(extent - size.terms.get((), 0), size.terms[terms[0]])
             if not rest and value >= 0:
-                found[number_of(terms[0][0].text)] = value
-                told = True
-    return found
+                values[number_of(terms[0][0].text)] = value
+                progress = True
+    return values

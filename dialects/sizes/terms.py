@@ -65,35 +65,35 @@ def lone(terms: Polynomial) -> Atom | None:
 
 def names_in(terms: Polynomial) -> set[str]:
     """The symbols of a polynomial."""
-    found: set[str] = set()
+    names: set[str] = set()
     stack = [terms]
     while stack:
         for factors in stack.pop():
             for atom in factors:
                 stack += atom.args
                 if not atom.kind:
-                    found.add(atom.text)
-    return found
+                    names.add(atom.text)
+    return names
 
 
 def plus(a: Polynomial, b: Polynomial, scale: int = 1) -> Polynomial:
     """`a + scale * b`."""
-    found = dict(a)
+    total = dict(a)
     for factors, coefficient in b.items():
-        found[factors] = found.get(factors, 0) + coefficient * scale
-    return {factors: c for factors, c in found.items() if c}
+        total[factors] = total.get(factors, 0) + coefficient * scale
+    return {factors: c for factors, c in total.items() if c}
 
 
 def times(a: Polynomial, b: Polynomial) -> Polynomial:
     """`a * b`; raises UndecidedSize where that is too long to work with."""
-    found: dict[Factors, int] = {}
+    product: dict[Factors, int] = {}
     for left, x in a.items():
-        if len(found) > MOST_TERMS:
+        if len(product) > MOST_TERMS:
             raise UndecidedSize(f"expected sizes of at most {MOST_TERMS} terms, got a product of more")
         for right, y in b.items():
             factors = _counted(tuple(sorted(left + right))) if left and right else left or right
-            found[factors] = found.get(factors, 0) + x * y
-    return {factors: c for factors, c in found.items() if c}
+            product[factors] = product.get(factors, 0) + x * y
+    return {factors: c for factors, c in product.items() if c}
 
 
 def _counted(factors: Factors) -> Factors:
@@ -123,13 +123,13 @@ def divided(factors: Factors, divisor: Factors) -> Factors | None:
 def common(monomials: Sequence[Factors]) -> Factors:
     """The greatest monomial that divides all."""
     rests = [list(m) for m in monomials]
-    found: list[Atom] = []
+    shared: list[Atom] = []
     for atom in monomials[0] if monomials else ():
         if all(atom in rest for rest in rests):
-            found.append(atom)
+            shared.append(atom)
             for rest in rests:
                 rest.remove(atom)
-    return tuple(found)
+    return tuple(shared)
 
 
 def spell(terms: Polynomial) -> str:

@@ -10,7 +10,7 @@ from .expr import Size, UndecidedSize, ceil_div, size_max, size_min, symbol
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([^\W\d]\w*)|(//|[-+*%(),]))")
 _DEEPEST = 60
-"""How many brackets may stand in each other."""
+"""The number of brackets that may stand in each other."""
 
 _PRODUCTS: Mapping[str, Callable[[Size, Size], Size]] = {
     "*": lambda a, b: a * b,
@@ -48,10 +48,10 @@ class _Reader:
         self.text, self.tokens, self.place = text, list[str](), 0
         at, end = 0, len(text.rstrip())
         while at < end:
-            if (found := _TOKEN.match(text, at)) is None:
+            if (match := _TOKEN.match(text, at)) is None:
                 raise ValueError(f"expected a size such as 2*seq + 1, got {text!r}")
-            self.tokens.append(found.group().strip())
-            at = found.end()
+            self.tokens.append(match.group().strip())
+            at = match.end()
         self.tokens.append("")
 
     def next(self) -> str:
@@ -59,8 +59,8 @@ class _Reader:
         return self.tokens[self.place - 1]
 
     def expect(self, token: str) -> None:
-        if (found := self.next()) != token:
-            raise ValueError(f"expected {token or 'the end'}, got {found or 'the end'!r} in size {self.text!r}")
+        if (actual := self.next()) != token:
+            raise ValueError(f"expected {token or 'the end'}, got {actual or 'the end'!r} in size {self.text!r}")
 
     def sum(self, depth: int) -> Size:
         total = self.product(depth)

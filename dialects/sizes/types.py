@@ -26,7 +26,7 @@ UNKNOWN = "?"
 
 @irdl_attr_definition
 class SizesAttr(ParametrizedAttribute):
-    """What the `?` of a tensor type are, in order: `#relay.sizes<batch, past + 1>`."""
+    """The sizes of the `?` of a tensor type, in order: `#relay.sizes<batch, past + 1>`."""
 
     name = "relay.sizes"
     texts: ArrayAttr[StringAttr] = param_def()

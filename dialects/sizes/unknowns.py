@@ -45,7 +45,7 @@ class Unknowns:
         self.ranges: dict[str, Range] = {}
         """Between what the symbols have to lie."""
         self.narrowed = False
-        """Whether sizes are not only as the terms say."""
+        """True if sizes are not only as the terms say."""
 
     @property
     def decided(self) -> bool:
@@ -63,7 +63,7 @@ class Unknowns:
             return False
 
     def _take_equal(self, first: Size, second: Size) -> bool:
-        """What `narrow` does of two sizes; raises ZeroDivisionError."""
+        """Do the part of `narrow` for two sizes; raises ZeroDivisionError."""
         needed = range_for(first, second)
         if needed is not None:
             name, limits = needed
@@ -72,27 +72,27 @@ class Unknowns:
                 self.ranges[name] = common
                 self.narrowed = True
                 return True
-        found = _solved(first, second, self.values) or self._paired(first, second) or self._ones(first, second)
-        if found is None:
+        values = _solved(first, second, self.values) or self._paired(first, second) or self._ones(first, second)
+        if values is None:
             if self._of_multiples(first, second) or self._around(first, second):
                 return True
-            found = self._fixed(first, second)
-        if found is None:
+            values = self._fixed(first, second)
+        if values is None:
             return False
-        self.sizes = [substitute(size, found) for size in self.sizes]
+        self.sizes = [substitute(size, values) for size in self.sizes]
         self.narrowed = True
         return True
 
     def _paired(self, first: Size, second: Size) -> dict[str, Size] | None:
         """For symbols of one size those of another that have their values, if the sizes are equal then."""
         left = [name for name in symbols_of(first) if name not in symbols_of(second)]
-        found: dict[str, Size] = {}
+        equal: dict[str, Size] = {}
         for name in symbols_of(second):
-            other = next((one for one in left if self.values[one] == self.values[name]), None)
+            other = next((twin for twin in left if self.values[twin] == self.values[name]), None)
             if name not in symbols_of(first) and other is not None:
                 left.remove(other)
-                found[name] = symbol(other)
-        return found if found and same(substitute(first, found), substitute(second, found)) else None
+                equal[name] = symbol(other)
+        return equal if equal and same(substitute(first, equal), substitute(second, equal)) else None
 
     def _ones(self, *sizes: Size) -> dict[str, Size] | None:
         """The number 1 for a symbol that is that, as an extent is that broadcasts."""
@@ -101,9 +101,9 @@ class Unknowns:
     def _fixed(self, first: Size, second: Size) -> dict[str, Size] | None:
         """The number for a symbol that makes two sizes equal by itself: an exporter that met a batch of 1 wrote it."""
         for name in sorted(symbols_of(first - second), key=lambda name: self.values[name] != 1):
-            found: dict[str, Size] = {name: self.values[name]}
-            if same(substitute(first, found), substitute(second, found)):
-                return found
+            values: dict[str, Size] = {name: self.values[name]}
+            if same(substitute(first, values), substitute(second, values)):
+                return values
         return None
 
     def _of_multiples(self, first: Size, second: Size) -> bool:
@@ -111,16 +111,16 @@ class Unknowns:
 
         So `32 * (h floordiv 32)` is `h`, as maps of several scales want it that are added up.
         """
-        found = {
+        multiples = {
             name: factor * symbol(name)
             for name, factor in _divisors(first - second).items()
             if self.values[name] % factor == 0 and self.ranges.get(name, (0, None)) == (0, None)
         }
-        if not found or not same(substitute(first, found), substitute(second, found)):
+        if not multiples or not same(substitute(first, multiples), substitute(second, multiples)):
             return False
-        for name, size in found.items():
+        for name, size in multiples.items():
             self.values[name] //= evaluate(size, {name: 1})
-        self.sizes = [substitute(size, found) for size in self.sizes]
+        self.sizes = [substitute(size, multiples) for size in self.sizes]
         self.narrowed = True
         return True
 
@@ -151,7 +151,7 @@ class Unknowns:
 
 
 _FAR = 1 << 20
-"""How far from its value a symbol is bounded."""
+"""The distance from its value at which a symbol is bounded."""
 
 
 def _farthest(holds: Callable[[int], bool], most: int) -> int:
@@ -166,10 +166,10 @@ def _farthest(holds: Callable[[int], bool], most: int) -> int:
     return below
 
 
-def _identifier(name: str, taken: Mapping[str, int]) -> str:
+def _identifier(name: str, names: Mapping[str, int]) -> str:
     plain = re.sub(r"\W", "_", name)
     plain = plain if plain.isidentifier() and plain not in RESERVED else f"_{plain}"
-    return next(text for k in count() if (text := f"{plain}_{k}" if k else plain) not in taken)
+    return next(text for k in count() if (text := f"{plain}_{k}" if k else plain) not in names)
 
 
 def _inside(value: int, limits: Range) -> bool:
@@ -179,7 +179,7 @@ def _inside(value: int, limits: Range) -> bool:
 
 def _divisors(size: Size) -> dict[str, int]:
     """Symbol -> the least number that is divided by all numbers by which something with the symbol is divided."""
-    found: dict[str, int] = {}
+    divisors: dict[str, int] = {}
     stack = [] if isinstance(size, int) else [size.terms]
     while stack:
         for factors in stack.pop():
@@ -187,18 +187,22 @@ def _divisors(size: Size) -> dict[str, int]:
                 stack += atom.args
                 if atom.kind in ("floordiv", "mod") and (divisor := number_of(atom.args[1])):
                     for name in names_in(atom.args[0]):
-                        found[name] = lcm(found.get(name, 1), divisor)
-    return found
+                        divisors[name] = lcm(divisors.get(name, 1), divisor)
+    return divisors
 
 
 def _solved(first: Size, second: Size, values: Mapping[str, int]) -> dict[str, Size] | None:
-    """What a symbol has to be for two sizes to be equal, if it is that for `values`."""
+    """Return what a symbol has to be for two sizes to be equal, if it is that for `values`."""
     difference = first - second
     for name in symbols_of(difference):
         rest = difference - symbol(name)
-        for found in (-rest, rest + 2 * symbol(name)):
-            if not isinstance(found, SizeExpr) or name in symbols_of(found) or evaluate(found, values) != values[name]:
+        for solution in (-rest, rest + 2 * symbol(name)):
+            if (
+                not isinstance(solution, SizeExpr)
+                or name in symbols_of(solution)
+                or evaluate(solution, values) != values[name]
+            ):
                 continue
-            if same(substitute(first, {name: found}), substitute(second, {name: found})):
-                return {name: found}
+            if same(substitute(first, {name: solution}), substitute(second, {name: solution})):
+                return {name: solution}
     return None

@@ -1,4 +1,4 @@
-"""How a te.compute is written: `te.compute "dense" (%i in 4, %j in 16) sum(%k in 8) : tensor<4x16xf32> {..}`."""
+"""The text form of a te.compute: `te.compute "dense" (%i in 4, %j in 16) sum(%k in 8) : tensor<4x16xf32> {..}`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .types import INDEX, REDUCERS
 
 
 class Written(Protocol):
-    """What is written of a te.compute."""
+    """The parts of a te.compute that are written."""
 
     label: StringAttr
     reducer: StringAttr | None
@@ -39,7 +39,7 @@ class Written(Protocol):
 
 
 class Parts(TypedDict):
-    """What a compute is made of."""
+    """The parts that a compute is made of."""
 
     result_types: Sequence[Attribute]
     properties: Mapping[str, Attribute]

@@ -86,7 +86,7 @@ class FuncOp(IRDLOperation):
 
     @property
     def size_names(self) -> tuple[str, ...]:
-        """What its sizes s0, s1, .. are called, in order."""
+        """The names of its sizes s0, s1, .., in order."""
         return names_of(self.sizes)
 
     @property
@@ -277,12 +277,12 @@ class ComputeOp(IRDLOperation):
 
     @property
     def inits(self) -> Sequence[SSAValue]:
-        """What the reduction of each result starts from; none where that is what its reducer says."""
+        """Return the values that the reductions of results start from; none where its reducer says them."""
         return _yields(self.block)[len(self.results) :]
 
     @property
     def combined(self) -> Sequence[SSAValue]:
-        """What the combiner, which must be there, makes of its operands."""
+        """Return what the combiner, which must be there, makes of its operands."""
         assert self.combiner is not None
         return _yields(self.combiner.block)
 
@@ -298,16 +298,16 @@ class ComputeOp(IRDLOperation):
                 fail(self, f"a result of shape {self.shape}, as the axes say", str(output.type))
         axes = len(self.shape) + len(self.reduce_shape)
         if len(self.block.args) != axes or any(argument.type != INDEX for argument in self.block.args):
-            found = ", ".join(str(argument.type) for argument in self.block.args) or "none"
-            fail(self, f"a block argument of type index per axis, {axes} in all", found)
+            arguments = ", ".join(str(argument.type) for argument in self.block.args) or "none"
+            fail(self, f"a block argument of type index per axis, {axes} in all", arguments)
         if any(map(negative, (*self.shape, *self.reduce_shape))):
             fail(self, "extents of at least 0", str((*self.shape, *self.reduce_shape)))
         if (self.reducer is None) != (not self.reduce_shape):
-            found = f"the reducer {self.reducer.data}" if self.reducer is not None else "no reducer"
+            actual = f"the reducer {self.reducer.data}" if self.reducer is not None else "no reducer"
             fail(
                 self,
                 "a reducer when there are reduce axes, and only then",
-                f"{found} and {len(self.reduce_shape)} axes",
+                f"{actual} and {len(self.reduce_shape)} axes",
             )
         elements = [stored_type(output.type.element_type) for output in self.outputs]
         starts = self.reducer is not None and len(_yields(self.block)) > len(elements)
@@ -329,10 +329,10 @@ class ComputeOp(IRDLOperation):
             return
         if self.reducer is None:
             fail(self, "a combiner of a reduction only", "no reducer")
-        given = [argument.type for argument in self.combiner.block.args]
-        if given != [*elements, *elements]:
+        operand_types = [argument.type for argument in self.combiner.block.args]
+        if operand_types != [*elements, *elements]:
             wanted = ", ".join(str(element) for element in (*elements, *elements))
-            fail(self, f"a combiner of ({wanted})", f"({', '.join(map(str, given))})")
+            fail(self, f"a combiner of ({wanted})", f"({', '.join(map(str, operand_types))})")
         types = [cast(IntegerAttr | FloatAttr, number).type for number in self.identity]
         if types != list(elements):
             fail(self, f"an identity of ({', '.join(map(str, elements))})", f"({', '.join(map(str, types))})")
@@ -497,4 +497,4 @@ class YieldOp(IRDLOperation):
 
 
 STAGES = (ComputeOp, StateOp, ScanOp, ExternOp, HybridOp)
-"""What a te.func is made of."""
+"""The ops that a te.func is made of."""

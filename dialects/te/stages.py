@@ -59,7 +59,7 @@ def tensor_number(argument: Attribute) -> int | None:
 
 @irdl_op_definition
 class StateOp(IRDLOperation):
-    """What a scan has computed so far: inside its updates, the rows of earlier times."""
+    """The rows that a scan has computed so far: inside its updates, those of earlier times."""
 
     name = "te.state"
     label = prop_def(StringAttr)
@@ -112,8 +112,8 @@ class ScanOp(IRDLOperation):
 
     def verify_(self) -> None:
         if len(self.states) != len(self.inits) or len(self.states) != len(self.updates) or not self.states:
-            found = f"{len(self.states)} states, {len(self.inits)} inits and {len(self.updates)} updates"
-            fail(self, "an init and an update for each of at least one state", found)
+            actual = f"{len(self.states)} states, {len(self.inits)} inits and {len(self.updates)} updates"
+            fail(self, "an init and an update for each of at least one state", actual)
         for state, init, update, output in zip(self.states, self.inits, self.updates, self.outputs, strict=True):
             self._verify_state(state, init, update)
             if output.type != state.type:
@@ -129,16 +129,16 @@ class ScanOp(IRDLOperation):
         if update.type != state.type:
             fail(self, f"an update of the state's type {state.type}", str(update.type))
         if isinstance(update.owner, Block) or update.owner.name != "te.compute":
-            found = "an argument" if isinstance(update.owner, Block) else update.owner.name
-            fail(self, "an update that te.compute makes", found)
-        rows, given = _shape(state), _shape(init)
+            actual = "an argument" if isinstance(update.owner, Block) else update.owner.name
+            fail(self, "an update that te.compute makes", actual)
+        rows, start = _shape(state), _shape(init)
         alike = (
             cast(TensorType[Attribute], init.type).element_type == cast(TensorType[Attribute], state.type).element_type
         )
-        if not rows or len(given) != len(rows) or not same_shape(given[1:], rows[1:]) or not alike:
+        if not rows or len(start) != len(rows) or not same_shape(start[1:], rows[1:]) or not alike:
             fail(self, f"an init that is some first rows of {state.type}", str(init.type))
-        if decide(1, "<=", given[0]) is False or decide(given[0], "<=", rows[0]) is False:
-            fail(self, f"an init of 1 to {rows[0]} steps", str(given[0]))
+        if decide(1, "<=", start[0]) is False or decide(start[0], "<=", rows[0]) is False:
+            fail(self, f"an init of 1 to {rows[0]} steps", str(start[0]))
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -171,11 +171,11 @@ class ScanOp(IRDLOperation):
             parser.parse_keyword("next")
             update = parser.parse_unresolved_operand()
             parser.parse_punctuation(":")
-            given = parser.parse_type()
+            init_type = parser.parse_type()
             parser.parse_punctuation("->")
             type_ = parser.parse_type()
             states.append(parser.resolve_operand(name, type_))
-            inits.append(parser.resolve_operand(init, given))
+            inits.append(parser.resolve_operand(init, init_type))
             updates.append(parser.resolve_operand(update, type_))
 
         label = parser.parse_str_literal()
@@ -250,9 +250,9 @@ class ExternOp(IRDLOperation):
                     pass
                 case _:
                     fail(self, "tensors and numbers as arguments", str(argument))
-        given = [number for number in seen if number < len(self.inputs)]
-        if given != list(range(len(self.inputs))) or len(set(self.inputs)) != len(self.inputs):
-            fail(self, "each operand once, in the order of its first use", f"the order {given}")
+        order = [number for number in seen if number < len(self.inputs)]
+        if order != list(range(len(self.inputs))) or len(set(self.inputs)) != len(self.inputs):
+            fail(self, "each operand once, in the order of its first use", f"the order {order}")
 
     def print(self, printer: Printer) -> None:
         def argument(attribute: Attribute) -> None:
@@ -300,11 +300,11 @@ class ExternOp(IRDLOperation):
 
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
         parser.parse_punctuation(":")
-        given, types = _parse_types(parser)
+        input_types, types = _parse_types(parser)
         attributes = parse_attributes(parser)
-        for place, number in outs:
-            arguments[place] = IntAttr(len(operands) + number)
-        inputs = parser.resolve_operands(operands, given, parser.pos)
+        for position, number in outs:
+            arguments[position] = IntAttr(len(operands) + number)
+        inputs = parser.resolve_operands(operands, input_types, parser.pos)
         op = cls.make(label, callee, arguments, inputs, types, packed=packed)
         op.attributes.update(attributes)
         return cast(Self, op)
@@ -350,9 +350,9 @@ class HybridOp(IRDLOperation):
         label = parser.parse_str_literal()
         operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
         parser.parse_punctuation(":")
-        given, types = _parse_types(parser)
+        input_types, types = _parse_types(parser)
         attributes = parse_attributes(parser)
-        inputs = parser.resolve_operands(operands, given, parser.pos)
+        inputs = parser.resolve_operands(operands, input_types, parser.pos)
         op = cls.make(label, inputs, types, parser.parse_region())
         op.attributes.update(attributes)
         return cast(Self, op)
@@ -367,6 +367,6 @@ def _print_types(printer: Printer, inputs: Sequence[SSAValue], outputs: Sequence
 
 
 def _parse_types(parser: Parser) -> tuple[Sequence[Attribute], Sequence[Attribute]]:
-    given = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    input_types = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
     parser.parse_punctuation("->")
-    return given, parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
+    return input_types, parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)

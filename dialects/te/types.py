@@ -11,19 +11,19 @@ INDEX = IndexType()
 I32 = IntegerType(32)
 
 REDUCERS = ("sum", "prod", "max", "min")
-"""How a reduction combines: `sum` starts from 0, `prod` from 1, `max` and `min` from the least and greatest value."""
+"""Combiners of reductions: `sum` starts from 0, `prod` from 1, `max` and `min` from the least and greatest value."""
 
 
 def behind(values: Sequence[SSAValue], block: Block) -> set[SSAValue]:
     """The values of a block that `values` are computed from, themselves among them."""
-    found: set[SSAValue] = set()
+    values_behind: set[SSAValue] = set()
     stack = list(values)
     while stack:
-        if (value := stack.pop()) not in found:
-            found.add(value)
+        if (value := stack.pop()) not in values_behind:
+            values_behind.add(value)
             if not isinstance(value.owner, Block) and value.owner.parent is block:
                 stack.extend(value.owner.operands)
-    return found
+    return values_behind
 
 
 PREDICATED = "te.predicated"

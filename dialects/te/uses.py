@@ -1,4 +1,4 @@
-"""What operations of a te.func use."""
+"""The values that operations of a te.func use."""
 
 from __future__ import annotations
 

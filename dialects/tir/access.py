@@ -305,7 +305,7 @@ class CallExternOp(IRDLOperation):
 
     @property
     def offset_of(self) -> dict[int, SSAValue]:
-        """How many elements behind the first one a buffer is passed from, by the number of the argument."""
+        """The elements behind the first one from which a buffer is passed, by the number of the argument."""
         if self.positions is None:
             return {}
         positions = cast(DenseArrayBase[IntegerType], self.positions).get_values()
@@ -344,19 +344,19 @@ class CallExternOp(IRDLOperation):
             offset = parser.parse_unresolved_operand() if parser.parse_optional_keyword("at") is not None else None
             return value, offset
 
-        found = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
+        operands = parser.parse_comma_separated_list(parser.Delimiter.PAREN, argument)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         at = parser.pos
         type_ = parser.parse_attribute()
-        if not isinstance(type_, FunctionType) or len(type_.inputs) != len(found):
-            parser.raise_error(f"expected a function type with {len(found)} inputs", at)
+        if not isinstance(type_, FunctionType) or len(type_.inputs) != len(operands):
+            parser.raise_error(f"expected a function type with {len(operands)} inputs", at)
         arguments = [
-            parser.resolve_operand(value, input) for (value, _), input in zip(found, type_.inputs, strict=True)
+            parser.resolve_operand(value, input) for (value, _), input in zip(operands, type_.inputs, strict=True)
         ]
         offsets = {
             number: parser.resolve_operand(offset, INDEX)
-            for number, (_, offset) in enumerate(found)
+            for number, (_, offset) in enumerate(operands)
             if offset is not None
         }
         op = cls(callee, arguments, list(type_.outputs), offsets)

@@ -28,7 +28,7 @@ from .text import parse_not_negative
 
 INDEX = IndexType()
 ITER_KINDS = ("spatial", "reduce", "opaque")
-"""How a block depends on an iteration variable: iterations independent, combined, or in order."""
+"""The way a block depends on an iteration variable: iterations independent, combined, or in order."""
 
 
 @irdl_op_definition
@@ -88,7 +88,7 @@ class BlockOp(IRDLOperation):
 
     @property
     def init(self) -> InitOp | None:
-        """What runs first, if the block has such a part."""
+        """The part that runs first, if the block has one."""
         first = self.block.first_op
         return first if isinstance(first, InitOp) else None
 

@@ -92,9 +92,11 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
             shape, element = parser.parse_ranked_shape()
             scope, sizes = "global", list[Size]()
             if more := parser.parse_optional_punctuation(",") is not None:
-                found = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_size(parser))
-                if found is not None:
-                    sizes, more = found, parser.parse_optional_punctuation(",") is not None
+                extents = parser.parse_optional_comma_separated_list(
+                    parser.Delimiter.SQUARE, lambda: parse_size(parser)
+                )
+                if extents is not None:
+                    sizes, more = extents, parser.parse_optional_punctuation(",") is not None
             if more:
                 scope = parser.parse_identifier()
         if len(sizes) != shape.count(DYNAMIC_INDEX):

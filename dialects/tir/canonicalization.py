@@ -1,4 +1,4 @@
-"""What xDSL's `canonicalize` does to the ops of tir: indices under the ranges of loops, and what they decide.
+"""The patterns of xDSL's `canonicalize` for tir: indices under the ranges of loops, and what they decide.
 
 `tir-simplify` does more: it also knows what guards around an op say.
 """

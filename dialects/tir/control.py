@@ -100,7 +100,7 @@ class PrimFuncOp(IRDLOperation):
 
     @property
     def size_names(self) -> tuple[str, ...]:
-        """What its sizes s0, s1, .. are called, in order."""
+        """The names of its sizes s0, s1, .., in order."""
         return names_of(self.sizes)
 
     def print(self, printer: Printer) -> None:
@@ -169,7 +169,7 @@ class ForOp(IRDLOperation):
 
     @property
     def trip_count(self) -> Size:
-        """How often it runs; where that is an expression of sizes, which may be negative, at least 0 times."""
+        """The number of iterations; where that is an expression of sizes, which may be negative, at least 0."""
         extent = self.extent
         return extent.value.data if isinstance(extent, IntegerAttr) else size_in(extent)
 

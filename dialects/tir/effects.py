@@ -1,4 +1,4 @@
-"""What the ops of tir do to memory, as xDSL's passes ask for it."""
+"""Effects of the ops of tir on memory, as xDSL's passes ask for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .buffer import BufferType
 
 @dataclass(frozen=True)
 class Beside(Resource):
-    """What is no memory of a buffer: the cache, and whether the kernel goes on."""
+    """Resources that are no memory of a buffer: the cache, and whether the kernel goes on."""
 
     def name(self) -> str:
         return "<Beside>"

@@ -45,7 +45,7 @@ LEADING: dict[type[Operation], int] = {
     IndexOp: 0,
     MaskOp: 0,
 }
-"""How many operands of an access stand before its indices; the last of them is its buffer."""
+"""The number of operands of an access before its indices; the last of them is its buffer."""
 
 NO_GUARD = AffineMapAttr(AffineMap(0, 0, ()))
 """A guard that always holds."""
@@ -58,7 +58,7 @@ class SimplifiedMaps(NamedTuple):
     guard: AffineMapAttr | None
     """None when every guard expression always holds."""
     never: bool
-    """Whether the guard never holds; the maps are then as they were."""
+    """True if the guard never holds; the maps are then as they were."""
     kept: tuple[int, ...]
     """The dims still in use, in order: dim i of the new maps was dim `kept[i]`."""
     ranges: tuple[Range, ...]
@@ -127,7 +127,7 @@ class Operands(NamedTuple):
 
     values: tuple[SSAValue, ...]
     dims: tuple[AffineExpr, ...] | None
-    """What the dims of the access are in terms of `values`; None when they are as they were."""
+    """Return the dims of the access in terms of `values`; None when they are as they were."""
 
 
 def operands_of(indices: Sequence[SSAValue]) -> Operands:
@@ -140,8 +140,8 @@ def operands_of(indices: Sequence[SSAValue]) -> Operands:
 
 
 def _resolve(value: SSAValue, values: dict[SSAValue, AffineExpr]) -> AffineExpr:
-    if (known := values.get(value)) is not None:
-        return known
+    if (expr := values.get(value)) is not None:
+        return expr
     match value.owner:
         case Block():
             pass

@@ -172,9 +172,9 @@ class CastOp(IRDLOperation):
         if lanes(source) != lanes(result):
             fail(self, f"as many lanes as in {source}", str(result))
         reads, makes = CASTS[kind]
-        found = _kind(source), _kind(result)
+        kinds = _kind(source), _kind(result)
         wanted = (reads, makes.split()[-1])
-        if found != wanted and not (kind == "index_cast" and found == wanted[::-1]):
+        if kinds != wanted and not (kind == "index_cast" and kinds == wanted[::-1]):
             fail(self, f"{kind} from {reads} to {makes}", f"{source} to {result}")
         if makes != wanted[1]:
             before, after = (cast(IntegerType, scalar_type(t)).width.data for t in (source, result))

@@ -19,7 +19,7 @@ from .effects import ActsBesideMemory
 from .text import parse_end, parse_point, print_end, print_point
 
 LOCALITIES = range(4)
-"""How near the element is to be kept: 0 not at all, 3 as near as possible."""
+"""The nearness at which the element is to be kept: 0 not at all, 3 as near as possible."""
 
 
 @irdl_op_definition

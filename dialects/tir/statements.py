@@ -116,7 +116,7 @@ class WhileOp(IRDLOperation):
 
 @irdl_op_definition
 class ConditionOp(IRDLOperation):
-    """Whether a `tir.while` goes on."""
+    """Decides if a `tir.while` goes on."""
 
     name = "tir.condition"
     condition = operand_def(i1)
@@ -144,10 +144,10 @@ class AllocConstOp(IRDLOperation):
         return AllocConstOp.create(result_types=[type], properties={"value": value})
 
     def verify_(self) -> None:
-        type_, given = self.result.type, cast("TensorType[Attribute]", self.value.get_type())
+        type_, type_of_value = self.result.type, cast("TensorType[Attribute]", self.value.get_type())
         expected = TensorType(stored_type(type_.element_type), dense(type_.get_shape()))
-        if given != expected:
-            fail(self, f"numbers of type {expected}", str(given))
+        if type_of_value != expected:
+            fail(self, f"numbers of type {expected}", str(type_of_value))
         for use in self.result.uses:
             if use.operation.name == "tir.store":
                 fail(use.operation, "a buffer that may be written", "a constant one")
@@ -229,8 +229,8 @@ class DeclBufferOp(IRDLOperation):
         buffer, map, indices = parse_point(parser)
         properties: dict[str, Attribute] = {"map": map}
         if parser.parse_optional_keyword("strides") is not None:
-            given = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_size(parser))
-            properties["strides"] = strides_attribute(given)
+            strides = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_size(parser))
+            properties["strides"] = strides_attribute(strides)
         attributes, (type_, result) = parse_end(parser, 2, "->")
         operands = [parser.resolve_operand(buffer, type_), *indices]
         return cls.create(operands=operands, result_types=[result], properties=properties, attributes=attributes)

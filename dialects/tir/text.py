@@ -19,18 +19,18 @@ def print_point(printer: Printer, buffer: SSAValue, map: AffineMapAttr, indices:
 
 
 def parse_point(parser: Parser) -> tuple[UnresolvedOperand, AffineMapAttr, list[SSAValue]]:
-    """What `print_point` prints; the buffer's type stands at the end."""
+    """Parse what `print_point` prints; the buffer's type stands at the end."""
     buffer = parser.parse_unresolved_operand()
     return buffer, *parse_indices(parser)
 
 
 def parse_values(parser: Parser, count: int) -> list[UnresolvedOperand]:
     """`%v, %m, `: operands whose types stand at the end."""
-    found: list[UnresolvedOperand] = []
+    operands: list[UnresolvedOperand] = []
     for _ in range(count):
-        found.append(parser.parse_unresolved_operand())
+        operands.append(parser.parse_unresolved_operand())
         parser.parse_punctuation(",")
-    return found
+    return operands
 
 
 def parse_not_negative(parser: Parser) -> None:

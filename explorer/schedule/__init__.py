@@ -1,1 +1,1 @@
-"""What shows schedules: drawings after TVM's TEDD (`tedd`), their data (`tedd_json`), and differences (`diff`)."""
+"""Views of schedules: drawings after TVM's TEDD (`tedd`), their data (`tedd_json`), and differences (`diff`)."""

@@ -1,4 +1,4 @@
-"""What differs between two schedules, as between two snapshots.
+"""The differences between two schedules, as between two snapshots.
 
 ```
 stage relu
@@ -81,7 +81,7 @@ class ScheduleDiff:
 
 @dataclass(frozen=True)
 class _Side:
-    """What is compared of a stage; empty for a stage that is not there."""
+    """The facts of a stage that are compared; empty for a stage that is not there."""
 
     attributes: dict[str, str]
     loops: Sequence[Loop]
@@ -91,15 +91,15 @@ _ABSENT = _Side({}, ())
 
 
 def diff(a: Schedule, b: Schedule) -> ScheduleDiff:
-    """What has to change in `a` to get `b`.
+    """Return what has to change in `a` to get `b`.
 
     Stages are the same when their labels are. Loops are the same when name, kind, extent and notes are, taken in order;
     so two loops of one name are told apart. An inlined stage has no loops.
     """
     before, after = _sides(a), _sides(b)
     labels = [*(label for label in before if label not in after), *after]
-    found = [_compare(label, before.get(label), after.get(label)) for label in labels]
-    return ScheduleDiff(tuple(stage for stage in found if stage.attributes or stage.loops))
+    changes = [_compare(label, before.get(label), after.get(label)) for label in labels]
+    return ScheduleDiff(tuple(stage for stage in changes if stage.attributes or stage.loops))
 
 
 def _sides(schedule: Schedule) -> dict[str, _Side]:
@@ -111,20 +111,20 @@ def _sides(schedule: Schedule) -> dict[str, _Side]:
 
 
 def _attributes(stage: Stage) -> dict[str, str]:
-    found = {"place": place(stage), "scope": stage.scope, "compute": what(stage)}
+    attributes = {"place": place(stage), "scope": stage.scope, "compute": what(stage)}
     storage = str(stage.storage)
-    return found | {"storage": storage} if storage else found
+    return attributes | {"storage": storage} if storage else attributes
 
 
 def _compare(label: str, before: _Side | None, after: _Side | None) -> StageDiff:
-    one, two = before or _ABSENT, after or _ABSENT
+    old, new = before or _ABSENT, after or _ABSENT
     attributes = tuple(
-        AttributeChange(name, one.attributes.get(name), two.attributes.get(name))
-        for name in one.attributes | two.attributes
-        if one.attributes.get(name) != two.attributes.get(name)
+        AttributeChange(name, old.attributes.get(name), new.attributes.get(name))
+        for name in old.attributes | new.attributes
+        if old.attributes.get(name) != new.attributes.get(name)
     )
     change = "added" if before is None else "removed" if after is None else "changed"
-    return StageDiff(label, change, attributes, _compare_loops(one.loops, two.loops))
+    return StageDiff(label, change, attributes, _compare_loops(old.loops, new.loops))
 
 
 def _compare_loops(before: Sequence[Loop], after: Sequence[Loop]) -> tuple[LoopChange, ...]:

@@ -42,8 +42,8 @@ class Cell:
 def table(rows: Iterable[Sequence[Cell]], port: str = "") -> str:
     """An HTML label: a table of rows of cells; `port` is that of the whole table."""
     text = "".join(f"<TR>{''.join(map(str, row))}</TR>" for row in rows)
-    place = f' PORT="{port}"' if port else ""
-    return f'<<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="4"{place}>{text}</TABLE>>'
+    attribute = f' PORT="{port}"' if port else ""
+    return f'<<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="4"{attribute}>{text}</TABLE>>'
 
 
 def wrapped(text: str, width: int = _WRAP) -> str:

@@ -1,4 +1,4 @@
-"""What TEDD draws, as data: a schedule's stages, iteration variables, relations and tensors.
+"""The contents of TEDD's drawings, as data: a schedule's stages, iteration variables, relations and tensors.
 
 Stages are numbered from the inputs on, the placeholders (function arguments that are read) among them, each before its
 first reader. A part is referred to by a path of numbers: `[stage]`, `[stage, itervar]`, `[stage, tensor]`.
@@ -40,7 +40,7 @@ KIND_TYPES: dict[Kind, int] = {"serial": 0, "unrolled": 5, "vectorized": 6, "par
 """The kind of a loop -> its iteration type; of a serial one `SORT_TYPES` says more."""
 
 SORT_TYPES: dict[Sort, int] = {"data": 0, "thread": 1, "reduce": 2, "ordered": 3, "opaque": 4}
-"""What an iteration variable runs over -> its iteration type, while it is a serial loop."""
+"""The kind of axis that an iteration variable runs over -> its iteration type, while it is a serial loop."""
 
 
 class IterVarProperties(TypedDict):
@@ -208,7 +208,7 @@ class _Dump:
         }
 
     def _itervar(self, stage: Stage, axis: IterVar) -> IterVarEntry:
-        found = self.ranges.get(axis)
+        extent = self.ranges.get(axis)
         leaf = stage.leaf
         return {
             "type": "IterVar",
@@ -218,7 +218,7 @@ class _Dump:
             "properties": {
                 "thread": axis.thread.tag if axis.thread is not None else None,
                 "intrin": axis.intrin.name if axis.intrin is not None else None,
-                "range": None if found is None else str(found),
+                "range": None if extent is None else str(extent),
             },
         }
 

@@ -35,7 +35,7 @@ class DebugResult:
         return [entry.dtype for entry in self._graph.entries]
 
     def get_graph_node_output_num(self, node: Mapping[str, Any]) -> int:
-        """How many outputs a node of `get_graph_nodes` has."""
+        """Return the number of outputs of a node of `get_graph_nodes`."""
         return 1 if node["op"] == "param" else int(node["attrs"]["num_outputs"])
 
     def get_output_tensors(self) -> dict[str, Tensor]:

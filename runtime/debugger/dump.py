@@ -23,7 +23,7 @@ _FOLDER = "_tvmdbg_device_CPU_0"
 
 
 def tensor_key(node: str, place: int, output: int) -> str:
-    """What a tensor is called in `output_tensors.params`."""
+    """Return the name of a tensor in `output_tensors.params`."""
     return f"{node}____topo-index:{place}____output-num:{output}"
 
 
@@ -59,10 +59,10 @@ class DumpFolder:
 def graph_dump(graph: Graph) -> str:
     """The graph for tools: inputs by name, functions as ops, and shape and dtype of a node's first output."""
     data: dict[str, Any] = json.loads(graph.to_json())
-    for place, node in enumerate(data["nodes"]):
-        entry = graph.entries[graph.rows[place]] if graph.nodes[place].outputs else None
-        node["inputs"] = [graph.nodes[ref.node].name for ref in graph.nodes[place].inputs]
-        node["op"] = "param" if graph.nodes[place].is_argument else graph.nodes[place].function
+    for position, node in enumerate(data["nodes"]):
+        entry = graph.entries[graph.rows[position]] if graph.nodes[position].outputs else None
+        node["inputs"] = [graph.nodes[ref.node].name for ref in graph.nodes[position].inputs]
+        node["op"] = "param" if graph.nodes[position].is_argument else graph.nodes[position].function
         node.setdefault("attrs", {})["T"] = f"type: {entry.dtype if entry else ''}"
         node["shape"] = list(entry.shape) if entry else []
     return json.dumps(data, indent=4)
@@ -71,19 +71,19 @@ def graph_dump(graph: Graph) -> str:
 def dumped(graph: Graph, tensors: Sequence[Sequence[Tensor]]) -> dict[str, Tensor]:
     """Every output of every node, arguments too, as it is called in `output_tensors.params`."""
     return {
-        tensor_key(graph.nodes[place].name, place, output): array
-        for place, outputs in enumerate(tensors)
+        tensor_key(graph.nodes[position].name, position, output): array
+        for position, outputs in enumerate(tensors)
         for output, array in enumerate(outputs)
     }
 
 
 def layers_dump(graph: Graph, layers: Mapping[str, Sequence[str]]) -> str:
     """JSON: layer -> the keys of the tensors that were made with its part in them."""
-    found: dict[str, list[str]] = {}
-    for place, node in enumerate(graph.nodes):
+    keys: dict[str, list[str]] = {}
+    for position, node in enumerate(graph.nodes):
         for layer in layers.get(node.name, ()):
-            found.setdefault(layer, []).extend(tensor_key(node.name, place, k) for k in range(node.outputs))
-    return json.dumps(found, indent=4, ensure_ascii=False)
+            keys.setdefault(layer, []).extend(tensor_key(node.name, position, k) for k in range(node.outputs))
+    return json.dumps(keys, indent=4, ensure_ascii=False)
 
 
 def trace_dump(nodes: Sequence[tuple[str, float, Sequence[str]]]) -> str:

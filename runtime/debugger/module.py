@@ -59,8 +59,10 @@ class GraphModuleDebug(GraphModule):
         check_cpu(device, "debug executor")
         if graph_json_str is not None and read_graph(graph_json_str) != self.module.graph:
             raise PipelineError(expectation("debug executor", "the graph of the module", "another"))
-        known = getattr(module, "origins", None)
-        self.origins: Mapping[str, Origin] = origins if origins is not None else known() if known is not None else {}
+        read_origins = getattr(module, "origins", None)
+        self.origins: Mapping[str, Origin] = (
+            origins if origins is not None else read_origins() if read_origins is not None else {}
+        )
         self.stepper = Stepper(self.module, self.origins)
         self.folder = DumpFolder(dump_root)
         self.folder.write(GRAPH, graph_dump(self.module.graph))
@@ -129,8 +131,8 @@ class GraphModuleDebug(GraphModule):
         assert self._tensors is not None
         self.folder.write(TENSORS, save_param_dict(self._named_tensors()))
         self.folder.write(LAYERS, layers_dump(graph, {name: origin.layers for name, origin in self.origins.items()}))
-        taken = {row.node: row.mean for row in self.rows}
-        nodes = [(node.name, taken.get(node.name, 0.0), self.stepper.layers(k)) for k, node in enumerate(graph.nodes)]
+        means = {row.node: row.mean for row in self.rows}
+        nodes = [(node.name, means.get(node.name, 0.0), self.stepper.layers(k)) for k, node in enumerate(graph.nodes)]
         self.folder.write(TRACE, trace_dump(nodes))
 
     def debug_table(self, *, sort_by_time: bool = True, times: bool = False, layers: bool = False) -> str:
@@ -142,12 +144,12 @@ class GraphModuleDebug(GraphModule):
 
         A node's time is measured; its layers share it by the work that each is worth. "" are nodes of no known layer.
         """
-        found: dict[str, float] = {}
+        microseconds: dict[str, float] = {}
         for row in self.rows:
             if row.output == 1:
                 for layer, share in self._shares(row.node):
-                    found[layer] = found.get(layer, 0.0) + share * row.mean * 1e6
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+                    microseconds[layer] = microseconds.get(layer, 0.0) + share * row.mean * 1e6
+        return dict(sorted(microseconds.items(), key=lambda item: -item[1]))
 
     def layer_table(self, width: int | None = None) -> str:
         """The time of layers in the last `run`, and what part of it is an estimate; names fit lines of a width."""
@@ -175,22 +177,22 @@ class GraphModuleDebug(GraphModule):
         timing = Timing(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
         )
-        return [list(one) for one in self._individual(timing)]
+        return [list(times) for times in self._individual(timing)]
 
     def _individual(self, timing: Timing) -> list[tuple[float, ...]]:
         timing.check()
         self.module.begin()
         # Every node is timed on what the nodes before it made.
-        return [self._timed(place, timing).results for place in range(len(self.module.graph.nodes))]
+        return [self._timed(position, timing).results for position in range(len(self.module.graph.nodes))]
 
-    def _timed(self, place: int, timing: Timing) -> BenchmarkResult:
-        native = self.module.native(place)
+    def _timed(self, position: int, timing: Timing) -> BenchmarkResult:
+        native = self.module.native(position)
         if native is None:
             return BenchmarkResult((0.0,) * timing.repeat)
         function, arguments = native
         result = timing.measure(lambda: function(*arguments))
         if self.module.library.check is not None:
-            self.module.library.check(self.module.graph.nodes[place].name)
+            self.module.library.check(self.module.graph.nodes[position].name)
         return result
 
     def run_individual_node(
@@ -204,19 +206,19 @@ class GraphModuleDebug(GraphModule):
         repeats_to_cooldown: int = 1,
     ) -> BenchmarkResult:
         """Seconds of one node, after a run up to it; 0 for an argument. Raises FrontendError for no such node."""
-        (place,) = self.stepper.places(index)
+        (position,) = self.stepper.places(index)
         timing = Timing(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
         )
         timing.check()
-        self._run_to(place)
-        return self._timed(place, timing)
+        self._run_to(position)
+        return self._timed(position, timing)
 
     def _run_to(self, last: int) -> None:
         """Run the nodes up to one, which is among them."""
         self.module.begin()
-        for place in range(last + 1):
-            self.module.run_node(place)
+        for position in range(last + 1):
+            self.module.run_node(position)
 
     def _run_kept(self, seconds: list[tuple[float, ...]]) -> list[Row]:
         """Run once, and keep all tensors; the rows of the table."""
@@ -225,19 +227,19 @@ class GraphModuleDebug(GraphModule):
         executor.begin()
         kept: list[list[Tensor]] = []
         rows: list[Row] = []
-        for place, node in enumerate(graph.nodes):
+        for position, node in enumerate(graph.nodes):
             start, began = _now(), time.perf_counter()
-            executor.run_node(place)
+            executor.run_node(position)
             end = start + datetime.timedelta(seconds=time.perf_counter() - began)
-            kept.append([np.array(executor.entries[number]) for number in graph.entries_of(place)])
+            kept.append([np.array(executor.entries[number]) for number in graph.entries_of(position)])
             if node.is_argument:
                 continue
-            layers = self.stepper.layers(place)
+            layers = self.stepper.layers(position)
             rows += [
                 Row(
                     node.name,
                     node.function,
-                    seconds[place],
+                    seconds[position],
                     graph.entries[number].shape,
                     len(node.inputs),
                     output,
@@ -245,7 +247,7 @@ class GraphModuleDebug(GraphModule):
                     f"{start:%H:%M:%S.%f}",
                     f"{end:%H:%M:%S.%f}",
                 )
-                for output, number in enumerate(graph.entries_of(place), 1)
+                for output, number in enumerate(graph.entries_of(position), 1)
             ]
         self._tensors = kept
         return rows
@@ -259,12 +261,12 @@ class GraphModuleDebug(GraphModule):
         From the last `run`, else of a run up to there. Raises FrontendError for an unknown name, and for a layer
         that has no tensor, as a kernel computes it together with others.
         """
-        place = self.stepper.value_of(node)
+        position = self.stepper.value_of(node)
         if self._tensors is None:
-            self._run_to(place)
-            array = np.array(self.module.entries[self.module.graph.rows[place]])
+            self._run_to(position)
+            array = np.array(self.module.entries[self.module.graph.rows[position]])
         else:
-            array = self._tensors[place][0]
+            array = self._tensors[position][0]
         if not as_stored:
             array = self.stepper.shown(node, array)
         return view(array) if out is None else view(out).copyfrom(array)
@@ -304,33 +306,33 @@ class GraphModuleDebug(GraphModule):
         executor.run()
         calls: list[tuple[int, float]] = []
         start = time.perf_counter()
-        for place in graph.calls:
+        for position in graph.calls:
             before = time.perf_counter()
-            executor.run_node(place)
-            calls.append((place, time.perf_counter() - before))
+            executor.run_node(position)
+            calls.append((position, time.perf_counter() - before))
         whole = time.perf_counter() - start
-        metrics = [self._metrics(place, taken, whole) for place, taken in calls]
+        metrics = [self._metrics(position, seconds, whole) for position, seconds in calls]
         total: dict[str, Metric] = {"Duration (us)": whole * 1e6, "Percent": 100.0, "Device": "cpu0", "Count": 1}
         configuration: dict[str, Metric] = {"Number of threads": executor.library.pool.threads, "Executor": "Graph"}
-        layers = tuple(self._shares(graph.nodes[place].name) for place, _ in calls)
+        layers = tuple(self._shares(graph.nodes[position].name) for position, _ in calls)
         return Report(tuple(metrics), {"CPU": total}, configuration, layers)
 
-    def _metrics(self, place: int, taken: float, whole: float) -> dict[str, Metric]:
+    def _metrics(self, position: int, seconds: float, whole: float) -> dict[str, Metric]:
         graph = self.module.graph
-        node = graph.nodes[place]
+        node = graph.nodes[position]
         entries = [graph.entries[graph.entry(ref)] for ref in node.inputs]
-        entries += [graph.entries[number] for number in graph.entries_of(place)]
+        entries += [graph.entries[number] for number in graph.entries_of(position)]
         shapes = ", ".join(f"{entry.dtype}[{', '.join(map(str, entry.shape))}]" for entry in entries)
-        found: dict[str, Metric] = {
+        metrics: dict[str, Metric] = {
             "Name": node.function,
-            "Duration (us)": taken * 1e6,
-            "Percent": taken / whole * 100,
+            "Duration (us)": seconds * 1e6,
+            "Percent": seconds / whole * 100,
             "Device": "cpu0",
             "Count": 1,
             "Argument Shapes": shapes,
             "Hash": node.attrs.get("hash", ""),
         }
-        return found | {name: value for name, value in node.attrs.items() if "layout" in name}
+        return metrics | {name: value for name, value in node.attrs.items() if "layout" in name}
 
     def exit(self) -> None:
         """Remove the dumps."""

@@ -1,4 +1,4 @@
-"""What `profile()` gives: the calls of one run with their metrics, as TVM's report has them."""
+"""The report of `profile()`: the calls of one run with their metrics, as TVM's report has them."""
 
 from __future__ import annotations
 
@@ -82,16 +82,16 @@ class Report:
 
     def by_layer(self) -> dict[str, float]:
         """Microseconds of each layer, longest first; they add up to those of all calls."""
-        found: dict[str, float] = {}
+        microseconds: dict[str, float] = {}
         for call, parts in zip(self.calls, self.layers, strict=True):
             for layer, share in parts:
-                found[layer] = found.get(layer, 0.0) + share * float(call["Duration (us)"])
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+                microseconds[layer] = microseconds.get(layer, 0.0) + share * float(call["Duration (us)"])
+        return dict(sorted(microseconds.items(), key=lambda item: -item[1]))
 
 
 def _columns(rows: Sequence[Metrics]) -> list[str]:
-    known = {column for row in rows for column in row}
-    return [column for column in _FIRST if column in known] + sorted(known.difference(_FIRST))
+    present = {column for row in rows for column in row}
+    return [column for column in _FIRST if column in present] + sorted(present.difference(_FIRST))
 
 
 def _aggregated(calls: Sequence[Metrics]) -> list[dict[str, Metric]]:
@@ -124,8 +124,8 @@ def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return [
         "".join(
-            f"{cell.ljust(width) if place == 0 else cell.rjust(width)}  "
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+            f"{cell.ljust(width) if index == 0 else cell.rjust(width)}  "
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
         )
         for line in cells
     ]

@@ -43,7 +43,7 @@ class Finding:
     output: int
     kind: Bad
     count: int
-    """How many elements are not finite."""
+    """The number of elements that are not finite."""
     index: tuple[int, ...]
     """The first of them."""
 
@@ -53,8 +53,8 @@ class Finding:
         return {**about, "output": self.output, "kind": self.kind, "count": self.count, "index": self.index}
 
     def __str__(self) -> str:
-        place = f" at {list(self.index)}" if self.index else ""
-        return f"{self.kind} in output {self.output} of {self.stop}: {self.count} elements, the first{place}"
+        where = f" at {list(self.index)}" if self.index else ""
+        return f"{self.kind} in output {self.output} of {self.stop}: {self.count} elements, the first{where}"
 
 
 class Stepper:
@@ -90,26 +90,26 @@ class Stepper:
             if not 0 <= name < len(nodes):
                 raise FrontendError(expectation("debugger", f"a node below {len(nodes)}", str(name)))
             return [name]
-        named = [place for place, node in enumerate(nodes) if node.name == name]
-        found = named or [place for place in self._order if name in self.layers(place)]
-        if not found:
+        named = [position for position, node in enumerate(nodes) if node.name == name]
+        positions = named or [position for position in self._order if name in self.layers(position)]
+        if not positions:
             raise FrontendError(f"Could not find a node named {shown(name)} in this graph, nor a layer")
-        return found
+        return positions
 
     def value_of(self, name: str | int) -> int:
         """The node that gives the value of a name or number: a node, or a layer.
 
         Raises FrontendError where there is none, as for a layer in the middle of a kernel.
         """
-        found = self.places(name)
+        positions = self.places(name)
         nodes = self.executor.graph.nodes
-        if isinstance(name, int) or nodes[found[0]].name == name:
-            return found[0]
-        for place in found:
-            if self.origins[nodes[place].name].result == name:
-                return place
-        last = nodes[found[-1]].name
-        beside = [layer for layer in self.layers(found[-1]) if layer != name]
+        if isinstance(name, int) or nodes[positions[0]].name == name:
+            return positions[0]
+        for position in positions:
+            if self.origins[nodes[position].name].result == name:
+                return position
+        last = nodes[positions[-1]].name
+        beside = [layer for layer in self.layers(positions[-1]) if layer != name]
         expected = f"a tensor of layer '{shown(name)}'"
         together = f"together with {', '.join(map(shown, beside))}" if beside else "as a step on the way"
         got = f"none: node '{last}' computes it {together} (PassContext config relay.FuseOps.max_depth=1 parts them)"
@@ -124,7 +124,7 @@ class Stepper:
         return (origin.stored, origin.plain) if name == origin.result != node else ("", "")
 
     def shown(self, name: str | int, array: Tensor) -> Tensor:
-        """What a name stands for gave: of a layer in the model's layout, of a node as its kernel stores it."""
+        """Return the value of a name: of a layer in the model's layout, of a node as its kernel stores it."""
         stored, plain = self.layouts(name)
         return np.ascontiguousarray(layout_view(array, stored, plain)) if stored else array
 
@@ -143,22 +143,24 @@ class Stepper:
         It has to have the dtype and shape of the node's output, or of the layer's in the model; raises FrontendError
         where it has not.
         """
-        place = self.value_of(name)
+        position = self.value_of(name)
         graph = self.executor.graph
         stored, plain = self.layouts(name)
-        entry = graph.entries[graph.rows[place]]
+        entry = graph.entries[graph.rows[position]]
         if stored and not output and np.shape(value) == layout_view(np.empty(entry.shape, bool), stored, plain).shape:
             value = np.ascontiguousarray(layout_view(np.asarray(value), plain, stored))
-        if not 0 <= output < graph.nodes[place].outputs:
+        if not 0 <= output < graph.nodes[position].outputs:
             raise FrontendError(
                 expectation(
-                    f"node '{graph.nodes[place].name}'", f"an output below {graph.nodes[place].outputs}", str(output)
+                    f"node '{graph.nodes[position].name}'",
+                    f"an output below {graph.nodes[position].outputs}",
+                    str(output),
                 )
             )
-        number = graph.rows[place] + output
-        array = self.executor.checked(number, graph.nodes[place].name, value)
-        self._injected.setdefault(place, [None] * graph.nodes[place].outputs)[output] = array
-        if place < (self._order[self._next] if not self.done else len(graph.nodes)):
+        number = graph.rows[position] + output
+        array = self.executor.checked(number, graph.nodes[position].name, value)
+        self._injected.setdefault(position, [None] * graph.nodes[position].outputs)[output] = array
+        if position < (self._order[self._next] if not self.done else len(graph.nodes)):
             np.copyto(self.executor.entries[number], array)
 
     def step(self) -> Stop | None:
@@ -167,14 +169,16 @@ class Stepper:
             return None
         if self._next == 0:
             self.executor.begin()
-        place = self._order[self._next]
+        position = self._order[self._next]
         self._next += 1
-        self.executor.run_node(place)
-        for number, value in zip(self.executor.graph.entries_of(place), self._injected.get(place, ()), strict=False):
+        self.executor.run_node(position)
+        for number, value in zip(
+            self.executor.graph.entries_of(position), self._injected.get(position, ()), strict=False
+        ):
             if value is not None:
                 np.copyto(self.executor.entries[number], value)
-        outputs = tuple(np.array(array) for array in self.outputs(place))
-        return Stop(place, self.executor.graph.nodes[place].name, self.layers(place), outputs)
+        outputs = tuple(np.array(array) for array in self.outputs(position))
+        return Stop(position, self.executor.graph.nodes[position].name, self.layers(position), outputs)
 
     def outputs(self, place: int) -> list[Tensor]:
         """The tensors of a node, which a run overwrites."""
@@ -196,18 +200,18 @@ class Stepper:
         """
         graph = self.executor.graph
         if self._next == 0:
-            for place in graph.arguments:
-                stop = Stop(place, graph.nodes[place].name, self.layers(place), tuple(self.outputs(place)))
-                if (found := not_finite(stop)) is not None:
-                    return found
+            for position in graph.arguments:
+                stop = Stop(position, graph.nodes[position].name, self.layers(position), tuple(self.outputs(position)))
+                if (finding := not_finite(stop)) is not None:
+                    return finding
         while (stop := self.step()) is not None:
-            if (found := not_finite(stop)) is not None:
-                return found
+            if (finding := not_finite(stop)) is not None:
+                return finding
         return None
 
 
 def not_finite(stop: Stop) -> Finding | None:
-    """What is not finite in the outputs of a node."""
+    """Return what is wrong in the first output of a node that is not finite; None when all are."""
     for output, array in enumerate(stop.outputs):
         if not is_floating(array):
             continue

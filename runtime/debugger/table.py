@@ -54,7 +54,7 @@ def debug_table(
     lines = [header, ["-" * len(name) for name in header]]
     for row in sorted(rows, key=lambda row: -row.mean) if sort_by_time else rows:
         share = row.mean / total * 100 if total else 0.0
-        measured = str([round(taken * 1e6, 3) for taken in row.seconds])
+        measured = str([round(seconds * 1e6, 3) for seconds in row.seconds])
         cells = [shown(row.node), shown(row.function), str(round(row.mean * 1e6, 3)), str(round(share, 3))]
         cells += [row.started, row.ended] if times else []
         cells += [str(row.shape), str(row.inputs), str(row.output), measured]
@@ -72,10 +72,10 @@ def layer_table(times: Mapping[str, float], estimated: Mapping[str, float], widt
     total = sum(times.values())
     lines = [["Layer", "Time(us)", "Time(%)", "Estimated(us)"]]
     lines.append(["-" * len(name) for name in lines[0]])
-    for layer, taken in times.items():
-        share = taken / total * 100 if total else 0.0
+    for layer, microseconds in times.items():
+        share = microseconds / total * 100 if total else 0.0
         guess = estimated.get(layer, 0.0)
-        cells = [str(round(taken, 3)), str(round(share, 3)), str(round(guess, 3)) if guess else "-"]
+        cells = [str(round(microseconds, 3)), str(round(share, 3)), str(round(guess, 3)) if guess else "-"]
         lines.append([shown(layer) or "no known layer", *cells])
     lines.append(["Total_time", str(round(total, 3)), "-", str(round(sum(estimated.values()), 3))])
     return _aligned(lines, (0,), width)
@@ -85,7 +85,7 @@ def _aligned(lines: Sequence[Sequence[str]], named: Sequence[int], width: int | 
     """named: the columns of names, which share what the others leave of `width`."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     if width is not None:
-        room = width - sum(size + 2 for place, size in enumerate(widths) if place not in named)
+        room = width - sum(size + 2 for index, size in enumerate(widths) if index not in named)
         most = max(room // len(named) - 2, _LEAST)
         lines = [[shortened(cell, most) if k in named else cell for k, cell in enumerate(line)] for line in lines]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

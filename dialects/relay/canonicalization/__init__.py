@@ -1,4 +1,4 @@
-"""What `canonicalize` does to relay operators: patterns that change no number, shared with the passes of relay.
+"""The patterns of `canonicalize` for relay operators: they change no number, and relay's passes share them.
 
 `relay-simplify-expr` and `relay-fold-constant` do more: they reassociate arithmetic, and look through let-blocks.
 """

@@ -16,7 +16,7 @@ from .constant_operands import erase_unused, sole_user
 
 
 class _Float(NamedTuple):
-    """What a float type can tell apart."""
+    """The precision and range of a float type."""
 
     digits: int
     """Binary digits of a number."""
@@ -55,7 +55,7 @@ def is_exact(source: Attribute, target: Attribute) -> bool:
 
 
 def _keeps(op: CastOp) -> bool:
-    """Whether a cast keeps each number that it can meet: by its types, or as they were clipped to what it can hold."""
+    """Return True if a cast keeps each number that it can meet: by its types, or as they were clipped to fit."""
     source, target = element_of(op.data), element_of(op.result)
     if is_exact(source, target):
         return True

@@ -40,15 +40,15 @@ class Concretize(RewritePattern):
         row = _CONCRETE.get(cast(type[Operator], type(op)))
         if row is None or (row[2] and is_open(op.results[0].type)):
             return
-        made, kept, shaped, typed = row
+        operator, kept, shaped, typed = row
         (result,), shape = op.results, shape_of(op.results[0])
         attributes: dict[str, str | tuple[int, ...] | int] = {"dtype": dtype_name(element_of(result))} if typed else {}
         if shaped:
             attributes[shaped] = shape
-        if made is ReshapeOp and holds_zero(shape):
+        if operator is ReshapeOp and holds_zero(shape):
             attributes["allowzero"] = 1
         operands = list(op.operands)
-        build: Callable[..., Operator] = made
+        build: Callable[..., Operator] = operator
         # The same layer, told otherwise: not one of those that made the operand which now goes.
         rewriter.replace(op, build(*(operands[i] for i in kept), location=op.location, **attributes))
         erase_unused([operand for i, operand in enumerate(operands) if i not in kept], rewriter)

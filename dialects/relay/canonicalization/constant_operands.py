@@ -1,4 +1,4 @@
-"""What several relay passes ask of the operands of an op: constant values, sole users, leftovers."""
+"""Questions of several relay passes about the operands of an op: constant values, sole users, leftovers."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def empty(value: SSAValue) -> Array:
 
 
 class EvaluateEmpty(RewritePattern):
-    """What has no elements is a constant, and so is what is computed of such values and of constants alone."""
+    """Turn values without elements, and what is computed from these and constants alone, into constants."""
 
     reason: ClassVar[str] = "it reads or makes no element"
 
@@ -43,9 +43,9 @@ class EvaluateEmpty(RewritePattern):
         if all(map(is_empty, op.results)):
             results = [empty(result) for result in op.results]
         elif any(map(is_empty, op.operands)):
-            known = [empty(v) if is_empty(v) else constant_value(v, module_of(op)) for v in op.operands]
-            arrays = [array for array in known if array is not None]
-            if len(arrays) < len(known):
+            values = [empty(v) if is_empty(v) else constant_value(v, module_of(op)) for v in op.operands]
+            arrays = [array for array in values if array is not None]
+            if len(arrays) < len(values):
                 return
             results = list(evaluate(op, arrays))
         else:

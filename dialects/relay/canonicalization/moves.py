@@ -35,13 +35,13 @@ class MergeReshapes(RewritePattern):
         shape = shape_of(op.result)
         if base is op.data or DYNAMIC_INDEX in shape:
             return
-        made = (
+        merged = (
             []
             if base.type == op.result.type
             else [ReshapeOp(base, newshape=shape, allowzero=int(holds_zero(shape)) or None)]
         )
         before = op.data
-        rewriter.replace(op, made, [made[0].result if made else base])
+        rewriter.replace(op, merged, [merged[0].result if merged else base])
         erase_unused([before], rewriter)
 
 
@@ -65,32 +65,32 @@ def _cut(parts: Sequence[Digits], stride: int, extent: int) -> list[Digits] | No
         return list(parts)
     if extent == 1:
         return [Digits(parts[0].axis, parts[0].stride * parts[0].extent, 1)]  # always 0
-    found: list[Digits] = []
-    place = 1
+    digits: list[Digits] = []
+    step = 1
     for part in reversed(parts):
-        low, high = max(place, stride), min(place * part.extent, stride * extent)
+        low, high = max(step, stride), min(step * part.extent, stride * extent)
         if low < high:
-            if low % place or high % low or (place * part.extent) % high:
+            if low % step or high % low or (step * part.extent) % high:
                 return None
-            found.append(Digits(part.axis, part.stride * (low // place), high // low))
-        place *= part.extent
-    return found[::-1] or None
+            digits.append(Digits(part.axis, part.stride * (low // step), high // low))
+        step *= part.extent
+    return digits[::-1] or None
 
 
 def _joined(parts: Sequence[Digits]) -> list[Digits]:
     """Neighbours that make one run of digits as one."""
-    found: list[Digits] = []
+    joined: list[Digits] = []
     for part in parts:
-        last = found[-1] if found else None
+        last = joined[-1] if joined else None
         if last is not None and last.axis == part.axis and last.stride == part.stride * part.extent:
-            found[-1] = Digits(part.axis, part.stride, last.extent * part.extent)
+            joined[-1] = Digits(part.axis, part.stride, last.extent * part.extent)
         else:
-            found.append(part)
-    return found
+            joined.append(part)
+    return joined
 
 
 def _own_dims(op: Mover) -> Dims | None:
-    """What the result's indices are made of, in those of the operand."""
+    """Return the result's indices in terms of those of the operand."""
     shape = shape_of(op.data)
     if isinstance(op, TransposeOp):
         return [[Digits(axis, 1, shape[axis])] for axis in op.order(op.signature)]
@@ -113,14 +113,14 @@ def _own_dims(op: Mover) -> Dims | None:
 
 def _after(dims: Dims, inner: Dims) -> Dims | None:
     """`dims`, whose digits are of the results of an op, in the digits of its operand."""
-    found: Dims = []
+    composed: Dims = []
     for parts in dims:
         cuts = [_cut(inner[part.axis], part.stride, part.extent) for part in parts]
-        known = [cut for cut in cuts if cut is not None]
-        if len(known) < len(cuts):
+        pieces = [cut for cut in cuts if cut is not None]
+        if len(pieces) < len(cuts):
             return None
-        found.append(_joined([digit for cut in known for digit in cut]))
-    return found
+        composed.append(_joined([digit for cut in pieces for digit in cut]))
+    return composed
 
 
 @dataclass
@@ -163,7 +163,7 @@ class Row:
     def _splitting(self, names: Sequence[str], digits: Sequence[Digits]) -> tuple[str, str] | None:
         """Axes of the base are split, each into two at most."""
         strides = [[digit.stride for digit in digits if digit.axis == axis] for axis in range(len(names))]
-        if any(len(known) not in (1, 2) for known in strides):
+        if any(len(steps) not in (1, 2) for steps in strides):
             return None
         blocks = [digit.stride == 1 and len(strides[digit.axis]) == 2 for digit in digits]
         spelled = (
@@ -188,12 +188,12 @@ class Row:
 
     def _names(self) -> list[str]:
         """A letter for each axis of the base, those that layouts give them where they can be told apart."""
-        found: list[str] = []
+        letters: list[str] = []
         for axis in range(len(shape_of(self.base))):
-            given = self.letters.get(axis, "")
-            free = (c for c in _LETTERS if c not in found and c not in self.letters.values())
-            found.append(given if given and given not in found else next(free))
-        return found
+            letter = self.letters.get(axis, "")
+            free = (c for c in _LETTERS if c not in letters and c not in self.letters.values())
+            letters.append(letter if letter and letter not in letters else next(free))
+        return letters
 
 
 def _letters(op: Mover) -> dict[int, str]:
@@ -216,11 +216,11 @@ class MergeTransposes(RewritePattern):
             row = longer
         if row.count == 1:
             return
-        before, made = op.data, list[Operation]()
+        before, moves = op.data, list[Operation]()
         if (axes := row.axes()) is None:
             src, dst = row.layouts() or ("", "")
-            made = [LayoutTransformOp(row.base, src_layout=src, dst_layout=dst)]
+            moves = [LayoutTransformOp(row.base, src_layout=src, dst_layout=dst)]
         elif axes != tuple(range(len(axes))):
-            made = [TransposeOp(row.base, axes=axes)]
-        rewriter.replace(op, made, [made[0].results[0] if made else row.base])
+            moves = [TransposeOp(row.base, axes=axes)]
+        rewriter.replace(op, moves, [moves[0].results[0] if moves else row.base])
         erase_unused([before], rewriter)
