@@ -35,7 +35,7 @@ OnPass: TypeAlias = Callable[[ModulePass, ModuleOp, float], None]
 def run_under_instruments(
     info: PassInfo, mod: Operation, run: Callable[[], object], instruments: Sequence[PassInstrument] = ()
 ) -> object:
-    """What `run` gives, which is the pass `info` on `mod`; None when an instrument says that it should not run.
+    """Return the result of `run`, the pass `info` on `mod`; None when an instrument says that it should not run.
 
     A module that it gives is what instruments see after it.
 
@@ -117,7 +117,7 @@ class AuditInstrument(PassInstrument):
     def __init__(self, ledger: Ledger):
         self.ledger = ledger
         self.seen: object = None
-        """What the last pass left, of which it had these leaves."""
+        """The module that the last pass left; its leaves then are in `before`."""
         self.before: set[LocationAttr] = set()
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:

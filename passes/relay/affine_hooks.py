@@ -24,7 +24,7 @@ from ...support.errors import PipelineError
 from .op_hooks import computed, written
 
 _FAR = 64
-"""How many operators may lie between one with a rule and the quantisation behind it."""
+"""The largest number of operators between one with a rule and the quantisation behind it."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class RegisteredRules(RewritePattern):
     """Operator -> (call, types of its arguments) -> [expression, its type]."""
     module: ModuleOp
     hard_fail: bool = False
-    """Whether a rule that raises is an error; otherwise its operator stays on floats."""
+    """True when a rule that raises is an error; otherwise its operator stays on floats."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, Operator) or isinstance(op, DequantizeOp) or len(op.results) != 1:

@@ -57,7 +57,7 @@ def product_block(extent: int, limit: int) -> int:
 
 
 def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
-    """How many rows of a dense weight are packed side by side: a multiple of `lanes` if that divides `rows`.
+    """Return the number of rows of a dense weight to pack side by side: a multiple of `lanes` if that divides `rows`.
 
     Else the divisor of up to 8 `lanes` that fills whole vectors best, the last vector of a panel being cut off; where
     a quarter of a vector or more stays empty, a multiple of `lanes` of which few are left over in the last panel.

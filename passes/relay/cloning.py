@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, 
 from ...dialects.relay.types import TypeVar, substituted
 
 Retype: TypeAlias = Callable[[Attribute], Attribute]
-"""What type a copy has for that of the original."""
+"""A function from the type of an original to the type of its copy."""
 
 
 def with_types(types: Mapping[str, Attribute]) -> Retype | None:
@@ -68,7 +68,7 @@ def _same(type_: Attribute) -> Attribute:
 
 
 def unified(general: Iterable[Attribute], special: Iterable[Attribute]) -> dict[str, Attribute]:
-    """What type variables of the general types stand for in the special ones."""
+    """Return the special types that the type variables of the general ones stand for."""
     found: dict[str, Attribute] = {}
     stack = list(zip(general, special, strict=True))
     while stack:

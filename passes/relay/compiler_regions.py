@@ -23,7 +23,7 @@ DEFAULT = "default"
 
 @dataclass(eq=False)
 class Region:
-    """What lies between marks that belong together."""
+    """The ops between marks that belong together."""
 
     compiler: str
     ops: list[Operation] = field(default_factory=lambda: list[Operation]())

@@ -129,7 +129,7 @@ class DeadCodeEliminationPass(ModulePass):
 
 
 def _is_repeated(reader: Operation, op: Operation) -> bool:
-    """Whether a function around `reader`, which may be called more than once, has `op` outside; constants are free."""
+    """Return whether a function around `reader`, maybe called more than once, has `op` outside; constants are free."""
     around = reader.parent_op()
     while around is not None and not isinstance(around, FnOp):
         around = around.parent_op()

@@ -1,4 +1,4 @@
-"""What only picks elements, moved before dequantisations: it picks integers then."""
+"""Operators that only pick elements, moved before dequantisations: they pick integers then."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BYTES = ("int8", "uint8")
 
 
 def real(value: SSAValue, *dtypes: str) -> DequantizeOp | None:
-    """What made floats of integers with one scale and zero point."""
+    """Return the op that made floats of integers with one scale and zero point; None for any other."""
     op = value.owner
     if not isinstance(op, DequantizeOp) or dtype_name(element_of(op.result)) != "float32":
         return None

@@ -1,4 +1,4 @@
-"""What `relay-fake-quantization-to-integer` does with all operators that TVM's pass knows, if it is asked to.
+"""The part of `relay-fake-quantization-to-integer` for all operators that TVM's pass knows, on request.
 
 Dequantisations move behind what works on integers as it does on the numbers; quantisations that then read them become
 one rescaling. Functions of one tensor are operators of `qnn`, or tables of all bytes.
@@ -264,7 +264,7 @@ class MoveAverage(RewritePattern):
 
 
 def _needed(made: Sequence[Operation]) -> list[Operation]:
-    """What the last of new ops reads."""
+    """Return those of the new ops that the last one needs, itself included, and erase the others."""
     wanted = {made[-1]}
     for one in reversed(made):
         if one in wanted:

@@ -77,7 +77,7 @@ class QuantizeConstant(RewritePattern):
 
 @dataclass
 class DropRoundTrip(RewritePattern):
-    """What was dequantised, quantised by the same numbers, is what it was."""
+    """A dequantised value, quantised by the same numbers, is the value from before."""
 
     module: ModuleOp
     reason: ClassVar[str] = "quantised again by the same scale and zero point"
@@ -190,7 +190,7 @@ class MultiplyIntegers(RewritePattern):
 
     module: ModuleOp
     complete: bool = False
-    """Whether transposed convolutions are, too, which floats do faster."""
+    """True when transposed convolutions work on integers, too; floats do these faster."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         match op:

@@ -28,7 +28,7 @@ from ...support.errors import PipelineError
 from .fold_constant import FoldConstantPass
 
 _REACH = 8
-"""How many ops may stand between the factor and the convolution."""
+"""The largest number of ops between the factor and the convolution."""
 
 
 def factor_of(op: MultiplyOp, module: ModuleOp) -> tuple[SSAValue, ConstantOp, Array] | None:

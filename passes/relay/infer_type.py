@@ -25,7 +25,7 @@ from ...provenance.diagnostics import fail
 from .analysis.traversal import functions_of, inside
 
 _ROUNDS = 3
-"""How often the results of a function may change their types: recursion must come to an end."""
+"""The number of times that the results of a function may change their types: recursion must come to an end."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class _Inference:
             self.whole.discard(func)
 
     def touch(self, value: SSAValue) -> None:
-        """What reads a value is to be inferred."""
+        """Mark the readers of a value, whose types are to be inferred."""
         for use in value.uses:
             self._mark(use.operation)
         if isinstance(value.owner, Block) and (around := value.owner.parent_op()) is not None:

@@ -70,7 +70,7 @@ class MatchOnConstruct(RewritePattern):
 
 
 def fits(pattern: Attribute, value: SSAValue, bound: list[SSAValue]) -> bool | None:
-    """Whether a value fits a pattern, with what that binds added to `bound`; None where the program does not tell."""
+    """Return whether a value fits a pattern; None where the program does not tell. Adds what that binds to `bound`."""
     if isinstance(pattern, VarPattern):
         bound.append(value)
         return True

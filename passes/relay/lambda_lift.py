@@ -161,7 +161,7 @@ class _Lifter:
         return func
 
     def _rewire(self, one: SSAValue, func: FuncOp, fn: FnOp, captured: Sequence[SSAValue], around: FuncOp) -> None:
-        """What stands for a closure within a lifted function: calls of it are calls of `func`, other uses values."""
+        """Replace a closure within a lifted function: calls of it are calls of `func`, other uses values."""
         uses = [use for use in one.uses if around.is_ancestor(use.operation)]
         self._calls([use.operation for use in uses if is_call(use.operation, use.index)], func, captured)
         others = [use for use in one.uses if around.is_ancestor(use.operation)]

@@ -1,4 +1,4 @@
-"""What the normal forms do with let-blocks: make them, take them apart, move what only computes to where it is read."""
+"""Let-blocks in the normal forms: make them, take them apart, move ops that only compute to where they are read."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _target(op: Operation, block: Block) -> Block | None:
 
 
 def _enterable(path: list[Region], cheap: bool) -> Iterable[Region]:
-    """How far into these regions an op may move."""
+    """Return those of these regions that an op may enter."""
     kinds = (IfOp, MatchOp, FnOp, LetOp) if cheap else (IfOp, MatchOp, LetOp)
     found: list[Region] = []
     for region in path:

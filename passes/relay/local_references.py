@@ -18,7 +18,7 @@ from ...provenance.dce import erase_with_contents
 from ...provenance.ledger import current_ledger
 
 _DEEPEST = 64
-"""How many branches inside one another are looked at."""
+"""The number of branches inside one another that are looked at."""
 _Walk: TypeAlias = Generator[Block, None, None]
 
 
@@ -83,13 +83,13 @@ def _drop_unread(block: Block) -> None:
 
 @dataclass
 class _Follower:
-    """What references hold, op by op."""
+    """The values that references hold, op by op."""
 
     local: set[SSAValue]
     holds: dict[SSAValue, SSAValue | None] = field(default_factory=dict[SSAValue, "SSAValue | None"])
     """Reference -> its value; None where that depends on the way."""
     changes: list[tuple[SSAValue, SSAValue | None]] = field(default_factory=list["tuple[SSAValue, SSAValue | None]"])
-    """What was written since the branch began, and what was there before."""
+    """The references written since the branch began, and the values from before."""
     accesses: list[tuple[Operation, SSAValue | None]] = field(default_factory=list["tuple[Operation, SSAValue | None]"])
     """The ops on references in order, reads with what they read."""
     lost: set[SSAValue] = field(default_factory=set[SSAValue])

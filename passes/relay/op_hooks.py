@@ -141,7 +141,7 @@ class ApplyHooks(RewritePattern):
     """Operator -> what it becomes."""
     module: ModuleOp
     layouts: bool = False
-    """Whether an operator in other layouts stands between transforms."""
+    """True when an operator in other layouts stands between transforms."""
     back: set[Operation] = field(default_factory=lambda: set[Operation]())
     """The transforms behind those operators."""
 

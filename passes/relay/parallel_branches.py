@@ -29,7 +29,7 @@ from ...support.errors import PipelineError
 from .blocking import twin
 
 _HOISTED = 64
-"""How many ops may have to come earlier, so that all operands are there in time."""
+"""The number of ops that may have to come earlier, so that all operands are there in time."""
 
 Group: TypeAlias = list[list[Operator]]
 """Per branch the operator that reads the shared data, and those that follow it."""
@@ -52,7 +52,7 @@ class CombineBranches(RewritePattern):
     """At the first operator that reads some data: it and those beside it become one, if there are enough."""
 
     least: int
-    """How many branches there have to be."""
+    """The least number of branches."""
     places: dict[Operation, int]
     """Where an op stands in its function; what comes to a place later has its number."""
     seen: set[SSAValue] = field(default_factory=lambda: set[SSAValue]())
@@ -71,7 +71,7 @@ class CombineBranches(RewritePattern):
 
     @abstractmethod
     def biased(self, data: SSAValue, ops: Sequence[BiasAddOp], made: Made) -> SSAValue | None:
-        """What several `nn.bias_add` are on the combined data."""
+        """Return the sum that stands for several `nn.bias_add` on the combined data."""
 
     @abstractmethod
     def parted(self, value: SSAValue, lasts: Sequence[Operator], made: Made) -> list[SSAValue]:

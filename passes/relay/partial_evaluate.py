@@ -33,7 +33,7 @@ from .recursion import Recursion
 from .to_graph_normal_form import dissolve_all
 
 _RECENT = 7
-"""How many calls back a call with equal arguments is known to make no progress."""
+"""The number of calls to look back for one with equal arguments, which shows that there is no progress."""
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class _Evaluator:
 
 
 def _identity(value: SSAValue) -> object:
-    """What is the same for values that are known to be the same."""
+    """Return a key that is the same for values that are known to be the same."""
     owner = value.owner
     return (owner.literal, owner.key) if isinstance(owner, ConstantOp) else value
 

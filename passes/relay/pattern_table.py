@@ -1,4 +1,4 @@
-"""What external compilers can do: a table of patterns for each, and operators that they take one by one."""
+"""The abilities of external compilers: a table of patterns for each, and operators that they take one by one."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def checked(entry: Entry) -> tuple[str, DFPattern, Check]:
 
 
 def takes(compiler: str, op: Operation, callee: FuncOp | None) -> bool:
-    """Whether an external compiler takes an op: an operator that it supports, a call of a composite function of its.
+    """Return whether an external compiler takes an op: an operator it supports, or a call of its composite function.
 
     callee: the function, of a call.
     """

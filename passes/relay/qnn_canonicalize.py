@@ -73,7 +73,7 @@ class Arithmetic:
         return self.cast(self.add(ew.MultiplyOp, self.cast(steps, "float32"), scale), dtype)
 
     def centred(self, x: SSAValue, zero_point: SSAValue, axis: int) -> SSAValue:
-        """What integers are above their zero point, as int32."""
+        """Return the distance of integers from their zero point, as int32."""
         wide = self.cast(x, "int32")
         if is_zero(zero_point, self.module):
             return wide
@@ -219,7 +219,7 @@ class TransposedConvolution(Canonical):
 
 
 class OfOneByte(Canonical):
-    """What a function makes of each of the 256 numbers of its dtype is a table."""
+    """A function of the 256 numbers of its dtype is a table."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, qnn_elementwise.Unary) or isinstance(op, qnn_elementwise.SoftmaxOp):
@@ -282,7 +282,7 @@ class OfReals(Canonical):
 
 
 def _steps(work: Arithmetic, op: qnn_elementwise.Binary) -> SSAValue:
-    """What `op.steps` computes."""
+    """Compute `op.steps`."""
     sig, rank = op.signature, len(shape_of(op.result))
     spread = [(value, sig.int("lhs_axis"), len(shape_of(op.lhs))) for value in (op.lhs_scale, op.lhs_zero_point)]
     spread += [(value, sig.int("rhs_axis"), len(shape_of(op.rhs))) for value in (op.rhs_scale, op.rhs_zero_point)]

@@ -47,7 +47,7 @@ _ROWS = 3
 
 @dataclass
 class _Blocking:
-    """What one match makes, in order, all of it located at the product.
+    """The ops that one match makes, in order, all of them located at the product.
 
     parts: integers in a word.
     """
@@ -68,7 +68,7 @@ class _Blocking:
         return self.add(PackWordsOp, weight, zero_point, axis=axis, parts=self.parts, dtype=dtype)
 
     def correction(self, weight: SSAValue, data: SSAValue, zero_point: SSAValue, block: int) -> SSAValue | None:
-        """What sums of whole bytes of data have too much, as blocks of output channels; None where there is nothing.
+        """Return the excess of sums of whole bytes of data, as blocks of output channels; None where there is none.
 
         Where rows of data have a zero point each, those of each row.
         """

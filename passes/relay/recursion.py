@@ -20,7 +20,7 @@ _HEADED = (ConstantOp, ConstructOp, TupleOp, FnOp, GlobalOp)
 
 
 class Recursion:
-    """What is known of the functions of a module, as they are when this is made."""
+    """The recursion of the functions of a module, as they are when this is made."""
 
     def __init__(self, functions: Mapping[str, FuncOp]):
         reads = {
@@ -41,9 +41,9 @@ class Recursion:
     def is_decided(
         self, function: FuncOp | FnOp, arguments: Sequence[SSAValue], selves: Mapping[SSAValue, SSAValue] | None
     ) -> bool:
-        """Whether the arguments tell for every `if` and match of a function in which it calls itself which way it goes.
+        """Return whether the arguments decide every `if` and match of a function in which the function calls itself.
 
-        Of nothing but those within another is the answer given when that is decided.
+        Those within another one count as decided when that one is.
         """
         given = list(zip(function.block.args, arguments, strict=True))
         constant: set[SSAValue] = {a for a, value in given if isinstance(value.owner, ConstantOp)}

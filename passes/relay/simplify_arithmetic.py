@@ -238,7 +238,7 @@ class SquareOfSum(_OnConstants):
                 return None
 
     def _without_number(self, value: SSAValue) -> tuple[SSAValue, float]:
-        """What one number multiplies, and that number."""
+        """Return the value that one number multiplies, and that number."""
         if isinstance(owner := value.owner, MultiplyOp):
             for operand, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
                 number = self._number(operand) if isinstance(operand.owner, ConstantOp) else None

@@ -39,18 +39,18 @@ def run(func: PrimFuncOp) -> None:
 
 
 def _kind(op: _Mapped) -> Hashable:
-    """What equal reads agree in, and what is told in no time."""
+    """Return a key that equal reads agree in, and that is cheap to compute."""
     return (op.buffer if isinstance(op, Reader) else None, op.result.type)
 
 
 def _rest(op: Operation, skipped: tuple[str, ...]) -> tuple[Hashable, ...]:
-    """What else makes two ops equal."""
+    """Return the other things in which two equal ops agree."""
     properties: list[tuple[str, Attribute]] = [item for item in op.properties.items() if item[0] not in skipped]
     return (type(op), tuple(op.result_types), frozenset(properties), frozenset(op.attributes.items()))
 
 
 def _point(op: _Mapped) -> tuple[Hashable, ...]:
-    """What an access reads."""
+    """Return a key of the element that an access reads."""
     seen = view(op, {})
     outside = index_ranges(seen.values)
     simplified = simplify_maps(seen.map, seen.guard, tuple(outside))

@@ -88,7 +88,7 @@ def _loaded(op: Operation) -> set[SSAValue]:
 
 
 def _plan(alloc: AllocOp, loop: ForOp) -> _Plan | str:
-    """How the body splits, or why it does not."""
+    """Return the plan by which the body splits, or the reason why it does not."""
     if loop.kind.data != "serial" or not (loop.is_known and loop.is_run(2)):
         return "its loop is not serial, or has one iteration"
     ops = list(loop.block.ops)

@@ -38,7 +38,7 @@ def run(func: PrimFuncOp) -> None:
 
 
 def _offsets(mark: Attribute) -> int | dict[str, int]:
-    """How many iterations ahead, for all buffers or by name."""
+    """Return the number of iterations to look ahead, for all buffers or by name."""
     if isinstance(mark, ArrayAttr):
         entries = cast("ArrayAttr[ArrayAttr[Attribute]]", mark)
         return {cast(StringAttr, name).data: cast(IntegerAttr, offset).value.data for name, offset in entries}

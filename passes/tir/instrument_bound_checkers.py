@@ -65,7 +65,7 @@ def run(func: PrimFuncOp) -> None:
 
 
 def _names(func: PrimFuncOp) -> dict[SSAValue, str]:
-    """What buffers are called in messages."""
+    """Return the names of buffers for messages."""
     names: dict[SSAValue, str] = {}
     for number, value in enumerate([*func.block.args, *(result for op in walk(func) for result in op.results)]):
         names[value] = value.name_hint or (f"argument {number}" if isinstance(value, BlockArgument) else "a buffer")
@@ -131,7 +131,7 @@ class _Checks:
 
 
 def _tests(op: LoadOp | StoreOp, ranges: Ranges) -> list[_Test]:
-    """What about an access is not sure, in terms of its own index operands."""
+    """Return the tests for the parts of an access that are not certain, in terms of its own index operands."""
     seen = view(op, ranges)
     simplified = simplify_maps(seen.map, seen.guard, seen.ranges)
     if simplified.never:

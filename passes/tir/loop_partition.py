@@ -95,7 +95,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
 
 
 def _leaves(start: Size, stop: Size) -> bool:
-    """Whether there are iterations from `start` to `stop`; where only a call knows, whether there are none too few."""
+    """Return whether iterations run from `start` to `stop`; where only a call knows, whether there are none too few."""
     if isinstance(start, int) and isinstance(stop, int):
         return start < stop
     return proves(start, "<=", stop)

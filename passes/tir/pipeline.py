@@ -61,7 +61,7 @@ class Step:
     run: Run
     """Gives True where it left code, or may have, that a simplification makes less."""
     tidies: bool = False
-    """Whether it only does something after such steps, or passes from outside."""
+    """True when it only does something after such steps, or after passes from outside."""
 
 
 def _option(name: str) -> bool:
@@ -163,7 +163,7 @@ ON_REQUEST = frozenset({"tir-instrument-bound-checkers"})
 TIR_PIPELINE: tuple[tuple[str, Run], ...] = tuple(
     (step.name, step.run) for phase in phases(WIDEST) for step in phase if step.name not in ON_REQUEST
 )
-"""What runs by default: as passes, with their default options, these make of a kernel what `run_tir_passes` does."""
+"""The steps that run by default: as passes, with default options, they do to a kernel what `run_tir_passes` does."""
 
 
 def run_tir_passes(func: PrimFuncOp, machine: Machine = WIDEST) -> None:

@@ -146,7 +146,7 @@ def _assigned(buffers: Sequence[_Buffer], ranges: Ranges) -> list[_Slot]:
 
 
 def _elements(buffer: _Buffer) -> Hashable:
-    """What buffers that share memory have in common."""
+    """Return the properties that buffers must share to share memory."""
     return buffer.type.element_type, buffer.type.scope
 
 

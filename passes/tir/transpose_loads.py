@@ -106,7 +106,7 @@ def _lanes(op: Reader) -> tuple[Attribute, int]:
 
 
 def _lanes_read(op: Reader) -> int | None:
-    """How many lanes, the first ones, a load reads; None if that is not known."""
+    """Return the number of lanes, the first ones, that a load reads; None if that is not known."""
     _, width = _lanes(op)
     if isinstance(op, LoadOp):
         return width
@@ -148,7 +148,7 @@ def _transpose(loop: ForOp, found: Sequence[int], ranges: Ranges) -> None:
 
 
 def _columns(op: Reader) -> list[SSAValue]:
-    """What a load and those of the 3 next iterations read: put before it, by rows."""
+    """Return the vectors that a load and those of the 3 next iterations read, put before it by rows."""
     block = op.parent
     assert block is not None
     element, width = _lanes(op)
@@ -192,7 +192,7 @@ def _columns(op: Reader) -> list[SSAValue]:
 
 
 def _number(op: Reader) -> Attribute:
-    """What a masked load has in lanes that it does not read."""
+    """Return the number that a masked load has in lanes that it does not read."""
     assert isinstance(op, MaskedLoadOp)
     value = op.otherwise
     return next(iter(value.get_attrs())) if isinstance(value, DenseIntOrFPElementsAttr) else value

@@ -38,7 +38,7 @@ Access: TypeAlias = LoadOp | StoreOp
 
 
 def errors_of(func: PrimFuncOp) -> list[str]:
-    """What is wrong with the memory of one kernel: order of accesses and races, then bounds, each as in the text."""
+    """Return the memory errors of one kernel: order of accesses and races, then bounds, each as in the text."""
     check = _Check()
     check.block(func.block, {})
     return [*check.errors, *out_of_range.errors_of(func)]
@@ -126,8 +126,8 @@ def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
 
 
 def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
-    """Whether a load before all stores in the text may run after one: not at first, but in a later iteration of a
-    loop."""
+    """Return whether a load before all stores in the text may run after one: not at first, but in a later iteration
+    of a loop."""
     conditional = load.guard is not None
     op: Operation = load
     while op.parent is not alloc.parent:

@@ -28,15 +28,15 @@ from ..registry import enabled, find_row, own_name
 from ..runner import AuditInstrument, Losses, apply, is_ours, pass_context, run_under_instruments
 
 ModuleFunction = Callable[[ModuleOp, PassContext], ModuleOp]
-"""What a module pass calls: it may change the module, which is a copy, or make another. Where the pass is called on a
-`relay.IRModule`, the function gets and gives one."""
+"""The function of a module pass: it may change the module, which is a copy, or make another. Where the pass is called
+on a `relay.IRModule`, the function gets and gives one."""
 FunctionFunction = Callable[[FuncOp, ModuleOp, PassContext], FuncOp]
-"""What a function pass calls, with a function and its module."""
+"""The function of a function pass, called with a function and its module."""
 
 
 @runtime_checkable
 class HoldsModule(Protocol):
-    """What stands for a module of ops, such as `relay.IRModule`."""
+    """An object that stands for a module of ops, such as `relay.IRModule`."""
 
     @property
     def module(self) -> ModuleOp:
@@ -56,9 +56,9 @@ class Work(NamedTuple):
 
     module: ModuleOp
     own: bool
-    """Whether nobody else has it, so that it may be changed."""
+    """True when nobody else has it, so that it may be changed."""
     holder: HoldsModule | None = None
-    """What stands for a module, where passes were called on that."""
+    """The object that stands for the module, where passes were called on one."""
 
     def owned(self) -> Work:
         return self if self.own else Work(self.module.clone(), True, self.holder)
@@ -139,7 +139,7 @@ class ModulePass(Pass):
         return work if made is None else Work(made, False, holder)
 
     def _checked(self, module: ModuleOp, holder: HoldsModule | None) -> ModuleOp:
-        """What the function makes of a module, or of the like of what the pass was called on."""
+        """Return the function's result for a module, or for an object like the one that the pass was called on."""
         made: object = self._func(
             cast("ModuleOp", module if holder is None else holder.holding(module)), PassContext.current()
         )

@@ -136,6 +136,6 @@ def expression(expr: AffineExpr, dims: Sequence[Expr]) -> Expr:
 
 
 def conditions(site: Site, dims: Sequence[Expr]) -> list[Expr]:
-    """What holds where there is a point."""
+    """Return the conditions that hold where there is a point."""
     found: list[Expr] = [compare("eq", expression(expr, dims), 0) for expr in site.zero]
     return found + [compare("ge", expression(expr, dims), 0) for expr in site.positive]

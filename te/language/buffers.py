@@ -1,4 +1,4 @@
-"""How the buffers of a tensor intrinsic lie in memory: `decl_buffer`, and what it means for the strides of tiles."""
+"""The layout of the buffers of a tensor intrinsic: `decl_buffer`, and what it means for the strides of tiles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tensor import Tensor, check_shape
 
 @dataclass(frozen=True, eq=False)
 class DeclaredBuffer:
-    """How a tensor of an intrinsic lies in memory; `strides` None: close together."""
+    """The layout of a tensor of an intrinsic in memory; `strides` None: close together."""
 
     shape: tuple[Extent, ...]
     dtype: str
@@ -91,7 +91,7 @@ def bound_strides(
 
 
 def packed_strides(shape: Sequence[Extent]) -> list[int]:
-    """How far apart neighbours along each dimension are when elements lie close together."""
+    """Return the distances between neighbours along each dimension when elements lie close together."""
     found = [1]
     for extent in reversed(shape[1:]):
         assert isinstance(extent, int)

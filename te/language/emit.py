@@ -172,7 +172,7 @@ class _FunctionEmitter:
         self.values.update(zip(op.outputs, compute.outputs, strict=True))
 
     def _terms_of(self, op: ComputeOp, axis: Axis) -> tuple[Size, Expr | None]:
-        """How many terms there are along a reduction's axis; where data axes decide it, the most, and which count."""
+        """Return the number of terms along a reduction's axis; where data axes decide it, the most, and which count."""
         extent = axis.extent
         if not isinstance(extent, Expr) or not any(isinstance(node, Axis) for node in walk([extent])):
             return extent_value(extent, self.sizes), None
@@ -249,7 +249,7 @@ class _FunctionEmitter:
 
     @staticmethod
     def _terms(emitter: ScalarEmitter, reduce: Reduce) -> list[SSAValue]:
-        """What is combined; where the reduction's condition does not hold, what it starts from."""
+        """Return the values to combine; where the reduction's condition does not hold, those that it starts from."""
         if reduce.condition is None:
             return [emitter.value(value) for value in reduce.values]
         condition = emitter.value(reduce.condition)

@@ -36,7 +36,7 @@ def packed_function(name: str) -> PackedFunction:
 
 
 class Argument:
-    """What a call is handed as it is: `ins[0]`, `ins[0].data` and `ins[0].access_ptr("r")` are one argument."""
+    """An argument that a call gets as it is: `ins[0]`, `ins[0].data` and `ins[0].access_ptr("r")` are the same."""
 
     @property
     def data(self) -> Self:
@@ -59,7 +59,7 @@ class Buffer(Argument):
 
 @dataclass(frozen=True)
 class ExternCall:
-    """What an extern operation calls."""
+    """The call that an extern operation makes."""
 
     callee: str
     arguments: tuple[Buffer | Tensor | Expr, ...]

@@ -47,7 +47,7 @@ KINDS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectori
 
 
 def loop_kind(call: ast.Call) -> str | None:
-    """How a loop over a call runs, None where that makes no loop; one bound to blocks is parallel."""
+    """Return the kind of a loop over a call, None where that makes no loop; one bound to blocks is parallel."""
     if called(call) == "bind" and len(call.args) == 2 and isinstance(tag := call.args[0], ast.Constant):
         return "parallel" if str(tag.value).startswith("blockIdx") else "serial"
     return KINDS.get(called(call) or "")
@@ -62,7 +62,7 @@ class Script:
 
     @cached_property
     def tree(self) -> ast.FunctionDef:
-        """What it says. Read when it is needed first: of dozens of scripts a model takes few."""
+        """The syntax tree. Read when it is first needed: a model uses few of dozens of scripts."""
         tree = ast.parse(textwrap.dedent(inspect.getsource(self.function))).body[0]
         assert isinstance(tree, ast.FunctionDef)
         return tree
@@ -73,7 +73,7 @@ class Script:
 
     @property
     def line(self) -> int:
-        """What is added to a line number of the tree to have that of the file."""
+        """The number to add to a line number of the tree to have that of the file."""
         return self.function.__code__.co_firstlineno - 1
 
 
@@ -88,9 +88,9 @@ class HybridOp(Operation):
         self.attrs: dict[str, Any] = {}
         self.script = script
         self.located = is_located()
-        """Whether its location was given; without one, each statement is at its line of the script."""
+        """True when its location was given; without one, each statement is at its line of the script."""
         self.arguments = list(inputs)
-        """What the function was called with: tensors, lists of them, numbers and sizes, functions of numbers."""
+        """The arguments of the function: tensors, lists of them, numbers and sizes, functions of numbers."""
 
         self.axis = _loops_of(script, inputs)
 
@@ -147,7 +147,7 @@ def tensors_in(values: Sequence[object]) -> list[Tensor]:
 
 @dataclass
 class Outputs:
-    """What a script's `output_tensor`s and `return` say."""
+    """The outputs that a script's `output_tensor`s and `return` name."""
 
     declared: dict[str, tuple[tuple[Extent, ...], str]] = field(default_factory=dict[str, Any])
     returned: list[str] = field(default_factory=list[str])

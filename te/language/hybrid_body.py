@@ -107,9 +107,9 @@ class _Body:
         """Scalars, and how many parallel loops they were made in."""
         self.parallel = 0
         self.vectorized = 0
-        """How many vectorized loops are around, in which a branch on values is taken lane by lane."""
+        """The number of vectorized loops around, in which a branch on values is taken lane by lane."""
         self.inner = False
-        """Whether this is a script that another one calls."""
+        """True for a script that another one calls."""
 
     def _fail(self, node: ast.AST, text: str) -> NoReturn:
         raise ScheduleError(script_error(self.script, node, text))
@@ -312,7 +312,7 @@ class _Body:
         return found if isinstance(found, int) else None
 
     def _number(self, name: str, value: ast.expr) -> int | None:
-        """What an int is that a name stands for throughout the script; None for everything else."""
+        """Return the int that a name stands for throughout the script; None for everything else."""
         if name in self.values or (number := self._static(value)) is None:
             return None
         names = (node for node in ast.walk(self.script.tree) if isinstance(node, ast.Name) and node.id == name)

@@ -28,7 +28,7 @@ class _Piece:
     step: int
     extent: int
     rest: bool
-    """Whether it is all digits from `step` on."""
+    """True when it is all digits from `step` on."""
 
 
 def repeats_within(layout: AffineMap) -> int:

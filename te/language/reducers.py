@@ -34,7 +34,7 @@ Identity: TypeAlias = (
     | Callable[[str, str, str], object]
     | Callable[[str, str, str, str], object]
 )
-"""What a reduction starts from, for a dtype per value."""
+"""The start of a reduction, for a dtype per value."""
 
 
 def reduce_axis(dom: tuple[Extent, Extent], name: str = "rv") -> Axis:
@@ -65,7 +65,7 @@ def _where(name: str, where: ExprLike | None) -> Expr | None:
 
 
 def _starts(name: str, init: Values | None, values: Sequence[Expr]) -> tuple[Expr, ...]:
-    """What a reduction starts from, none without `init`."""
+    """Return the start of a reduction, none without `init`."""
     if init is None:
         return ()
     given = cast(Sequence[ExprLike], init if isinstance(init, tuple | list) else (init,))

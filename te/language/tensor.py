@@ -29,7 +29,7 @@ Body: TypeAlias = (
     | Callable[[Expr, Expr, Expr, Expr, Expr], Any]
     | Callable[[Expr, Expr, Expr, Expr, Expr, Expr], Any]
 )
-"""What gives the element of a compute, for its axes."""
+"""The function that gives the element of a compute, for its axes."""
 
 _tag: ContextVar[str] = ContextVar("te_tag", default="")
 
@@ -40,7 +40,7 @@ def current_tag() -> str:
 
 
 class Operation:
-    """What makes tensors. `name` is its stage's label."""
+    """An operation that makes tensors. `name` is its stage's label."""
 
     name: str
     location: LocationAttr
@@ -239,7 +239,7 @@ class TensorSlice(Expr):
 
 
 class InnerCompute:
-    """What a compute's function may give for its outer axes: something that computes the inner ones, too."""
+    """A possible result of a compute's function for its outer axes: something that computes the inner ones, too."""
 
     def operation(
         self, name: str, outer: Sequence[Axis], extents: Sequence[Extent], tag: str, attrs: dict[str, Any]

@@ -31,11 +31,11 @@ from .tensor import ComputeOp, InnerCompute, Tensor, TensorSlice, tensor_of
 
 
 class Intrinsic(Protocol):
-    """What takes the place of a compute's inner axes."""
+    """An intrinsic that replaces a compute's inner axes."""
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """The name for errors."""
         ...
 
 
@@ -45,7 +45,7 @@ class IntrinCall(InnerCompute):
 
     intrin: Intrinsic
     pattern: ComputeOp
-    """What the intrinsic computes."""
+    """The compute that the intrinsic does."""
     slices: tuple[TensorSlice | Tensor, ...]
     reduce_axes: tuple[Axis, ...]
 
@@ -128,7 +128,7 @@ def _same(wanted: Sequence[Extent], found: Sequence[Extent]) -> bool:
 
 
 class _Region:
-    """What an input of an intrinsic is of a tensor: each of its dimensions is one of the tensor's."""
+    """The part of a tensor that an input of an intrinsic is: each of its dimensions is one of the tensor's."""
 
     def __init__(self, wanted: Tensor, given: TensorSlice | Tensor, where: str):
         self.tensor = given if isinstance(given, Tensor) else given.tensor

@@ -54,7 +54,7 @@ class LoopRange:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a stage computes each time."""
+    """The region that a stage computes each time."""
 
     around: tuple[IterVar, ...]
     """The loops around the place where it is computed, outermost first; in a scan its steps come first."""

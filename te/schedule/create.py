@@ -20,7 +20,7 @@ from .schedule import Schedule, replay
 from .tensor_intrin import TensorIntrin
 
 _NOMINAL = 256
-"""What an open size is while primitives are chosen, where code cannot be made for all: loops end elsewhere then."""
+"""The value of an open size while primitives are chosen, where no code fits all sizes: loops end elsewhere then."""
 
 
 class _Sizes(Mapping[str, "float | SizeExpr"]):

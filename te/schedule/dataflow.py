@@ -157,7 +157,7 @@ class _Relayout:
 
 
 def _relayout(stage: StageState) -> _Relayout | None:
-    """What a stage computes with its loops over data as axes; None where these are its axes.
+    """Return the compute of a stage with its loops over data as axes; None where these are its axes.
 
     Raises ScheduleError where loops of the reduction were changed, or what was done to loops would be lost.
     """
@@ -384,7 +384,7 @@ def _body(
 
 
 def _identity_of(compute: te.ComputeOp) -> list[Attribute] | None:
-    """What a custom reduction starts from; None for a known one."""
+    """Return the values that a custom reduction starts from; None for a known one."""
     return list(compute.identity) if compute.identity is not None else None
 
 

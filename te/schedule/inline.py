@@ -60,7 +60,7 @@ def _point(read: te.ReadOp) -> object:
 
 
 def _body(producer: te.ComputeOp, read: te.ReadOp) -> list[SSAValue]:
-    """What `producer` computes at the point of a read, before it."""
+    """Insert the ops that compute `producer` at the point of a read, before it, and return their values."""
     block = read.parent_block()
     assert block is not None
     indices = list(read.indices)

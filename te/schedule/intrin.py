@@ -21,7 +21,7 @@ from .schedule import Schedule, replay
 from .tensor_intrin import TensorIntrin
 
 Replacement: TypeAlias = Tensor | Schedule | ExternCall | Sequence[ExternCall | None]
-"""What computes a tile: a tensor of the inputs, its schedule, a call, or calls for the body, reset and update."""
+"""The computation of a tile: a tensor of the inputs, its schedule, a call, or calls for the body, reset and update."""
 
 
 class Tile(Argument, Tensor):
@@ -29,7 +29,7 @@ class Tile(Argument, Tensor):
 
     @property
     def strides(self) -> list[int]:
-        """How far apart neighbours along each dimension are."""
+        """The distances between neighbours along each dimension."""
         return packed_strides(self.shape)
 
 

@@ -39,7 +39,7 @@ _MARKED: dict[Kind, str] = {
     "tensorized": "Tensorized",
 }
 _ITERATED: tuple[Sort, ...] = ("data", "reduce", "ordered")
-"""What has loops of its own to change."""
+"""The sorts of iteration variables that have loops of their own to change."""
 
 
 def _type(axis: IterVar) -> str:

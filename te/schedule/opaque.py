@@ -12,7 +12,7 @@ from ...dialects.sizes.types import extents_of
 from .itervar import IterVar, Kind
 
 Producer: TypeAlias = te.ComputeOp | te.StateOp | te.ScanOp | te.ExternOp | te.HybridOp | BlockArgument
-"""What a stage stands for: an operation, or an argument of the function."""
+"""The origin of a stage: an operation, or an argument of the function."""
 
 
 def opaque_axes(producer: Producer) -> list[IterVar]:

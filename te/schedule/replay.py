@@ -1,4 +1,4 @@
-"""What a `schedule.sequence` says, done to a schedule."""
+"""The application of a `schedule.sequence` to a schedule."""
 
 from __future__ import annotations
 

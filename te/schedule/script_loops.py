@@ -52,7 +52,7 @@ class ScriptLoops:
         return any(tir.buffer_of(op.result).scope.data in ("global", "shared") for op in allocs)
 
     def sharing(self, axis: IterVar, parallel: bool) -> str | None:
-        """What iterations of a loop share that they may not, as the text of an error."""
+        """Return the text of an error when iterations of a loop share something that they may not; else None."""
         if (name := self.shared_store(axis)) is not None:
             text = f"expected a loop whose iterations store elements of their own, got {axis.name}, all of which store"
             return f"{text} the same of '{name}'"

@@ -1,4 +1,4 @@
-"""Whether the loops of a tile compute what an intrinsic does."""
+"""The check that the loops of a tile compute what an intrinsic does."""
 
 from __future__ import annotations
 

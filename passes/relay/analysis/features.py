@@ -1,4 +1,4 @@
-"""What a program makes use of."""
+"""The features that a program makes use of."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _is_shared(value: SSAValue) -> bool:
 
 
 def list_op_freqs(root: Operation) -> dict[str, int]:
-    """How often each operator is called, by TVM's names: `{"nn.conv2d": 3, "add": 1}`."""
+    """Count the calls of each operator, by TVM's names: `{"nn.conv2d": 3, "add": 1}`."""
     return dict(Counter(op.name.removeprefix("relay.") for op in pre_order(root) if isinstance(op, Operator)))
 
 

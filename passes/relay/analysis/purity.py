@@ -28,7 +28,7 @@ Function = FuncOp | FnOp
 
 
 def is_pure(op: Operation) -> bool:
-    """Whether an op, with what is in it and by the marks of its calls, only computes: it may be moved and copied."""
+    """Return whether an op, with its regions and the marks of its calls, only computes: it may be moved and copied."""
     if not op.regions:
         return is_side_effect_free(op) and not op.has_trait(Stateful)
     if isinstance(op, FnOp):
@@ -47,7 +47,7 @@ def is_pure(op: Operation) -> bool:
 
 @dataclass
 class Purity:
-    """What is known of the functions of a module, by the ops alone.
+    """The purity of the functions of a module, as their ops alone show it.
 
     Marks that calls have are not looked at, but for calls of functions that are not in the module.
     """
@@ -153,7 +153,7 @@ def possible_functions(value: SSAValue, functions: dict[str, FuncOp]) -> tuple[f
 
 
 def _yielded(op: Operation, index: int) -> Iterable[SSAValue]:
-    """What the regions of an op yield for one of its results."""
+    """Yield the values that the regions of an op yield for one of its results."""
     for region in op.regions:
         if (last := region.block.last_op) is not None:
             yield last.operands[index]

@@ -48,7 +48,7 @@ def structural_hash(op: Operation, map_free_vars: bool = False) -> int:
 
 
 def tokens(root: Operation, map_free_vars: bool = False) -> Iterator[Token]:
-    """What is compared, in an order that depends on data flow, bindings and effects only."""
+    """Yield the tokens to compare, in an order that depends on data flow, bindings and effects only."""
     if not isinstance(root, ModuleOp):
         yield from _Numbering(root, map_free_vars).of(root)
         return
@@ -68,7 +68,7 @@ class _Numbering:
         self.numbers: dict[SSAValue, int] = {}
         self.done: set[Operation] = set()
         self.types: dict[str, Attribute] = {}
-        """What stands for the type parameters met so far."""
+        """The types that stand for the type parameters met so far."""
 
     def of(self, root: Operation) -> Iterator[Token]:
         """A stack of what is to be done: an op is met twice, before and after what it reads."""
@@ -167,7 +167,7 @@ def resolved(value: SSAValue) -> SSAValue:
 
 
 def _ordered(block: Block) -> Iterator[Operation]:
-    """What has a place in the order of a block: effects, bindings, what ends it; of let-blocks what is in them."""
+    """Yield the ops whose order in a block matters: effects, bindings, its end; of let-blocks, the ops inside."""
     stack = [iter(block.ops)]
     while stack:
         if (op := next(stack[-1], None)) is None:

@@ -38,7 +38,7 @@ def bound_vars(root: Operation) -> list[SSAValue]:
 
 
 def all_vars(root: Operation) -> list[SSAValue]:
-    """What `root` binds, then what it reads from around it."""
+    """Return the values that `root` binds, then those that it reads from around it."""
     return [*bound_vars(root), *free_vars(root)]
 
 

@@ -80,7 +80,7 @@ class Visitor:
 
 
 Result = Operation | Sequence[SSAValue] | None
-"""What takes an op's place: another op, values that are there, or (None) a copy of it."""
+"""The replacement of an op: another op, values that are there, or (None) a copy of it."""
 
 
 class Mutator:
@@ -102,23 +102,23 @@ class Mutator:
         """Where `add` puts ops."""
 
     def rewrite(self, op: Operation, operands: Sequence[SSAValue]) -> Result:
-        """What takes the place of an op without regions."""
+        """Return the replacement of an op without regions."""
         return None
 
     def rewrite_region_op(self, op: Operation, operands: Sequence[SSAValue], regions: list[Region]) -> Result:
-        """What takes the place of an op with regions, which are new already."""
+        """Return the replacement of an op with regions, which are new already."""
         return None
 
     def rewrite_let(self, let: LetOp, body: Region) -> Result:
-        """What takes the place of a let-block."""
+        """Return the replacement of a let-block."""
         return self.rewrite_region_op(let, (), [body])
 
     def rewrite_binding(self, op: Operation, operands: Sequence[SSAValue], let: LetOp) -> Result:
-        """What takes the place of a binding without regions; by default as of any other op."""
+        """Return the replacement of a binding without regions; by default as for any other op."""
         return self.rewrite(op, operands)
 
     def rewrite_type(self, type_: Attribute) -> Attribute:
-        """What takes the place of the type of a block's argument."""
+        """Return the replacement of the type of a block's argument."""
         return type_
 
     def add(self, op: Operation) -> Operation:

@@ -1,4 +1,4 @@
-"""Whether a program may be run at all: every value is made once, before and around its readers."""
+"""The check that a program may be run at all: every value is made once, before and around its readers."""
 
 from __future__ import annotations
 

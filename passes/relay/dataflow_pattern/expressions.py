@@ -37,7 +37,7 @@ class Fields:
 
 Call: TypeAlias = Operator | CallOp | InvokeOp
 Callee: TypeAlias = type[Operator] | FuncOp | FnOp | relay.Expr
-"""What is called."""
+"""The callee of a call."""
 Expr: TypeAlias = SSAValue | Operation | Fields | relay.Expr
 """A value, an op that gives a tuple, a tuple that an op reads; or an expression as it was written."""
 Node: TypeAlias = Expr | Callee
@@ -127,7 +127,7 @@ def variable_name(node: Node) -> str | None:
 
 
 def callee(op: Call | relay.Call) -> Callee | None:
-    """What an op calls; None for a function that is not known."""
+    """Return the callee of an op; None for a function that is not known."""
     if isinstance(op, relay.Call):
         return written.callee(op)
     if isinstance(op, Operator):

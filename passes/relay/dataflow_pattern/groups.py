@@ -29,7 +29,7 @@ class Group:
     root: Expr
     memo: dict[Pattern, list[Node]]
     arguments: list[SSAValue] = field(default_factory=lambda: list[SSAValue]())
-    """What it reads, in the order of the pattern."""
+    """The values that it reads, in the order of the pattern."""
     constants: dict[ConstantOp, None] = field(default_factory=lambda: dict[ConstantOp, None]())
     """Constants that are part of it."""
     ops: dict[Operation, None] = field(default_factory=lambda: dict[Operation, None]())
@@ -49,7 +49,7 @@ class Group:
 
     @property
     def name(self) -> str:
-        """What it is made of, in TVM's form: `nn.conv2d_nn.bias_add_nn.relu_`."""
+        """The name of its operators together, in TVM's form: `nn.conv2d_nn.bias_add_nn.relu_`."""
         return "".join(f"{_label(node)}_" for node in post_order(self.root, set(self.ops)))
 
 

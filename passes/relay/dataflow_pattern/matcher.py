@@ -11,10 +11,10 @@ from .written import readers_below
 
 
 class Pattern(ABC):
-    """What a pattern has to say of itself. It is equal only to itself: two uses of one stand for one expression."""
+    """The interface of all patterns. One is equal only to itself: two uses of one stand for one expression."""
 
     embeds_constants = False
-    """Whether a constant that it matches is part of what is matched, not an input of it."""
+    """True when a constant that it matches is part of the match, not an input of it."""
 
     @property
     def parts(self) -> Sequence[Pattern]:
@@ -32,7 +32,7 @@ class Pattern(ABC):
 
 
 class Matcher:
-    """What the parts of a pattern stand for so far, in the expression `top`."""
+    """The expressions that the parts of a pattern stand for so far, in the expression `top`."""
 
     def __init__(self, top: Expr) -> None:
         self._top = top

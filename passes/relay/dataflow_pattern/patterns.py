@@ -375,7 +375,7 @@ class _Restricted(DFPattern):
         return matcher.match(self.pattern, node) and self.holds(node)
 
     def holds(self, node: Node) -> bool:
-        """What there is more."""
+        """Return whether a node that fits the pattern also meets the further condition."""
         raise NotImplementedError
 
 

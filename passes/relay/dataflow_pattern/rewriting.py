@@ -58,7 +58,7 @@ class DFPatternCallback:
         return rewrite(self, target)
 
     def callback(self, pre: Any, post: Any, node_map: NodeMap) -> Any:
-        """What takes the place of a match: a value, or values where the match is an op that gives several.
+        """Return the replacement of a match: a value, or values where the match is an op that gives several.
 
         It may be made of new ops, which go where the match was. pre, post: the root of the match, before and after what
         it reads was rewritten, which is the same value here; to return `post` leaves it as it is. node_map: what each
@@ -153,7 +153,7 @@ class _Replace(RewritePattern):
                 rewriter.erase(inner)
 
     def _now(self, node: Node) -> Node:
-        """What an expression is since earlier matches were replaced."""
+        """Return the current form of an expression, as earlier matches were replaced."""
         if isinstance(node, SSAValue):
             return self._moved.get(node, node)
         if isinstance(node, Fields):
@@ -161,7 +161,7 @@ class _Replace(RewritePattern):
         return node
 
     def _values(self, made: object, group: Group) -> list[SSAValue]:
-        """What a callback gave, as values."""
+        """Return the result of a callback, as values."""
         if isinstance(made, Operation):
             given: Sequence[object] = made.results
         elif isinstance(made, Sequence):

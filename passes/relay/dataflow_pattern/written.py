@@ -32,7 +32,7 @@ def operator_named(name: str) -> type[Operator] | None:
 
 
 def callee(call: relay.Call) -> type[Operator] | relay.Expr:
-    """What is called."""
+    """Return the callee of a call."""
     return (_BY_NAME.get(call.op.name) or call.op) if isinstance(call.op, relay.Op) else call.op
 
 

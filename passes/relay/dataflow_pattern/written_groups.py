@@ -17,7 +17,7 @@ NodeMap: TypeAlias = Mapping[Any, Sequence[Any]]
 Callback: TypeAlias = Callable[[relay.Expr, relay.Expr, NodeMap], relay.Expr]
 
 _SHARED = relay.Op | relay.Constant | relay.GlobalVar | relay.Function
-"""What may be inside of a match and be read elsewhere."""
+"""The expressions that may be inside a match and be read elsewhere."""
 
 
 @dataclass(eq=False)
@@ -31,7 +31,7 @@ class WrittenGroup:
 
     @property
     def name(self) -> str:
-        """What it is made of, in TVM's form."""
+        """The name of its operators together, in TVM's form."""
         members = set(self.inside)
         for function in [node for node in self.inside if isinstance(node, relay.Function)]:
             members.update(relay.post_order(function.body))
@@ -152,7 +152,7 @@ def rewrite_written(pattern: Pattern, top: relay.Expr, callback: Callback) -> re
 
 
 def _spanned(made: relay.Expr, group: WrittenGroup) -> relay.Expr:
-    """What a callback made, with a span where it had none."""
+    """Return the expression that a callback made, with a span where it had none."""
     span = group.span
 
     def then(node: relay.Expr, after: relay.Expr, new: Callable[[relay.Expr], relay.Expr]) -> relay.Expr:

@@ -18,7 +18,7 @@ from ....dialects.tir.lanes import lanes, scalar_type
 
 
 def kind_of(op: Operation) -> str:
-    """What a conversion does, whether arith or tir spells it; for others the name of the op."""
+    """Return the kind of a conversion, whether arith or tir spells it; for others the name of the op."""
     return op.kind.data if isinstance(op, tir_lanes.CastOp) else op.name.removeprefix("arith.").removeprefix("tir.")
 
 
@@ -40,7 +40,7 @@ def integer_ranges(func: PrimFuncOp) -> Ranges:
 
 
 def _of_type(value: SSAValue) -> Range:
-    """What the type allows. Wider than 62 bits counts as everything."""
+    """Return the range that the type allows. More than 62 bits count as unbounded."""
     scalar = scalar_type(value.type)
     if not is_integer(scalar) or (width := bit_width(scalar)) > 62:
         return UNBOUNDED
@@ -52,7 +52,7 @@ def _of_type(value: SSAValue) -> Range:
 
 
 def _fit(found: Range | None, allowed: Range) -> Range:
-    """What was found, unless it may have wrapped around."""
+    """Return the range of the result, unless it may have wrapped around; then all that its type allows."""
     if found is None or found[0] < allowed[0] or found[1] > allowed[1]:
         return allowed
     return found

@@ -1,4 +1,4 @@
-"""Whether the iterations of a loop may run as lanes of vectors, which lanes run what, and how far apart they touch."""
+"""The iterations of a loop as lanes of vectors: whether they may run so, which run what, how far apart they touch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Touch(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What holds in some lanes only: in lane l every `first + l * step` is at least 0."""
+    """A condition that holds in some lanes only: in lane l every `first + l * step` is at least 0."""
 
     values: tuple[SSAValue, ...]
     first: tuple[AffineExpr, ...]
@@ -73,7 +73,7 @@ class _Scope:
     loose: Ranges
     """Of values, in all lanes."""
     masked: bool
-    """Whether only some lanes run it."""
+    """True when only some lanes run it."""
 
     def loop(self, op: ForOp) -> None:
         self.ranges[op.var] = self.loose[op.var] = op.bounds
@@ -89,7 +89,7 @@ def is_scalar(type: Attribute) -> bool:
 
 
 class Lanes:
-    """What differs by lane in a loop of `width` lanes, of which as many run as it has passes.
+    """The values that differ by lane in a loop of `width` lanes, of which as many run as it has passes.
 
     Raises Obstacle when running every op of the body for all lanes at once, in order, could give another result than
     one lane after the other, or when some op has no vector form.
@@ -214,7 +214,7 @@ class Lanes:
     def _place(
         self, op: LoadOp | StoreOp | IndexOp, seen: View, position: int, inside: tuple[Range, ...]
     ) -> tuple[int, Linear]:
-        """How far apart lanes touch, and where the first does."""
+        """Return the distance between the elements that lanes touch, and where the first does."""
         strides = (1,) if isinstance(op, IndexOp) else buffer_of(op.buffer).strides
         form = linear(flat_index(seen.map, strides), inside)
         stride = form.coefficient(position)

@@ -24,7 +24,7 @@ BUDGET = 256
 
 
 class _Condition(NamedTuple):
-    """What has to hold for an access to happen: all expressions are at least 0, or (`negated`) not all of them."""
+    """The condition of an access: all expressions are at least 0, or (`negated`) not all of them."""
 
     values: tuple[SSAValue, ...]
     exprs: tuple[AffineExpr, ...]
@@ -39,7 +39,7 @@ class _Forms(NamedTuple):
         return {dim for form in self.forms for atom, _ in form.terms for dim in atom.used_dims()}
 
     def decided(self, box: tuple[Range, ...]) -> bool | None:
-        """Whether it holds in all of `box`, in none of it (False), or in part of it (None), as far as bounds tell."""
+        """Return whether it holds in all of `box`, in none (False), or in part of it (None), as far as bounds tell."""
         ends = [linear_bounds(form, box) for form in self.forms]
         if all(at_least(low, 0) for low, _ in ends):
             return not self.negated
@@ -226,7 +226,7 @@ def _range(value: SSAValue) -> Range:
 
 
 def name_of(buffer: SSAValue) -> str:
-    """What a buffer is called in messages."""
+    """Return the name of a buffer for messages."""
     if buffer.name_hint:
         return f"%{buffer.name_hint}"
     return f"argument {buffer.index}" if isinstance(buffer, BlockArgument) else "a buffer"

@@ -1,4 +1,4 @@
-"""Whether two iterations of a loop touch one element: an exact answer for affine places, "no" where none is known."""
+"""Races between iterations of a loop: an exact answer for affine accesses; "no race" where none is known."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class _Update(NamedTuple):
     store: StoreOp
 
     def erase(self) -> None:
-        """What was taken out of its loop goes."""
+        """Erase the ops that were taken out of their loop."""
         for op in (self.store, self.combine, self.load):
             op.erase()
 
@@ -97,7 +97,7 @@ def reduce_lanes(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> 
 
 
 def _update(loop: ForOp) -> _Update:
-    """What the loop ends with. Raises Obstacle where that is no update of one element."""
+    """Return the update at the end of the loop. Raises Obstacle where that is no update of one element."""
     store = loop.block.last_op
     combine = store.value.owner if isinstance(store, StoreOp) else None
     if not (isinstance(store, StoreOp) and isinstance(combine, Operation) and combine.parent is loop.block):

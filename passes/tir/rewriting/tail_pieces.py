@@ -39,7 +39,7 @@ class _Tile(NamedTuple):
 
 
 def pieces(loop: ForOp, ranges: Ranges, asked: bool) -> tuple[Size, list[ForOp]] | None:
-    """How many passes of `loop` are to be done as they are, and new loops that do the rest of what it does.
+    """Return the number of passes of `loop` to be done as they are, and new loops that do the rest of its work.
 
     None where the loop is not one over tiles that are unrolled. asked: as many as possible are to be done as they are.
     """
@@ -137,7 +137,7 @@ class _Piece:
         return True
 
     def _computes(self, branch: IfOp) -> bool:
-        """Whether a branch may compute a row again: each row is for elements of its own, and what it is stays."""
+        """Return whether a branch may compute a row again: each row is for elements of its own, and its values stay."""
         if branch.orelse is not None or self.loop.var not in branch.operands:
             return False
         for op in branch.block.walk():
