@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 def limit_bytes() -> int:
-    """How many bytes the files of a cache may have; 0 for any number."""
+    """Return the number of bytes that the files of a cache may have; 0 for any number."""
     text = os.environ.get("WHENCE_CACHE_MB", "")
     return (int(text) if text.isascii() and text.isdecimal() else LIMIT) << 20
 

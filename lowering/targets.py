@@ -1,4 +1,4 @@
-"""What `xdsl-opt -t` can print: LLVM IR, and assembly beside the tir and the layers that it comes from."""
+"""The targets of `xdsl-opt -t`: LLVM IR, and assembly beside the tir and the layers that it comes from."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _listing(func: PrimFuncOp, target: Target) -> Iterator[str]:
 
 
 def _comments(text: str, lines: dict[Operation, int]) -> list[str]:
-    """What stands before the code of each line; first, for 0, of several lines."""
+    """Return the comments before the code of each line; first, for 0, of several lines."""
     spelled = text.splitlines()
     locations: list[list[LocationAttr]] = [[] for _ in spelled]
     for op, line in lines.items():

@@ -22,7 +22,7 @@ from .registry import external_codegen
 
 
 def compile_externals(module: ModuleOp) -> dict[str, ExternalKernel]:
-    """What runs the functions of a module that are for external compilers and that `@main` calls, by their names.
+    """Return the kernels for the functions of a module that are for external compilers and that `@main` calls, by name.
 
     Composite functions are part of those that call them afterwards. Raises PipelineError when a compiler cannot take a
     function; the text names its layers.

@@ -137,7 +137,7 @@ def _unblocked(op: Operator) -> bool:
 
 
 def _inside(op: Operator) -> bool:
-    """Whether layouts fit, and no window begins behind the image: ONNX leaves out those that `ceil_mode` makes."""
+    """Return whether layouts fit, and no window begins behind the image: ONNX omits those that `ceil_mode` makes."""
     if not _unblocked(op):
         return False
     pads, strides = _pads(op), op.signature.ints("strides")
@@ -294,7 +294,7 @@ _CONVERTING = {"cast", *_COMPARISONS, "where"}
 
 
 def exports(op: Operator) -> bool:
-    """Whether an op can be part of a model: of the table, on dtypes that are in it, of known shapes with elements."""
+    """Return whether an op can be part of a model: in the table, of dtypes in it, of known shapes with elements."""
     name = op.name.removeprefix("relay.")
     row = EXPORTED.get(name)
     values = (*op.operands, *op.results)

@@ -21,7 +21,7 @@ from ...passes.relay.bind_sizes import resized
 
 
 def sizes_of(func: FuncOp) -> tuple[SizeExpr, ...]:
-    """What a call gives for `s0`, `s1`, ..: sizes of the program."""
+    """Return the values that a call gives for `s0`, `s1`, ..: sizes of the program."""
     met = list(dict.fromkeys(_met(func)))
     if not met:
         return ()

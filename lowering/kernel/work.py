@@ -1,4 +1,4 @@
-"""How much work a kernel does for each op of its primitive function: what its time is shared out by.
+"""The amount of work that a kernel does for each op of its primitive function, by which its time is shared out.
 
 An estimate from the tensor expressions, before any schedule: how often a loop is run again, and what stays in a cache,
 is not in it.
@@ -26,7 +26,7 @@ _SHORT = (math.FmaOp, math.AbsFOp, math.AbsIOp, math.CeilOp, math.FloorOp, math.
 
 
 class Work(NamedTuple):
-    """What is done for one op."""
+    """The work for one op."""
 
     operations: int
     """Scalar operations: a multiply-add is two, an elementary function 16; index arithmetic is none."""

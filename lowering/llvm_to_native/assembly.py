@@ -58,7 +58,7 @@ class Instruction(NamedTuple):
     line: int
     """0 where LLVM merged code of several lines, and where nothing tells."""
     exact: bool
-    """Whether the object's own line table says so; else the line is inferred from the code around."""
+    """True when the object's own line table says so; else the line is inferred from the code around."""
 
 
 def instructions(assembly: str, owner: Callable[[int], object] = int) -> list[Instruction]:
@@ -105,6 +105,6 @@ def _inferred(block: list[Instruction], owner: Callable[[int], object]) -> list[
 
 
 def line_coverage(assembly: str) -> tuple[int, int]:
-    """How many instructions have a source line in the object's line table, and how many there are."""
+    """Return the number of instructions with a source line in the object's line table, and that of all instructions."""
     found = instructions(assembly)
     return sum(one.exact for one in found), len(found)

@@ -1,4 +1,4 @@
-"""How each op of the llvm and llvm_ext dialects is spelled as LLVM instructions: one table, by op type."""
+"""The spelling of each op of the llvm and llvm_ext dialects as LLVM instructions: one table, by op type."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class DebugInfo:
         )
 
     def attachment(self, line: int, scope: str) -> str:
-        """What an instruction of `line` ends with: `, !dbg !7`."""
+        """Return the end of an instruction of `line`: `, !dbg !7`."""
         if (found := self._locations.get((scope, line))) is None:
             location = self.metadata.node(f"!DILocation(line: {line}, column: 1, scope: {scope})")
             found = self._locations[scope, line] = f", !dbg {location}"

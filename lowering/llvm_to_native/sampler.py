@@ -232,7 +232,7 @@ class Sampler:
 
     @property
     def lost(self) -> int:
-        """How many samples were not taken, as the thread could not be interrupted in time."""
+        """The number of samples that were not taken, as the thread could not be interrupted in time."""
         return int(self._own.memory[_LOST])
 
     @property

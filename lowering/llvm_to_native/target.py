@@ -1,4 +1,4 @@
-"""What machine code is made for: the CPU, its features, and LLVM's machine for it."""
+"""The target of machine code: the CPU, its features, and LLVM's machine for it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ...support.machine import Machine, registered_machine
 
 _current: ContextVar[tuple[Target, ...]] = ContextVar("targets", default=())
 _WORDS = ("keys", "device", "model", "tag", "libs")
-"""What TVM's targets say besides, and what changes nothing here."""
+"""The other words in TVM's targets, which change nothing here."""
 
 
 @dataclass(frozen=True)
 class TargetKind:
-    """What a target is of: `target.kind.name` is "llvm"."""
+    """The kind of a target: `target.kind.name` is "llvm"."""
 
     name: str = "llvm"
     default_keys: tuple[str, ...] = ("cpu",)
@@ -62,9 +62,9 @@ class Target:
     cpu: str = ""
     features: str = ""
     host: bool = False
-    """Whether it is the machine that compiles, whose caches can be asked for."""
+    """True for the machine that compiles, whose caches can be asked for."""
     attrs: Mapping[str, str | int] = field(default_factory=dict[str, "str | int"], compare=False)
-    """What its text said, as in TVM: `mcpu`, `num-cores`, .. Code does not depend on it."""
+    """The words of its text, as in TVM: `mcpu`, `num-cores`, .. Code does not depend on it."""
     record: Machine | None = None
     """The registered machine that it names, if any."""
 
@@ -153,7 +153,7 @@ class Target:
 
     @property
     def hardware(self) -> Machine:
-        """What vectors, registers and caches there are."""
+        """The machine's vectors, registers and caches."""
         return self.record or Machine.of(self.triple, self.cpu, self.features, host=self.host)
 
     @property
@@ -163,7 +163,7 @@ class Target:
 
     @property
     def key(self) -> str:
-        """What machine code depends on besides its source, LLVM's version included."""
+        """The text that machine code depends on besides its source, LLVM's version included."""
         version = ".".join(map(str, binding().llvm_version_info))
         return f"llvm-{version} {self.triple} {self.cpu} {self.features} {self.hardware.text}"
 
@@ -180,7 +180,7 @@ class Target:
 
     @property
     def data_layout(self) -> str:
-        """How LLVM lays out data for it."""
+        """The layout of data by LLVM for it."""
         return _data_layout(self)
 
 

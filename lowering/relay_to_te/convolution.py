@@ -73,7 +73,7 @@ def _padded(data: Tensor, extents: Sequence[Size], before: Sequence[int]) -> Ten
 
 
 def _needed(extent: Size, out: Size, w: _Window) -> Size:
-    """How long a padded image has to be for `out` windows along an axis."""
+    """Return the length of a padded image for `out` windows along an axis."""
     if isinstance(extent, SizeExpr) or isinstance(out, SizeExpr):
         return extent + w.before + w.after
     return max(extent + w.before, (out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1)

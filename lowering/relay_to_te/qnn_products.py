@@ -45,7 +45,7 @@ def along_axis0(zero_point: Tensor, point: Sequence[Expr], rank: int) -> Expr:
 
 
 def _above(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequence[Expr]) -> Expr:
-    """What an integer is above its zero point, an int32; 0 outside, where `inside` does not hold."""
+    """Return the distance of an integer from its zero point, an int32; 0 outside, where `inside` does not hold."""
     if (known := literal(zero_point)) is not None:
         return (x(*point, otherwise=known) if inside else x(*point)).astype("int32") - known
     number = x(*point).astype("int32") - along_axis0(zero_point, point, len(shape(x)))

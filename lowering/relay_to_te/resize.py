@@ -119,7 +119,7 @@ def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolatio
 
 
 def _weights(how: Resizing, taps: int, place: Callable[[Expr, Expr, Expr], Expr], dtype: str, name: str) -> Tensor:
-    """How much each tap counts for each new element, (taps, size)."""
+    """Return the weight of each tap for each new element, (taps, size)."""
     extent = te.const(how.extent, "float64")
 
     def weight(tap: Expr, i: Expr) -> Expr:
@@ -142,7 +142,7 @@ def _weights(how: Resizing, taps: int, place: Callable[[Expr, Expr, Expr], Expr]
 
 
 def _times(how: Resizing) -> int:
-    """How often an axis repeats each element, whatever its extent is; else 0."""
+    """Return the number of times that an axis repeats each element, whatever its extent is; else 0."""
     if how.method != "nearest_neighbor" or how.scale is None or not how.scale.is_integer():
         return 0
     times, few = int(how.scale), 3
@@ -160,7 +160,7 @@ def _left(how: Resizing, i: Expr) -> tuple[Expr, Expr]:
 
 
 def _scale(how: Resizing) -> Expr:
-    """What coordinates are computed with (float64)."""
+    """Return the scale that coordinates are computed with (float64)."""
     if how.scale is None:
         more, less = how.ratio or (how.size, how.extent)
         return te.const(more, "float64") / te.const(less, "float64")

@@ -32,7 +32,7 @@ _BOOLS: dict[str, _Act] = {
 
 
 def _act(mode: str, dtype: str) -> _Act:
-    """What an update does to an element; half precision is combined in float32."""
+    """Return the effect of an update on an element; half precision is combined in float32."""
 
     def replaced(old: Expr, new: Expr) -> Expr:
         return new

@@ -29,7 +29,7 @@ from .storage import Stored
 
 
 def room(index: AffineExpr, extent: Size) -> AffineExpr:
-    """How far `index` is below the last of `extent`; negative when it is past it."""
+    """Return the distance of `index` from the last of `extent`; negative when it is past it."""
     return index * -1 + lifted(extent - 1)
 
 
@@ -47,7 +47,7 @@ class BodyLowering:
         self.vars: list[SSAValue] = []
         self.ranges: list[Range] = []
         self.past_the_end = False
-        """Whether what is computed now may lie past the end of its tensor, where others are read as zero."""
+        """True when the current computation may lie past the end of its tensor, where others are read as zero."""
 
     def free(self, extent: Size) -> AffineExpr:
         """A dim that runs over `extent` values."""
@@ -98,7 +98,7 @@ class BodyLowering:
         return [values[value] for value in wanted]
 
     def starts(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> list[SSAValue]:
-        """What a reduction starts from."""
+        """Return the values that a reduction starts from."""
         if compute.inits:
             return self._values(compute, points, compute.inits)
         if compute.identity is not None:
@@ -130,7 +130,7 @@ class BodyLowering:
     def _predicated(
         self, terms: Sequence[SSAValue], olds: Sequence[SSAValue], found: Sequence[SSAValue]
     ) -> list[SSAValue]:
-        """What there was where a reduction's condition does not hold: the terms select by it."""
+        """Return the old values where a reduction's condition does not hold: the terms select by it."""
         select = terms[0].owner
         assert isinstance(select, SelectOp)
         pairs = zip(found, olds, strict=True)

@@ -179,7 +179,7 @@ class NestLowering(TileLowering):
                 self._emit(stage, part)
 
     def _kind(self, stage: StageState, axis: IterVar, extent: Size) -> str:
-        """How a loop runs; its thread has one extent wherever it is bound, and blocks run in parallel."""
+        """Return the kind of a loop; its thread has one extent wherever it is bound, and blocks run in parallel."""
         if (thread := axis.thread) is None:
             return axis.kind
         wanted = self.threads.setdefault(thread, extent if thread.extent is None else thread.extent)

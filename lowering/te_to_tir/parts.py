@@ -1,4 +1,4 @@
-"""What an intrinsic computes of a tile, as a kernel of its own that `tiles.inline_kernel` puts in the tile's place."""
+"""The part of a tile that an intrinsic computes, as a kernel that `tiles.inline_kernel` puts in the tile's place."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from .bodies import room
 
 
 class Host(Protocol):
-    """What the loops go into: dim i of every expression is `vars[i]`, which lies in `ranges[i]`."""
+    """The surroundings of the loops: dim i of every expression is `vars[i]`, which lies in `ranges[i]`."""
 
     builder: LocatedBuilder
     vars: list[SSAValue]

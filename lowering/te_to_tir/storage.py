@@ -26,7 +26,7 @@ class Layout:
 
 
 def layout_of(stage: StageState, shape: Sequence[Size]) -> Layout:
-    """How a region of `shape` of the stage's tensor is laid out.
+    """Return the layout of a region of `shape` of the stage's tensor.
 
     The stride of an aligned axis is its offset modulo its factor; where that is no whole number of the dimensions
     inside, or the innermost has a stride of its own, the buffer has one dimension.
@@ -58,7 +58,7 @@ def _aligned(stride: Size, factor: int, offset: int) -> Size:
 
 
 def attributes_of(stage: StageState) -> dict[str, Attribute]:
-    """What the stage's buffers are marked with."""
+    """Return the attributes of the stage's buffers."""
     found: dict[str, Attribute] = {}
     if stage.storage.double_buffer:
         found["double_buffer"] = UnitAttr()

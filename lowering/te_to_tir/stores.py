@@ -1,4 +1,4 @@
-"""What the innermost loop of a stage does: its store, behind guards where loops run past what is wanted."""
+"""The innermost loop of a stage: its store, behind guards where loops run past the elements that are wanted."""
 
 from __future__ import annotations
 

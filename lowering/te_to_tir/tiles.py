@@ -19,7 +19,7 @@ Place: TypeAlias = tuple[SSAValue, Callable[[Sequence[AffineExpr]], list[AffineE
 
 
 class Host(Protocol):
-    """What the loops go into: dim i of every expression is `vars[i]`, which lies in `ranges[i]`."""
+    """The surroundings of the loops: dim i of every expression is `vars[i]`, which lies in `ranges[i]`."""
 
     builder: LocatedBuilder
     vars: list[SSAValue]
@@ -134,7 +134,7 @@ class _Copy:
 
 
 def lies_packed(host: Host, argument: SSAValue, place: Place) -> bool:
-    """Whether a kernel's argument has its elements, where it is placed, as close together as a buffer of its own."""
+    """Return whether a kernel's argument, where it is placed, is as densely packed as a buffer of its own."""
     buffer, at = place
     type_, depth = tir.buffer_of(argument), len(host.ranges)
     extents = type_.get_shape()

@@ -40,7 +40,7 @@ _CCC = llvm.CallingConventionAttr("ccc")
 
 @cache
 def _sizes(*counts: int) -> DenseArrayBase[IntegerType]:
-    """How many operands each group of an op has."""
+    """Return the numbers of operands in each group of an op."""
     return DenseArrayBase.from_list(i32, counts)
 
 
@@ -189,7 +189,7 @@ class LLVMBuilder(LocatedBuilder):
         return self.plus(quotient, negative)
 
     def floormod(self, value: SSAValue, by: SSAValue, *, positive: bool) -> SSAValue:
-        """What is left of a division as above."""
+        """Return the remainder of a division as above."""
         if positive:
             return self.value(llvm.URemOp, (value, by), i64)
         rest = self.value(llvm.SRemOp, (value, by), i64)

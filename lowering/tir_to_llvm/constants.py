@@ -1,4 +1,4 @@
-"""What a kernel carries as data: constant buffers, and the messages of its assertions."""
+"""The data of a kernel: constant buffers, and the messages of its assertions."""
 
 from __future__ import annotations
 

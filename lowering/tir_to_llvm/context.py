@@ -91,7 +91,7 @@ class Lowering(LLVMBuilder):
         return pointer
 
     def place(self, op: Operation) -> None:
-        """What is added from now on comes from this op of tir."""
+        """Set the op of tir that everything added from now on comes from."""
         self.location = op.location
         self.line = self._given.get(op)
 
@@ -142,7 +142,7 @@ class Lowering(LLVMBuilder):
         return divide(self.size(sizes[0]), self.divisor(sizes[1]), positive=at_least(sizes[0], 0))
 
     def get(self, value: SSAValue) -> SSAValue:
-        """What a scalar or vector of tir is in the current function."""
+        """Return the value in the current function that stands for a scalar or vector of tir."""
         return self.frame.values[value]
 
     def set(self, value: SSAValue, lowered: SSAValue) -> None:

@@ -26,7 +26,7 @@ _READ_ONLY: Mapping[str, Attribute] = {"llvm.noalias": UnitAttr(), "llvm.readonl
 
 
 def buffer_attributes(*, readonly: bool) -> Mapping[str, Attribute]:
-    """What is promised of a buffer's pointer: nothing else reaches the buffer, and perhaps nothing writes it."""
+    """Return the promises about a buffer's pointer: nothing else reaches the buffer, and perhaps nothing writes it."""
     return _READ_ONLY if readonly else _NO_ALIAS
 
 
@@ -132,7 +132,7 @@ def _while(ctx: Lowering, op: Operation) -> None:
 
 
 def _condition(ctx: Lowering, op: Operation) -> None:
-    """What the loop around reads."""
+    """Emit nothing: the loop around reads the condition."""
 
 
 def _captures(op: ForOp) -> list[SSAValue]:

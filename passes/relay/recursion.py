@@ -35,7 +35,7 @@ class Recursion:
         }
 
     def is_recursive(self, function: FuncOp | FnOp, bound: bool) -> bool:
-        """Whether a function may call itself; `bound` tells that a let-block binds a closure to be seen by itself."""
+        """Return whether a function may call itself; `bound` means a let-block makes a closure visible to itself."""
         return bound if isinstance(function, FnOp) else function.sym_name.data in self._recursive
 
     def is_decided(

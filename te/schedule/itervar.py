@@ -19,7 +19,7 @@ from .tensor_intrin import TensorIntrin
 
 Kind = Literal["serial", "parallel", "vectorized", "unrolled", "tensorized"]
 Sort = Literal["data", "reduce", "ordered", "opaque", "thread"]
-"""What an iteration variable runs over: elements, terms of a reduction, steps of a scan, what a stage keeps to itself,
+"""The range of an iteration variable: elements, terms of a reduction, steps of a scan, those a stage keeps to itself,
 or the threads around a scan."""
 Tail = Literal["guard", "cut", "round_up"]
 """The treatment of the last pass of a split that does not come out even."""

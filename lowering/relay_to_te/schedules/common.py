@@ -1,4 +1,4 @@
-"""What the default schedules share: vector widths, thread loops, and where a reduction is computed."""
+"""The parts that the default schedules share: vector widths, thread loops, and where a reduction is computed."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def tag_of(stage: Stage) -> str:
 
 
 def points(stage: Stage) -> int:
-    """How often the body of a stage is evaluated."""
+    """Return the number of times that the body of a stage is evaluated."""
     return prod(map(nominal, (*stage.compute.shape, *stage.compute.reduce_shape)))
 
 
 def passes(axes: Sequence[IterVar]) -> int:
-    """How often a body in loops over `axes` runs, about that where sizes are open."""
+    """Return the number of times that a body in loops over `axes` runs, about that where sizes are open."""
     return prod(nominal(axis.extent) for axis in axes)
 
 
@@ -63,7 +63,7 @@ class Scheduling:
         self.schedule = schedule
         self.machine = machine
         self.few_rows = few_rows
-        """Whether a product of open rows is for one row."""
+        """True when a product of open rows is for one row."""
         self.done: set[Stage] = set()
         """Stages that were scheduled together with another."""
 

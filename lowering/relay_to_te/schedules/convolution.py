@@ -82,7 +82,7 @@ def _write_out(inner: Stage, sums: int, fused: bool) -> None:
 
 
 def _cached_tiles(work: Scheduling, inner: Stage, pixels: int, width: int) -> int:
-    """How many tiles of `width` pixels, of the data that a convolution by single pixels reads, a cache has room for."""
+    """Return the number of tiles of `width` pixels, of the data that a 1x1 convolution reads, that fit in a cache."""
     tiles, ragged = divmod(pixels, width)
     if ragged:
         return tiles + 1

@@ -78,7 +78,7 @@ def _row(work: Scheduling, stage: Stage, axes: list[IterVar]) -> list[IterVar]:
 
 
 def flat(work: Scheduling, stage: Stage) -> bool:
-    """Whether every read, those of inlined stages too, is of the same shape at the same point, or of one element."""
+    """Return whether every read, also of inlined stages, is of the same shape at the same point, or of one element."""
     for part in work.parts(stage):
         compute = part.compute
         if any(isinstance(op, te.IndexOp) for op in compute.block.ops):
@@ -125,7 +125,7 @@ def _divisor(extent: Size, most: int) -> int:
 
 
 def _neighbours(stage: Stage, row: IterVar, column: IterVar) -> bool:
-    """Whether what is read has rows and columns one after the other, too, so that both can be one loop of vectors."""
+    """Return whether rows and columns follow one another in all reads, too, so that one loop of vectors can be both."""
     compute = stage.compute
     arguments = dict(zip(stage.axes, compute.axes, strict=False))
     pair = [arguments[row], arguments[column]]

@@ -61,7 +61,7 @@ def _ending(work: Scheduling, stages: list[Stage]) -> tuple[Stage, int] | None:
 
 
 def _beside(rows: Size, most: int) -> int:
-    """How many rows are computed beside each other; one where only a call knows how many there are."""
+    """Return the number of rows that are computed beside each other; one where only a call knows how many there are."""
     return largest_divisor(rows, most) if isinstance(rows, int) else 1
 
 
