@@ -1,4 +1,4 @@
-"""What the computes of operators share: the names of stages and axes, and the dtypes in which numbers are reduced."""
+"""The parts that operators' computes share: names of stages and axes, and the dtypes in which numbers are reduced."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class Stage(LoopPrimitives):
 
     @property
     def iter_var_attrs(self) -> dict[IterVar | Axis, IterVarAttr]:
-        """What primitives said of the iteration variables: those that are marked; also by the language's axes."""
+        """The marks that primitives put on iteration variables, by the variables and also by the language's axes."""
         found: dict[IterVar | Axis, IterVarAttr] = {
             axis: attr_of(axis.sort, axis.kind, axis.thread, axis.intrin, axis.hints)
             for axis in self.all_iter_vars

@@ -183,7 +183,7 @@ class Scheduling:
 
 
 def _same_points(made: Sequence[Size], read: Sequence[Size]) -> bool:
-    """Whether loops over what reads a reduction are loops over it: an axis between others may be several of theirs."""
+    """Return whether loops over a reduction's reader are loops over it: one axis in between may be several there."""
     if len(read) <= len(made):
         return len(read) == len(made) and all(proves(a, "<=", b) for a, b in zip(read, made, strict=True))
     ends = zip((*made[:2], *made[-1:]), (*read[:2], *read[-1:]), strict=False)
