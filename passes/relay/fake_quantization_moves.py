@@ -63,7 +63,7 @@ class MoveThroughSplit(RewritePattern):
         outer = [
             stands_for(DequantizeOp(part, inner.input_scale, inner.input_zero_point), inner) for part in parts.results
         ]
-        rewriter.replace(op, (parts, *outer), [one.result for one in outer])
+        rewriter.replace(op, (parts, *outer), [dequantize.result for dequantize in outer])
         erase_unused([inner.result], rewriter)
 
 
@@ -76,10 +76,10 @@ class MoveThroughTopK(RewritePattern):
             return
         chosen = stands_for(sorting.TopKOp(inner.data, location=None, **attributes_of(op)), op)
         results: list[SSAValue] = list(chosen.results)
-        made: list[Operation] = [chosen]
+        ops: list[Operation] = [chosen]
         if op.signature.str("ret_type") != "indices":
             outer = stands_for(DequantizeOp(results[0], inner.input_scale, inner.input_zero_point), inner)
-            made.append(outer)
+            ops.append(outer)
             results[0] = outer.result
-        rewriter.replace(op, made, results)
+        rewriter.replace(op, ops, results)
         erase_unused([inner.result], rewriter)

@@ -95,7 +95,7 @@ class PartitionGraphPass(ModulePass):
         parts = [part for part in parts if part.results]
         rewrite(func.body, [DropMarks()], recursive=False)
         outliner = Outliner()
-        made: list[FuncOp] = []
+        functions: list[FuncOp] = []
         moved: dict[SSAValue, SSAValue] = {}
         for number, part in enumerate(parts):
             name = names.take(f"tvmgen_{self.mod_name}_{part.compiler}_{func.sym_name.data}_{number}")
@@ -105,10 +105,10 @@ class PartitionGraphPass(ModulePass):
                 name, part.ops, arguments, part.results, attributes, "CompilerRegion", primitive=True
             )
             moved.update(zip(part.results, call.results, strict=True))
-            made.append(new)
+            functions.append(new)
         outliner.tidy()
         assert func.parent is not None
-        func.parent.insert_ops_after(made, func)
+        func.parent.insert_ops_after(functions, func)
 
 
 def _in_order(block: Block, regions: Sequence[Region]) -> list[Region]:

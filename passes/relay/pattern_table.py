@@ -60,8 +60,8 @@ def register_supported(compiler: str, operator: str, check: Supported | None = N
 
 def checked(entry: Entry) -> tuple[str, DFPattern, Check]:
     """An entry of a table with its check; raises PipelineError for what is none."""
-    given = cast("tuple[object, ...]", entry)
-    match given:
+    parts = cast("tuple[object, ...]", entry)
+    match parts:
         case (str() as name, DFPattern() as pattern):
             return name, pattern, always
         case (str() as name, DFPattern() as pattern, check) if callable(check):
@@ -82,8 +82,8 @@ def takes(compiler: str, op: Operation, callee: FuncOp | None) -> bool:
     name = op.name.removeprefix("relay.")
     if (check := _supported.get((compiler, name))) is not None:
         return bool(check(op))
-    told = op_attr(name, TARGET + compiler)
-    return told is not None and bool(told(_call(op)) if callable(told) else told)
+    support = op_attr(name, TARGET + compiler)
+    return support is not None and bool(support(_call(op)) if callable(support) else support)
 
 
 def _call(op: Operator) -> object:

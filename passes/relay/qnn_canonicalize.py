@@ -128,8 +128,8 @@ class Arithmetic:
 
 def is_zero(value: SSAValue, module: ModuleOp) -> bool:
     """Return whether a zero point is known to be 0."""
-    known = constant_value(value, module)
-    return known is not None and not known.astype(np.int64).any()
+    number = constant_value(value, module)
+    return number is not None and not number.astype(np.int64).any()
 
 
 @dataclass

@@ -58,11 +58,11 @@ def _point(op: _Mapped) -> tuple[Hashable, ...]:
     values = [seen.values[i] for i in simplified.kept]
     extents = [simplified.ranges[i] for i in simplified.kept]
     # In the ranges that a guard leaves it says nothing any more.
-    known = [outside[i] for i in simplified.kept]
+    guard_ranges = [outside[i] for i in simplified.kept]
     buffer, map = None, simplified.map.data.results
     if isinstance(op, Reader):
         buffer, map = op.buffer, (flat_index(map, buffer_of(op.buffer).strides),)
-    return buffer, canonical(values, extents, map), canonical(values, known, guard), simplified.never
+    return buffer, canonical(values, extents, map), canonical(values, guard_ranges, guard), simplified.never
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,9 @@ class _Check:
         for op in block.ops:
             if isinstance(op, AllocOp):
                 self.definition(op)
-            for inner, known in blocks_of(op, ranges):
+            for inner, inner_ranges in blocks_of(op, ranges):
                 if not isinstance(op, ForOp) or op.is_run():
-                    self.block(inner, known)
+                    self.block(inner, inner_ranges)
             if isinstance(op, ForOp) and op.kind.data == "parallel" and not below(op.trip_count, 2):
                 self.races(op, ranges)
 
@@ -97,10 +97,10 @@ class _Check:
                 at = point(op, inside)
                 accesses.setdefault(op.buffer, {}).setdefault((type(op), at.key), (op, at))
         for buffer, touches in accesses.items():
-            for (one, at), (other, there) in combinations_with_replacement(touches.values(), 2):
-                store = one if isinstance(one, StoreOp) else other
+            for (access, at), (other, there) in combinations_with_replacement(touches.values(), 2):
+                store = access if isinstance(access, StoreOp) else other
                 if isinstance(store, StoreOp) and meet(loop, at, there):
-                    what = "write" if isinstance(one, StoreOp) and isinstance(other, StoreOp) else "read and write"
+                    what = "write" if isinstance(access, StoreOp) and isinstance(other, StoreOp) else "read and write"
                     expected = f"iterations of a parallel loop over {_hint(loop.var)} that touch different elements"
                     self.fail(store, expected, f"iterations that {what} one element of {name_of(buffer)}")
                     break

@@ -270,18 +270,18 @@ def _tensor_type(dtype: str, shape: tuple[Size, ...]) -> TensorType[Attribute]:
 
 def _attributes(tag: str, attrs: Mapping[str, Any]) -> dict[str, Attribute]:
     """Tag and attrs of an operation as attributes of its stage; True is a flag, False none."""
-    found: dict[str, Attribute] = {"tag": StringAttr(tag)} if tag else {}
+    attributes: dict[str, Attribute] = {"tag": StringAttr(tag)} if tag else {}
     for key, value in attrs.items():
         if value is not False:
-            found[key] = (
+            attributes[key] = (
                 UnitAttr() if value is True else value if isinstance(value, Attribute) else StringAttr(f"{value}")
             )
-    return found
+    return attributes
 
 
 def _identity(reduce: Reduce) -> list[float]:
     if reduce.combiner is not None:
         return [number.value for number in reduce.combiner.identity]
     low, high = limits(reduce.dtype)
-    known: Mapping[str, float] = {"sum": 0, "prod": 1, "max": low, "min": high}
-    return [known[reduce.reducer]]
+    identities: Mapping[str, float] = {"sum": 0, "prod": 1, "max": low, "min": high}
+    return [identities[reduce.reducer]]

@@ -467,8 +467,8 @@ def compare(op: str, a: ExprLike, b: ExprLike) -> Compare:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside one."""
-    found = _CHILDREN.get(type(expr))
-    return () if found is None else found(expr)
+    getter = _CHILDREN.get(type(expr))
+    return () if getter is None else getter(expr)
 
 
 _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {

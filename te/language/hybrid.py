@@ -108,8 +108,8 @@ def _loops_of(script: Script, arguments: Sequence[object]) -> list[Axis]:
 
     Those are the script's with `const_range`, and with scripts that it calls.
     """
-    values: dict[str, Any] = dict(zip((one.arg for one in script.tree.args.args), arguments, strict=True))
-    found: list[Axis] = []
+    values: dict[str, Any] = dict(zip((parameter.arg for parameter in script.tree.args.args), arguments, strict=True))
+    axes: list[Axis] = []
     for node in _in_order(script.tree):
         if isinstance(node, ast.Call) and (
             called(node) == "const_range" or script_of(script.names.get(called(node) or "")) is not None
@@ -124,8 +124,8 @@ def _loops_of(script: Script, arguments: Sequence[object]) -> list[Axis]:
             values[name] = axis = Axis(name, end - begin, start=begin)
         except (ScheduleError, TypeError, ValueError):
             return []
-        found.append(axis)
-    return found
+        axes.append(axis)
+    return axes
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:
@@ -136,13 +136,13 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
 
 def tensors_in(values: Sequence[object]) -> list[Tensor]:
     """The tensors among arguments, those in lists and tuples too."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, list | tuple):
-            found += tensors_in(cast(Sequence[object], value))
-    return found
+            tensors += tensors_in(cast(Sequence[object], value))
+    return tensors
 
 
 @dataclass
@@ -218,17 +218,17 @@ def static(script: Script, node: ast.expr, values: dict[str, Any]) -> Any:
         case ast.Tuple(elts=parts):
             return tuple(static(script, part, values) for part in parts)
         case ast.Attribute(value=owner, attr="shape" | "dtype" | "ndim" as attribute):
-            if isinstance(found := static(script, owner, values), Tensor | Expr) and hasattr(found, attribute):
-                return getattr(found, attribute)
+            if isinstance(result := static(script, owner, values), Tensor | Expr) and hasattr(result, attribute):
+                return getattr(result, attribute)
         case ast.Subscript(value=owner, slice=index):
-            found, place = static(script, owner, values), static(script, index, values)
+            result, position = static(script, owner, values), static(script, index, values)
             # Of lists in lists, as of a tensor.
-            for one in cast(Sequence[Any], place if isinstance(place, tuple) else (place,)):
-                found = found[one]
-            return found
-        case ast.Call(args=[one]) if called(node) == "len":
-            found = static(script, one, values)
-            return found.shape[0] if isinstance(found, Tensor) else len(found)
+            for item in cast(Sequence[Any], position if isinstance(position, tuple) else (position,)):
+                result = result[item]
+            return result
+        case ast.Call(args=[item]) if called(node) == "len":
+            result = static(script, item, values)
+            return result.shape[0] if isinstance(result, Tensor) else len(result)
         case ast.UnaryOp(op=ast.USub(), operand=a):
             return -static(script, a, values)
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
@@ -253,9 +253,9 @@ def static(script: Script, node: ast.expr, values: dict[str, Any]) -> Any:
 
 def allocation(script: Script, node: ast.Call, values: dict[str, Any]) -> tuple[tuple[Extent, ...], str]:
     """Shape and dtype of `output_tensor(shape, dtype)` or `allocate(shape, dtype, scope)`."""
-    given = _given(script, node, values, 2 if called(node) == "output_tensor" else 3)
-    dtype = check_dtype(given.get("dtype", "float32"), f"te.hybrid '{script.tree.name}'")
-    return check_shape(given["shape"], f"te.hybrid '{script.tree.name}'"), dtype
+    arguments = _given(script, node, values, 2 if called(node) == "output_tensor" else 3)
+    dtype = check_dtype(arguments.get("dtype", "float32"), f"te.hybrid '{script.tree.name}'")
+    return check_shape(arguments["shape"], f"te.hybrid '{script.tree.name}'"), dtype
 
 
 def scope_of(script: Script, node: ast.Call, values: dict[str, Any]) -> str | None:
@@ -269,28 +269,28 @@ def scope_of(script: Script, node: ast.Call, values: dict[str, Any]) -> str | No
 def _given(script: Script, node: ast.Call, values: dict[str, Any], count: int) -> dict[str, Any]:
     """The arguments of an allocation by name."""
     names = ("shape", "dtype", "scope")[:count]
-    given = dict(zip(names, node.args, strict=False)) | {word.arg or "": word.value for word in node.keywords}
-    if len(node.args) > count or "shape" not in given or not set(given) <= set(names):
+    arguments = dict(zip(names, node.args, strict=False)) | {word.arg or "": word.value for word in node.keywords}
+    if len(node.args) > count or "shape" not in arguments or not set(arguments) <= set(names):
         fail(script_error(script, node, f"expected {', '.join(names)}, got '{ast.unparse(node)}'"))
-    return {name: static(script, value, values) for name, value in given.items()}
+    return {name: static(script, value, values) for name, value in arguments.items()}
 
 
 def outputs_of(script: Script, values: dict[str, Any]) -> Outputs:
     """The outputs of a script for its arguments; raises ScheduleError unless it returns all that it declares."""
-    found = Outputs()
+    outputs = Outputs()
     for statement in script.tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if called(call) == "output_tensor":
-                found.declared[name] = allocation(script, call, values)
+                outputs.declared[name] = allocation(script, call, values)
             case ast.Return(value=ast.Name(id=name)):
-                found.returned = [name]
+                outputs.returned = [name]
             case ast.Return(value=ast.Tuple(elts=parts)):
-                found.returned = [part.id for part in parts if isinstance(part, ast.Name)]
+                outputs.returned = [part.id for part in parts if isinstance(part, ast.Name)]
             case _:
                 pass
-    if not found.returned or any(name not in found.declared for name in found.returned):
-        text = f"expected a return of output tensors ({', '.join(found.declared) or 'there are none'})"
+    if not outputs.returned or any(name not in outputs.declared for name in outputs.returned):
+        text = f"expected a return of output tensors ({', '.join(outputs.declared) or 'there are none'})"
         fail(script_error(script, script.tree.body[-1], text))
-    if set(found.returned) != set(found.declared):
-        fail(script_error(script, script.tree.body[-1], f"expected all of {', '.join(found.declared)} returned"))
-    return found
+    if set(outputs.returned) != set(outputs.declared):
+        fail(script_error(script, script.tree.body[-1], f"expected all of {', '.join(outputs.declared)} returned"))
+    return outputs

@@ -94,9 +94,9 @@ def create_schedule(
 
 def with_sizes(schedule: Schedule, sizes: Mapping[str, float]) -> Schedule:
     """A schedule of open sizes for these, with the same primitives; raises ScheduleError when one has no value."""
-    known = schedule.open
-    assert known is not None
-    inputs = [tensor for tensor in known.parameters if tensor not in known.outputs]
+    open_sizes = schedule.open
+    assert open_sizes is not None
+    inputs = [tensor for tensor in open_sizes.parameters if tensor not in open_sizes.outputs]
     name = schedule.func.sym_name.data
-    func, _ = build_function(known.outputs, inputs, name, {**known.given, **sizes})
+    func, _ = build_function(open_sizes.outputs, inputs, name, {**open_sizes.given, **sizes})
     return replay(func, schedule.sequence, None, schedule.intrinsics)

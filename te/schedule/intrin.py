@@ -140,14 +140,14 @@ def _declared(
     inputs = operation.input_tensors
     pattern, _ = build_function(operation.outputs, inputs, name)
     ins, outs = ([_tile(tensor) for tensor in tensors] for tensors in (inputs, operation.outputs))
-    made = fcompute(ins, outs, *([list(numbers.values())] if numbers else []))
-    several = isinstance(made, tuple | list)
-    given: list[Any] = list(made) if several else [made]
-    if len(given) > len(PARTS) or (
-        several and any(part is not None and type(part) is not ExternCall for part in given)
+    answer = fcompute(ins, outs, *([list(numbers.values())] if numbers else []))
+    several = isinstance(answer, tuple | list)
+    calls: list[Any] = list(answer) if several else [answer]
+    if len(calls) > len(PARTS) or (
+        several and any(part is not None and type(part) is not ExternCall for part in calls)
     ):
         raise ScheduleError(f"decl_tensor_intrin: expected calls for {', '.join(PARTS)} ('{name}')")
-    parts = [_part(which, part, ins, outs, strides, name) for which, part in zip(PARTS, given, strict=False)]
+    parts = [_part(which, part, ins, outs, strides, name) for which, part in zip(PARTS, calls, strict=False)]
     if all(part is None for part in parts):
         raise ScheduleError(f"decl_tensor_intrin: expected something that computes a tile, got nothing ('{name}')")
     for part in parts:

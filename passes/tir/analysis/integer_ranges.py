@@ -51,11 +51,11 @@ def _of_type(value: SSAValue) -> Range:
     return (-(1 << width - 1), (1 << width - 1) - 1)
 
 
-def _fit(found: Range | None, allowed: Range) -> Range:
+def _fit(computed: Range | None, allowed: Range) -> Range:
     """Return the range of the result, unless it may have wrapped around; then all that its type allows."""
-    if found is None or found[0] < allowed[0] or found[1] > allowed[1]:
+    if computed is None or computed[0] < allowed[0] or computed[1] > allowed[1]:
         return allowed
-    return found
+    return computed
 
 
 def _range(op: Operation, ranges: Ranges) -> Range | None:
@@ -74,12 +74,12 @@ def _range(op: Operation, ranges: Ranges) -> Range | None:
         case BroadcastOp():
             return ranges.get(op.source)
         case _:
-            known = [ranges.get(operand, UNBOUNDED) for operand in op.operands]
-            return _computed(kind_of(op), known)
+            operand_ranges = [ranges.get(operand, UNBOUNDED) for operand in op.operands]
+            return _computed(kind_of(op), operand_ranges)
 
 
-def _computed(kind: str, known: list[Range]) -> Range | None:
-    match kind, known:
+def _computed(kind: str, operand_ranges: list[Range]) -> Range | None:
+    match kind, operand_ranges:
         case (("index_cast" | "extsi" | "trunci"), [source]):
             return source
         case "extui", [(low, high)] if low >= 0:

@@ -324,10 +324,12 @@ class Lanes:
         return low + sum(min(0, r) for r in reach) <= 0 <= high + sum(max(0, r) for r in reach)
 
 
-def _equal(one: _Touch, other: _Touch) -> bool:
+def _equal(first: _Touch, second: _Touch) -> bool:
     """Return whether two touch the same element in every lane."""
-    apart = one.rest.plus(other.rest, -1)
-    return one.stride == other.stride and one.values == other.values and not apart.terms and same(apart.constant, 0)
+    apart = first.rest.plus(second.rest, -1)
+    return (
+        first.stride == second.stride and first.values == second.values and not apart.terms and same(apart.constant, 0)
+    )
 
 
 def _first(form: Linear, position: int, step: int) -> Linear:
@@ -359,9 +361,9 @@ def conditions(loop: ForOp, ranges: Ranges) -> dict[int, Condition]:
 
     Those that divide the lane, or depend on what the loop computes, are left out.
     """
-    found: dict[int, Condition] = {}
+    guards: dict[int, Condition] = {}
     inside = {result for op in loop.block.ops for result in op.results}
-    for place, op in enumerate(loop.block.ops):
+    for index, op in enumerate(loop.block.ops):
         if not isinstance(op, IfOp):
             continue
         seen = view(op, {**ranges, loop.var: (0, loop.trip_count - 1)})
@@ -370,10 +372,10 @@ def conditions(loop: ForOp, ranges: Ranges) -> dict[int, Condition]:
         position = seen.values.index(loop.var)
         if any(_differs(expr, position, seen.ranges) for expr in seen.guard):
             try:
-                found[place] = _condition(seen, seen.guard, position)
+                guards[index] = _condition(seen, seen.guard, position)
             except Obstacle:
                 continue
-    return found
+    return guards
 
 
 def _in_first_lane(seen: View, position: int) -> View:

@@ -94,5 +94,5 @@ def _sums(steps: Sequence[tuple[int, int]]) -> tuple[int | None, int]:
     return reached, least
 
 
-def _bit(bits: int, place: int) -> bool:
-    return place >= 0 and bool(bits >> place & 1)
+def _bit(bits: int, position: int) -> bool:
+    return position >= 0 and bool(bits >> position & 1)
