@@ -66,14 +66,14 @@ def _listing(func: PrimFuncOp, target: Target) -> Iterator[str]:
     native = compile_text(emit_module(kernel.module, lines=kernel.lines, source=source, target=target), target)
     comments = _comments(text, lines)
     current, shown = "", 0
-    for one in instructions(native.assembly, comments.__getitem__):
-        if one.function != current:
-            yield f"{one.function}:"
-            current, shown = one.function, -1
-        if one.line != shown:
-            shown = one.line
+    for instruction in instructions(native.assembly, comments.__getitem__):
+        if instruction.function != current:
+            yield f"{instruction.function}:"
+            current, shown = instruction.function, -1
+        if instruction.line != shown:
+            shown = instruction.line
             yield f"  # {comments[shown]}"
-        yield f"    {one.text}"
+        yield f"    {instruction.text}"
 
 
 def _comments(text: str, lines: dict[Operation, int]) -> list[str]:
@@ -82,8 +82,8 @@ def _comments(text: str, lines: dict[Operation, int]) -> list[str]:
     locations: list[list[LocationAttr]] = [[] for _ in spelled]
     for op, line in lines.items():
         locations[line - 1].append(op.location)
-    found = [", ".join(layer_names(fuse(group))) for group in locations]
-    return ["several", *[_one_line(f"{names} | {line.strip()}") for names, line in zip(found, spelled, strict=True)]]
+    layers = [", ".join(layer_names(fuse(group))) for group in locations]
+    return ["several", *[_one_line(f"{names} | {line.strip()}") for names, line in zip(layers, spelled, strict=True)]]
 
 
 def _one_line(text: str) -> str:

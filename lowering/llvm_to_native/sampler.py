@@ -188,8 +188,8 @@ class Sampler:
 
     def __init__(self, period: float = 2.5e-4, threads: Sequence[int] = ()):
         if not can_sample():
-            found = f"{sys.platform} on {platform.machine()}"
-            raise PipelineError(expectation("sampler", "Linux on x86-64 or aarch64", found))
+            system = f"{sys.platform} on {platform.machine()}"
+            raise PipelineError(expectation("sampler", "Linux on x86-64 or aarch64", system))
         if not 2e-5 <= period <= 10:
             raise PipelineError(expectation("sampler", "a period from 2e-5 to 10 seconds", str(period)))
         self.period = period

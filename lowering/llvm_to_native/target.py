@@ -212,10 +212,10 @@ def _data_layout(target: Target) -> str:
 def _made(target: Target, opt: int = 3) -> Any:
     llvm = binding()
     try:
-        found = llvm.Target.from_triple(target.triple)
+        backend = llvm.Target.from_triple(target.triple)
     except RuntimeError as error:
         raise PipelineError(message("target", "a triple that this LLVM knows", f"{target.triple} ({error})")) from error
-    return found.create_target_machine(
+    return backend.create_target_machine(
         cpu=target.cpu, features=target.features, opt=opt, reloc="pic", codemodel="small"
     )
 
@@ -238,9 +238,9 @@ def _check_names(target: Target) -> None:
         if lacking := [word for word in words if word in ("-64bit", "-sse", "-sse2")]:
             raise PipelineError(message("target", "the features that all x86-64 has", ", ".join(lacking)))
     for line in _said(lambda: _made(target)):
-        if (found := _UNKNOWN.match(line)) is not None:
-            option = {"processor": "-mcpu", "feature": "-mattr"}[found[2]]
-            raise PipelineError(message("target", f"a {found[2]} that this LLVM knows as {option}", found[1]))
+        if (match := _UNKNOWN.match(line)) is not None:
+            option = {"processor": "-mcpu", "feature": "-mattr"}[match[2]]
+            raise PipelineError(message("target", f"a {match[2]} that this LLVM knows as {option}", match[1]))
 
 
 _UNKNOWN = re.compile(r"'(.*)' is not a recognized (processor|feature) for this target")
@@ -248,17 +248,17 @@ _UNKNOWN = re.compile(r"'(.*)' is not a recognized (processor|feature) for this 
 
 def _said(action: Callable[[], object]) -> list[str]:
     """The lines that `action` writes on stderr in native code; what else is written meanwhile goes on to it."""
-    with _lock, tempfile.TemporaryFile() as taken:
+    with _lock, tempfile.TemporaryFile() as capture:
         sys.stderr.flush()
         kept = os.dup(2)
-        os.dup2(taken.fileno(), 2)
+        os.dup2(capture.fileno(), 2)
         try:
             action()
         finally:
             os.dup2(kept, 2)
             os.close(kept)
-        taken.seek(0)
-        lines = taken.read().decode(errors="replace").splitlines()
+        capture.seek(0)
+        lines = capture.read().decode(errors="replace").splitlines()
     for line in lines:
         if not _UNKNOWN.match(line):
             print(line, file=sys.stderr)

@@ -107,7 +107,7 @@ _HALF = re.compile(r"(?<=[.v\d])(b?f16)(?=\.|$)")
 
 def with_elements(w: Writer, intrinsic: str, instead: str) -> str:
     """The name of an intrinsic with another type in place of the soft ones."""
-    return _HALF.sub(lambda found: instead if w.soft(_KINDS[found[1]]) else found[1], intrinsic)
+    return _HALF.sub(lambda match: instead if w.soft(_KINDS[match[1]]) else match[1], intrinsic)
 
 
 _KINDS: dict[str, type[Attribute]] = {"f16": Float16Type, "bf16": BFloat16Type}

@@ -80,6 +80,6 @@ def _alloc(builder: LocatedBuilder, argument: SSAValue, name: str) -> SSAValue:
             f"tensorize: expected tiles of at most {_STACK_LIMIT} bytes for a call, got {type_.nbytes} "
             f"(intrinsic '{name}')"
         )
-    made = builder.add(tir.AllocOp(tir.BufferType.of(type_.get_shape(), type_.element_type, "local"))).result
-    made.name_hint = argument.name_hint
-    return made
+    buffer = builder.add(tir.AllocOp(tir.BufferType.of(type_.get_shape(), type_.element_type, "local"))).result
+    buffer.name_hint = argument.name_hint
+    return buffer

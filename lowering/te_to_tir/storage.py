@@ -59,12 +59,12 @@ def _aligned(stride: Size, factor: int, offset: int) -> Size:
 
 def attributes_of(stage: StageState) -> dict[str, Attribute]:
     """Return the attributes of the stage's buffers."""
-    found: dict[str, Attribute] = {}
+    attributes: dict[str, Attribute] = {}
     if stage.storage.double_buffer:
-        found["double_buffer"] = UnitAttr()
+        attributes["double_buffer"] = UnitAttr()
     if stage.storage.separators:
-        found["axis_separators"] = DenseArrayBase.from_list(i64, list(stage.storage.separators))
-    return found
+        attributes["axis_separators"] = DenseArrayBase.from_list(i64, list(stage.storage.separators))
+    return attributes
 
 
 class Stored:
@@ -87,10 +87,10 @@ class Stored:
 
     def place(self, point: Sequence[AffineExpr]) -> list[AffineExpr]:
         """Where in the buffer a point of the tensor is."""
-        place = [expr - start for expr, start in zip(point, self.starts, strict=True)]
+        exprs = [expr - start for expr, start in zip(point, self.starts, strict=True)]
         if self.rolling is not None:
             dim, length = self.rolling
-            place[dim] = point[dim] % lifted(length)
+            exprs[dim] = point[dim] % lifted(length)
         if self.layout is not None and self.layout.exprs is not None:
-            place = [substitute(expr, place) for expr in self.layout.exprs]
-        return place
+            exprs = [substitute(expr, exprs) for expr in self.layout.exprs]
+        return exprs

@@ -141,12 +141,12 @@ class LLVMBuilder(LocatedBuilder):
 
     def known(self, values: Mapping[object, SSAValue], key: object) -> SSAValue | None:
         """The value under `key`, if there is one; it now serves the current layers too."""
-        if (found := values.get(key)) is None:
+        if (value := values.get(key)) is None:
             return None
-        owner = found.owner
+        owner = value.owner
         if isinstance(owner, Operation) and owner.location is not self.location:
             owner.location = fuse((owner.location, self.location))
-        return found
+        return value
 
     def _constant(self, value: Attribute, type_: Attribute, key: object) -> SSAValue:
         op = self._make(llvm.ConstantOp, (), type_, {"value": value})
@@ -280,8 +280,8 @@ class LLVMBuilder(LocatedBuilder):
         if (interned := self._names.get(name)) is None:
             interned = self._names[name] = StringAttr(name)
         sizes = _sizes(len(arguments), 0)
-        given = {"intrin": interned, "operandSegmentSizes": sizes, **properties}
-        return self.emit(llvm.CallIntrinsicOp, arguments, result, given)
+        all_properties = {"intrin": interned, "operandSegmentSizes": sizes, **properties}
+        return self.emit(llvm.CallIntrinsicOp, arguments, result, all_properties)
 
     # Functions
 

@@ -138,14 +138,14 @@ def _condition(ctx: Lowering, op: Operation) -> None:
 def _captures(op: ForOp) -> list[SSAValue]:
     """The values from outside that a loop uses, in order of first use."""
     defined: set[SSAValue] = set()
-    found: dict[SSAValue, None] = {}
+    captures: dict[SSAValue, None] = {}
     for inner in walk(op):
         defined.update(inner.results)
         for region in inner.regions:
             for block in region.blocks:
                 defined.update(block.args)
-        found.update((operand, None) for operand in inner.operands if operand not in defined)
-    return list(found)
+        captures.update((operand, None) for operand in inner.operands if operand not in defined)
+    return list(captures)
 
 
 def _parallel(ctx: Lowering, op: ForOp, pool: SSAValue) -> None:

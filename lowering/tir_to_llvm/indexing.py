@@ -104,10 +104,10 @@ class Indices:
         """Return the result of `make`, computed at the start of a scope and once in it, or here."""
         if scope is None:
             return make()
-        if (found := self._ctx.known(scope.known, key)) is None:
+        if (value := self._ctx.known(scope.known, key)) is None:
             with self._ctx.hoisted(scope):
-                found = scope.known[key] = make()
-        return found
+                value = scope.known[key] = make()
+        return value
 
     def _term(self, scope: Scope | None, atom: AffineExpr, factor: Size) -> SSAValue:
         identity = self._identity(atom)

@@ -47,8 +47,8 @@ def _mask(ctx: Lowering, op: Operation) -> None:
         wide = like(op.result.type, scalar)
         vector = vector_type(wide)
         assert vector is not None
-        taken = ctx.constant(numbers_attribute([-step * lane for lane in range(count)], vector), wide)
-        holds = ctx.icmp("sge", ctx.splat(first, wide), taken)
+        offsets = ctx.constant(numbers_attribute([-step * lane for lane in range(count)], vector), wide)
+        holds = ctx.icmp("sge", ctx.splat(first, wide), offsets)
         mask = holds if mask is None else ctx.value(llvm.AndOp, (mask, holds), holds.type)
     ctx.set(op.result, mask if mask is not None else ctx.number(1, op.result.type))
 

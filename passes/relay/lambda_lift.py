@@ -99,7 +99,7 @@ class _Lifter:
     def group(
         self, functions: Sequence[FnOp], selves: Sequence[SSAValue], anchor: Operation, let: LetOp | None = None
     ) -> Operation:
-        """Lift closures that see each other as `selves`, put the functions behind `place`, and return the last."""
+        """Lift closures that see each other as `selves`, put the functions behind `anchor`, and return the last."""
         free = {value: None for fn in functions for value in free_vars(fn) if value not in selves}
         local = [value for value in free if isinstance(value.owner, ConstantOp | GlobalOp)]
         captured = [value for value in free if value not in local]

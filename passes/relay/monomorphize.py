@@ -93,30 +93,30 @@ class _Specializer:
         key = (func.sym_name.data, chosen)
         if key in self.made:
             return self.made[key]
-        known = dict(zip(names, chosen, strict=True))
+        bindings = dict(zip(names, chosen, strict=True))
         count = sum(name == func.sym_name.data for name, _ in self.made)
         while (name := f"{func.sym_name.data}_{count}") in self.functions:
             count += 1
         inputs, outputs = func.function_type.inputs, func.function_type.outputs
-        made = FuncOp(
+        copy = FuncOp(
             name,
-            [substituted(type_, known) for type_ in inputs],
-            [substituted(type_, known) for type_ in outputs],
+            [substituted(type_, bindings) for type_ in inputs],
+            [substituted(type_, bindings) for type_ in outputs],
             location=func.location,
         )
-        made.attributes.update(func.attributes)
-        given: dict[SSAValue, SSAValue] = {}
-        for old, new in zip(func.block.args, made.block.args, strict=True):
+        copy.attributes.update(func.attributes)
+        values_of: dict[SSAValue, SSAValue] = {}
+        for old, new in zip(func.block.args, copy.block.args, strict=True):
             new.name_hint, new.location = old.name_hint, old.location
-            given[old] = new
-        values = clone_block(func.block, given, made.block.add_op, with_types(known))
-        made.block.add_op(end := ReturnOp(*values))
+            values_of[old] = new
+        values = clone_block(func.block, values_of, copy.block.add_op, with_types(bindings))
+        copy.block.add_op(end := ReturnOp(*values))
         end.location = func.return_op.location
         block = func.parent
         assert block is not None
-        block.insert_op_after(made, func)
-        self.made[key] = self.functions[name] = made
-        return made
+        block.insert_op_after(copy, func)
+        self.made[key] = self.functions[name] = copy
+        return copy
 
     def _use(self, user: Operation, index: int, wanted: FunctionType) -> Sequence[Operation]:
         """Have an operand be the copy of a polymorphic function that has the wanted type."""

@@ -143,7 +143,7 @@ def _part(region: Region, bind_constants: bool) -> _Part:
     arguments = dict.fromkeys(_through_marks(value) for value in [*(begin.data for begin in region.begins), *read])
     if bind_constants:
         arguments = {value: None for value in arguments if not isinstance(value.owner, ConstantOp)}
-    made = [result for op in region.ops for result in op.results]
-    used = [value for value in made if any(use.operation not in members for use in value.uses)]
+    values = [result for op in region.ops for result in op.results]
+    used = [value for value in values if any(use.operation not in members for use in value.uses)]
     results = dict.fromkeys([*(_through_marks(end.data) for end in region.ends), *used])
     return _Part(region.compiler, tuple(region.ops), tuple(arguments), tuple(results))

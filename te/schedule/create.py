@@ -60,8 +60,8 @@ def create_schedule(
     sizes: the values of the variables (`te.var`, `te.size_var`) that shapes and expressions use, by name. Others stay
     open: the function that is built takes them from its arrays.
     """
-    given = [operations] if isinstance(operations, Operation | Tensor) else list(operations)
-    named = (tensor for one in given for tensor in ([one] if isinstance(one, Tensor) else one.outputs))
+    wanted = [operations] if isinstance(operations, Operation | Tensor) else list(operations)
+    named = (tensor for output in wanted for tensor in ([output] if isinstance(output, Tensor) else output.outputs))
     # Tensors of one operation may name it several times.
     outputs = list(dict.fromkeys(named))
     values_of = _Sizes(sizes or {})

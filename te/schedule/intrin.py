@@ -166,26 +166,29 @@ def _tile(tensor: Tensor) -> Tile:
 
 
 def _part(
-    which: str, made: object, ins: list[Tile], outs: list[Tile], strides: Mapping[Var, int], name: str
+    which: str, answer: object, ins: list[Tile], outs: list[Tile], strides: Mapping[Var, int], name: str
 ) -> Schedule | None:
     """The schedule of a part; its function has the part's name."""
-    if made is None or isinstance(made, Schedule):
-        return made
-    if isinstance(made, Tensor):
-        return create_schedule(made, ins, which)
-    if not isinstance(made, ExternCall):
+    if answer is None or isinstance(answer, Schedule):
+        return answer
+    if isinstance(answer, Tensor):
+        return create_schedule(answer, ins, which)
+    if not isinstance(answer, ExternCall):
         raise ScheduleError(
-            f"decl_tensor_intrin: expected a tensor, a schedule or calls, got {type(made).__name__} ('{name}')"
+            f"decl_tensor_intrin: expected a tensor, a schedule or calls, got {type(answer).__name__} ('{name}')"
         )
     buffers: dict[object, Buffer] = {
         tile: Buffer(i, output, tile.shape, tile.dtype)
         for output, tiles in ((False, ins), (True, outs))
         for i, tile in enumerate(tiles)
     }
-    if unknown := [a.name for a in made.arguments if isinstance(a, Tensor) and a not in buffers]:
+    if unknown := [a.name for a in answer.arguments if isinstance(a, Tensor) and a not in buffers]:
         raise ScheduleError(f"decl_tensor_intrin: expected the intrinsic's tiles, got {', '.join(unknown)} ('{name}')")
-    known: dict[object, Buffer | Const] = {**buffers, **{var: constant(n, var.dtype) for var, n in strides.items()}}
-    call = replace(made, arguments=tuple(known.get(a, a) for a in made.arguments))
+    replacements: dict[object, Buffer | Const] = {
+        **buffers,
+        **{var: constant(n, var.dtype) for var, n in strides.items()},
+    }
+    call = replace(answer, arguments=tuple(replacements.get(a, a) for a in answer.arguments))
     out = outs[0]
     filled = extern([out.shape], ins, lambda _ins, _outs: call, name=out.name, dtype=[out.dtype])
     return create_schedule(filled, ins, which)

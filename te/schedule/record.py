@@ -102,8 +102,8 @@ class Record:
 
     def intrinsic(self, intrin: TensorIntrin) -> str:
         """The name under which the sequence refers to an intrinsic."""
-        for name, known in self.intrinsics.items():
-            if known is intrin:
+        for name, recorded in self.intrinsics.items():
+            if recorded is intrin:
                 return name
         name, count = intrin.name, 0
         while name in self.intrinsics:

@@ -103,16 +103,16 @@ class Schedule(SchedulePrimitives):
 
     def snapshot(self, count: int | None = None) -> Schedule:
         """The schedule after the first `count` recorded primitives, 0 for none of them; a copy without it."""
-        made = replay(self._origin.clone(), self.sequence, count, self.intrinsics)
-        made.open = self.open
-        by_origin = {stage.origin: stage for stage in made.stages}
-        made.operations = {operation: by_origin[stage.origin] for operation, stage in self.operations.items()}
-        made.arguments = {
-            tensor: made.func.block.args[value.index]
+        schedule = replay(self._origin.clone(), self.sequence, count, self.intrinsics)
+        schedule.open = self.open
+        by_origin = {stage.origin: stage for stage in schedule.stages}
+        schedule.operations = {operation: by_origin[stage.origin] for operation, stage in self.operations.items()}
+        schedule.arguments = {
+            tensor: schedule.func.block.args[value.index]
             for tensor, value in self.arguments.items()
             if isinstance(value, BlockArgument)
         }
-        return made
+        return schedule
 
     def copy(self) -> Schedule:
         """A schedule that stands for itself, with the same record."""
