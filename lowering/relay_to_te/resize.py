@@ -26,12 +26,15 @@ def resize(op: Operator, x: Tensor) -> Tensor:
     kind, sig, dtype = type(op), op.signature, dtype_of(op)
     assert issubclass(kind, relay.Resized)
     how = [pair for pair in zip(kind.axes(sig), kind.how(sig), strict=True) if not pair[1].identical]
-    plain = all(one.method == "nearest_neighbor" and one.mode != "tf_crop_and_resize" for _, one in how)
+    plain = all(
+        axis_resizing.method == "nearest_neighbor" and axis_resizing.mode != "tf_crop_and_resize"
+        for _, axis_resizing in how
+    )
     number = x.dtype if plain or x.dtype == "float64" else "float32"
     data, name = x, label(op).replace("image.", "")
     # The innermost axis first, along which reads are single: of fewer rows, when the others grow.
-    for axis, one in sorted(how, key=lambda pair: -pair[0]):
-        data = _along(data, axis, one, number, kind.extrapolation(sig), f"{name}_{axis}")
+    for axis, axis_resizing in sorted(how, key=lambda pair: -pair[0]):
+        data = _along(data, axis, axis_resizing, number, kind.extrapolation(sig), f"{name}_{axis}")
     if data.dtype != dtype:
         return compute(shape(data), lambda *i: _as(data(*i), dtype), name)
     return data if how else compute(shape(data), lambda *i: data(*i), name)

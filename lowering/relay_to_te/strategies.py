@@ -91,8 +91,8 @@ def register_schedule(row: Strategy) -> None:
 def unregister_schedule(name: str) -> None:
     """Take a registered row away. Raises ScheduleError when there is none of that name."""
     if name not in _OUTSIDE:
-        known = ", ".join(_OUTSIDE) or "none"
-        raise ScheduleError(message("unregister_schedule", f"a registered row ({known})", repr(name)))
+        names = ", ".join(_OUTSIDE) or "none"
+        raise ScheduleError(message("unregister_schedule", f"a registered row ({names})", repr(name)))
     del _OUTSIDE[name]
 
 
@@ -122,5 +122,7 @@ def _hash(function: Callable[..., Any]) -> str:
 
 def _spelled(code: CodeType) -> str:
     """Return the behaviour of a code object as text; the place where it was written is no part of it."""
-    constants = [_spelled(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    constants = [
+        _spelled(constant) if isinstance(constant, CodeType) else repr(constant) for constant in code.co_consts
+    ]
     return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames} {code.co_freevars}"

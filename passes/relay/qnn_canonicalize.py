@@ -226,13 +226,13 @@ class OfOneByte(Canonical):
             return
         dtype = dtype_name(element_of(op.x))
         parameters = [constant_value(value, self.module) for value in op.operands[1:]]
-        known = [value for value in parameters if value is not None and value.size == 1]
-        if dtype not in ("int8", "uint8") or len(known) < len(parameters):
+        constants = [value for value in parameters if value is not None and value.size == 1]
+        if dtype not in ("int8", "uint8") or len(constants) < len(parameters):
             return
         work, (low, high) = self.work(), map(int, limits(dtype))
         numbers = np.arange(low, high + 1).astype(dtype)
         with np.errstate(all="ignore"):
-            table = op.evaluate(op.signature, numbers, *(value.reshape(()) for value in known))
+            table = op.evaluate(op.signature, numbers, *(value.reshape(()) for value in constants))
         index = work.cast(op.x, "int32")
         if low:
             index = work.add(ew.SubtractOp, index, work.constant(np.array(low, np.int32), "least"))
@@ -277,8 +277,8 @@ class OfReals(Canonical):
                 )
         work.instead(op, work.add(ConcatenateOp, *parts, axis=op.signature.int("axis")), rewriter)
 
-    def _same(self, one: SSAValue, other: SSAValue) -> bool:
-        return same_number(one, other, self.module)
+    def _same(self, first: SSAValue, second: SSAValue) -> bool:
+        return same_number(first, second, self.module)
 
 
 def _steps(work: Arithmetic, op: qnn_elementwise.Binary) -> SSAValue:

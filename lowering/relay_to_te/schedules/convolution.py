@@ -152,5 +152,5 @@ def _producer(work: Scheduling, stage: Stage) -> Stage | None:
     source = stage.compute.reads[0].tensor.owner
     if not isinstance(source, te.ComputeOp):
         return None
-    made = work.schedule[source]
-    return None if made.inlined or work.readers(made) != {stage} else made
+    producer = work.schedule[source]
+    return None if producer.inlined or work.readers(producer) != {stage} else producer

@@ -151,8 +151,8 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
     *outer, last = stage.leaf
     if outer[-1] is not column and not same(last.extent % work.lanes(stage), 0) and _neighbours(stage, outer[-1], last):
         last = stage.fuse(outer.pop(), last)
-    place, side = outer.index(column), _side(work)
-    outer[place], c_inner = stage.split(column, _divisor(column.extent, side))
+    index, side = outer.index(column), _side(work)
+    outer[index], c_inner = stage.split(column, _divisor(column.extent, side))
     width = work.width(stage, last.extent)
     l_outer, l_inner = stage.split(last, width if width >= side // 2 else side)
     stage.reorder(*outer, l_outer, c_inner, l_inner)

@@ -138,21 +138,21 @@ class _Numbering:
         return _renamed(type_, self.types)
 
 
-def _renamed(type_: Attribute, given: Mapping[str, Attribute]) -> Attribute:
+def _renamed(type_: Attribute, bound: Mapping[str, Attribute]) -> Attribute:
     """A type with what stands for its type variables, which have numbers where the type itself binds them."""
     match type_:
         case TensorType():
             return type_
         case TypeVar():
-            return given.get(type_.hint.data, type_)
+            return bound.get(type_.hint.data, type_)
         case Forall():
-            inner = {name.data: TypeVar(StringAttr(f"#{len(given) + i}")) for i, name in enumerate(type_.params)}
+            inner = {name.data: TypeVar(StringAttr(f"#{len(bound) + i}")) for i, name in enumerate(type_.params)}
             names = ArrayAttr(name.hint for name in inner.values())
-            return Forall(names, cast(FunctionType, _renamed(type_.body, {**given, **inner})))
+            return Forall(names, cast(FunctionType, _renamed(type_.body, {**bound, **inner})))
         case ArrayAttr():
-            return ArrayAttr(_renamed(inner, given) for inner in type_)
+            return ArrayAttr(_renamed(inner, bound) for inner in type_)
         case ParametrizedAttribute():
-            return type(type_).new([_renamed(inner, given) for inner in type_.parameters])
+            return type(type_).new([_renamed(inner, bound) for inner in type_.parameters])
         case _:
             return type_
 
@@ -189,11 +189,11 @@ def is_recursive(op: Operation | None) -> bool:
 def _attributes(op: Operation) -> tuple[Hashable, ...]:
     if isinstance(op, ConstantOp):
         return (_constant(op),)
-    given = {name: value for name, value in op.properties.items() if name not in _UNCOMPARED}
+    attributes = {name: value for name, value in op.properties.items() if name not in _UNCOMPARED}
     if isinstance(op, FuncOp | FnOp):
-        given.pop("type_params", None)
-    given |= op.attributes
-    return tuple((name, given[name]) for name in sorted(given))
+        attributes.pop("type_params", None)
+    attributes |= op.attributes
+    return tuple((name, attributes[name]) for name in sorted(attributes))
 
 
 def _constant(op: ConstantOp) -> Hashable:

@@ -73,8 +73,8 @@ def inputs(node: relay.Expr) -> Sequence[relay.Expr]:
 
 def readers_below(root: relay.Expr) -> dict[relay.Expr, list[relay.Expr]]:
     """Expression -> those that read it, of all in `root`."""
-    found: dict[relay.Expr, list[relay.Expr]] = {}
+    readers: dict[relay.Expr, list[relay.Expr]] = {}
     for node in relay.post_order(root):
         for child in relay.children(node):
-            found.setdefault(child, []).append(node)
-    return found
+            readers.setdefault(child, []).append(node)
+    return readers
