@@ -41,9 +41,9 @@ _EFFORT = 1
 
 def default_folder() -> Path | None:
     """WHENCE_CACHE_DIR, else `$XDG_CACHE_HOME/whence`, else `~/.cache/whence`; None when WHENCE_CACHE_DIR is empty."""
-    given = os.environ.get("WHENCE_CACHE_DIR")
-    if given is not None:
-        return Path(given) if given else None
+    path = os.environ.get("WHENCE_CACHE_DIR")
+    if path is not None:
+        return Path(path) if path else None
     base = os.environ.get("XDG_CACHE_HOME")
     if base:
         return Path(base) / "whence"
@@ -219,13 +219,13 @@ def decode(data: bytes) -> dict[str, object]:
                 case int() | str():
                     return item
                 case list():
-                    return tuple(value(one) for one in cast("list[Any]", item))
+                    return tuple(value(part) for part in cast("list[Any]", item))
                 case {"b": int(length)}:
                     return take(length)
                 case {"z": int(length)}:
                     return zlib.decompress(take(length)).decode()
                 case {"d": items}:
-                    return {key: value(one) for key, one in cast("dict[str, Any]", items).items()}
+                    return {key: value(part) for key, part in cast("dict[str, Any]", items).items()}
                 case _:
                     raise ValueError(f"unexpected {item!r}")
 

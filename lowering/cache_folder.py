@@ -39,7 +39,7 @@ class Entry(NamedTuple):
 
 
 def limit_bytes() -> int:
-    """How many bytes the files of a cache may have; 0 for any number."""
+    """Return the number of bytes that the files of a cache may have; 0 for any number."""
     text = os.environ.get("WHENCE_CACHE_MB", "")
     return (int(text) if text.isascii() and text.isdecimal() else LIMIT) << 20
 
@@ -70,11 +70,11 @@ def doubt(status: os.stat_result) -> str:
 
 def entries(folder: int) -> list[Entry]:
     """The files of a cache, those not used for longest first; what killed writers left is taken away."""
-    found = list(_files("", folder))
+    listed = list(_files("", folder))
     with _sources(folder) as inner:
         if inner is not None:
-            found += _files(SOURCES, inner)
-    return sorted(found, key=lambda entry: entry.used)
+            listed += _files(SOURCES, inner)
+    return sorted(listed, key=lambda entry: entry.used)
 
 
 def trim(folder: int, most: int) -> None:
@@ -87,10 +87,10 @@ def trim(folder: int, most: int) -> None:
         for entry in files:
             if size <= most * _KEPT:
                 break
-            place = inner if entry.folder else folder
-            if place is not None:
+            parent = inner if entry.folder else folder
+            if parent is not None:
                 with suppress(FileNotFoundError):
-                    os.unlink(entry.name, dir_fd=place)
+                    os.unlink(entry.name, dir_fd=parent)
                 size -= entry.size
 
 
@@ -99,10 +99,10 @@ def clear(folder: int) -> list[Entry]:
     files = entries(folder)
     with _sources(folder) as inner:
         for entry in files:
-            place = inner if entry.folder else folder
-            if place is not None:
+            parent = inner if entry.folder else folder
+            if parent is not None:
                 with suppress(FileNotFoundError):
-                    os.unlink(entry.name, dir_fd=place)
+                    os.unlink(entry.name, dir_fd=parent)
     return files
 
 

@@ -1,4 +1,4 @@
-"""What all cache keys have in common: the compiler that made the code, and the machine it is for."""
+"""The part that all cache keys share: the compiler that made the code, and the machine it is for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from .llvm_to_native.target import Target
 
 FOLDERS = ("dialects", "lowering", "passes", "provenance", "runtime", "support", "te")
-"""What lowering is made of, whole: passes are found by name as they run, which an import graph would not show."""
+"""The folders that make up lowering, whole: passes are found by name as they run, which no import graph shows."""
 
 
 @cache

@@ -19,10 +19,10 @@ def packed_call(op: ExternOp) -> PackedCall:
     """The call that a packed extern stands for; raises ScheduleError when its function is not registered."""
     tensors: list[SSAValue] = [*op.inputs, *op.outputs]
 
-    def argument(given: Attribute) -> Argument:
-        number = tensor_number(given)
+    def argument(attribute: Attribute) -> Argument:
+        number = tensor_number(attribute)
         if number is None:
-            return float if isinstance(given, FloatAttr) else int
+            return float if isinstance(attribute, FloatAttr) else int
         type_ = cast(TensorType[Attribute], tensors[number].type)
         return TensorArgument((type_.get_shape(), numpy_dtype(type_.element_type)), number >= len(op.inputs))
 

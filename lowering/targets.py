@@ -1,4 +1,4 @@
-"""What `xdsl-opt -t` can print: LLVM IR, and assembly beside the tir and the layers that it comes from."""
+"""The targets of `xdsl-opt -t`: LLVM IR, and assembly beside the tir and the layers that it comes from."""
 
 from __future__ import annotations
 
@@ -66,24 +66,24 @@ def _listing(func: PrimFuncOp, target: Target) -> Iterator[str]:
     native = compile_text(emit_module(kernel.module, lines=kernel.lines, source=source, target=target), target)
     comments = _comments(text, lines)
     current, shown = "", 0
-    for one in instructions(native.assembly, comments.__getitem__):
-        if one.function != current:
-            yield f"{one.function}:"
-            current, shown = one.function, -1
-        if one.line != shown:
-            shown = one.line
+    for instruction in instructions(native.assembly, comments.__getitem__):
+        if instruction.function != current:
+            yield f"{instruction.function}:"
+            current, shown = instruction.function, -1
+        if instruction.line != shown:
+            shown = instruction.line
             yield f"  # {comments[shown]}"
-        yield f"    {one.text}"
+        yield f"    {instruction.text}"
 
 
 def _comments(text: str, lines: dict[Operation, int]) -> list[str]:
-    """What stands before the code of each line; first, for 0, of several lines."""
+    """Return the comments before the code of each line; first, for 0, of several lines."""
     spelled = text.splitlines()
     locations: list[list[LocationAttr]] = [[] for _ in spelled]
     for op, line in lines.items():
         locations[line - 1].append(op.location)
-    found = [", ".join(layer_names(fuse(group))) for group in locations]
-    return ["several", *[_one_line(f"{names} | {line.strip()}") for names, line in zip(found, spelled, strict=True)]]
+    layers = [", ".join(layer_names(fuse(group))) for group in locations]
+    return ["several", *[_one_line(f"{names} | {line.strip()}") for names, line in zip(layers, spelled, strict=True)]]
 
 
 def _one_line(text: str) -> str:

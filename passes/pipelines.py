@@ -53,12 +53,12 @@ PREPARED: tuple[Row, ...] = tuple(
         "dead-code-elimination",
     )
 )
-"""What runs before a model is shared out among external compilers."""
+"""The passes that run before a model is shared out among external compilers."""
 
 PREPARATION: tuple[Row, ...] = tuple(
     row_of(f"relay-{name}") for name in ("to-graph-normal-form", "simplify-inference", "fold-tuples")
 )
-"""What makes tensor programs of programs that only bind and group tensors, at every level."""
+"""The passes that turn programs that only bind and group tensors into tensor programs, at every level."""
 
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
     "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block, "bytes": 4 if machine.vnni else 2},
@@ -117,6 +117,6 @@ def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[Module
 
 
 def _options(row: Row, machine: Machine | None) -> dict[str, int]:
-    """What the machine decides of a pass."""
+    """Return the options of a pass that depend on the machine."""
     decides = _BY_MACHINE.get(row.name)
     return {} if decides is None or machine is None else decides(machine)

@@ -33,12 +33,12 @@ class Row:
     required: tuple[str, ...] = ()
     """The passes that a `Sequential` runs before it, by either name."""
     whole: bool = False
-    """Whether it looks at functions together. Else it works function by function, and those that are closed (see
+    """True when it looks at functions together. Else it works function by function, and those that are closed (see
     `functions.py`) are left out."""
 
     @property
     def info(self) -> PassInfo:
-        """What instruments are told."""
+        """The description of the pass that instruments receive."""
         return PassInfo(self.name, self.tvm, self.level, required=self.required)
 
 
@@ -175,7 +175,7 @@ def row_of(name: str) -> Row:
 
 
 def info_of(one: ModulePass) -> PassInfo:
-    """What instruments are told of a pass, one of somebody else's included."""
+    """Return the description of a pass that instruments receive, also for a pass that is not registered here."""
     row = _BY_NAME.get(one.name)
     return row.info if row is not None else PassInfo(one.name)
 

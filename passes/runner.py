@@ -35,7 +35,7 @@ OnPass: TypeAlias = Callable[[ModulePass, ModuleOp, float], None]
 def run_under_instruments(
     info: PassInfo, mod: Operation, run: Callable[[], object], instruments: Sequence[PassInstrument] = ()
 ) -> object:
-    """What `run` gives, which is the pass `info` on `mod`; None when an instrument says that it should not run.
+    """Return the result of `run`, the pass `info` on `mod`; None when an instrument says that it should not run.
 
     A module that it gives is what instruments see after it.
 
@@ -47,17 +47,17 @@ def run_under_instruments(
     with called():
         if everybody and name not in own_names(context.required_pass):
             # All are asked, as TVM does.
-            if not all([one.should_run(mod, info) for one in everybody]):
+            if not all([instrument.should_run(mod, info) for instrument in everybody]):
                 return None
-        for one in everybody:
-            one.run_before_pass(mod, info)
+        for instrument in everybody:
+            instrument.run_before_pass(mod, info)
         start = perf_counter()
         with recording(ledger, name) if ledger is not None else nullcontext():
             result = run()
         done = replace(info, seconds=perf_counter() - start) if everybody else info
         after = result if isinstance(result, ModuleOp) else mod
-        for one in everybody:
-            one.run_after_pass(after, done)
+        for instrument in everybody:
+            instrument.run_after_pass(after, done)
     return result
 
 
@@ -103,12 +103,12 @@ class Losses(PassInstrument):
 
 def _ops_of_leaves(root: Operation) -> dict[LocationAttr, dict[str, None]]:
     """Leaf -> the names of the ops that stand for it."""
-    found: dict[LocationAttr, dict[str, None]] = {leaf: {} for leaf in surviving_leaves(root)}
+    names: dict[LocationAttr, dict[str, None]] = {leaf: {} for leaf in surviving_leaves(root)}
     for op in root.walk():
         for leaf in leaves(op.location):
-            if leaf in found:
-                found[leaf][op.name] = None
-    return found
+            if leaf in names:
+                names[leaf][op.name] = None
+    return names
 
 
 class AuditInstrument(PassInstrument):
@@ -117,7 +117,7 @@ class AuditInstrument(PassInstrument):
     def __init__(self, ledger: Ledger):
         self.ledger = ledger
         self.seen: object = None
-        """What the last pass left, of which it had these leaves."""
+        """The module that the last pass left; its leaves then are in `before`."""
         self.before: set[LocationAttr] = set()
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:

@@ -22,7 +22,7 @@ from .registry import external_codegen
 
 
 def compile_externals(module: ModuleOp) -> dict[str, ExternalKernel]:
-    """What runs the functions of a module that are for external compilers and that `@main` calls, by their names.
+    """Return the kernels for the functions of a module that are for external compilers and that `@main` calls, by name.
 
     Composite functions are part of those that call them afterwards. Raises PipelineError when a compiler cannot take a
     function; the text names its layers.
@@ -49,7 +49,7 @@ def _built(func: FuncOp, module: ModuleOp) -> ExternalFunction:
 def _kernel(func: FuncOp, function: ExternalFunction) -> ExternalKernel:
     compiler, symbol = text_of(func, COMPILER), func.sym_name.data
     inputs, outputs = (
-        tuple((shape_of(one), numpy_dtype(element_of(one))) for one in types)
+        tuple((shape_of(type_), numpy_dtype(element_of(type_))) for type_ in types)
         for types in (func.function_type.inputs, func.function_type.outputs)
     )
     return ExternalKernel(
@@ -75,19 +75,19 @@ def _kernel(func: FuncOp, function: ExternalFunction) -> ExternalKernel:
 def standalone(func: FuncOp, module: ModuleOp) -> ModuleOp:
     """A module of a copy of one function, as `@main`, and of the functions that it calls."""
     named = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    found: dict[str, FuncOp] = {}
+    callees: dict[str, FuncOp] = {}
     stack = [func]
     while stack:
         for op in stack.pop().block.ops:
-            if isinstance(op, CallOp) and (name := op.callee.string_value()) in named and name not in found:
-                found[name] = named[name]
+            if isinstance(op, CallOp) and (name := op.callee.string_value()) in named and name not in callees:
+                callees[name] = named[name]
                 stack.append(named[name])
     main = func.clone()
     main.sym_name = StringAttr("main")
     main.primitive = None
     for name in (COMPILER, "Inline", "global_symbol"):
         main.attributes.pop(name, None)
-    copy = ModuleOp([main, *(one.clone() for one in found.values())])
+    copy = ModuleOp([main, *(callee.clone() for callee in callees.values())])
     copy.attributes.update(module.attributes)
     copy.location = module.location
     return copy

@@ -55,9 +55,9 @@ class Graph:
 
         number = len(self.nodes)
         name = f"v{number}"
-        made = helper.make_node(kind, list(inputs), [name], name=f"{kind}_{number}", doc_string=self.layers)
-        made.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
-        self.nodes.append(made)
+        new = helper.make_node(kind, list(inputs), [name], name=f"{kind}_{number}", doc_string=self.layers)
+        new.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
+        self.nodes.append(new)
         return name
 
 
@@ -98,7 +98,7 @@ def _clip(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
     if dtype.kind in "iu":
         # A bound between two integers binds at the one inside.
         least, most = limits(dtype.name)
-        low, high = (float(np.clip(one, least, most)) for one in (np.ceil(low), np.floor(high)))
+        low, high = (float(np.clip(number, least, most)) for number in (np.ceil(low), np.floor(high)))
     bounds = [graph.constant(np.array(bound).astype(dtype)) for bound in (low, high)]
     return graph.node("Clip", [inputs[0], *bounds])
 
@@ -117,10 +117,10 @@ def _conv(graph: Graph, op: Operator, inputs: Sequence[str]) -> str:
 
 def _pads(op: Operator) -> list[int]:
     """Before every axis, then behind every axis."""
-    rank, given = len(shape_of(op.operands[0])) - 2, op.signature.ints("padding")
-    if len(given) == 1:
-        return [*given] * (2 * rank)
-    return [*given, *given] if len(given) == rank else [*given]
+    rank, padding = len(shape_of(op.operands[0])) - 2, op.signature.ints("padding")
+    if len(padding) == 1:
+        return [*padding] * (2 * rank)
+    return [*padding, *padding] if len(padding) == rank else [*padding]
 
 
 def _unblocked(op: Operator) -> bool:
@@ -132,12 +132,12 @@ def _unblocked(op: Operator) -> bool:
         "kernel_layout": f"OI{spatial}",
         "out_layout": f"NC{spatial}",
     }
-    given = {name: op.signature.get(name) for name in layouts if name in op.declared_attributes()}
-    return all(value in ("", layouts[name]) for name, value in given.items())
+    values = {name: op.signature.get(name) for name in layouts if name in op.declared_attributes()}
+    return all(value in ("", layouts[name]) for name, value in values.items())
 
 
 def _inside(op: Operator) -> bool:
-    """Whether layouts fit, and no window begins behind the image: ONNX leaves out those that `ceil_mode` makes."""
+    """Return whether layouts fit, and no window begins behind the image: ONNX omits those that `ceil_mode` makes."""
     if not _unblocked(op):
         return False
     pads, strides = _pads(op), op.signature.ints("strides")
@@ -294,7 +294,7 @@ _CONVERTING = {"cast", *_COMPARISONS, "where"}
 
 
 def exports(op: Operator) -> bool:
-    """Whether an op can be part of a model: of the table, on dtypes that are in it, of known shapes with elements."""
+    """Return whether an op can be part of a model: in the table, of dtypes in it, of known shapes with elements."""
     name = op.name.removeprefix("relay.")
     row = EXPORTED.get(name)
     values = (*op.operands, *op.results)
@@ -321,7 +321,7 @@ def export(module: ModuleOp) -> ModelProto:
     outputs = [f"y{number}" for number in range(len(results))]
     for name, result in zip(outputs, results, strict=True):
         graph.nodes.append(helper.make_node("Identity", [result], [name]))
-    made = helper.make_graph(
+    onnx_graph = helper.make_graph(
         graph.nodes,
         "main",
         [
@@ -335,7 +335,7 @@ def export(module: ModuleOp) -> ModelProto:
         graph.initializers,
     )
     opsets = [helper.make_opsetid("", OPSET)]
-    return helper.make_model(made, opset_imports=opsets, ir_version=_IR_VERSION)
+    return helper.make_model(onnx_graph, opset_imports=opsets, ir_version=_IR_VERSION)
 
 
 def _kind(value: SSAValue) -> int:

@@ -65,7 +65,7 @@ def _session(model: bytes) -> Any:
 
 
 def build(module: ModuleOp) -> ExternalFunction:
-    """What runs `@main` of a module; raises PipelineError when onnxruntime is not there, or refuses the model."""
+    """Return a function that runs `@main`; raises PipelineError without onnxruntime, or when that refuses the model."""
     model = export(module)
     inputs = [value.name for value in model.graph.input]
     session = _session(model.SerializeToString())

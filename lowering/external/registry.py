@@ -61,8 +61,8 @@ def external_codegen(name: str) -> Build:
     if name not in _builders and name in _SHIPPED:
         register_external_codegen(name, _SHIPPED[name]())
     if name not in _builders:
-        known = ", ".join(external_compilers())
-        raise PipelineError(f"external compiler: expected one among {known}, got '{name}'")
+        names = ", ".join(external_compilers())
+        raise PipelineError(f"external compiler: expected one among {names}, got '{name}'")
     return _builders[name]
 
 
@@ -72,9 +72,9 @@ def split_target(text: str) -> tuple[tuple[str, ...], str]:
     >>> split_target("onnxruntime, llvm -mcpu=skylake -mattr=+avx2,+fma")
     (('onnxruntime',), 'llvm -mcpu=skylake -mattr=+avx2,+fma')
     """
-    found: list[str] = []
+    compilers: list[str] = []
     rest = text
     while (name := rest.partition(",")[0].strip()) in external_compilers():
-        found.append(name)
+        compilers.append(name)
         rest = rest.partition(",")[2].strip()
-    return tuple(dict.fromkeys(found)), rest if (found and rest) or not found else "native"
+    return tuple(dict.fromkeys(compilers)), rest if (compilers and rest) or not compilers else "native"

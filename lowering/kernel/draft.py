@@ -26,15 +26,15 @@ from .work import slots_work, stages_work
 
 def _count(roots: Sequence[Operation]) -> tuple[int, int]:
     """Ops below the roots, roots included, and how many of them are located."""
-    known: dict[int, bool] = {}
+    cache: dict[int, bool] = {}
     count = located = 0
     for root in roots:
         for op in walk(root):
             location = op.location
-            if (found := known.get(id(location))) is None:
-                found = known[id(location)] = is_located(location)
+            if (is_placed := cache.get(id(location))) is None:
+                is_placed = cache[id(location)] = is_located(location)
             count += 1
-            located += found or isinstance(op, ModuleOp)
+            located += is_placed or isinstance(op, ModuleOp)
     return count, located
 
 

@@ -28,8 +28,8 @@ class _TextPrinter(Printer):
             self.stream.write(text)
 
     def print_attribute(self, attribute: Attribute) -> None:
-        if (known := self._texts.get(id(attribute))) is not None:
-            self.print_string(known[1])
+        if (cached := self._texts.get(id(attribute))) is not None:
+            self.print_string(cached[1])
         elif (stream := self.stream) is not None:
             start = stream.tell()
             super().print_attribute(attribute)
@@ -65,9 +65,9 @@ def print_with_lines(op: Operation) -> tuple[str, dict[Operation, int]]:
     text = stream.getvalue()
     lines: dict[Operation, int] = {}
     line, before = 1, 0
-    for one, place in printer.places:
-        line += text.count("\n", before, place)
-        lines[one], before = line, place
+    for inner, offset in printer.places:
+        line += text.count("\n", before, offset)
+        lines[inner], before = line, offset
     return text, lines
 
 

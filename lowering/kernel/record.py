@@ -1,4 +1,4 @@
-"""What is kept of a kernel: its code, and where each part of it came from."""
+"""The record of a kernel: its code, and where each part of it came from."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Draft:
     ops: dict[str, int]
     """Ops per level te, tir and llvm."""
     located: dict[str, int]
-    """How many of those have a slot."""
+    """The number of those that have a slot."""
     work: tuple[tuple[int, int], ...]
     """Per slot the operations and bytes that its op is worth (see work.py)."""
     sites: tuple[tuple[str, tuple[int, ...]], ...]
     """Where accesses are tested as they run (see tir-instrument-bound-checkers): per number buffer and slots."""
     sizes: int
-    """How many sizes it takes, as integers of 64 bits behind its buffers."""
+    """The number of sizes that it takes, as integers of 64 bits behind its buffers."""
 
     def finish(self, native: Native) -> Kernel:
         return Kernel(**vars(self), object=native.object, assembly=native.assembly)

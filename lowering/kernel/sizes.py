@@ -21,20 +21,20 @@ from ...passes.relay.bind_sizes import resized
 
 
 def sizes_of(func: FuncOp) -> tuple[SizeExpr, ...]:
-    """What a call gives for `s0`, `s1`, ..: sizes of the program."""
+    """Return the values that a call gives for `s0`, `s1`, ..: sizes of the program."""
     met = list(dict.fromkeys(_met(func)))
     if not met:
         return ()
     parts = [(size, set(symbols_of(size))) for size in met]
-    found: dict[SizeExpr, None] = {}
+    sizes: dict[SizeExpr, None] = {}
     for size, names in parts:
         alone = all(other is size or not names & used for other, used in parts)
         if alone:
-            found[size] = None
+            sizes[size] = None
             continue
         for factor in symbols_of(size):
-            found[symbol(factor)] = None
-    return tuple(found)
+            sizes[symbol(factor)] = None
+    return tuple(sizes)
 
 
 def is_sized(func: FuncOp) -> bool:
@@ -45,10 +45,10 @@ def is_sized(func: FuncOp) -> bool:
 def with_kernel_sizes(func: FuncOp) -> FuncOp:
     """A copy of a function, under the kernel's names of its sizes; their ranges, of `known_ranges`, stand on it."""
     sizes = sizes_of(func)
-    given: dict[str, Size] = {str(size): kernel_size(number) for number, size in enumerate(sizes)}
+    kernel_sizes: dict[str, Size] = {str(size): kernel_size(number) for number, size in enumerate(sizes)}
 
     def renamed(size: Size) -> Size:
-        return given[str(size)] if str(size) in given else substitute(size, given)
+        return kernel_sizes[str(size)] if str(size) in kernel_sizes else substitute(size, kernel_sizes)
 
     copy = cast(FuncOp, resized(func, renamed))
     set_ranges(copy, {str(kernel_size(number)): bounds(size) for number, size in enumerate(sizes)})

@@ -1,4 +1,4 @@
-"""How much work a kernel does for each op of its primitive function: what its time is shared out by.
+"""The amount of work that a kernel does for each op of its primitive function, by which its time is shared out.
 
 An estimate from the tensor expressions, before any schedule: how often a loop is run again, and what stays in a cache,
 is not in it.
@@ -26,7 +26,7 @@ _SHORT = (math.FmaOp, math.AbsFOp, math.AbsIOp, math.CeilOp, math.FloorOp, math.
 
 
 class Work(NamedTuple):
-    """What is done for one op."""
+    """The work for one op."""
 
     operations: int
     """Scalar operations: a multiply-add is two, an elementary function 16; index arithmetic is none."""
@@ -53,15 +53,15 @@ def slots_work(stages: Iterable[tuple[LocationAttr, Work]], slots: int) -> tuple
     operations, moved = [0] * slots, [0] * slots
     for location, stage in stages:
         behind = slots_of(location)
-        for place, slot in enumerate(behind):
-            operations[slot] += _part(stage.operations, place, len(behind))
-            moved[slot] += _part(stage.bytes, place, len(behind))
+        for index, slot in enumerate(behind):
+            operations[slot] += _part(stage.operations, index, len(behind))
+            moved[slot] += _part(stage.bytes, index, len(behind))
     return tuple(zip(operations, moved, strict=True))
 
 
-def _part(whole: int, place: int, parts: int) -> int:
-    """Part number `place` of `parts` nearly equal ones that add up to the whole."""
-    return whole * (place + 1) // parts - whole * place // parts
+def _part(whole: int, index: int, parts: int) -> int:
+    """Part number `index` of `parts` nearly equal ones that add up to the whole."""
+    return whole * (index + 1) // parts - whole * index // parts
 
 
 def _of_stage(op: Operation, arguments: set[SSAValue]) -> Work:

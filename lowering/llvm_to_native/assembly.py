@@ -58,7 +58,7 @@ class Instruction(NamedTuple):
     line: int
     """0 where LLVM merged code of several lines, and where nothing tells."""
     exact: bool
-    """Whether the object's own line table says so; else the line is inferred from the code around."""
+    """True when the object's own line table says so; else the line is inferred from the code around."""
 
 
 def instructions(assembly: str, owner: Callable[[int], object] = int) -> list[Instruction]:
@@ -68,43 +68,43 @@ def instructions(assembly: str, owner: Callable[[int], object] = int) -> list[In
     in its block, or else behind. `owner` is who a line belongs to: where the code before and the code behind belong to
     different ones, set-up between them belongs to neither.
     """
-    found: list[Instruction] = []
+    code: list[Instruction] = []
     block: list[Instruction] = []
     function, line = "", 0
     for text in _code(assembly):
         if (location := _LOC.match(text)) is not None:
             line = int(location[1])
         elif (label := _LABEL.match(text)) is not None:
-            found += _inferred(block, owner)
+            code += _inferred(block, owner)
             block = []
             if not label[1].startswith("."):
                 function, line = label[1], 0
         elif not text.lstrip().startswith("."):
             block.append(Instruction(function, " ".join(_instruction(text).split()), line, line > 0))
-    return found + _inferred(block, owner)
+    return code + _inferred(block, owner)
 
 
 def _inferred(block: list[Instruction], owner: Callable[[int], object]) -> list[Instruction]:
     """The instructions of a block, set-up with the lines of what it stands between."""
-    found: list[Instruction] = []
+    inferred: list[Instruction] = []
     after = 0
     following: list[int] = []
-    for one in reversed(block):
+    for instruction in reversed(block):
         following.append(after)
-        after = one.line if one.exact else 0 if not _SETUP.match(one.text) else after
+        after = instruction.line if instruction.exact else 0 if not _SETUP.match(instruction.text) else after
     before = 0
-    for one, behind in zip(block, reversed(following), strict=True):
-        if one.exact:
-            before = one.line
-        elif not _SETUP.match(one.text):
+    for instruction, behind in zip(block, reversed(following), strict=True):
+        if instruction.exact:
+            before = instruction.line
+        elif not _SETUP.match(instruction.text):
             before = 0
         elif not before or not behind or owner(before) == owner(behind):
-            one = one._replace(line=behind or before)
-        found.append(one)
-    return found
+            instruction = instruction._replace(line=behind or before)
+        inferred.append(instruction)
+    return inferred
 
 
 def line_coverage(assembly: str) -> tuple[int, int]:
-    """How many instructions have a source line in the object's line table, and how many there are."""
-    found = instructions(assembly)
-    return sum(one.exact for one in found), len(found)
+    """Return the number of instructions with a source line in the object's line table, and that of all instructions."""
+    code = instructions(assembly)
+    return sum(instruction.exact for instruction in code), len(code)

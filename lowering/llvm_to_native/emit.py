@@ -178,17 +178,17 @@ class _Emitter:
 
 def _incoming(function: llvm.FuncOp) -> dict[Block, list[tuple[Operation, Sequence[SSAValue]]]]:
     """The branches to each block, with the values that they pass."""
-    found: dict[Block, list[tuple[Operation, Sequence[SSAValue]]]] = {}
+    edges: dict[Block, list[tuple[Operation, Sequence[SSAValue]]]] = {}
     for block in function.body.blocks:
         match block.last_op:
             case llvm.BrOp() as op:
-                found.setdefault(op.successor, []).append((op, op.arguments))
+                edges.setdefault(op.successor, []).append((op, op.arguments))
             case llvm.CondBrOp() as op:
-                found.setdefault(op.then_block, []).append((op, op.then_arguments))
-                found.setdefault(op.else_block, []).append((op, op.else_arguments))
+                edges.setdefault(op.then_block, []).append((op, op.then_arguments))
+                edges.setdefault(op.else_block, []).append((op, op.else_arguments))
             case _:
                 pass
-    return found
+    return edges
 
 
 def _parameters(function: llvm.FuncOp, soft: Soft) -> list[str]:

@@ -118,9 +118,9 @@ def to_f32(lanes: Lanes, value: str, kind: Attribute) -> str:
     shifted = lanes.cast("bitcast", "i32", lanes.op("add", "i32", size, 113 << 23), "float")
     least = lanes.cast("bitcast", "i32", lanes.operand(113 << 23, "i32"), "float")
     subnormal = lanes.cast("bitcast", "float", lanes.op("fsub", "float", shifted, least), "i32")
-    found = lanes.select(lanes.op("icmp ult", "i32", size, 1 << 23), "i32", subnormal, normal)
+    magnitude = lanes.select(lanes.op("icmp ult", "i32", size, 1 << 23), "i32", subnormal, normal)
     sign = lanes.op("shl", "i32", lanes.op("and", "i32", wide, 0x8000), 16)
-    return lanes.cast("bitcast", "i32", lanes.op("or", "i32", found, sign), "float")
+    return lanes.cast("bitcast", "i32", lanes.op("or", "i32", magnitude, sign), "float")
 
 
 def from_f32(lanes: Lanes, value: str, kind: Attribute) -> str:
@@ -144,9 +144,9 @@ def from_f32(lanes: Lanes, value: str, kind: Attribute) -> str:
     finite = lanes.select(lanes.op("icmp ult", "i32", size, 113 << 23), "i32", subnormal, normal)
     payload = lanes.op("and", "i32", lanes.op("lshr", "i32", size, 13), 0x3FF)
     special = lanes.select(is_nan, "i32", lanes.op("or", "i32", payload, 0x7E00), 0x7C00)
-    found = lanes.select(lanes.op("icmp uge", "i32", size, 143 << 23), "i32", special, finite)
+    magnitude = lanes.select(lanes.op("icmp uge", "i32", size, 143 << 23), "i32", special, finite)
     sign = lanes.op("and", "i32", lanes.op("lshr", "i32", bits, 16), 0x8000)
-    return lanes.cast("trunc", "i32", lanes.op("or", "i32", found, sign), "i16")
+    return lanes.cast("trunc", "i32", lanes.op("or", "i32", magnitude, sign), "i16")
 
 
 def odd_f32(lanes: Lanes, value: str) -> str:

@@ -1,4 +1,4 @@
-"""How each op of the llvm and llvm_ext dialects is spelled as LLVM instructions: one table, by op type."""
+"""The spelling of each op of the llvm and llvm_ext dialects as LLVM instructions: one table, by op type."""
 
 from __future__ import annotations
 
@@ -159,8 +159,8 @@ def _gep(w: Writer, op: Operation) -> None:
         else:
             indices.append(f"i32 {index}")
     inbounds = " inbounds" if "inbounds" in op.properties else ""
-    place = f"ptr {w.names[pointer]}, {', '.join(indices)}"
-    w.put(f"{w.names[op.results[0]]} = getelementptr{inbounds} {type_text(element, w.soft)}, {place}")
+    address = f"ptr {w.names[pointer]}, {', '.join(indices)}"
+    w.put(f"{w.names[op.results[0]]} = getelementptr{inbounds} {type_text(element, w.soft)}, {address}")
 
 
 def _addresses(w: Writer, op: Operation) -> None:

@@ -23,14 +23,14 @@ _INLINED = re.compile(r"\.i\d*(?:\.|$)")
 def lines_of(text: str) -> dict[tuple[str, str], int]:
     """(function, name) -> line, of the instructions of a module as it was written."""
     lines = {number: int(line) for number, line, _ in _LOCATION.findall(text)}
-    found: dict[tuple[str, str], int] = {}
+    line_of: dict[tuple[str, str], int] = {}
     function = ""
     for row in text.splitlines():
         if (start := _FUNCTION.match(row)) is not None:
             function = start[1]
         elif (named := _NAMED.match(row)) is not None and (attached := _ATTACHED.search(row)) is not None:
-            found[function, named[1]] = lines[attached[1]]
-    return found
+            line_of[function, named[1]] = lines[attached[1]]
+    return line_of
 
 
 def has_lost(text: str) -> bool:
@@ -41,7 +41,7 @@ def has_lost(text: str) -> bool:
 def with_lines(text: str, lines: dict[tuple[str, str], int]) -> str:
     """A module as LLVM prints it, where named instructions without a line have that of `lines` again."""
     at = {number: (scope, int(line)) for number, line, scope in _LOCATION.findall(text)}
-    nodes = {place: number for number, place in at.items()}
+    nodes = {position: number for number, position in at.items()}
     free = max(map(int, _NODE.findall(text)), default=-1) + 1
     added: list[str] = []
     rows: list[str] = []
@@ -53,10 +53,10 @@ def with_lines(text: str, lines: dict[tuple[str, str], int]) -> str:
             attached = _ATTACHED.search(row)
             lost = attached is None or at.get(attached[1]) == (scope, 0)
             if lost and (line := lines.get((function, named[1]))) and not _INLINED.search(named[2] or ""):
-                if (place := (scope, line)) not in nodes:
-                    nodes[place] = str(free + len(added))
-                    added.append(f"!{nodes[place]} = !DILocation(line: {line}, column: 1, scope: !{scope})")
-                dbg = f", !dbg !{nodes[place]}"
+                if (position := (scope, line)) not in nodes:
+                    nodes[position] = str(free + len(added))
+                    added.append(f"!{nodes[position]} = !DILocation(line: {line}, column: 1, scope: !{scope})")
+                dbg = f", !dbg !{nodes[position]}"
                 row = _ATTACHED.sub(dbg, row) if attached is not None else row + dbg
         rows.append(row)
     return "\n".join([*rows, *added, ""])

@@ -43,8 +43,15 @@ def _sections(data: bytes) -> list[_Section]:
     raw = [cast("tuple[int, ...]", _SECTION.unpack_from(data, start + number * size)) for number in range(count)]
     at = raw[names][4]
     return [
-        _Section(data[at + one[0] : data.index(b"\0", at + one[0])].decode(), one[1], one[4], one[5], one[6], one[7])
-        for one in raw
+        _Section(
+            data[at + header[0] : data.index(b"\0", at + header[0])].decode(),
+            header[1],
+            header[4],
+            header[5],
+            header[6],
+            header[7],
+        )
+        for header in raw
     ]
 
 
@@ -53,14 +60,14 @@ def rows(data: bytes) -> list[Row]:
     if data[:6] != b"\x7fELF\x02\x01":
         return []
     sections = _sections(data)
-    found: list[Row] = []
+    table: list[Row] = []
     for number, section in enumerate(sections):
         if section.name == ".debug_line":
             moved = dict(_relocations(data, sections, number))
             at = 0
             while at + 4 <= section.size:
-                at = _unit(data[section.offset : section.offset + section.size], at, moved, found)
-    return found
+                at = _unit(data[section.offset : section.offset + section.size], at, moved, table)
+    return table
 
 
 def _relocations(data: bytes, sections: list[_Section], number: int) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -96,7 +103,7 @@ class _Program:
                 return value - (1 << shift) if signed and byte & 0x40 else value
 
 
-def _unit(data: bytes, at: int, moved: Mapping[int, tuple[int, int]], found: list[Row]) -> int:
+def _unit(data: bytes, at: int, moved: Mapping[int, tuple[int, int]], table: list[Row]) -> int:
     """Read the table of one unit; where the next one begins."""
     length, version = struct.unpack_from("<IH", data, at)
     end = at + 4 + length
@@ -115,20 +122,20 @@ def _unit(data: bytes, at: int, moved: Mapping[int, tuple[int, int]], found: lis
         if code >= first:
             offset += (code - first) // span * step
             line += base + (code - first) % span
-            found.append(Row(section, offset, line))
+            table.append(Row(section, offset, line))
         elif code == 0:
             size = program.number()
             after = program.at + size
             kind = program.byte()
             if kind == _END:
-                found.append(Row(section, offset, -1))
+                table.append(Row(section, offset, -1))
                 section = offset = 0
                 line = 1
             elif kind == _ADDRESS:
                 section, offset = moved.get(program.at, (section, offset))
             program.at = after
         elif code == _COPY:
-            found.append(Row(section, offset, line))
+            table.append(Row(section, offset, line))
         elif code == _PC:
             offset += program.number() * step
         elif code == _LINE:
@@ -160,7 +167,7 @@ class LineTable:
         for row in rows(data):
             last[row.section, row.offset] = row.line if row.line >= 0 else last.get((row.section, row.offset), -1)
         ordered = sorted(last)
-        return LineTable(tuple(ordered), tuple(last[place] for place in ordered))
+        return LineTable(tuple(ordered), tuple(last[position] for position in ordered))
 
     def run(self, section: int, offset: int) -> int:
         """The number of the run that an offset is in; -1 where there is none."""
@@ -176,10 +183,10 @@ def line_table(data: bytes) -> LineTable:
 
 def code_range(data: bytes, symbol: str, address: int) -> tuple[int, int, int]:
     """Where the section of a loaded function lies, from begin to end, and its number: (0, 0, 0) when it is unknown."""
-    known = list(functions(data))
-    for one in known:
-        if one.name == symbol:
-            start = address - one.offset
-            end = max(start + other.offset + other.size for other in known if other.section == one.section)
-            return start, end, one.section
+    symbols = list(functions(data))
+    for function in symbols:
+        if function.name == symbol:
+            start = address - function.offset
+            end = max(start + other.offset + other.size for other in symbols if other.section == function.section)
+            return start, end, function.section
     return 0, 0, 0

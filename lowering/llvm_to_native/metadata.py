@@ -72,11 +72,11 @@ class DebugInfo:
         )
 
     def attachment(self, line: int, scope: str) -> str:
-        """What an instruction of `line` ends with: `, !dbg !7`."""
-        if (found := self._locations.get((scope, line))) is None:
+        """Return the end of an instruction of `line`: `, !dbg !7`."""
+        if (attachment := self._locations.get((scope, line))) is None:
             location = self.metadata.node(f"!DILocation(line: {line}, column: 1, scope: {scope})")
-            found = self._locations[scope, line] = f", !dbg {location}"
-        return found
+            attachment = self._locations[scope, line] = f", !dbg {location}"
+        return attachment
 
     def header(self) -> str:
         """The named nodes that switch line tables on."""

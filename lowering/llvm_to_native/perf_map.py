@@ -51,10 +51,16 @@ def write_perf_map(objects: Sequence[bytes], addresses: Mapping[str, int]) -> No
         return
     lines: list[str] = []
     for data in objects:
-        found = list(functions(data))
-        bases = {one.section: addresses[one.name] - one.offset for one in found if one.name in addresses}
+        code = list(functions(data))
+        bases = {
+            function.section: addresses[function.name] - function.offset
+            for function in code
+            if function.name in addresses
+        }
         lines += [
-            f"{bases[one.section] + one.offset:x} {one.size:x} {one.name}\n" for one in found if one.section in bases
+            f"{bases[function.section] + function.offset:x} {function.size:x} {function.name}\n"
+            for function in code
+            if function.section in bases
         ]
     # Anybody may have put something at this name: what is a link, or another's, is left alone.
     path = f"/tmp/perf-{os.getpid()}.map"

@@ -188,8 +188,8 @@ class Sampler:
 
     def __init__(self, period: float = 2.5e-4, threads: Sequence[int] = ()):
         if not can_sample():
-            found = f"{sys.platform} on {platform.machine()}"
-            raise PipelineError(expectation("sampler", "Linux on x86-64 or aarch64", found))
+            system = f"{sys.platform} on {platform.machine()}"
+            raise PipelineError(expectation("sampler", "Linux on x86-64 or aarch64", system))
         if not 2e-5 <= period <= 10:
             raise PipelineError(expectation("sampler", "a period from 2e-5 to 10 seconds", str(period)))
         self.period = period
@@ -232,7 +232,7 @@ class Sampler:
 
     @property
     def lost(self) -> int:
-        """How many samples were not taken, as the thread could not be interrupted in time."""
+        """The number of samples that were not taken, as the thread could not be interrupted in time."""
         return int(self._own.memory[_LOST])
 
     @property

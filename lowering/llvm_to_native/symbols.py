@@ -24,5 +24,5 @@ def check_symbols(func: PrimFuncOp, imports: Container[str]) -> None:
             continue
         callee = op.callee.data
         if not callee.startswith("llvm.") and callee not in imports and not in_process(callee):
-            found = f"'{callee}', which this process does not have"
-            raise PipelineError(message(f"function '{func.sym_name.data}'", EXPECTED, found, op.location))
+            actual = f"'{callee}', which this process does not have"
+            raise PipelineError(message(f"function '{func.sym_name.data}'", EXPECTED, actual, op.location))

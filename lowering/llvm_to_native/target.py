@@ -1,4 +1,4 @@
-"""What machine code is made for: the CPU, its features, and LLVM's machine for it."""
+"""The target of machine code: the CPU, its features, and LLVM's machine for it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ...support.machine import Machine, registered_machine
 
 _current: ContextVar[tuple[Target, ...]] = ContextVar("targets", default=())
 _WORDS = ("keys", "device", "model", "tag", "libs")
-"""What TVM's targets say besides, and what changes nothing here."""
+"""The other words in TVM's targets, which change nothing here."""
 
 
 @dataclass(frozen=True)
 class TargetKind:
-    """What a target is of: `target.kind.name` is "llvm"."""
+    """The kind of a target: `target.kind.name` is "llvm"."""
 
     name: str = "llvm"
     default_keys: tuple[str, ...] = ("cpu",)
@@ -62,9 +62,9 @@ class Target:
     cpu: str = ""
     features: str = ""
     host: bool = False
-    """Whether it is the machine that compiles, whose caches can be asked for."""
+    """True for the machine that compiles, whose caches can be asked for."""
     attrs: Mapping[str, str | int] = field(default_factory=dict[str, "str | int"], compare=False)
-    """What its text said, as in TVM: `mcpu`, `num-cores`, .. Code does not depend on it."""
+    """The words of its text, as in TVM: `mcpu`, `num-cores`, .. Code does not depend on it."""
     record: Machine | None = None
     """The registered machine that it names, if any."""
 
@@ -153,7 +153,7 @@ class Target:
 
     @property
     def hardware(self) -> Machine:
-        """What vectors, registers and caches there are."""
+        """The machine's vectors, registers and caches."""
         return self.record or Machine.of(self.triple, self.cpu, self.features, host=self.host)
 
     @property
@@ -163,7 +163,7 @@ class Target:
 
     @property
     def key(self) -> str:
-        """What machine code depends on besides its source, LLVM's version included."""
+        """The text that machine code depends on besides its source, LLVM's version included."""
         version = ".".join(map(str, binding().llvm_version_info))
         return f"llvm-{version} {self.triple} {self.cpu} {self.features} {self.hardware.text}"
 
@@ -180,7 +180,7 @@ class Target:
 
     @property
     def data_layout(self) -> str:
-        """How LLVM lays out data for it."""
+        """The layout of data by LLVM for it."""
         return _data_layout(self)
 
 
@@ -212,10 +212,10 @@ def _data_layout(target: Target) -> str:
 def _made(target: Target, opt: int = 3) -> Any:
     llvm = binding()
     try:
-        found = llvm.Target.from_triple(target.triple)
+        backend = llvm.Target.from_triple(target.triple)
     except RuntimeError as error:
         raise PipelineError(message("target", "a triple that this LLVM knows", f"{target.triple} ({error})")) from error
-    return found.create_target_machine(
+    return backend.create_target_machine(
         cpu=target.cpu, features=target.features, opt=opt, reloc="pic", codemodel="small"
     )
 
@@ -238,9 +238,9 @@ def _check_names(target: Target) -> None:
         if lacking := [word for word in words if word in ("-64bit", "-sse", "-sse2")]:
             raise PipelineError(message("target", "the features that all x86-64 has", ", ".join(lacking)))
     for line in _said(lambda: _made(target)):
-        if (found := _UNKNOWN.match(line)) is not None:
-            option = {"processor": "-mcpu", "feature": "-mattr"}[found[2]]
-            raise PipelineError(message("target", f"a {found[2]} that this LLVM knows as {option}", found[1]))
+        if (match := _UNKNOWN.match(line)) is not None:
+            option = {"processor": "-mcpu", "feature": "-mattr"}[match[2]]
+            raise PipelineError(message("target", f"a {match[2]} that this LLVM knows as {option}", match[1]))
 
 
 _UNKNOWN = re.compile(r"'(.*)' is not a recognized (processor|feature) for this target")
@@ -248,17 +248,17 @@ _UNKNOWN = re.compile(r"'(.*)' is not a recognized (processor|feature) for this 
 
 def _said(action: Callable[[], object]) -> list[str]:
     """The lines that `action` writes on stderr in native code; what else is written meanwhile goes on to it."""
-    with _lock, tempfile.TemporaryFile() as taken:
+    with _lock, tempfile.TemporaryFile() as capture:
         sys.stderr.flush()
         kept = os.dup(2)
-        os.dup2(taken.fileno(), 2)
+        os.dup2(capture.fileno(), 2)
         try:
             action()
         finally:
             os.dup2(kept, 2)
             os.close(kept)
-        taken.seek(0)
-        lines = taken.read().decode(errors="replace").splitlines()
+        capture.seek(0)
+        lines = capture.read().decode(errors="replace").splitlines()
     for line in lines:
         if not _UNKNOWN.match(line):
             print(line, file=sys.stderr)

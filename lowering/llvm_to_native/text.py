@@ -36,7 +36,7 @@ _FLOATS: dict[type[Attribute], str] = {
 HALVES: dict[type[Attribute], str] = {Float16Type: "half", BFloat16Type: "bfloat"}
 """The floats of 16 bits."""
 Soft: TypeAlias = Callable[[type[Attribute]], bool]
-"""Whether values of one of the `HALVES` are spelled as i16 (see floats.py)."""
+"""The question whether values of one of the `HALVES` are spelled as i16 (see floats.py)."""
 
 
 def hard(kind: type[Attribute]) -> bool:
@@ -80,7 +80,7 @@ def parameters_text(parameters: Sequence[str], type_: llvm.LLVMFunctionType) -> 
 
 
 def suffix(type_: str) -> str:
-    """How an overloaded intrinsic names a type: `<16 x float>` is `v16f32`."""
+    """Return the name of a type in an overloaded intrinsic: `<16 x float>` is `v16f32`."""
     if type_.startswith("<"):
         count, _, element = type_[1:-1].split(" ", 2)
         return f"v{count}{suffix(element)}"

@@ -1,4 +1,4 @@
-"""What instructions are written with, and floats of 16 bits as f32 around an instruction."""
+"""The interface that writes instructions, and floats of 16 bits as f32 around an instruction."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .text import type_text
 
 
 class Writer(Protocol):
-    """What an instruction is written with: the names of values, and the place where it goes."""
+    """The context in which an instruction is written: the names of values, and the place where it goes."""
 
     names: dict[SSAValue, str]
     exact: bool
-    """Whether conversions are written out where LLVM would call a library or round twice."""
+    """True when conversions are written out where LLVM would call a library or round twice."""
 
     def soft(self, kind: type[Attribute]) -> bool:
         """Return whether a float of 16 bits is spelled as i16."""
@@ -107,7 +107,7 @@ _HALF = re.compile(r"(?<=[.v\d])(b?f16)(?=\.|$)")
 
 def with_elements(w: Writer, intrinsic: str, instead: str) -> str:
     """The name of an intrinsic with another type in place of the soft ones."""
-    return _HALF.sub(lambda found: instead if w.soft(_KINDS[found[1]]) else found[1], intrinsic)
+    return _HALF.sub(lambda match: instead if w.soft(_KINDS[match[1]]) else match[1], intrinsic)
 
 
 _KINDS: dict[str, type[Attribute]] = {"f16": Float16Type, "bf16": BFloat16Type}

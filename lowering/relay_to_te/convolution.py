@@ -53,9 +53,9 @@ def _window_axes(kernel: Sequence[int]) -> list[Expr]:
     return [te.reduce_axis((0, extent), name=name) for extent, name in zip(kernel, names, strict=True)]
 
 
-def _taken(windows: Sequence[_Window], place: Sequence[Expr], k: Sequence[Expr]) -> list[Expr]:
-    """Where in the padded image the elements of the windows at `place` are."""
-    return [at * w.stride + tap * w.dilation for w, at, tap in zip(windows, place, k, strict=True)]
+def _taken(windows: Sequence[_Window], point: Sequence[Expr], k: Sequence[Expr]) -> list[Expr]:
+    """Where in the padded image the elements of the windows at `point` are."""
+    return [at * w.stride + tap * w.dilation for w, at, tap in zip(windows, point, k, strict=True)]
 
 
 def _padded(data: Tensor, extents: Sequence[Size], before: Sequence[int]) -> Tensor:
@@ -65,15 +65,15 @@ def _padded(data: Tensor, extents: Sequence[Size], before: Sequence[int]) -> Ten
         return data
 
     def element(n: Expr, c: Expr, *rest: Expr) -> Expr:
-        *place, lane = rest
-        return data(n, c, *(at - width for at, width in zip(place, before, strict=True)), lane, otherwise=0)
+        *position, lane = rest
+        return data(n, c, *(at - width for at, width in zip(position, before, strict=True)), lane, otherwise=0)
 
     names = (*("z", "y", "x")[-len(image) :], "ci")
     return te.compute((batch, chunks, *extents, lanes), element, "data_pad", "", {"keep": True}, names)
 
 
 def _needed(extent: Size, out: Size, w: _Window) -> Size:
-    """How long a padded image has to be for `out` windows along an axis."""
+    """Return the length of a padded image for `out` windows along an axis."""
     if isinstance(extent, SizeExpr) or isinstance(out, SizeExpr):
         return extent + w.before + w.after
     return max(extent + w.before, (out - 1) * w.stride + (w.kernel - 1) * w.dilation + 1)
@@ -92,9 +92,9 @@ def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, 
     ic, k, il = te.reduce_axis((0, i_chunks), "ic"), _window_axes(kernel), te.reduce_axis((0, i_lanes), "il")
 
     def product(n: Expr, oc: Expr, *rest: Expr) -> Expr:
-        *place, ol = rest
+        *position, ol = rest
         chunk = ic if groups == 1 else oc // per_group * i_chunks + ic
-        value = padded(n, chunk, *_taken(windows, place, k), il).astype(number) * weight(oc, ic, *k, il, ol).astype(
+        value = padded(n, chunk, *_taken(windows, position, k), il).astype(number) * weight(oc, ic, *k, il, ol).astype(
             number
         )
         return te.sum(value, axis=[ic, *k, il])
@@ -112,8 +112,8 @@ def by_pixel(result: Sequence[int], product: Callable[..., Expr], name: str) -> 
     blocks of channels, can be shared between threads.
     """
     batch, chunks, *image, lanes = result
-    known = not any(isinstance(extent, SizeExpr) for extent in (batch, *image))
-    if len(image) == 1 or not known or (prod(image) % _EVEN and batch * chunks < _SHARES):
+    closed = not any(isinstance(extent, SizeExpr) for extent in (batch, *image))
+    if len(image) == 1 or not closed or (prod(image) % _EVEN and batch * chunks < _SHARES):
         names = (*("z", "y", "x")[-len(image) :], "ol")
         return te.compute(result, product, name, "conv2d_NCHWc", None, names)
 
@@ -201,8 +201,8 @@ def depthwise_blocked(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     number = wide(dtype_of(op))
 
     def product(n: Expr, c: Expr, *rest: Expr) -> Expr:
-        *place, cl = rest
-        value = padded(n, c, *_taken(windows, place, k), cl).astype(number) * weight(c, 0, *k, 0, cl).astype(number)
+        *position, cl = rest
+        value = padded(n, c, *_taken(windows, position, k), cl).astype(number) * weight(c, 0, *k, 0, cl).astype(number)
         return te.sum(value, axis=k)
 
     names = (*("z", "y", "x")[-len(k) :], "cl")

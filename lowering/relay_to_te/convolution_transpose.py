@@ -35,9 +35,9 @@ def conv_transpose(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     k = [te.reduce_axis((0, extent), name=f"k{axis}") for axis, extent in enumerate(kernel)]
 
     def gathered(*i: Expr) -> Expr:
-        n, oc, *place = blocked_point(i, plain, layouts[2])
+        n, oc, *position = blocked_point(i, plain, layouts[2])
         channel = oc // per_group * depth + ic
-        sources = [at + p - tap * d for at, p, tap, d in zip(place, before, k, dilation, strict=True)]
+        sources = [at + p - tap * d for at, p, tap, d in zip(position, before, k, dilation, strict=True)]
         point = [source // s for source, s in zip(sources, strides, strict=True)]
         hit = [(source % s).equal(0) for source, s in zip(sources, strides, strict=True) if s > 1]
         value = data(*blocked_point((n, channel, *point), layouts[0], plain), otherwise=0).astype(number)

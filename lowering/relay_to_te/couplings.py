@@ -18,8 +18,8 @@ def coupled_probabilities(op: Operator, x: Tensor) -> Tensor:
 
     with te.tag_scope(ROWS_APART):
         enough = te.const(0.005 / classes, number)
-        made = scripts.coupled(x, shape(x)[0], classes, number, te.const(1, number), ROUNDS, enough, widened)
-    return rounded(made, dtype_of(op))
+        coupled = scripts.coupled(x, shape(x)[0], classes, number, te.const(1, number), ROUNDS, enough, widened)
+    return rounded(coupled, dtype_of(op))
 
 
 TABLE = {

@@ -38,13 +38,13 @@ def sizes(op: Operator) -> Tensor:
     values, extents, dtype = op.signature.ints("values"), op.signature.ints("shape"), dtype_of(op)
 
     def element(*i: te.Axis) -> te.Expr:
-        place: te.Expr = te.const(0, "int32")
+        position: te.Expr = te.const(0, "int32")
         for axis, extent in zip(i, extents, strict=True):
-            place = place * extent + axis
-        found: te.Expr = te.const(values[-1] if values else 0, dtype)
+            position = position * extent + axis
+        size: te.Expr = te.const(values[-1] if values else 0, dtype)
         for at in range(len(values) - 2, -1, -1):
-            found = te.select(place.equal(at), te.const(values[at], dtype), found)
-        return found
+            size = te.select(position.equal(at), te.const(values[at], dtype), size)
+        return size
 
     return compute(shape_of(op.results[0]), element, label(op))
 

@@ -37,16 +37,18 @@ def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[
         start = te.const(neutral, number)
         with te.tag_scope(ROWS_APART):
             if same(inner, 1):
-                made = scripts.along_rows(x, outer, extent, first, step, number, start, combine, chosen)
+                carried = scripts.along_rows(x, outer, extent, first, step, number, start, combine, chosen)
             else:
                 late, begins = int(sig.get("exclusive")), size_min(extent, 1)
-                made = scripts.across_rows(x, outer, extent, inner, begins, first, step, number, late, begin, combine)
+                carried = scripts.across_rows(
+                    x, outer, extent, inner, begins, first, step, number, late, begin, combine
+                )
         result = shape_of(op.results[0])
-        if same_shape(result, shape(made)) and number == dtype_of(op):
-            return made
+        if same_shape(result, shape(carried)) and number == dtype_of(op):
+            return carried
 
         def element(*i: Expr) -> Expr:
-            return made(*unflatten(flat_index(i, result), shape(made))).astype(dtype_of(op))
+            return carried(*unflatten(flat_index(i, result), shape(carried))).astype(dtype_of(op))
 
         return compute(result, element, label(op))
 

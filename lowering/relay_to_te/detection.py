@@ -88,10 +88,10 @@ def multibox_prior(op: Operator, data: Tensor) -> Tensor:
 
     def chosen(which: Expr | int, values: list[float]) -> Expr:
         """The value of a box of a pixel."""
-        found: Expr = te.const(values[0], number)
+        picked: Expr = te.const(values[0], number)
         for index, value in enumerate(values[1:], 1):
-            found = te.select(te.cast("int64", which).equal(index), te.const(value, number), found)
-        return found
+            picked = te.select(te.cast("int64", which).equal(index), te.const(value, number), picked)
+        return picked
 
     def element(_: Expr, box: Expr, side: Expr) -> Expr:
         row, column, which = unflatten(box, (height, width, len(halves)))
@@ -99,8 +99,8 @@ def multibox_prior(op: Operator, data: Tensor) -> Tensor:
         for index, extent, offset, step in zip(
             (row, column), (height, width), sig.get("offsets"), sig.get("steps"), strict=True
         ):
-            place = te.cast(number, index) + te.const(offset, number)
-            centres.append(place * te.const(step, number) if step > 0 else place / te.cast(number, extent))
+            position = te.cast(number, index) + te.const(offset, number)
+            centres.append(position * te.const(step, number) if step > 0 else position / te.cast(number, extent))
         across = chosen(which, [half for half, _ in halves]) * te.cast(number, height) / te.cast(number, width)
         down = chosen(which, [half for _, half in halves])
         vertical = (side % 2).equal(1)
@@ -143,8 +143,8 @@ def multibox_transform_loc(op: Operator, likely: Tensor, moves: Tensor, anchors:
     boxes = compute((batch, count, 4), element, "moved", keep=True)
     chances = in_dtype(likely, number, "chances")
     with te.tag_scope(ROWS_APART):
-        rows, found = scripts.likeliest(chances, boxes, sig.get("threshold"))
-    return in_dtype(rows, dtype, "boxes"), found
+        rows, counts = scripts.likeliest(chances, boxes, sig.get("threshold"))
+    return in_dtype(rows, dtype, "boxes"), counts
 
 
 def yolo_reorg(op: Operator, x: Tensor) -> Tensor:

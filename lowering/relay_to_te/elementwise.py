@@ -143,8 +143,8 @@ def _power(x: Expr, y: Expr) -> Expr:
     result, square = te.select(odd == zero, one, x), x
     for bit in range(1, bits(x.dtype) - (not is_unsigned(x.dtype))):
         square = square * square
-        taken = te.bitwise_and(te.shift_right(y, te.const(bit, y.dtype)), one)
-        result = te.select(taken == zero, result, result * square)
+        digit = te.bitwise_and(te.shift_right(y, te.const(bit, y.dtype)), one)
+        result = te.select(digit == zero, result, result * square)
     if is_unsigned(x.dtype):
         return result
     unit = te.select(odd == zero, one, x)

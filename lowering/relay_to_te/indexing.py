@@ -38,9 +38,9 @@ def gather_nd(op: Operator, x: Tensor, indices: Tensor) -> Tensor:
     batch, (count, *rest) = op.signature.int("batch_dims"), shape(indices)
 
     def element(*i: Expr) -> Expr:
-        place, slices = i[: len(rest)], i[len(rest) :]
-        point = [inside(indices(m, *place), shape(x)[batch + m]) for m in range(count)]
-        return x(*place[:batch], *point, *slices)
+        position, slices = i[: len(rest)], i[len(rest) :]
+        point = [inside(indices(m, *position), shape(x)[batch + m]) for m in range(count)]
+        return x(*position[:batch], *point, *slices)
 
     return compute(shape_of(op.results[0]), element, label(op))
 
@@ -93,10 +93,12 @@ def unravel_index(op: Operator, x: Tensor, extents: Tensor) -> Tensor:
             strides[axis] = strides[axis + 1] * sizes[axis + 1]
         last = strides[0] * sizes[0] - 1
         position = te.minimum(te.maximum(x(*i[1:]).astype("int64"), 0), last)
-        found = te.truncdiv(position, strides[0])
+        coordinate = te.truncdiv(position, strides[0])
         for axis in range(1, rank):
-            found = te.select(i[0].equal(axis), te.truncmod(te.truncdiv(position, strides[axis]), sizes[axis]), found)
-        return found.astype(dtype_of(op))
+            coordinate = te.select(
+                i[0].equal(axis), te.truncmod(te.truncdiv(position, strides[axis]), sizes[axis]), coordinate
+            )
+        return coordinate.astype(dtype_of(op))
 
     return compute(shape_of(op.results[0]), element, label(op))
 

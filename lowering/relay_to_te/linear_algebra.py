@@ -43,12 +43,12 @@ def det(op: Operator, data: Tensor) -> Tensor:
         data = compute(extents, lambda *i: data(*i).astype(number), "wide")
     batch = extents[:-2]
     with te.tag_scope(ROWS_APART):
-        made = scripts.determinants(data, prod(batch), extents[-1], number, te.const(1, number))
-    if shape(made) == batch and number == dtype_of(op):
-        return made
+        determinants = scripts.determinants(data, prod(batch), extents[-1], number, te.const(1, number))
+    if shape(determinants) == batch and number == dtype_of(op):
+        return determinants
 
     def element(*i: Expr) -> Expr:
-        return made(*unflatten(flat_index(i, batch), shape(made))).astype(dtype_of(op))
+        return determinants(*unflatten(flat_index(i, batch), shape(determinants))).astype(dtype_of(op))
 
     return compute(batch, element, label(op))
 
@@ -57,11 +57,11 @@ def inverse(op: Operator, data: Tensor) -> Tensor:
     number, extents = wide(data.dtype), shape(data)
     wider = compute(extents, lambda *i: data(*i).astype(number), "wide")
     with te.tag_scope(ROWS_APART):
-        found = scripts.inverses(wider, prod(extents[:-2]), extents[-1], number, te.const(1, number))
+        inverses = scripts.inverses(wider, prod(extents[:-2]), extents[-1], number, te.const(1, number))
 
     def element(*i: Expr) -> Expr:
         *batch, row, column = i
-        return found(flat_index(batch, extents[:-2]) if batch else 0, row, column).astype(dtype_of(op))
+        return inverses(flat_index(batch, extents[:-2]) if batch else 0, row, column).astype(dtype_of(op))
 
     return compute(extents, element, label(op))
 

@@ -117,8 +117,8 @@ def lower_ops(func: FuncOp, tensors: dict[SSAValue, Tensor]) -> list[Tensor]:
                 case Operator():
                     _check_small(op)
                     operands = op.signature.arguments([tensors[operand] for operand in op.operands])
-                    made = _lowering(op)(op, *operands)
-                    tensors.update(zip(op.results, made if isinstance(made, tuple) else (made,), strict=True))
+                    results = _lowering(op)(op, *operands)
+                    tensors.update(zip(op.results, results if isinstance(results, tuple) else (results,), strict=True))
                 case ReturnOp():
                     return [_result(tensors[value]) for value in op.values]
                 case _:

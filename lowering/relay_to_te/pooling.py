@@ -82,7 +82,7 @@ def max_pool(op: Operator, x: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Window:
-    """What a pooling takes along an image axis: of its elements, those at positions in [low, high) count."""
+    """The windows of a pooling along an image axis: of their elements, those at positions in [low, high) count."""
 
     axis: int
     kernel: int
@@ -96,7 +96,7 @@ class _Window:
         return same(self.low, 0) and below((extent - 1) * self.stride + (self.kernel - 1) * self.dilation, self.high)
 
     def count(self, position: Expr) -> Expr:
-        """How many elements of the window at a position count."""
+        """Return the number of elements of the window at a position that count."""
         start = position * self.stride
         first = (start * -1 + (self.low + self.dilation - 1)) // self.dilation
         past = (start * -1 + (self.high + self.dilation - 1)) // self.dilation

@@ -130,12 +130,12 @@ class _Window:
         return (places - 1) * self.stride - self.before + (self.kernel - 1) * self.dilation
 
     def tests(self, point: Expr, places: int) -> list[Expr]:
-        """What holds for a point of a window that lies in the image, as far as some do not."""
+        """Return the conditions of a point of a window that lies in the image, as far as some do not."""
         before: list[Expr] = [point >= 0] if self.before else []
         return before if self.last(places) < self.extent else [*before, point < self.extent]
 
     def count(self, place: Expr, places: int, padded: bool) -> Expr | int:
-        """How many of the window's elements are in the image, or in the padded image."""
+        """Return the number of the window's elements that are in the image, or in the padded image."""
         low, high = (-self.before, self.extent + self.after) if padded else (0, self.extent)
         last = self.last(places)
         if -self.before >= low and last < high:

@@ -29,10 +29,10 @@ def _pack(parts: Sequence[Expr], bits: int = _WORD) -> Expr:
     """A word of some `bits` of an int32, of some int32 of which the low bits count; the first in the low bits of it."""
     width = bits // len(parts)
     word = te.bitwise_and(parts[0], (1 << width) - 1)
-    for place, part in enumerate(parts[1:], 1):
-        if place < len(parts) - 1:
+    for index, part in enumerate(parts[1:], 1):
+        if index < len(parts) - 1:
             part = te.bitwise_and(part, (1 << width) - 1)
-        word = te.bitwise_or(word, te.shift_left(part, place * width))
+        word = te.bitwise_or(word, te.shift_left(part, index * width))
     return word
 
 
@@ -45,7 +45,7 @@ def along_axis0(zero_point: Tensor, point: Sequence[Expr], rank: int) -> Expr:
 
 
 def _above(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequence[Expr]) -> Expr:
-    """What an integer is above its zero point, an int32; 0 outside, where `inside` does not hold."""
+    """Return the distance of an integer from its zero point, an int32; 0 outside, where `inside` does not hold."""
     if (known := literal(zero_point)) is not None:
         return (x(*point, otherwise=known) if inside else x(*point)).astype("int32") - known
     number = x(*point).astype("int32") - along_axis0(zero_point, point, len(shape(x)))

@@ -79,7 +79,7 @@ def _activations(op: Operator) -> list[Function]:
 
         return activation
 
-    return [of(*one) for one in relay.parse_activations(op.signature.str("activations"))]
+    return [of(*parsed) for parsed in relay.parse_activations(op.signature.str("activations"))]
 
 
 def _shared(op: Operator, data: Tensor, weight: Tensor, lengths: Tensor | None) -> tuple[Any, ...]:

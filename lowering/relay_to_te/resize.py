@@ -26,12 +26,15 @@ def resize(op: Operator, x: Tensor) -> Tensor:
     kind, sig, dtype = type(op), op.signature, dtype_of(op)
     assert issubclass(kind, relay.Resized)
     how = [pair for pair in zip(kind.axes(sig), kind.how(sig), strict=True) if not pair[1].identical]
-    plain = all(one.method == "nearest_neighbor" and one.mode != "tf_crop_and_resize" for _, one in how)
+    plain = all(
+        axis_resizing.method == "nearest_neighbor" and axis_resizing.mode != "tf_crop_and_resize"
+        for _, axis_resizing in how
+    )
     number = x.dtype if plain or x.dtype == "float64" else "float32"
     data, name = x, label(op).replace("image.", "")
     # The innermost axis first, along which reads are single: of fewer rows, when the others grow.
-    for axis, one in sorted(how, key=lambda pair: -pair[0]):
-        data = _along(data, axis, one, number, kind.extrapolation(sig), f"{name}_{axis}")
+    for axis, axis_resizing in sorted(how, key=lambda pair: -pair[0]):
+        data = _along(data, axis, axis_resizing, number, kind.extrapolation(sig), f"{name}_{axis}")
     if data.dtype != dtype:
         return compute(shape(data), lambda *i: _as(data(*i), dtype), name)
     return data if how else compute(shape(data), lambda *i: data(*i), name)
@@ -119,7 +122,7 @@ def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolatio
 
 
 def _weights(how: Resizing, taps: int, place: Callable[[Expr, Expr, Expr], Expr], dtype: str, name: str) -> Tensor:
-    """How much each tap counts for each new element, (taps, size)."""
+    """Return the weight of each tap for each new element, (taps, size)."""
     extent = te.const(how.extent, "float64")
 
     def weight(tap: Expr, i: Expr) -> Expr:
@@ -142,7 +145,7 @@ def _weights(how: Resizing, taps: int, place: Callable[[Expr, Expr, Expr], Expr]
 
 
 def _times(how: Resizing) -> int:
-    """How often an axis repeats each element, whatever its extent is; else 0."""
+    """Return the number of times that an axis repeats each element, whatever its extent is; else 0."""
     if how.method != "nearest_neighbor" or how.scale is None or not how.scale.is_integer():
         return 0
     times, few = int(how.scale), 3
@@ -160,7 +163,7 @@ def _left(how: Resizing, i: Expr) -> tuple[Expr, Expr]:
 
 
 def _scale(how: Resizing) -> Expr:
-    """What coordinates are computed with (float64)."""
+    """Return the scale that coordinates are computed with (float64)."""
     if how.scale is None:
         more, less = how.ratio or (how.size, how.extent)
         return te.const(more, "float64") / te.const(less, "float64")

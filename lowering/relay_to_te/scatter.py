@@ -32,7 +32,7 @@ _BOOLS: dict[str, _Act] = {
 
 
 def _act(mode: str, dtype: str) -> _Act:
-    """What an update does to an element; half precision is combined in float32."""
+    """Return the effect of an update on an element; half precision is combined in float32."""
 
     def replaced(old: Expr, new: Expr) -> Expr:
         return new
@@ -83,29 +83,29 @@ def tensor_scatter(op: Operator, x: Tensor, updates: Tensor, indices: Tensor) ->
             at = te.truncmod(at, extent)
             at = te.select(at < 0, at + extent, at)
         new = te.all(at >= 0, at < length)
-        place = te.minimum(te.maximum(at, 0), length - 1)
+        position = te.minimum(te.maximum(at, 0), length - 1)
         # Where a call may bring no updates at all, none is read.
         choose = te.select if proves(length, ">", 0) else te.if_then_else
-        return choose(new, updates(*i[:axis], place, *i[axis + 1 :]), x(*i))
+        return choose(new, updates(*i[:axis], position, *i[axis + 1 :]), x(*i))
 
     return compute(shape(x), element, label(op))
 
 
 def strided_set(op: Operator, x: Tensor, v: Tensor) -> Tensor:
-    taken = relay.ranges(op.signature)
+    steps = relay.ranges(op.signature)
     if not prod(shape(v)):
         return compute(shape(x), lambda *i: x(*i), label(op))
 
     def element(*i: Expr) -> Expr:
         tests: list[Expr] = []
         point: list[Expr] = []
-        for index, r, extent in zip(i, taken, shape(x), strict=True):
+        for index, r, extent in zip(i, steps, shape(x), strict=True):
             up = r if r.step > 0 else r[::-1]
             offset = index - up.start
             if up != range(extent):
                 tests.append(te.all(offset >= 0, index <= up[-1], (offset % up.step).equal(0)))
-            place = offset // up.step
-            point.append(place if r.step > 0 else place * -1 + (len(r) - 1))
+            position = offset // up.step
+            point.append(position if r.step > 0 else position * -1 + (len(r) - 1))
         if not tests:
             return v(*point)
         return te.if_then_else(te.all(*tests), v(*point, otherwise=0), x(*i))

@@ -61,12 +61,12 @@ def _transform(x: Any, cosines: Any, sines: Any, rows: Any, length: Any, factors
 
 def _factors(length: int) -> list[int]:
     """Prime factors, but fours in place of twos."""
-    found: list[int] = []
+    factors: list[int] = []
     for factor in (4, *range(2, length + 1)):
         while length % factor == 0:
-            found.append(factor)
+            factors.append(factor)
             length //= factor
-    return found
+    return factors
 
 
 def transform(parts: Tensor, inverse: bool) -> Tensor:
@@ -112,12 +112,12 @@ def dft(op: Operator, re: Tensor, im: Tensor) -> tuple[Tensor, Tensor]:
         point = (*unflatten(i[0], outer), i[2])
         return te.select(i[1] < 1, re(*point), im(*point)).astype("float64")
 
-    found = transform(compute(whole, part, "parts", keep=True), inverse)
+    transformed = transform(compute(whole, part, "parts", keep=True), inverse)
     scale = share_of(length, "float64") if inverse else 1.0
 
     def result(which: int) -> Tensor:
         def element(*i: Expr) -> Expr:
-            return (found(flat_index(i[:-1], outer), which, i[-1]) * scale).astype(dtype)
+            return (transformed(flat_index(i[:-1], outer), which, i[-1]) * scale).astype(dtype)
 
         return compute(extents, element, f"{label(op)}_{which}")
 
@@ -130,18 +130,18 @@ def stft(op: Operator, data: Tensor, window: Tensor) -> Tensor:
     n_fft, hop, left = sig.int("n_fft"), sig.int("hop_length"), (sig.int("n_fft") - sig.int("win_length")) // 2
     scale: Expr | float = 1.0
     if sig.get("normalized"):
-        known = isinstance(cast(Size, n_fft), int)
-        scale = 1 / sqrt(n_fft) if known else 1.0 / te.sqrt(te.const(n_fft, "float64"))
+        closed = isinstance(cast(Size, n_fft), int)
+        scale = 1 / sqrt(n_fft) if closed else 1.0 / te.sqrt(te.const(n_fft, "float64"))
 
     def part(*i: Expr) -> Expr:
         sample = data(i[0] // frames, i[0] % frames * hop + i[2]).astype("float64")
         value = sample * window(i[2] - left, otherwise=0).astype("float64")
         return te.select(i[1] < 1, value, te.const(0, "float64"))
 
-    found = transform(compute((batch * frames, 2, n_fft), part, "frames", keep=True), False)
+    transformed = transform(compute((batch * frames, 2, n_fft), part, "frames", keep=True), False)
 
     def element(*i: Expr) -> Expr:
-        return (found(i[0] * frames + i[2], i[3], i[1]) * scale).astype(dtype)
+        return (transformed(i[0] * frames + i[2], i[3], i[1]) * scale).astype(dtype)
 
     return compute(shape_of(op.results[0]), element, label(op))
 

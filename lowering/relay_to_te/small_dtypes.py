@@ -28,11 +28,11 @@ class _Format:
     most: int
     """The code of the greatest finite number."""
     beyond: int
-    """What greater numbers become: that of infinity, of NaN, or of the greatest number."""
+    """The code that greater numbers become: that of infinity, of NaN, or of the greatest number."""
     nan: int
-    """What NaN becomes."""
+    """The code that NaN becomes."""
     zero_is_nan: bool = False
-    """Whether the code of -0 is that of NaN, and there is no other."""
+    """True when the code of -0 is that of NaN, and there is no other."""
     width: int = 8
 
 

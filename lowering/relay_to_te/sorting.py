@@ -103,11 +103,11 @@ def searchsorted(op: Operator, rows: Tensor, values: Tensor) -> Tensor:
 
     goes_on = up_to if op.signature.get("right") else before
     with te.tag_scope(ROWS_APART):
-        place = scripts.binary_search(rows, values, outer, shape(rows)[-1], inner, goes_on)
+        positions = scripts.binary_search(rows, values, outer, shape(rows)[-1], inner, goes_on)
     dtype = op.signature.str("dtype")
     if shared:
-        return compute(extents, lambda *i: place(0, flat_index(i, extents)).astype(dtype), label(op))
-    return compute(extents, lambda *i: place(flat_index(i[:-1], extents[:-1]), i[-1]).astype(dtype), label(op))
+        return compute(extents, lambda *i: positions(0, flat_index(i, extents)).astype(dtype), label(op))
+    return compute(extents, lambda *i: positions(flat_index(i[:-1], extents[:-1]), i[-1]).astype(dtype), label(op))
 
 
 def unique(op: Operator, x: Tensor) -> tuple[Tensor, ...]:

@@ -21,8 +21,8 @@ from .stages import ROWS_APART, compute, dtype_of, in_dtype, label, rounded, sha
 from .transform import flat_index
 
 
-def _within(place: Expr, extent: int) -> Expr:
-    return te.all(place >= 0, place < extent)
+def _within(index: Expr, extent: int) -> Expr:
+    return te.all(index >= 0, index < extent)
 
 
 def segment_sum(op: Operator, x: Tensor, ids: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What the computes of operators share: the names of stages and axes, and the dtypes in which numbers are reduced."""
+"""The parts that operators' computes share: names of stages and axes, and the dtypes in which numbers are reduced."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPEATED = "repeated"
 
 
 def label(op: Operator) -> str:
-    """What the stage of an operator is called."""
+    """Return the name of the stage of an operator."""
     return op.name.removeprefix("relay.").removeprefix("nn.")
 
 
@@ -87,7 +87,7 @@ def reduced_rows(
 
 
 def of_row(rows: Tensor, axis: int, point: Sequence[Expr]) -> Expr:
-    """What `reduced_rows` has for the row of `point`."""
+    """Return the element of `reduced_rows` for the row of `point`."""
     return rows(*point[:axis], *point[axis + 1 :])
 
 
@@ -97,7 +97,7 @@ def divided(total: Tensor, count: int, dtype: str) -> Tensor:
 
 
 def share_of(count: Size, dtype: str) -> float | Expr:
-    """What each of so many elements counts in their mean."""
+    """Return the share of each of so many elements in their mean."""
     return 1.0 / te.const(count, dtype) if isinstance(count, SizeExpr) else 1 / count
 
 

@@ -45,7 +45,7 @@ class Strategy:
     when: When = always
     plevel: int = 10
     group: bool = False
-    """Whether it schedules all stages of the function of which one, perhaps inlined, has the tag."""
+    """True when it schedules all stages of the function of which one, perhaps inlined, has the tag."""
 
     @property
     def text(self) -> str:
@@ -91,13 +91,13 @@ def register_schedule(row: Strategy) -> None:
 def unregister_schedule(name: str) -> None:
     """Take a registered row away. Raises ScheduleError when there is none of that name."""
     if name not in _OUTSIDE:
-        known = ", ".join(_OUTSIDE) or "none"
-        raise ScheduleError(message("unregister_schedule", f"a registered row ({known})", repr(name)))
+        names = ", ".join(_OUTSIDE) or "none"
+        raise ScheduleError(message("unregister_schedule", f"a registered row ({names})", repr(name)))
     del _OUTSIDE[name]
 
 
 def outside_fingerprint() -> str:
-    """What kernels depend on besides the compiler's own sources: the registered rows, empty without any."""
+    """Return the text that kernels depend on besides the compiler's own sources: registered rows, empty without any."""
     return "\n".join(row.text for row in _OUTSIDE.values())
 
 
@@ -121,6 +121,8 @@ def _hash(function: Callable[..., Any]) -> str:
 
 
 def _spelled(code: CodeType) -> str:
-    """What a code object does; where it was written is no part of it."""
-    constants = [_spelled(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    """Return the behaviour of a code object as text; the place where it was written is no part of it."""
+    constants = [
+        _spelled(constant) if isinstance(constant, CodeType) else repr(constant) for constant in code.co_consts
+    ]
     return f"{code.co_code.hex()} {constants} {code.co_names} {code.co_varnames} {code.co_freevars}"

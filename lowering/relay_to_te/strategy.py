@@ -93,12 +93,12 @@ def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[
             if kind(row) and row.when(stage, work.machine):
                 before = set(work.done)
                 row.schedule(work, stage)
-                taken = work.done - before
+                scheduled = work.done - before
                 if not row.group:
-                    taken.add(stage)
+                    scheduled.add(stage)
                     work.done.add(stage)
-                chosen.update((one.label, row.name) for one in work.schedule.stages if one in taken)
-                return bool(taken)
+                chosen.update((part.label, row.name) for part in work.schedule.stages if part in scheduled)
+                return bool(scheduled)
     return False
 
 

@@ -52,10 +52,10 @@ class _Words(relay.Words):
 
 
 def _chosen(index: Expr, values: list[Any]) -> Any:
-    found = values[-1]
-    for place, value in enumerate(values[:-1]):
-        found = te.select(index.equal(place), value, found)
-    return found
+    chosen = values[-1]
+    for position, value in enumerate(values[:-1]):
+        chosen = te.select(index.equal(position), value, chosen)
+    return chosen
 
 
 def threefry_generate(op: Operator, key: Tensor) -> tuple[Tensor, Tensor]:

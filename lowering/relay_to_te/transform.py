@@ -43,8 +43,8 @@ def unflatten(position: Expr | int, extents: Sequence[int]) -> list[Expr | int]:
 
 def transpose(op: Operator, x: Tensor) -> Tensor:
     axes = relay.TransposeOp.order(op.signature)
-    place = [axes.index(axis) for axis in range(len(axes))]
-    return compute(shape_of(op.results[0]), lambda *i: x(*(i[axis] for axis in place)), label(op))
+    positions = [axes.index(axis) for axis in range(len(axes))]
+    return compute(shape_of(op.results[0]), lambda *i: x(*(i[axis] for axis in positions)), label(op))
 
 
 def strided_slice(op: Operator, x: Tensor) -> Tensor:

@@ -36,7 +36,7 @@ def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
         stored, extents = images, [shape(images)[layout.index(letter)] for letter in "NCHW"]
         images = compute(extents, lambda *i: stored(*blocked_point(i, layout, "NCHW")), "images", keep=True)
     with te.tag_scope(ROWS_APART):
-        found = scripts.roi_align(
+        pooled = scripts.roi_align(
             images,
             regions,
             sig.spatial("pooled_size", 2),
@@ -48,10 +48,10 @@ def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
             sig.str("mode") != "max_weighted",
         )
     if layout == "NCHW":
-        return _back(op, found)
+        return _back(op, pooled)
     dtype = dtype_of(op)
     return compute(
-        shape_of(op.results[0]), lambda *i: found(*blocked_point(i, "NCHW", layout)).astype(dtype), label(op)
+        shape_of(op.results[0]), lambda *i: pooled(*blocked_point(i, "NCHW", layout)).astype(dtype), label(op)
     )
 
 
@@ -59,8 +59,8 @@ def roi_pool(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
     sig = op.signature
     images, regions = in_dtype(data, "float32", "data"), in_dtype(rois, "float32", "rois")
     with te.tag_scope(ROWS_APART):
-        found = scripts.roi_pool(images, regions, sig.spatial("pooled_size", 2), sig.get("spatial_scale"))
-    return _back(op, found)
+        pooled = scripts.roi_pool(images, regions, sig.spatial("pooled_size", 2), sig.get("spatial_scale"))
+    return _back(op, pooled)
 
 
 def _corners(boxes: Tensor, centred: bool) -> Tensor:
@@ -78,8 +78,8 @@ def _corners(boxes: Tensor, centred: bool) -> Tensor:
         b, what, box = i
         ends = [corner(b, side, at, box) for side in (0, 1) for at in (0, 1)]
         value = (ends[2] - ends[0]) * (ends[3] - ends[1])
-        for place, end in enumerate(ends):
-            value = te.select(what.equal(place), end, value)
+        for position, end in enumerate(ends):
+            value = te.select(what.equal(position), end, value)
         return value
 
     batch, count, _ = shape(boxes)

@@ -29,7 +29,7 @@ from .storage import Stored
 
 
 def room(index: AffineExpr, extent: Size) -> AffineExpr:
-    """How far `index` is below the last of `extent`; negative when it is past it."""
+    """Return the distance of `index` from the last of `extent`; negative when it is past it."""
     return index * -1 + lifted(extent - 1)
 
 
@@ -47,7 +47,7 @@ class BodyLowering:
         self.vars: list[SSAValue] = []
         self.ranges: list[Range] = []
         self.past_the_end = False
-        """Whether what is computed now may lie past the end of its tensor, where others are read as zero."""
+        """True when the current computation may lie past the end of its tensor, where others are read as zero."""
 
     def free(self, extent: Size) -> AffineExpr:
         """A dim that runs over `extent` values."""
@@ -98,7 +98,7 @@ class BodyLowering:
         return [values[value] for value in wanted]
 
     def starts(self, compute: te.ComputeOp, points: dict[SSAValue, AffineExpr]) -> list[SSAValue]:
-        """What a reduction starts from."""
+        """Return the values that a reduction starts from."""
         if compute.inits:
             return self._values(compute, points, compute.inits)
         if compute.identity is not None:
@@ -113,8 +113,8 @@ class BodyLowering:
         assert compute.reducer is not None
         terms = self.elements(compute, points)
         if compute.combiner is not None:
-            found = self._custom(compute, compute.combiner.block, [*olds, *terms])
-            return self._predicated(terms, olds, found) if te.PREDICATED in compute.attributes else found
+            news = self._custom(compute, compute.combiner.block, [*olds, *terms])
+            return self._predicated(terms, olds, news) if te.PREDICATED in compute.attributes else news
         (old,), (term,) = olds, terms
         product = term.owner
         if compute.reducer.data == "sum" and isinstance(product, MulfOp) and not term.has_one_use() and not term.uses:
@@ -128,12 +128,12 @@ class BodyLowering:
         return [reducers.combine(self.builder, compute.reducer.data, compute.result.type.element_type, old, term)]
 
     def _predicated(
-        self, terms: Sequence[SSAValue], olds: Sequence[SSAValue], found: Sequence[SSAValue]
+        self, terms: Sequence[SSAValue], olds: Sequence[SSAValue], news: Sequence[SSAValue]
     ) -> list[SSAValue]:
-        """What there was where a reduction's condition does not hold: the terms select by it."""
+        """Return the old values where a reduction's condition does not hold: the terms select by it."""
         select = terms[0].owner
         assert isinstance(select, SelectOp)
-        pairs = zip(found, olds, strict=True)
+        pairs = zip(news, olds, strict=True)
         return [self.builder.add(SelectOp(select.cond, new, old)).result for new, old in pairs]
 
     def _custom(self, compute: te.ComputeOp, combiner: Block, operands: Sequence[SSAValue]) -> list[SSAValue]:
@@ -151,17 +151,17 @@ class BodyLowering:
     ) -> dict[SSAValue, SSAValue]:
         """The values of the body's, all or just those wanted, at `points`."""
         values: dict[SSAValue, SSAValue] = {}
-        known = dict(points)
+        dim_of = dict(points)
 
         def dims_of(indices: Iterable[SSAValue]) -> list[AffineExpr]:
             dims: list[AffineExpr] = []
             for index in indices:
-                if index not in known:
+                if index not in dim_of:
                     # A computed index: from here on a variable of its own, bounded by nothing.
-                    known[index] = AffineDimExpr(len(self.vars))
+                    dim_of[index] = AffineDimExpr(len(self.vars))
                     self.vars.append(values[index])
                     self.ranges.append(tir.UNBOUNDED)
-                dims.append(known[index])
+                dims.append(dim_of[index])
             return dims
 
         for op in compute.block.ops:
@@ -186,7 +186,7 @@ class BodyLowering:
 
     def _load(self, read: te.ReadOp, point: list[AffineExpr]) -> SSAValue:
         storage = self.storage[read.tensor]
-        place = storage.place(point)
+        exprs = storage.place(point)
         guard: list[AffineExpr] = []
         otherwise = read.otherwise
         if otherwise is None and self.past_the_end:
@@ -200,9 +200,9 @@ class BodyLowering:
                 if not below(high, extent):
                     guard.append(room(expr, extent))
         if not guard:
-            return self.builder.add(tir.LoadOp.make(storage.buffer, *self.access(place))).result
-        map, operands = self.access([*place, *guard])
-        rank = len(place)
+            return self.builder.add(tir.LoadOp.make(storage.buffer, *self.access(exprs))).result
+        map, operands = self.access([*exprs, *guard])
+        rank = len(exprs)
         load = tir.LoadOp.make(
             storage.buffer,
             affine_map(map.num_dims, map.results[:rank]),

@@ -30,7 +30,7 @@ class BufferLowering(BodyLowering):
         super().__init__(LocatedBuilder(func.block, func.location))
         self.func = func
         self.parallel_depth = 0
-        """How many of the loops around run in parallel."""
+        """The number of the loops around that run in parallel."""
 
     @staticmethod
     def stored(buffer: SSAValue) -> Stored:

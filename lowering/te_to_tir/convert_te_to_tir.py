@@ -80,24 +80,24 @@ def lower_functions(module: ModuleOp, functions: Sequence[te.FuncOp], *, schedul
 
 def _intrinsics(module: ModuleOp) -> dict[str, TensorIntrin]:
     """The intrinsics that sequences of the module may name."""
-    found: dict[str, TensorIntrin] = {}
+    intrinsics: dict[str, TensorIntrin] = {}
     for op in module.body.block.ops:
         if isinstance(op, TensorIntrinOp):
-            if op.label.data in found:
+            if op.label.data in intrinsics:
                 raise ScheduleError(message(op.name, "a label of its own", f'"{op.label.data}" again', op.location))
-            found[op.label.data] = intrin_of(op)
-    return found
+            intrinsics[op.label.data] = intrin_of(op)
+    return intrinsics
 
 
 def _sequences(module: ModuleOp, functions: set[str]) -> dict[str, SequenceOp]:
     """The sequence of each function that has one."""
-    found: dict[str, SequenceOp] = {}
+    sequences: dict[str, SequenceOp] = {}
     for op in module.ops:
         if isinstance(op, SequenceOp):
             name = op.target.data
             if name not in functions:
                 raise ScheduleError(message(op.name, f"a te.func @{name} in the module", "none", op.location))
-            if name in found:
+            if name in sequences:
                 raise ScheduleError(message(op.name, f"one sequence for @{name}", "another", op.location))
-            found[name] = op
-    return found
+            sequences[name] = op
+    return sequences

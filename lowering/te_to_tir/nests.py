@@ -66,13 +66,13 @@ class NestLowering(TileLowering):
     def _rounded(self, stage: StageState) -> frozenset[int]:
         """The dimensions of a stage's region whose place is decided by loops that a split rounded up."""
         bounds = self.bounds[stage]
-        made = set[IterVar]()
+        rounded = set[IterVar]()
         for relation in (relation for host in self.schedule.stages for relation in host.relations):
             if isinstance(relation, Split) and relation.tail == "round_up":
-                made.add(relation.outer)
-            if not made.isdisjoint(relation.parents):
-                made.update(relation.children)
-        dims = {i for i, axis in enumerate(bounds.around) if axis in made}
+                rounded.add(relation.outer)
+            if not rounded.isdisjoint(relation.parents):
+                rounded.update(relation.children)
+        dims = {i for i, axis in enumerate(bounds.around) if axis in rounded}
         return frozenset(i for i, interval in enumerate(bounds.region) if dims & interval.start.used_dims())
 
     def _emit(self, stage: StageState, region: Sequence[Interval]) -> None:
@@ -179,7 +179,7 @@ class NestLowering(TileLowering):
                 self._emit(stage, part)
 
     def _kind(self, stage: StageState, axis: IterVar, extent: Size) -> str:
-        """How a loop runs; its thread has one extent wherever it is bound, and blocks run in parallel."""
+        """Return the kind of a loop; its thread has one extent wherever it is bound, and blocks run in parallel."""
         if (thread := axis.thread) is None:
             return axis.kind
         wanted = self.threads.setdefault(thread, extent if thread.extent is None else thread.extent)

@@ -1,4 +1,4 @@
-"""What an intrinsic computes of a tile, as a kernel of its own that `tiles.inline_kernel` puts in the tile's place."""
+"""The part of a tile that an intrinsic computes, as a kernel that `tiles.inline_kernel` puts in the tile's place."""
 
 from __future__ import annotations
 
@@ -80,6 +80,6 @@ def _alloc(builder: LocatedBuilder, argument: SSAValue, name: str) -> SSAValue:
             f"tensorize: expected tiles of at most {_STACK_LIMIT} bytes for a call, got {type_.nbytes} "
             f"(intrinsic '{name}')"
         )
-    made = builder.add(tir.AllocOp(tir.BufferType.of(type_.get_shape(), type_.element_type, "local"))).result
-    made.name_hint = argument.name_hint
-    return made
+    buffer = builder.add(tir.AllocOp(tir.BufferType.of(type_.get_shape(), type_.element_type, "local"))).result
+    buffer.name_hint = argument.name_hint
+    return buffer

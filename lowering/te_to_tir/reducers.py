@@ -1,4 +1,4 @@
-"""What each reducer starts from and how it combines."""
+"""The start and the combination of each reducer."""
 
 from __future__ import annotations
 

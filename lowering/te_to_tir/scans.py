@@ -23,7 +23,7 @@ from .bodies import room
 
 
 class Host(Protocol):
-    """What the loops go into: dim i of every expression is `vars[i]`, which lies in `ranges[i]`."""
+    """The surroundings of the loops: dim i of every expression is `vars[i]`, which lies in `ranges[i]`."""
 
     builder: LocatedBuilder
     vars: list[SSAValue]
@@ -78,10 +78,10 @@ def scan_bodies(func: te.FuncOp) -> dict[te.ComputeOp, te.ScanOp]:
 
     Raises ScheduleError when such a compute is read outside, reads another time than it may, or scans nest.
     """
-    found: dict[te.ComputeOp, te.ScanOp] = {}
+    bodies: dict[te.ComputeOp, te.ScanOp] = {}
     scans = [op for op in func.block.ops if isinstance(op, te.ScanOp)]
     if not scans:
-        return found
+        return bodies
     depends: dict[SSAValue, te.ScanOp] = {state: scan for scan in scans for state in scan.states}
     for op in func.block.ops:
         if isinstance(op, te.ComputeOp):
@@ -96,22 +96,22 @@ def scan_bodies(func: te.FuncOp) -> dict[te.ComputeOp, te.ScanOp]:
         while stack:
             op = stack.pop()
             assert isinstance(op, te.ComputeOp)
-            if op not in found:
-                found[op] = scan
+            if op not in bodies:
+                bodies[op] = scan
                 _check_stage(scan, op)
                 stack.extend(
                     read.tensor.owner
                     for read in op.reads
                     if depends.get(read.tensor) is scan and isinstance(read.tensor.owner, te.ComputeOp)
                 )
-            elif found[op] is not scan:
+            elif bodies[op] is not scan:
                 _fail(scan, f"stage '{op.label.data}' belongs to another scan, too")
     for value, scan in depends.items():
-        _check_uses(scan, value, found)
-    for compute, scan in found.items():
+        _check_uses(scan, value, bodies)
+    for compute, scan in bodies.items():
         for result in compute.results:
-            _check_uses(scan, result, found)
-    return found
+            _check_uses(scan, result, bodies)
+    return bodies
 
 
 def _check_stage(scan: te.ScanOp, compute: te.ComputeOp) -> None:

@@ -26,7 +26,7 @@ class Layout:
 
 
 def layout_of(stage: StageState, shape: Sequence[Size]) -> Layout:
-    """How a region of `shape` of the stage's tensor is laid out.
+    """Return the layout of a region of `shape` of the stage's tensor.
 
     The stride of an aligned axis is its offset modulo its factor; where that is no whole number of the dimensions
     inside, or the innermost has a stride of its own, the buffer has one dimension.
@@ -58,13 +58,13 @@ def _aligned(stride: Size, factor: int, offset: int) -> Size:
 
 
 def attributes_of(stage: StageState) -> dict[str, Attribute]:
-    """What the stage's buffers are marked with."""
-    found: dict[str, Attribute] = {}
+    """Return the attributes of the stage's buffers."""
+    attributes: dict[str, Attribute] = {}
     if stage.storage.double_buffer:
-        found["double_buffer"] = UnitAttr()
+        attributes["double_buffer"] = UnitAttr()
     if stage.storage.separators:
-        found["axis_separators"] = DenseArrayBase.from_list(i64, list(stage.storage.separators))
-    return found
+        attributes["axis_separators"] = DenseArrayBase.from_list(i64, list(stage.storage.separators))
+    return attributes
 
 
 class Stored:
@@ -87,10 +87,10 @@ class Stored:
 
     def place(self, point: Sequence[AffineExpr]) -> list[AffineExpr]:
         """Where in the buffer a point of the tensor is."""
-        place = [expr - start for expr, start in zip(point, self.starts, strict=True)]
+        exprs = [expr - start for expr, start in zip(point, self.starts, strict=True)]
         if self.rolling is not None:
             dim, length = self.rolling
-            place[dim] = point[dim] % lifted(length)
+            exprs[dim] = point[dim] % lifted(length)
         if self.layout is not None and self.layout.exprs is not None:
-            place = [substitute(expr, place) for expr in self.layout.exprs]
-        return place
+            exprs = [substitute(expr, exprs) for expr in self.layout.exprs]
+        return exprs

@@ -1,4 +1,4 @@
-"""What the innermost loop of a stage does: its store, behind guards where loops run past what is wanted."""
+"""The innermost loop of a stage: its store, behind guards where loops run past the elements that are wanted."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ class StoreLowering(BufferLowering):
         self, nest: Nest, values: dict[IterVar, AffineExpr], points: dict[SSAValue, AffineExpr], init: bool
     ) -> list[AffineExpr]:
         """Expressions that are negative where a loop runs past what is wanted, each condition once."""
-        found = (simplify(expr, self.ranges) for expr in self._guards(nest, values, points, init))
-        return list(dict.fromkeys(found))
+        exprs = (simplify(expr, self.ranges) for expr in self._guards(nest, values, points, init))
+        return list(dict.fromkeys(exprs))
 
     def _guards(
         self, nest: Nest, values: dict[IterVar, AffineExpr], points: dict[SSAValue, AffineExpr], init: bool

@@ -37,7 +37,7 @@ class TileLowering(StoreLowering):
         part: Part,
         children: Mapping[IterVar, Sequence[StageState]],
     ) -> None:
-        """What an intrinsic does in place of the loops from `axis` on."""
+        """Emit the code of an intrinsic in place of the loops from `axis` on."""
         stage, extents, intrin = nest.stage, nest.extents, axis.intrin
         assert intrin is not None
         inside = stage.leaf[stage.leaf.index(axis) :]

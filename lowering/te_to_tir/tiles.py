@@ -19,7 +19,7 @@ Place: TypeAlias = tuple[SSAValue, Callable[[Sequence[AffineExpr]], list[AffineE
 
 
 class Host(Protocol):
-    """What the loops go into: dim i of every expression is `vars[i]`, which lies in `ranges[i]`."""
+    """The surroundings of the loops: dim i of every expression is `vars[i]`, which lies in `ranges[i]`."""
 
     builder: LocatedBuilder
     vars: list[SSAValue]
@@ -78,14 +78,14 @@ class _Copy:
                             self.block(theirs.block)
                 case tir.AllocOp():
                     type_ = op.result.type
-                    made = builder.add(
+                    buffer_copy = builder.add(
                         tir.AllocOp(tir.BufferType.of(type_.get_shape(), type_.element_type, "local"))
                     ).result
-                    made.name_hint = op.result.name_hint
-                    self.places[op.result] = made, list
+                    buffer_copy.name_hint = op.result.name_hint
+                    self.places[op.result] = buffer_copy, list
                 case tir.LoadOp():
-                    buffer, place = self.places[op.buffer]
-                    exprs = place(self._exprs(op.map.data, op.indices))
+                    buffer, locate = self.places[op.buffer]
+                    exprs = locate(self._exprs(op.map.data, op.indices))
                     guards = self._exprs(op.guard.data, op.indices) if op.guard is not None else []
                     map, operands = host.access([*exprs, *guards])
                     cut = len(exprs)
@@ -98,8 +98,8 @@ class _Copy:
                     )
                     self.values[op.result] = builder.add(load).result
                 case tir.StoreOp():
-                    buffer, place = self.places[op.buffer]
-                    target = host.access(place(self._exprs(op.map.data, op.indices)))
+                    buffer, locate = self.places[op.buffer]
+                    target = host.access(locate(self._exprs(op.map.data, op.indices)))
                     builder.add(tir.StoreOp.make(self.values[op.value], buffer, *target))
                 case tir.IndexOp():
                     access = host.access(self._exprs(op.map.data, op.indices))
@@ -123,9 +123,9 @@ class _Copy:
             if argument not in self.places:
                 arguments.append(self.values[argument])
                 continue
-            buffer, place = self.places[argument]
+            buffer, locate = self.places[argument]
             arguments.append(buffer)
-            start = place([ZERO] * len(tir.buffer_of(argument).shape))
+            start = locate([ZERO] * len(tir.buffer_of(argument).shape))
             map, operands = host.access([flatten(start, tir.buffer_of(buffer).strides)])
             if map.results[0] != ZERO:
                 offsets[number] = builder.add(tir.IndexOp.make(map, operands, IndexType())).result
@@ -134,7 +134,7 @@ class _Copy:
 
 
 def lies_packed(host: Host, argument: SSAValue, place: Place) -> bool:
-    """Whether a kernel's argument has its elements, where it is placed, as close together as a buffer of its own."""
+    """Return whether a kernel's argument, where it is placed, is as densely packed as a buffer of its own."""
     buffer, at = place
     type_, depth = tir.buffer_of(argument), len(host.ranges)
     extents = type_.get_shape()
@@ -142,9 +142,9 @@ def lies_packed(host: Host, argument: SSAValue, place: Place) -> bool:
     ranges = (*host.ranges, *((0, extent - 1) for extent in extents))
     form = linear(flatten(at(local), tir.buffer_of(buffer).strides), ranges)
     inside = {dim.position: stride for dim, stride, n in zip(local, type_.strides, extents, strict=True) if n > 1}
-    found = {
+    strides = {
         atom.position if isinstance(atom, AffineDimExpr) else None: factor
         for atom, factor in form.terms
         if any(dim >= depth for dim in atom.used_dims())
     }
-    return found == inside
+    return strides == inside

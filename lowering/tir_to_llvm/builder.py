@@ -40,7 +40,7 @@ _CCC = llvm.CallingConventionAttr("ccc")
 
 @cache
 def _sizes(*counts: int) -> DenseArrayBase[IntegerType]:
-    """How many operands each group of an op has."""
+    """Return the numbers of operands in each group of an op."""
     return DenseArrayBase.from_list(i32, counts)
 
 
@@ -141,12 +141,12 @@ class LLVMBuilder(LocatedBuilder):
 
     def known(self, values: Mapping[object, SSAValue], key: object) -> SSAValue | None:
         """The value under `key`, if there is one; it now serves the current layers too."""
-        if (found := values.get(key)) is None:
+        if (value := values.get(key)) is None:
             return None
-        owner = found.owner
+        owner = value.owner
         if isinstance(owner, Operation) and owner.location is not self.location:
             owner.location = fuse((owner.location, self.location))
-        return found
+        return value
 
     def _constant(self, value: Attribute, type_: Attribute, key: object) -> SSAValue:
         op = self._make(llvm.ConstantOp, (), type_, {"value": value})
@@ -189,7 +189,7 @@ class LLVMBuilder(LocatedBuilder):
         return self.plus(quotient, negative)
 
     def floormod(self, value: SSAValue, by: SSAValue, *, positive: bool) -> SSAValue:
-        """What is left of a division as above."""
+        """Return the remainder of a division as above."""
         if positive:
             return self.value(llvm.URemOp, (value, by), i64)
         rest = self.value(llvm.SRemOp, (value, by), i64)
@@ -280,8 +280,8 @@ class LLVMBuilder(LocatedBuilder):
         if (interned := self._names.get(name)) is None:
             interned = self._names[name] = StringAttr(name)
         sizes = _sizes(len(arguments), 0)
-        given = {"intrin": interned, "operandSegmentSizes": sizes, **properties}
-        return self.emit(llvm.CallIntrinsicOp, arguments, result, given)
+        all_properties = {"intrin": interned, "operandSegmentSizes": sizes, **properties}
+        return self.emit(llvm.CallIntrinsicOp, arguments, result, all_properties)
 
     # Functions
 

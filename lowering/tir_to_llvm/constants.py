@@ -1,4 +1,4 @@
-"""What a kernel carries as data: constant buffers, and the messages of its assertions."""
+"""The data of a kernel: constant buffers, and the messages of its assertions."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _address(ctx: Lowering, value: Attribute, element: Attribute, count: int) ->
     """The address of a constant of the module, 64-byte aligned."""
     name = f"{ctx.symbol}_const{len(ctx.globals)}"
     type_ = llvm.LLVMArrayType(count, element)
-    made = llvm.GlobalOp(type_, name, "internal", constant=True, value=value, alignment=64)
-    made.location = ctx.location
-    ctx.globals.append(made)
+    data = llvm.GlobalOp(type_, name, "internal", constant=True, value=value, alignment=64)
+    data.location = ctx.location
+    ctx.globals.append(data)
     return ctx.value(llvm.AddressOfOp, (), PTR, {"global_name": SymbolRefAttr(name)})
 
 

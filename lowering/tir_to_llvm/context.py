@@ -73,9 +73,9 @@ class Lowering(LLVMBuilder):
             self.start(refused)
             self.extern(ALLOC_REFUSED, (i64,), VOID)
             self.call(ALLOC_REFUSED, (call.args[1],))
-            for taken in reversed(pointers[:number]):
+            for memory in reversed(pointers[:number]):
                 self.extern("free", (PTR,), VOID)
-                self.call("free", (taken,))
+                self.call("free", (memory,))
             self.emit(llvm.ReturnOp, ())
             self.block = holding
             null = self.value(llvm.ZeroOp, (), PTR)
@@ -91,7 +91,7 @@ class Lowering(LLVMBuilder):
         return pointer
 
     def place(self, op: Operation) -> None:
-        """What is added from now on comes from this op of tir."""
+        """Set the op of tir that everything added from now on comes from."""
         self.location = op.location
         self.line = self._given.get(op)
 
@@ -100,10 +100,10 @@ class Lowering(LLVMBuilder):
         if isinstance(size, int):
             return self.index(size)
         scope, key = self.frame.scopes[0], ("size", str(size))
-        if (found := self.known(scope.known, key)) is None:
+        if (value := self.known(scope.known, key)) is None:
             with self.hoisted(scope):
-                found = scope.known[key] = self._sum(size)
-        return found
+                value = scope.known[key] = self._sum(size)
+        return value
 
     def divisor(self, size: Size) -> SSAValue:
         """A size to divide by: 1 where it is 0, and so nothing is computed with what the division gives."""
@@ -111,10 +111,10 @@ class Lowering(LLVMBuilder):
         if at_least(size, 1):
             return value
         scope, key = self.frame.scopes[0], ("divisor", value)
-        if (found := self.known(scope.known, key)) is None:
+        if (divisor := self.known(scope.known, key)) is None:
             with self.hoisted(scope):
-                found = scope.known[key] = self.extreme("smax", value, self.index(1))
-        return found
+                divisor = scope.known[key] = self.extreme("smax", value, self.index(1))
+        return divisor
 
     def extreme(self, name: str, first: SSAValue, second: SSAValue) -> SSAValue:
         """The `smin` or `smax` of two indices."""
@@ -142,7 +142,7 @@ class Lowering(LLVMBuilder):
         return divide(self.size(sizes[0]), self.divisor(sizes[1]), positive=at_least(sizes[0], 0))
 
     def get(self, value: SSAValue) -> SSAValue:
-        """What a scalar or vector of tir is in the current function."""
+        """Return the value in the current function that stands for a scalar or vector of tir."""
         return self.frame.values[value]
 
     def set(self, value: SSAValue, lowered: SSAValue) -> None:
@@ -154,11 +154,11 @@ class Lowering(LLVMBuilder):
         Raises VerifyException when it was declared with other types.
         """
         signature = (*types, result)
-        if (known := self._externs.get(name)) is None:
+        if (declared := self._externs.get(name)) is None:
             self._externs[name] = signature
             self.function(name, types, result=result, body=False)
-        elif known != signature:
-            fail(self.functions[0], f"one signature of {name}", f"{known} and {signature}")
+        elif declared != signature:
+            fail(self.functions[0], f"one signature of {name}", f"{declared} and {signature}")
 
 
 Handler: TypeAlias = Callable[[Lowering, Operation], None]

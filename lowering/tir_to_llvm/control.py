@@ -26,7 +26,7 @@ _READ_ONLY: Mapping[str, Attribute] = {"llvm.noalias": UnitAttr(), "llvm.readonl
 
 
 def buffer_attributes(*, readonly: bool) -> Mapping[str, Attribute]:
-    """What is promised of a buffer's pointer: nothing else reaches the buffer, and perhaps nothing writes it."""
+    """Return the promises about a buffer's pointer: nothing else reaches the buffer, and perhaps nothing writes it."""
     return _READ_ONLY if readonly else _NO_ALIAS
 
 
@@ -132,20 +132,20 @@ def _while(ctx: Lowering, op: Operation) -> None:
 
 
 def _condition(ctx: Lowering, op: Operation) -> None:
-    """What the loop around reads."""
+    """Emit nothing: the loop around reads the condition."""
 
 
 def _captures(op: ForOp) -> list[SSAValue]:
     """The values from outside that a loop uses, in order of first use."""
     defined: set[SSAValue] = set()
-    found: dict[SSAValue, None] = {}
+    captures: dict[SSAValue, None] = {}
     for inner in walk(op):
         defined.update(inner.results)
         for region in inner.regions:
             for block in region.blocks:
                 defined.update(block.args)
-        found.update((operand, None) for operand in inner.operands if operand not in defined)
-    return list(found)
+        captures.update((operand, None) for operand in inner.operands if operand not in defined)
+    return list(captures)
 
 
 def _parallel(ctx: Lowering, op: ForOp, pool: SSAValue) -> None:

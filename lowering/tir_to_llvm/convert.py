@@ -59,11 +59,11 @@ def lower_function(func: PrimFuncOp, lines: Mapping[Operation, int]) -> Lowering
     inputs = len(arguments) - func.outputs.value.data
     attributes = [buffer_attributes(readonly=number < inputs) for number in range(len(arguments))]
     names = func.size_names
-    given = [name for name in names if not is_derived(name)]
+    sizes = [name for name in names if not is_derived(name)]
     kernel = ctx.function(
         func.sym_name.data,
-        [*[PTR] * len(arguments), *[i64] * len(given), PTR, PTR],
-        parameter_attributes=(*attributes, *[NO_FLAGS] * len(given), NO_FLAGS, NO_FLAGS),
+        [*[PTR] * len(arguments), *[i64] * len(sizes), PTR, PTR],
+        parameter_attributes=(*attributes, *[NO_FLAGS] * len(sizes), NO_FLAGS, NO_FLAGS),
     )
     with ctx.inside(kernel) as frame:
         pointers = frame.entry.args[: len(arguments)]

@@ -14,7 +14,7 @@ class Place:
 
     pointer: SSAValue
     aligned: bool = False
-    """Whether the address is a multiple of 64."""
+    """True when the address is a multiple of 64."""
     readonly: bool = False
 
 

@@ -101,13 +101,13 @@ class Indices:
         return self._once(scope, (element, outer, tuple([(self._identity(a), f) for a, f in terms])), make)
 
     def _once(self, scope: Scope | None, key: object, make: Callable[[], SSAValue]) -> SSAValue:
-        """What `make` computes: at the start of a scope and once in it, or here."""
+        """Return the result of `make`, computed at the start of a scope and once in it, or here."""
         if scope is None:
             return make()
-        if (found := self._ctx.known(scope.known, key)) is None:
+        if (value := self._ctx.known(scope.known, key)) is None:
             with self._ctx.hoisted(scope):
-                found = scope.known[key] = make()
-        return found
+                value = scope.known[key] = make()
+        return value
 
     def _term(self, scope: Scope | None, atom: AffineExpr, factor: Size) -> SSAValue:
         identity = self._identity(atom)
@@ -120,7 +120,7 @@ class Indices:
         return self._once(scope, (identity, factor), lambda: self._ctx.times(value, self._ctx.size(factor)))
 
     def _identity(self, atom: AffineExpr) -> object:
-        """What makes equal atoms equal in another op: the loops instead of their positions."""
+        """Return a key by which equal atoms are equal in another op: the loops instead of their positions."""
         if isinstance(atom, AffineDimExpr):
             return self.operands[atom.position]
         return (atom, *[self.operands[dim] for dim in sorted(atom.used_dims())])

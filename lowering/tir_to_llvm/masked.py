@@ -47,8 +47,8 @@ def _mask(ctx: Lowering, op: Operation) -> None:
         wide = like(op.result.type, scalar)
         vector = vector_type(wide)
         assert vector is not None
-        taken = ctx.constant(numbers_attribute([-step * lane for lane in range(count)], vector), wide)
-        holds = ctx.icmp("sge", ctx.splat(first, wide), taken)
+        offsets = ctx.constant(numbers_attribute([-step * lane for lane in range(count)], vector), wide)
+        holds = ctx.icmp("sge", ctx.splat(first, wide), offsets)
         mask = holds if mask is None else ctx.value(llvm.AndOp, (mask, holds), holds.type)
     ctx.set(op.result, mask if mask is not None else ctx.number(1, op.result.type))
 
@@ -96,17 +96,17 @@ def _private(ctx: Lowering, op: MaskedLoadOp | MaskedStoreOp, count: int) -> boo
 def _load(ctx: Lowering, op: Operation) -> None:
     assert isinstance(op, MaskedLoadOp)
     type_, mask = register_type(op.result.type), ctx.get(op.mask)
-    place = _Lanes(ctx, op, type_)
+    access = _Lanes(ctx, op, type_)
     otherwise = ctx.constant(constant_of(op, op.otherwise, type_), type_)
     if _private(ctx, op, lanes(type_)):
         ctx.set(op.result, select(ctx, mask, Access(ctx, op, Indices(ctx, op.indices)).read(type_), otherwise))
         return
     is_bool = element(type_) == i1
-    passed = ctx.number(0, place.stored) if is_bool else otherwise
-    name = f"llvm.masked.{'load' if place.near else 'gather'}.{place.name}"
-    value = ctx.intrinsic(name, (place.pointer, place.align, mask, passed), place.stored).results[0]
+    passed = ctx.number(0, access.stored) if is_bool else otherwise
+    name = f"llvm.masked.{'load' if access.near else 'gather'}.{access.name}"
+    value = ctx.intrinsic(name, (access.pointer, access.align, mask, passed), access.stored).results[0]
     if is_bool:
-        value = select(ctx, mask, ctx.icmp("ne", value, ctx.number(0, place.stored)), otherwise)
+        value = select(ctx, mask, ctx.icmp("ne", value, ctx.number(0, access.stored)), otherwise)
     ctx.set(op.result, value)
 
 
@@ -119,11 +119,11 @@ def _store(ctx: Lowering, op: Operation) -> None:
         access = Access(ctx, op, Indices(ctx, op.indices))
         access.write(select(ctx, mask, value, access.read(value.type)))
         return
-    place = _Lanes(ctx, op, value.type)
+    target = _Lanes(ctx, op, value.type)
     if element(value.type) == i1:
         value = ctx.value(llvm.ZExtOp, (value,), like(value.type, i8))
-    name = f"llvm.masked.{'store' if place.near else 'scatter'}.{place.name}"
-    ctx.intrinsic(name, (value, place.pointer, place.align, mask), None)
+    name = f"llvm.masked.{'store' if target.near else 'scatter'}.{target.name}"
+    ctx.intrinsic(name, (value, target.pointer, target.align, mask), None)
 
 
 MASKED: Mapping[type[Operation], Handler] = {MaskOp: _mask, MaskedLoadOp: _load, MaskedStoreOp: _store}

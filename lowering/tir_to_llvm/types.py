@@ -1,4 +1,4 @@
-"""How types of tir look in LLVM: in registers, and in memory."""
+"""The types of tir in LLVM: in registers, and in memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def is_integer(type_: Attribute) -> bool:
 
 
 def lanes(type_: Attribute) -> int:
-    """How many numbers a value holds."""
+    """Return how many numbers a value holds."""
     vector = vector_type(type_)
     return vector.get_shape()[0] if vector is not None else 1
 

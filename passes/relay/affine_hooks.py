@@ -24,7 +24,7 @@ from ...support.errors import PipelineError
 from .op_hooks import computed, written
 
 _FAR = 64
-"""How many operators may lie between one with a rule and the quantisation behind it."""
+"""The largest number of operators between one with a rule and the quantisation behind it."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class RegisteredRules(RewritePattern):
     """Operator -> (call, types of its arguments) -> [expression, its type]."""
     module: ModuleOp
     hard_fail: bool = False
-    """Whether a rule that raises is an error; otherwise its operator stays on floats."""
+    """True when a rule that raises is an error; otherwise its operator stays on floats."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, Operator) or isinstance(op, DequantizeOp) or len(op.results) != 1:
@@ -46,9 +46,9 @@ class RegisteredRules(RewritePattern):
             return
         source = written(op, self.module)
         values, types = dict(source.values), dict[Expr, TensorAffineType]()
-        given = {arg: self._integers(arg, values, types) for arg in source.call.args}
+        integers = {arg: self._integers(arg, values, types) for arg in source.call.args}
         try:
-            answer = rule(Call(source.call.op, list(given.values()), source.call.attrs), types)
+            answer = rule(Call(source.call.op, list(integers.values()), source.call.attrs), types)
         except Exception as error:
             if self.hard_fail:
                 raise self._refused(op, "an answer", f"{type(error).__name__}: {error}") from error
@@ -61,12 +61,12 @@ class RegisteredRules(RewritePattern):
             raise self._refused(
                 op, "an expression and a TensorAffineType", f"{type(out).__name__}, {type(affine).__name__}"
             )
-        made, (data, scale, zero) = computed(Tuple([out, affine.scale, affine.zero_point]), values, self.module)
+        ops, (data, scale, zero) = computed(Tuple([out, affine.scale, affine.zero_point]), values, self.module)
         if (found := dtype_name(element_of(data))) != affine.dtype:
             raise self._refused(op, f"integers of {affine.dtype}, as its type has it", found)
         outer = DequantizeOp(data, scale, zero, axis=affine.axis)
         used = list(op.operands)
-        rewriter.replace(op, (*(stands_for(one, op) for one in made), stands_for(outer, *inner)), [outer.result])
+        rewriter.replace(op, (*(stands_for(new, op) for new in ops), stands_for(outer, *inner)), [outer.result])
         erase_unused(used, rewriter)
 
     def _integers(self, arg: Expr, values: dict[Expr, SSAValue], types: dict[Expr, TensorAffineType]) -> Expr:

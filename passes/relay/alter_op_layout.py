@@ -79,8 +79,10 @@ class BlockConv(RewritePattern):
             kernel, contrib = f"{kernel_plain}{block_in}i{block_out}o", ContribConv2DNCHWcOp
         # TVM has names of their own for blocked 2-d convolutions only.
         kind = contrib if isinstance(op, Conv2DOp) else None
-        made = in_layouts(op, CONV_LAYOUTS, in_blocks(plain, block_in), kernel, in_blocks(plain, block_out), into=kind)
-        rewriter.replace(op, made)
+        blocked = in_layouts(
+            op, CONV_LAYOUTS, in_blocks(plain, block_in), kernel, in_blocks(plain, block_out), into=kind
+        )
+        rewriter.replace(op, blocked)
 
 
 @dataclass
@@ -99,16 +101,16 @@ class PackDense(RewritePattern):
         if width < SMALLEST_BLOCK or not _is_plain_f32(op, op.data, op.weight):
             return
         layout, (rows, _) = f"NC{width}n", shape_of(op.weight)
-        made: list[Operation] = []
+        ops: list[Operation] = []
         filters = op.weight
         if more := -rows % width:
-            made.append(zero := ConstantOp.of(np.zeros((), np.float32), self.module, "zero"))
-            made.append(padded := PadOp(filters, zero.result, pad_width=[0, more, 0, 0]))
+            ops.append(zero := ConstantOp.of(np.zeros((), np.float32), self.module, "zero"))
+            ops.append(padded := PadOp(filters, zero.result, pad_width=[0, more, 0, 0]))
             filters = padded.result
-        made.append(weight := LayoutTransformOp(filters, src_layout="NC", dst_layout=layout))
+        ops.append(weight := LayoutTransformOp(filters, src_layout="NC", dst_layout=layout))
         units = rows if more else None
         dense = moved(op, op.data, weight, into=ContribDensePackOp, weight_layout=layout, units=units)
-        rewriter.replace(op, (*made, dense))
+        rewriter.replace(op, (*ops, dense))
 
 
 @dataclass(frozen=True)
@@ -158,12 +160,12 @@ class AlterOpLayoutPass(ModulePass):
         if chosen := operators_with(ALTER_LAYOUT):
             from .op_hooks import ApplyHooks, Unless, Written, attributes, flat_types, output_types
 
-            def hooked(given: Callable[..., object]) -> Callable[[Written], object]:
-                return lambda source: given(
+            def hooked(hook: Callable[..., object]) -> Callable[[Written], object]:
+                return lambda source: hook(
                     attributes(source), source.call.args, flat_types(source), output_types(source.call)
                 )
 
-            hooks = {name: hooked(given) for name, given in chosen.items()}
+            hooks = {name: hooked(hook) for name, hook in chosen.items()}
             rewrite(op, [ApplyHooks(hooks, op, layouts=True, back=permutations)], recursive=False)
             blocks = [Unless(frozenset(hooks), pattern) for pattern in blocks]
         patterns = [*blocks, *sinking(permutations)]

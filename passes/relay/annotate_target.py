@@ -108,12 +108,12 @@ class AnnotateTargetPass(ModulePass):
 
     def _compilers(self, func: FuncOp, functions: dict[str, FuncOp]) -> dict[Operation, str]:
         """Op without marks -> who takes it."""
-        found: dict[Operation, str] = {}
+        compilers: dict[Operation, str] = {}
         for block in blocks_of(func):
-            self._block(block, functions, found)
-        return found
+            self._block(block, functions, compilers)
+        return compilers
 
-    def _block(self, block: Block, functions: dict[str, FuncOp], found: dict[Operation, str]) -> None:
+    def _block(self, block: Block, functions: dict[str, FuncOp], compilers: dict[Operation, str]) -> None:
         marked = {op for region in find_regions(block) for op in region.members}
         for op in block.ops:
             if op in marked or isinstance(op, ConstantOp | ReturnOp | YieldOp) or op.regions:
@@ -122,8 +122,8 @@ class AnnotateTargetPass(ModulePass):
                 continue
             if isinstance(op, Operator | CallOp):
                 callee = functions.get(op.callee.string_value()) if isinstance(op, CallOp) else None
-                found[op] = next((target for target in self.targets if takes(target, op, callee)), DEFAULT)
+                compilers[op] = next((target for target in self.targets if takes(target, op, callee)), DEFAULT)
             else:
-                around = {found.get(value.owner, "") for value in op.operands if isinstance(value.owner, Operation)}
+                around = {compilers.get(value.owner, "") for value in op.operands if isinstance(value.owner, Operation)}
                 alone = around.pop() if self.include_non_call_ops and len(around) == 1 else ""
-                found[op] = alone or DEFAULT
+                compilers[op] = alone or DEFAULT

@@ -55,11 +55,11 @@ def bind_sizes(module: ModuleOp, values: Mapping[str, Size]) -> None:
 def resized(op: Operation, change: Callable[[Size], Size]) -> Operation:
     """A copy of an op and what is in it, with other sizes in types and attributes."""
     # By identity, as attributes are shared; each entry holds its attribute.
-    known: dict[int, tuple[Attribute, Attribute]] = {}
+    cache: dict[int, tuple[Attribute, Attribute]] = {}
 
     def bound(attribute: Attribute) -> Attribute:
-        if (hit := known.get(id(attribute))) is None:
-            hit = known[id(attribute)] = attribute, _bound(attribute, change, bound)
+        if (hit := cache.get(id(attribute))) is None:
+            hit = cache[id(attribute)] = attribute, _bound(attribute, change, bound)
         return hit[1]
 
     copy = clone_op(op, {}, bound)

@@ -57,7 +57,7 @@ def product_block(extent: int, limit: int) -> int:
 
 
 def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
-    """How many rows of a dense weight are packed side by side: a multiple of `lanes` if that divides `rows`.
+    """Return the number of rows of a dense weight to pack side by side: a multiple of `lanes` if that divides `rows`.
 
     Else the divisor of up to 8 `lanes` that fills whole vectors best, the last vector of a panel being cut off; where
     a quarter of a vector or more stays empty, a multiple of `lanes` of which few are left over in the last panel.
@@ -107,30 +107,30 @@ def twin(op: Operator, *operands: SSAValue | Operation, into: type[Operator] | N
     """`op` on other operands, with some attributes `changed`, perhaps as another operator; not located."""
     attributes: dict[str, Value] = {name: to_python(value) for name, value in op.properties.items()}
     build = cast(Callable[..., Operator], into or type(op))
-    made = build(*operands, **(attributes | changed))
-    made.attributes.update(op.attributes)
-    made.results[0].name_hint = op.results[0].name_hint
-    return made
+    copy = build(*operands, **(attributes | changed))
+    copy.attributes.update(op.attributes)
+    copy.results[0].name_hint = op.results[0].name_hint
+    return copy
 
 
 def moved(
     op: Operator, *operands: SSAValue | Operation, into: type[Operator] | None = None, **changed: Value
 ) -> Operator:
     """`op` on other operands, with some attributes `changed`, perhaps as another operator: the same location."""
-    made = twin(op, *operands, into=into, **changed)
-    made.location = op.location
-    return made
+    copy = twin(op, *operands, into=into, **changed)
+    copy.location = op.location
+    return copy
 
 
 def in_layouts(op: Operator, named: OwnLayouts, *layouts: str, into: type[Operator] | None = None) -> list[Operation]:
     """`op` in other layouts of its operands, and of its result (the first unless it is said), between transforms."""
     *sources, target = named.of(op)
-    made: list[Operation] = []
+    ops: list[Operation] = []
     operands = list(op.operands)
     for index, (source, layout) in enumerate(zip(sources, layouts, strict=False)):
         if source != layout:
-            made.append(transform(operands[index], source, layout, op))
-            operands[index] = made[-1].results[0]
-    made.append(moved(op, *operands, into=into, **named.attributes_for(type(op), layouts)))
+            ops.append(transform(operands[index], source, layout, op))
+            operands[index] = ops[-1].results[0]
+    ops.append(moved(op, *operands, into=into, **named.attributes_for(type(op), layouts)))
     result = layouts[len(sources)] if len(sources) < len(layouts) else layouts[0]
-    return made if result == target else [*made, transform(made[-1], result, target, op)]
+    return ops if result == target else [*ops, transform(ops[-1], result, target, op)]

@@ -24,12 +24,12 @@ class BiasAddToAdd(RewritePattern):
     def match_and_rewrite(self, op: BiasAddOp, rewriter: PatternRewriter, /) -> None:
         rank = len(shape_of(op.data))
         trailing = rank - 1 - op.signature.int("axis") % rank
-        made: list[Operation] = []
+        ops: list[Operation] = []
         bias: SSAValue = op.bias
         if trailing:
-            made.append(expanded := ExpandDimsOp(bias, axis=1, num_newaxis=trailing))
+            ops.append(expanded := ExpandDimsOp(bias, axis=1, num_newaxis=trailing))
             bias = expanded.result
-        rewriter.replace(op, [*made, AddOp(op.data, bias)])
+        rewriter.replace(op, [*ops, AddOp(op.data, bias)])
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ...provenance.span import fuse
 from .fusion_graph import FusionGraph, PostDominators
 
 INDEX = StringAttr("index")
-"""What stands for a file name in such a location."""
+"""The stand-in for a file name in such a location."""
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, 
 from ...dialects.relay.types import TypeVar, substituted
 
 Retype: TypeAlias = Callable[[Attribute], Attribute]
-"""What type a copy has for that of the original."""
+"""A function from the type of an original to the type of its copy."""
 
 
 def with_types(types: Mapping[str, Attribute]) -> Retype | None:
     """Has types in the place of type variables; None without any."""
-    given = dict(types)
-    return (lambda type_: substituted(type_, given)) if given else None
+    bound = dict(types)
+    return (lambda type_: substituted(type_, bound)) if bound else None
 
 
 def clone_block(
@@ -41,9 +41,9 @@ def clone_op(op: Operation, given: dict[SSAValue, SSAValue], typed: Retype | Non
     retype = typed or _same
     regions: list[Region] = []
     for region in op.regions:
-        regions.append(made := Region())
+        regions.append(region_copy := Region())
         for block in region.blocks:
-            made.add_block(new := Block(arg_types=[retype(argument.type) for argument in block.args]))
+            region_copy.add_block(new := Block(arg_types=[retype(argument.type) for argument in block.args]))
             for old, argument in zip(block.args, new.args, strict=True):
                 argument.name_hint, argument.location = old.name_hint, old.location
                 given[old] = argument
@@ -68,16 +68,18 @@ def _same(type_: Attribute) -> Attribute:
 
 
 def unified(general: Iterable[Attribute], special: Iterable[Attribute]) -> dict[str, Attribute]:
-    """What type variables of the general types stand for in the special ones."""
-    found: dict[str, Attribute] = {}
+    """Return the special types that the type variables of the general ones stand for."""
+    bindings: dict[str, Attribute] = {}
     stack = list(zip(general, special, strict=True))
     while stack:
-        one, other = stack.pop()
-        if isinstance(one, TypeVar):
-            found.setdefault(one.hint.data, other)
-        elif type(one) is type(other) and one != other:
-            if isinstance(one, ArrayAttr):
-                stack += zip(cast(ArrayAttr[Attribute], one), cast(ArrayAttr[Attribute], other), strict=False)
-            elif isinstance(one, ParametrizedAttribute) and isinstance(other, ParametrizedAttribute):
-                stack += zip(one.parameters, other.parameters, strict=False)
-    return found
+        general_type, special_type = stack.pop()
+        if isinstance(general_type, TypeVar):
+            bindings.setdefault(general_type.hint.data, special_type)
+        elif type(general_type) is type(special_type) and general_type != special_type:
+            if isinstance(general_type, ArrayAttr):
+                stack += zip(
+                    cast(ArrayAttr[Attribute], general_type), cast(ArrayAttr[Attribute], special_type), strict=False
+                )
+            elif isinstance(general_type, ParametrizedAttribute) and isinstance(special_type, ParametrizedAttribute):
+                stack += zip(general_type.parameters, special_type.parameters, strict=False)
+    return bindings

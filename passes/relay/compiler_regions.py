@@ -23,7 +23,7 @@ DEFAULT = "default"
 
 @dataclass(eq=False)
 class Region:
-    """What lies between marks that belong together."""
+    """The ops between marks that belong together."""
 
     compiler: str
     ops: list[Operation] = field(default_factory=lambda: list[Operation]())
@@ -63,22 +63,22 @@ def find_regions(block: Block) -> list[Region]:
     Raises PipelineError when an op reads what is marked for different compilers.
     """
     ops = list(block.ops)
-    place = {op: index for index, op in enumerate(ops)}
+    position = {op: index for index, op in enumerate(ops)}
     sets = _Sets(len(ops))
     compilers: dict[int, str] = {}
 
     def enter(op: Operation, compiler: str, inner: Iterable[Operation]) -> None:
-        here = place[op]
+        here = position[op]
         for one in inner:
-            sets.join(here, place[one])
-            if compilers.setdefault(place[one], compiler) != compiler:
-                both = f"{compilers[place[one]]} and {compiler}"
+            sets.join(here, position[one])
+            if compilers.setdefault(position[one], compiler) != compiler:
+                both = f"{compilers[position[one]]} and {compiler}"
                 raise PipelineError(message(op.name, "operands marked for one compiler", both, op.location))
         compilers[here] = compiler
 
     for op in ops:
         # What is computed in blocks around this one cannot be of its regions.
-        producers = [value.owner for value in op.operands if value.owner in place]
+        producers = [value.owner for value in op.operands if value.owner in position]
         if isinstance(op, CompilerBeginOp):
             enter(op, op.compiler.data, ())
         elif isinstance(op, CompilerEndOp):
@@ -86,9 +86,9 @@ def find_regions(block: Block) -> list[Region]:
             enter(op, op.compiler.data, [one for one in inside if not isinstance(one, ConstantOp)])
         elif not isinstance(op, ReturnOp | YieldOp):
             inside = [one for one in producers if isinstance(one, Operation) and not isinstance(one, CompilerEndOp)]
-            marked = [one for one in inside if place[one] in compilers]
+            marked = [one for one in inside if position[one] in compilers]
             if marked:
-                enter(op, compilers[place[marked[0]]], marked)
+                enter(op, compilers[position[marked[0]]], marked)
     regions: dict[int, Region] = {}
     for index, op in enumerate(ops):
         if index in compilers:
@@ -121,7 +121,7 @@ class Parts:
         self.reads: list[set[int]] = [set() for _ in self.members]
         """Part -> those that it reads."""
         for op, part in part_of.items():
-            read = op.operands if not op.regions else [value for one in pre_order(op) for value in one.operands]
+            read = op.operands if not op.regions else [value for reader in pre_order(op) for value in reader.operands]
             for value in read:
                 owner = part_of.get(value.owner) if isinstance(value.owner, Operation) else None
                 if owner is not None and owner != part:
@@ -154,26 +154,26 @@ class Parts:
         users: list[list[int]] = [[] for _ in self.members]
         missing = [len(read) for read in self.reads]
         for part, read in enumerate(self.reads):
-            for one in read:
-                users[one].append(part)
+            for producer in read:
+                users[producer].append(part)
         ready: list[tuple[int, int]] = []
         for part, count in enumerate(missing):
             if not count:
                 heappush(ready, (self.first[part], part))
-        found: list[int] = []
+        ordered: list[int] = []
         while ready:
             _, part = heappop(ready)
-            found.append(part)
+            ordered.append(part)
             for user in users[part]:
                 missing[user] -= 1
                 if not missing[user]:
                     heappush(ready, (self.first[user], user))
-        if len(found) != len(self.members):
+        if len(ordered) != len(self.members):
             stuck = next(part for part, count in enumerate(missing) if count and len(self.members[part]) > 1)
             where = self.members[stuck][0]
             expected = "regions of which none reads what is computed of it outside"
             raise PipelineError(message("compiler regions", expected, "a cycle", where.location))
-        return found
+        return ordered
 
     def merge(self, part: int, other: int) -> bool:
         """Merge `other` into `part` unless that would make a cycle; whether it was, or they are one already.

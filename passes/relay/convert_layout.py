@@ -38,13 +38,13 @@ def _fail(expected: str, found: str) -> NoReturn:
 
 def parse_layouts(text: str) -> dict[str, list[str]]:
     """`nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC` as a table; raises PipelineError for what is none."""
-    found: dict[str, list[str]] = {}
+    layouts_of: dict[str, list[str]] = {}
     for part in filter(None, text.split(";")):
         name, colon, layouts = part.partition(":")
         if not colon or not layouts:
             _fail("desired-layouts as in nn.conv2d:NHWC,HWIO", repr(part))
-        found[name.strip()] = [layout.strip() for layout in layouts.split(",")]
-    return found
+        layouts_of[name.strip()] = [layout.strip() for layout in layouts.split(",")]
+    return layouts_of
 
 
 def _checked(name: str, layouts: Sequence[str]) -> tuple[str, str]:
@@ -52,8 +52,8 @@ def _checked(name: str, layouts: Sequence[str]) -> tuple[str, str]:
     cls = _BY_NAME.get(name)
     named = None if cls is None else cls.get_trait(OwnLayouts)
     if cls is None or named is None:
-        known = sorted(name for name, operator in _BY_NAME.items() if operator.has_trait(OwnLayouts))
-        _fail(f"an operator that takes layouts, among {', '.join(known)}", repr(name))
+        names = sorted(name for name, operator in _BY_NAME.items() if operator.has_trait(OwnLayouts))
+        _fail(f"an operator that takes layouts, among {', '.join(names)}", repr(name))
     data, kernel = (*layouts, "default", "default")[:2]
     first, *others = named.attributes
     spatial = ", ".join(named.plain(cls, first)[2:])
@@ -90,8 +90,8 @@ class LayoutConfig:
 
     def skipped(self, module: ModuleOp) -> set[Operation]:
         """The convolutions of a module that stay as they are."""
-        found = [op for op in module.walk() if isinstance(op, Conv2DOp)]
-        return {op for number, op in enumerate(found) if number in self.skip_layers}
+        convolutions = [op for op in module.walk() if isinstance(op, Conv2DOp)]
+        return {op for number, op in enumerate(convolutions) if number in self.skip_layers}
 
 
 @dataclass
@@ -115,10 +115,10 @@ class Convert(RewritePattern):
         moves = zip((*op.operands[: len(layouts)], op.results[0]), old, (*layouts, data), strict=True)
         if old == (*layouts, data) or not all(_divides(*move) for move in moves):
             return
-        made = in_layouts(op, named, *layouts)
+        ops = in_layouts(op, named, *layouts)
         if old[-1] != data:
-            self.made.add(made[-1])
-        rewriter.replace(op, made, [made[-1].results[0]])
+            self.made.add(ops[-1])
+        rewriter.replace(op, ops, [ops[-1].results[0]])
 
 
 def _kernel(op: Operator, data: str) -> str:
@@ -180,28 +180,28 @@ class ConvertLayoutPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         asked = parse_layouts(self.desired_layouts)
-        given = {name: hook for name, hook in operators_with(CONVERT_LAYOUT).items() if name in asked}
-        desired = {name: _checked(name, layouts) for name, layouts in asked.items() if name not in given}
+        hooks = {name: hook for name, hook in operators_with(CONVERT_LAYOUT).items() if name in asked}
+        desired = {name: _checked(name, layouts) for name, layouts in asked.items() if name not in hooks}
         others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
-        made: set[Operation] = set()
+        converted: set[Operation] = set()
         config = LayoutConfig.current
         skipped = config.skipped(op) if config is not None else ()
-        if given:
-            self._hooks(op, given, asked, made)
-        patterns = [Convert(desired, made, skipped), *sinking(made)]
+        if hooks:
+            self._hooks(op, hooks, asked, converted)
+        patterns = [Convert(desired, converted, skipped), *sinking(converted)]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):
                 # Two readers of one value may have asked for the same transform.
                 eliminate_common_subexpressions(func.body, skip=[ConstantOp, *others])
 
     def _hooks(
-        self, module: ModuleOp, given: Mapping[str, Any], asked: Mapping[str, Sequence[str]], made: set[Operation]
+        self, module: ModuleOp, hooks: Mapping[str, Any], asked: Mapping[str, Sequence[str]], converted: set[Operation]
     ) -> None:
-        """Operators become what users' functions give for them; `made` gets the transforms behind them."""
+        """Operators become what users' functions give for them; `converted` gets the transforms behind them."""
         from .op_hooks import ApplyHooks, Written, attributes, flat_types
 
         def hooked(name: str) -> Callable[[Written], object]:
             layouts = [*asked[name], "default"][:2] if len(asked[name]) < 2 else list(asked[name])
-            return lambda source: given[name](attributes(source), source.call.args, flat_types(source), layouts)
+            return lambda source: hooks[name](attributes(source), source.call.args, flat_types(source), layouts)
 
-        rewrite(module, [ApplyHooks({name: hooked(name) for name in given}, module, True, made)], recursive=False)
+        rewrite(module, [ApplyHooks({name: hooked(name) for name in hooks}, module, True, converted)], recursive=False)

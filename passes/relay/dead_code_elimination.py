@@ -64,7 +64,9 @@ class DeadCodeEliminationPass(ModulePass):
         mark_calls(op)
         self._eliminate(op)
         if self.inline_once:
-            for let in [one for one in post_order(op) if isinstance(one, LetOp) and one.kind is not Flavour.REC]:
+            for let in [
+                inner for inner in post_order(op) if isinstance(inner, LetOp) and inner.kind is not Flavour.REC
+            ]:
                 self._inline(let)
 
     def _eliminate(self, root: Operation) -> None:
@@ -102,7 +104,7 @@ class DeadCodeEliminationPass(ModulePass):
         outputs = {value: result for value, result in zip(last.operands, let.results, strict=True)}
         moved: list[Operation] = []
         leaving: set[Operation] = {last}
-        for op in reversed([one for one in let.block.ops if one is not last]):
+        for op in reversed([inner for inner in let.block.ops if inner is not last]):
             uses = [use for result in op.results for use in result.uses]
             behind = [use for result in op.results if result in outputs for use in outputs[result].uses]
             readers = [use.operation for use in uses if use.operation is not last] + [use.operation for use in behind]
@@ -116,20 +118,20 @@ class DeadCodeEliminationPass(ModulePass):
         if not moved:
             return
         location, flavour = let.location, let.kind
-        kept = [one for one in let.block.ops if one not in leaving]
-        place = let.next_op
-        assert place is not None
+        kept = [inner for inner in let.block.ops if inner not in leaving]
+        anchor = let.next_op
+        assert anchor is not None
         names = {result: None for op in moved for result in op.results}
         dissolve(let, "what it binds is read once")
         for result in names:
             result.name_hint = None
-        move_before(reversed(moved), place)
+        move_before(reversed(moved), anchor)
         if kept:
             bind(kept, flavour, location, names=False)
 
 
 def _is_repeated(reader: Operation, op: Operation) -> bool:
-    """Whether a function around `reader`, which may be called more than once, has `op` outside; constants are free."""
+    """Return whether a function around `reader`, maybe called more than once, has `op` outside; constants are free."""
     around = reader.parent_op()
     while around is not None and not isinstance(around, FnOp):
         around = around.parent_op()

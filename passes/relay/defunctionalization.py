@@ -132,9 +132,9 @@ class _Converter:
         self.functions = functions_of(module)
         self.kinds: dict[FunctionType, _Kind] = {}
         self.types: dict[Attribute, Attribute] = {}
-        taken = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp | TypeDataOp)}
+        names = {op.sym_name.data for op in module.ops if isinstance(op, FuncOp | TypeDataOp)}
         self.first = 0
-        while {f"T{self.first}", f"apply{self.first}"} & taken:
+        while {f"T{self.first}", f"apply{self.first}"} & names:
             self.first += 1
 
     def typed(self, type_: Attribute) -> Attribute:
@@ -149,15 +149,15 @@ class _Converter:
                 return type_  # of a function that nobody uses with types, which goes
             case FunctionType():
                 inner = FunctionType.from_lists(
-                    [self.typed(one) for one in type_.inputs], [self.typed(one) for one in type_.outputs]
+                    [self.typed(part) for part in type_.inputs], [self.typed(part) for part in type_.outputs]
                 )
                 if inner not in self.kinds:
                     self.kinds[inner] = _Kind(self.first + len(self.kinds), inner)
                 return self.kinds[inner].adt
             case ArrayAttr():
-                return ArrayAttr(self.typed(one) for one in type_)
+                return ArrayAttr(self.typed(part) for part in type_)
             case ParametrizedAttribute():
-                return type(type_).new([self.typed(one) for one in type_.parameters])
+                return type(type_).new([self.typed(part) for part in type_.parameters])
             case _:
                 return type_
 
@@ -167,41 +167,41 @@ class _Converter:
 
     def function(self, func: FuncOp) -> None:
         """Put a function with other types, and without functions as values, in the place of one."""
-        made = FuncOp(
+        copy = FuncOp(
             func.sym_name.data,
             [self.typed(type_) for type_ in func.function_type.inputs],
             [self.typed(type_) for type_ in func.function_type.outputs],
             type_params=func.type_names(),
             location=func.location,
         )
-        made.attributes.update(func.attributes)
-        given: dict[SSAValue, SSAValue] = {}
-        for old, new in zip(func.block.args, made.block.args, strict=True):
+        copy.attributes.update(func.attributes)
+        values_of: dict[SSAValue, SSAValue] = {}
+        for old, new in zip(func.block.args, copy.block.args, strict=True):
             new.name_hint, new.location = old.name_hint, old.location
-            given[old] = new
+            values_of[old] = new
         # What is to become of an op is told by the types of the old one.
-        values = clone_block(func.block, given, made.block.add_op, self.typed)
-        made.block.add_op(end := ReturnOp(*values))
+        values = clone_block(func.block, values_of, copy.block.add_op, self.typed)
+        copy.block.add_op(end := ReturnOp(*values))
         end.location = func.return_op.location
         old_ops = [op for op in pre_order(func) if isinstance(op, FnOp | GlobalOp | InvokeOp)]
-        new_ops = [op for op in pre_order(made) if isinstance(op, FnOp | GlobalOp | InvokeOp)]
+        new_ops = [op for op in pre_order(copy) if isinstance(op, FnOp | GlobalOp | InvokeOp)]
         for old, new in zip(old_ops, new_ops, strict=True):
             self._convert(old, new)
         block = func.parent
         assert block is not None
-        block.insert_op_before(made, func)
+        block.insert_op_before(copy, func)
         func.detach()
         func.erase()
 
     def _convert(self, old: FnOp | GlobalOp | InvokeOp, new: Operation) -> None:
         if isinstance(old, InvokeOp):
             kind = self._kind(old.function.type)
-            made: Operation = CallOp(f"apply{kind.index}", list(new.operands), list(new.result_types))
+            replacement: Operation = CallOp(f"apply{kind.index}", list(new.operands), list(new.result_types))
         elif isinstance(old, GlobalOp):
             kind, name = self._kind(old.result.type), old.symbol.string_value()
             if name not in kind.globals:
                 kind.globals[name] = kind.add(name, [], old.location)
-            made = ConstructOp(kind.globals[name], [], kind.adt)
+            replacement = ConstructOp(kind.globals[name], [], kind.adt)
         else:
             assert isinstance(new, FnOp)
             kind, call = self._kind(old.result.type), new.block.first_op
@@ -209,22 +209,22 @@ class _Converter:
                 fail(old, "a closure that is no kernel, and that its own let-block binds", "another")
             held = [value for value in call.arguments if value.owner is not new.block]
             types = [value.type for value in held]
-            made = ConstructOp(kind.add(call.callee.string_value(), types, old.location), held, kind.adt)
-        made.location = new.location
-        made.results[0].name_hint = new.results[0].name_hint
+            replacement = ConstructOp(kind.add(call.callee.string_value(), types, old.location), held, kind.adt)
+        replacement.location = new.location
+        replacement.results[0].name_hint = new.results[0].name_hint
         block = new.parent
         assert block is not None
-        block.insert_op_before(made, new)
-        replace_uses(dict(zip(new.results, made.results, strict=True)))
+        block.insert_op_before(replacement, new)
+        replace_uses(dict(zip(new.results, replacement.results, strict=True)))
         if (ledger := current_ledger()) is not None:
             gone = list(new.walk())
             places = [a.location for one in gone for region in one.regions for a in region.block.args]
             ledger.record(
                 "Defunctionalize",
                 removed=[one.name for one in gone],
-                created=[made.name],
+                created=[replacement.name],
                 before=[*(one.location for one in gone), *places],
-                after=[made.location],
+                after=[replacement.location],
             )
         new.detach()
         new.erase()
@@ -232,7 +232,7 @@ class _Converter:
     def finish(self) -> None:
         """Add the data types, and the functions that call what their values stand for."""
         for data in [op for op in self.module.ops if isinstance(op, TypeDataOp)]:
-            inputs = ArrayAttr(ArrayAttr(self.typed(one) for one in types) for types in data.inputs)
+            inputs = ArrayAttr(ArrayAttr(self.typed(input_type) for input_type in types) for types in data.inputs)
             if inputs != data.inputs:
                 data.inputs = inputs
         functions = functions_of(self.module)

@@ -25,12 +25,12 @@ class Inline(RewritePattern):
     def match_and_rewrite(self, op: CallOp, rewriter: PatternRewriter, /) -> None:
         if (func := self.functions.get(op.callee.string_value())) is None:
             return
-        known: dict[SSAValue, SSAValue] = dict(zip(func.block.args, op.arguments, strict=True))
+        values: dict[SSAValue, SSAValue] = dict(zip(func.block.args, op.arguments, strict=True))
         copies: list[Operation] = []
         for inner in func.block.ops:
             if inner is not func.return_op:
-                copies.append(stands_for(inner.clone(known), inner))
-        rewriter.replace(op, copies, [known[value] for value in func.return_op.operands])
+                copies.append(stands_for(inner.clone(values), inner))
+        rewriter.replace(op, copies, [values[value] for value in func.return_op.operands])
 
 
 @dataclass(frozen=True)

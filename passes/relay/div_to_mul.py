@@ -38,9 +38,9 @@ class MultiplyByReciprocal(RewritePattern):
         normal = (np.abs(inverse.astype(np.float64)) >= 2.0**limits.least) & np.isfinite(inverse)
         if not (normal | (wide == 0) | ~np.isfinite(wide)).all():
             return
-        made = stands_for(ConstantOp.of(inverse, self.module, constant.hint), op, constant)
+        reciprocal = stands_for(ConstantOp.of(inverse, self.module, constant.hint), op, constant)
         divisor = op.rhs
-        rewriter.replace(op, [made, stands_for(MultiplyOp(op.lhs, made.result), op)])
+        rewriter.replace(op, [reciprocal, stands_for(MultiplyOp(op.lhs, reciprocal.result), op)])
         erase_unused([divisor], rewriter)
 
 

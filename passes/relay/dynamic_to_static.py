@@ -35,12 +35,12 @@ class Decided(RewritePattern):
         if any(array is None and value is not None for array, value in zip(values, deciding, strict=True)):
             return
         try:
-            made = stands_for(op.static(op.signature, inputs, values), op)
+            static = stands_for(op.static(op.signature, inputs, values), op)
         except VerifyException:
             if any(is_open(value.type) for value in inputs):
                 return  # what it reads may have a type in the next round
             raise
-        rewriter.replace(op, made)
+        rewriter.replace(op, static)
         erase_unused([value for value in deciding if value is not None], rewriter)
 
 
@@ -70,7 +70,7 @@ class DynamicToStaticPass(ModulePass):
     name = "relay-dynamic-to-static"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        while any(isinstance(one, Dynamic) for one in pre_order(op)):
+        while any(isinstance(inner, Dynamic) for inner in pre_order(op)):
             infer_types(op)
             FoldConstantPass().apply(ctx, op)
             if not compute_sizes(op, Decided(op)):

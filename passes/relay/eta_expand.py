@@ -62,7 +62,7 @@ class EtaExpandPass(ModulePass):
         if not self.expand_global_var:
             return
         functions = functions_of(op)
-        for symbol in [one for one in pre_order(op) if isinstance(one, GlobalOp)]:
+        for symbol in [inner for inner in pre_order(op) if isinstance(inner, GlobalOp)]:
             func = functions.get(symbol.symbol.string_value())
             if func is not None and any(not _calls(use.operation, use.index) for use in symbol.result.uses):
                 _expand(symbol, func)

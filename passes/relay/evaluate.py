@@ -41,9 +41,9 @@ def evaluate_module(module: ModuleOp, inputs: Mapping[str, Array] | Sequence[Arr
 
 
 def _run(func: FuncOp, inputs: Sequence[Array], module: ModuleOp, functions: Mapping[str, FuncOp]) -> list[Array]:
-    known: dict[SSAValue, Array] = dict(zip(func.block.args, inputs, strict=True))
+    arrays: dict[SSAValue, Array] = dict(zip(func.block.args, inputs, strict=True))
     for op in func.block.ops:
-        operands = [known[operand] for operand in op.operands]
+        operands = [arrays[operand] for operand in op.operands]
         match op:
             case Operator():
                 results = evaluate(op, operands)
@@ -56,5 +56,5 @@ def _run(func: FuncOp, inputs: Sequence[Array], module: ModuleOp, functions: Map
                 return operands
             case _:
                 fail(op, "a relay op", op.name)
-        known.update(zip(op.results, results, strict=True))
+        arrays.update(zip(op.results, results, strict=True))
     fail(func, "a body that ends in relay.return", "none")

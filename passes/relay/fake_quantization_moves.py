@@ -1,4 +1,4 @@
-"""What only picks elements, moved before dequantisations: it picks integers then."""
+"""Operators that only pick elements, moved before dequantisations: they pick integers then."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BYTES = ("int8", "uint8")
 
 
 def real(value: SSAValue, *dtypes: str) -> DequantizeOp | None:
-    """What made floats of integers with one scale and zero point."""
+    """Return the op that made floats of integers with one scale and zero point; None for any other."""
     op = value.owner
     if not isinstance(op, DequantizeOp) or dtype_name(element_of(op.result)) != "float32":
         return None
@@ -63,7 +63,7 @@ class MoveThroughSplit(RewritePattern):
         outer = [
             stands_for(DequantizeOp(part, inner.input_scale, inner.input_zero_point), inner) for part in parts.results
         ]
-        rewriter.replace(op, (parts, *outer), [one.result for one in outer])
+        rewriter.replace(op, (parts, *outer), [dequantize.result for dequantize in outer])
         erase_unused([inner.result], rewriter)
 
 
@@ -76,10 +76,10 @@ class MoveThroughTopK(RewritePattern):
             return
         chosen = stands_for(sorting.TopKOp(inner.data, location=None, **attributes_of(op)), op)
         results: list[SSAValue] = list(chosen.results)
-        made: list[Operation] = [chosen]
+        ops: list[Operation] = [chosen]
         if op.signature.str("ret_type") != "indices":
             outer = stands_for(DequantizeOp(results[0], inner.input_scale, inner.input_zero_point), inner)
-            made.append(outer)
+            ops.append(outer)
             results[0] = outer.result
-        rewriter.replace(op, made, results)
+        rewriter.replace(op, ops, results)
         erase_unused([inner.result], rewriter)

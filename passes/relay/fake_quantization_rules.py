@@ -1,4 +1,4 @@
-"""What `relay-fake-quantization-to-integer` does with all operators that TVM's pass knows, if it is asked to.
+"""The part of `relay-fake-quantization-to-integer` for all operators that TVM's pass knows, on request.
 
 Dequantisations move behind what works on integers as it does on the numbers; quantisations that then read them become
 one rescaling. Functions of one tensor are operators of `qnn`, or tables of all bytes.
@@ -66,8 +66,8 @@ class Rescale(RewritePattern):
         if not isinstance(inner, DequantizeOp) or not _in_one_step(op):
             return
         operands = (inner.data, inner.input_scale, inner.input_zero_point, op.output_scale, op.output_zero_point)
-        known = [constant_value(value, self.module) for value in operands[1:]]
-        if any(value is None for value in known):
+        constants = [constant_value(value, self.module) for value in operands[1:]]
+        if any(value is None for value in constants):
             return
         dtype, axis = op.signature.str("out_dtype"), inner.signature.int("axis")
         if dtype not in (*BYTES, "int16", "int32"):
@@ -88,11 +88,11 @@ class KnownScale(RewritePattern):
         user = sole_user(op.result)
         if not isinstance(user, DequantizeOp) or user.input_scale is not op.result:
             return
-        known = [constant_value(value, self.module) for value in op.operands]
-        given = [value for value in known if value is not None]
-        if len(given) == len(known):
+        constants = [constant_value(value, self.module) for value in op.operands]
+        arrays = [value for value in constants if value is not None]
+        if len(arrays) == len(constants):
             used = list(op.operands)
-            replace_with_constant(op, [ConstantOp.of(evaluate(op, given)[0], self.module, "scale")], rewriter)
+            replace_with_constant(op, [ConstantOp.of(evaluate(op, arrays)[0], self.module, "scale")], rewriter)
             erase_unused(used, rewriter)
 
 
@@ -133,11 +133,11 @@ class QuantizeBefore(RewritePattern):
 def clip_bounds(op: ew.ClipOp, scale: Array, zero: Array, dtype: str) -> tuple[float, float]:
     """The bounds in steps of a scale, within the dtype."""
     low, high = limits(dtype)
-    found = [
+    bounds = [
         float(np.clip(np.rint(bound.value.data / float(scale)) + float(zero), low, high))
         for bound in (op.a_min, op.a_max)
     ]
-    return found[0], found[1]
+    return bounds[0], bounds[1]
 
 
 @dataclass
@@ -175,9 +175,9 @@ class Optional(RewritePattern):
         if source is None or sole_user(op.data) is None or not _in_one_step(op):
             return
         scales = source.input_scale, source.input_zero_point, op.output_scale, op.output_zero_point
-        made = _QUANTIZED[type(inner)](source.data, *scales, location=None, **attributes_of(inner))
+        quantized = _QUANTIZED[type(inner)](source.data, *scales, location=None, **attributes_of(inner))
         used = list(op.operands)
-        rewriter.replace(op, stands_for(made, inner, op, source))
+        rewriter.replace(op, stands_for(quantized, inner, op, source))
         erase_unused(used, rewriter)
 
 
@@ -220,9 +220,9 @@ class AddBias(RewritePattern):
 
     def _known(self, value: SSAValue) -> Array | None:
         if isinstance(value.owner, DequantizeOp):
-            known = [constant_value(one, self.module) for one in value.owner.operands]
-            given = [one for one in known if one is not None]
-            return evaluate(value.owner, given)[0] if len(given) == len(known) else None
+            constants = [constant_value(operand, self.module) for operand in value.owner.operands]
+            arrays = [operand for operand in constants if operand is not None]
+            return evaluate(value.owner, arrays)[0] if len(arrays) == len(constants) else None
         return constant_value(value, self.module)
 
 
@@ -254,25 +254,25 @@ class MoveAverage(RewritePattern):
             fine = build.add(ew.MultiplyOp, centred, build.constant(np.asarray(_FINE, np.int32)))
             total = build.add(type(op), fine, **attributes_of(op))
         scale = build.add(ew.MultiplyOp, inner.input_scale, build.constant(np.asarray(1 / parts, np.float32)))
-        known = constant_value(inner.input_scale, self.module)
-        if known is not None:
-            scale = build.constant((known.astype(np.float32) / np.float32(parts)).astype(np.float32), "scale")
+        input_scale = constant_value(inner.input_scale, self.module)
+        if input_scale is not None:
+            scale = build.constant((input_scale.astype(np.float32) / np.float32(parts)).astype(np.float32), "scale")
         build.add(DequantizeOp, total, scale, build.constant(np.zeros((), np.int32), "zero_point"))
         kept = _needed(build.made)
-        rewriter.replace(op, [stands_for(one, op, inner) for one in kept])
+        rewriter.replace(op, [stands_for(new, op, inner) for new in kept])
         erase_unused([inner.result], rewriter)
 
 
-def _needed(made: Sequence[Operation]) -> list[Operation]:
-    """What the last of new ops reads."""
-    wanted = {made[-1]}
-    for one in reversed(made):
-        if one in wanted:
-            wanted.update(value.owner for value in one.operands if isinstance(value.owner, Operation))
-    for one in reversed(made):
-        if one not in wanted:
-            one.erase()
-    return [one for one in made if one in wanted]
+def _needed(ops: Sequence[Operation]) -> list[Operation]:
+    """Return those of the new ops that the last one needs, itself included, and erase the others."""
+    wanted = {ops[-1]}
+    for op in reversed(ops):
+        if op in wanted:
+            wanted.update(value.owner for value in op.operands if isinstance(value.owner, Operation))
+    for op in reversed(ops):
+        if op not in wanted:
+            op.erase()
+    return [op for op in ops if op in wanted]
 
 
 @dataclass
@@ -292,19 +292,23 @@ class BinaryOnIntegers(RewritePattern):
         if dtype not in BYTES or not any(sides):
             return
         build = Arithmetic(self.module)
-        given: list[tuple[SSAValue, SSAValue, SSAValue]] = []
+        quantized: list[tuple[SSAValue, SSAValue, SSAValue]] = []
         for value, side in zip(inner.operands, sides, strict=True):
             if side is not None:
-                given.append((side.data, side.input_scale, side.input_zero_point))
-            elif (known := constant_value(value, self.module)) is not None and known.size and np.isfinite(known).all():
-                given.append(_quantized(known, dtype, build))
+                quantized.append((side.data, side.input_scale, side.input_zero_point))
+            elif (
+                (constant := constant_value(value, self.module)) is not None
+                and constant.size
+                and np.isfinite(constant).all()
+            ):
+                quantized.append(_quantized(constant, dtype, build))
             else:
                 return
-        scales = [value for _, *pair in given for value in pair]
-        build.add(kind, given[0][0], given[1][0], *scales, op.output_scale, op.output_zero_point)
+        scales = [value for _, *pair in quantized for value in pair]
+        build.add(kind, quantized[0][0], quantized[1][0], *scales, op.output_scale, op.output_zero_point)
         used = list(op.operands)
-        made = [stands_for(one, inner, op, *(side for side in sides if side is not None)) for one in build.made]
-        rewriter.replace(op, made)
+        ops = [stands_for(new, inner, op, *(side for side in sides if side is not None)) for new in build.made]
+        rewriter.replace(op, ops)
         erase_unused(used, rewriter)
 
 
@@ -328,10 +332,10 @@ class FunctionOfBytes(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
-        found = self._region(op)
-        if found is None:
+        match = self._region(op)
+        if match is None:
             return
-        region, source = found
+        region, source = match
         scales = source.input_scale, source.input_zero_point, op.output_scale, op.output_zero_point
         dtype, own = op.signature.str("out_dtype"), dtype_name(element_of(source.data))
         used = list(op.operands)
@@ -344,7 +348,7 @@ class FunctionOfBytes(RewritePattern):
             places = source.data if own == "uint8" else build.add(ew.ReinterpretOp, source.data, dtype="uint8")
             wide = build.add(ew.CastOp, places, dtype="int32")
             build.add(transform.TakeOp, build.constant(table, "table"), wide, axis=0)
-            rewriter.replace(op, [stands_for(one, *region, op, source) for one in build.made])
+            rewriter.replace(op, [stands_for(new, *region, op, source) for new in build.made])
         else:
             return
         erase_unused(used, rewriter)
@@ -376,39 +380,39 @@ class FunctionOfBytes(RewritePattern):
         if (
             not region
             or not sources
-            or any(use.operation not in inside for one in region for use in one.results[0].uses)
+            or any(use.operation not in inside for part in region for use in part.results[0].uses)
         ):
             return None
         (source,) = sources
         assert isinstance(source, DequantizeOp)
-        shapes = {shape_of(one.results[0]) for one in region}
+        shapes = {shape_of(part.results[0]) for part in region}
         return (list(region), source) if shapes == {shape_of(source.data)} else None
 
     def _table(self, op: QuantizeOp, region: Sequence[Operator], source: DequantizeOp) -> Array | None:
         """The results for all bytes, by the bits of a byte."""
         dtype = np.int8 if dtype_name(element_of(source.data)) == "int8" else np.uint8
-        known: dict[SSAValue, Array] = {source.data: np.arange(256, dtype=np.uint8).view(dtype)}
+        array_of: dict[SSAValue, Array] = {source.data: np.arange(256, dtype=np.uint8).view(dtype)}
         order = _in_order([op, *region, source])
-        for one in order:
+        for inner in order:
             arrays: list[Array] = []
-            for value in one.operands:
-                array = known.get(value)
+            for value in inner.operands:
+                array = array_of.get(value)
                 array = constant_value(value, self.module) if array is None else array
                 if array is None:
                     return None
                 arrays.append(array)
             types: list[Attribute] = [
-                TensorType(element_of(value), array.shape) for value, array in zip(one.operands, arrays, strict=True)
+                TensorType(element_of(value), array.shape) for value, array in zip(inner.operands, arrays, strict=True)
             ]
-            known[one.results[0]] = evaluate(one.at_types(Block(arg_types=types).args), arrays)[0]
-        return known[op.result]
+            array_of[inner.results[0]] = evaluate(inner.at_types(Block(arg_types=types).args), arrays)[0]
+        return array_of[op.result]
 
 
 def _in_order(ops: Sequence[Operator]) -> list[Operator]:
     block = ops[0].parent
     assert block is not None
     inside = set(ops)
-    return [one for one in block.ops if one in inside and isinstance(one, Operator)]
+    return [op for op in block.ops if op in inside and isinstance(op, Operator)]
 
 
 def require_all(module: ModuleOp) -> None:
@@ -417,15 +421,15 @@ def require_all(module: ModuleOp) -> None:
         if not isinstance(op, QuantizeOp):
             continue
         seen: set[Operator] = set()
-        stack, found = [op.data], False
+        stack, dequantized = [op.data], False
         while stack:
             owner = stack.pop().owner
             if isinstance(owner, DequantizeOp):
-                found = True
+                dequantized = True
             elif isinstance(owner, Operator) and owner not in seen:
                 seen.add(owner)
                 stack += owner.operands
-        if found and seen:
+        if dequantized and seen:
             first = next(iter(seen))
             raise PipelineError(
                 message(

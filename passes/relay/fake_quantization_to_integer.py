@@ -65,11 +65,11 @@ class QuantizeConstant(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
         values = [constant_value(value, self.module) for value in op.operands]
-        known = [value for value in values if value is not None]
-        if len(known) != len(values):
+        arrays = [value for value in values if value is not None]
+        if len(arrays) != len(values):
             return
         operands = list(op.operands)
-        (result,) = evaluate(op, known)
+        (result,) = evaluate(op, arrays)
         hint = op.data.owner.hint if isinstance(op.data.owner, ConstantOp) else "const"
         replace_with_constant(op, [ConstantOp.of(result, self.module, hint)], rewriter)
         erase_unused(operands, rewriter)
@@ -77,7 +77,7 @@ class QuantizeConstant(RewritePattern):
 
 @dataclass
 class DropRoundTrip(RewritePattern):
-    """What was dequantised, quantised by the same numbers, is what it was."""
+    """A dequantised value, quantised by the same numbers, is the value from before."""
 
     module: ModuleOp
     reason: ClassVar[str] = "quantised again by the same scale and zero point"
@@ -88,7 +88,7 @@ class DropRoundTrip(RewritePattern):
         if inner is None or element_of(inner.data) != element_of(op.result):
             return
         pairs = ((inner.input_scale, op.output_scale), (inner.input_zero_point, op.output_zero_point))
-        if all(same_number(one, other, self.module) for one, other in pairs):
+        if all(same_number(first, second, self.module) for first, second in pairs):
             operands = list(op.operands)
             rewriter.replace(op, [], [inner.data])
             erase_unused(operands, rewriter)
@@ -132,7 +132,7 @@ class MoveThroughConcatenate(RewritePattern):
         first = inner[0]
         for part in inner[1:]:
             pairs = ((first.input_scale, part.input_scale), (first.input_zero_point, part.input_zero_point))
-            if not all(same_number(one, other, self.module) for one, other in pairs):
+            if not all(same_number(left, right, self.module) for left, right in pairs):
                 return
         parts = [part.data for part in inner]
         joined = stands_for(transform.ConcatenateOp(*parts, axis=op.signature.int("axis")), op)
@@ -190,7 +190,7 @@ class MultiplyIntegers(RewritePattern):
 
     module: ModuleOp
     complete: bool = False
-    """Whether transposed convolutions are, too, which floats do faster."""
+    """True when transposed convolutions work on integers, too; floats do these faster."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         match op:

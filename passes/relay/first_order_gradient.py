@@ -67,17 +67,17 @@ class FirstOrderGradientPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for name, func in functions_of(op).items():
             if func.primitive is None and self.function in ("", name):
-                made = first_order_gradient(func, op)
-                made.sym_name = func.sym_name
-                made.attributes.update(func.attributes)
-                op.body.block.insert_op_before(made, func)
+                gradient = first_order_gradient(func, op)
+                gradient.sym_name = func.sym_name
+                gradient.attributes.update(func.attributes)
+                op.body.block.insert_op_before(gradient, func)
                 if (ledger := current_ledger()) is not None:
                     ledger.record(
                         "Gradient",
                         removed=[inner.name for inner in func.walk()],
-                        created=[inner.name for inner in made.walk()],
+                        created=[inner.name for inner in gradient.walk()],
                         before=[inner.location for inner in func.walk()],
-                        after=[inner.location for inner in made.walk()],
+                        after=[inner.location for inner in gradient.walk()],
                     )
                 func.detach()
                 func.erase()
@@ -88,30 +88,30 @@ def first_order_gradient(func: FuncOp, module: ModuleOp) -> FuncOp:
 
     module: whose pool gets constants.
     """
-    made = FuncOp(
+    gradient = FuncOp(
         func.sym_name.data, list(func.function_type.inputs), [], type_params=func.type_names(), location=func.location
     )
-    given: dict[SSAValue, SSAValue] = dict(zip(func.block.args, made.block.args, strict=True))
-    for old, new in zip(func.block.args, made.block.args, strict=True):
+    values_of: dict[SSAValue, SSAValue] = dict(zip(func.block.args, gradient.block.args, strict=True))
+    for old, new in zip(func.block.args, gradient.block.args, strict=True):
         new.name_hint, new.location = old.name_hint, old.location
-    values = clone_block(func.block, given, made.block.add_op)
+    values = clone_block(func.block, values_of, gradient.block.add_op)
     end = ReturnOp(*values)
     end.location = func.return_op.location
-    made.block.add_op(end)
-    dissolve_all(made)
-    forward_references(made.block)
-    _forward_fields(made)
+    gradient.block.add_op(end)
+    dissolve_all(gradient)
+    forward_references(gradient.block)
+    _forward_fields(gradient)
     values = list(end.values)
     end.detach()
     end.erase()
-    backward = _Backward(made, module)
+    backward = _Backward(gradient, module)
     gradients = backward.run(values)
     builder = backward.builder
     with builder.located(func.return_op.location):
         whole = values[0] if len(values) == 1 else builder.add(TupleOp(values)).result
         builder.add(ReturnOp(whole, builder.add(TupleOp(gradients))))
-    made.update_type()
-    return made
+    gradient.update_type()
+    return gradient
 
 
 def _forward_fields(func: FuncOp) -> None:
@@ -196,14 +196,14 @@ class _Backward:
             return
         if rule is None:
             fail(op, "an operator with a gradient", op.name.removeprefix("relay."))
-        given = [
+        output_gradients = [
             gradient
             if (gradient := self.gradients.get(result)) is not None
             else self.builder.add(ZerosLikeOp(result)).result
             for result in op.results
         ]
-        found = rule(Site(op, self.module, self.builder), given)
-        for operand, gradient in zip(op.operands, found, strict=True):
+        gradients = rule(Site(op, self.module, self.builder), output_gradients)
+        for operand, gradient in zip(op.operands, gradients, strict=True):
             if (
                 gradient is not None
                 and not isinstance(operand.owner, ConstantOp)
@@ -233,12 +233,12 @@ class _Backward:
     def _of(self, value: SSAValue) -> SSAValue:
         """The gradient of a parameter, zeros where the result does not depend on it."""
         if (fields := fields_of(value.type)) is not None:
-            found: list[SSAValue] = []
+            gradients: list[SSAValue] = []
             for index in range(len(fields)):
                 if (gradient := self.fields.get(value, {}).get(index)) is None:
                     gradient = self._of(self.builder.add(TupleGetItemOp(value, index)).result)
-                found.append(gradient)
-            return self.builder.add(TupleOp(found)).result
+                gradients.append(gradient)
+            return self.builder.add(TupleOp(gradients)).result
         if (gradient := self.gradients.get(value)) is not None:
             return gradient
         if not isinstance(value.type, TensorType):

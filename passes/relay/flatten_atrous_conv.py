@@ -63,7 +63,7 @@ class FlattenAtrous(RewritePattern):
         rewriter.erase(spread)
 
     def _padded_with(self, conv: Conv2DOp | QuantizedConv2DOp) -> float | None:
-        """What a convolution has around its data; None where that is not known."""
+        """Return the number that a convolution has around its data; None where that is not known."""
         if isinstance(conv, Conv2DOp):
             return 0.0
         zero = constant_value(conv.input_zero_point, self.module)

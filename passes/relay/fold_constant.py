@@ -33,7 +33,7 @@ def foldable(module: ModuleOp, fold_qnn: bool = True) -> set[Operation]:
     Primitive functions and stateful operators apart.
     """
     constant: set[Operation] = set()
-    found: set[Operation] = set()
+    ops: set[Operation] = set()
     for func in functions_of(module).values():
         for op in pre_order(func) if func.primitive is None else ():
             if is_at_hand(op, module):
@@ -42,8 +42,8 @@ def foldable(module: ModuleOp, fold_qnn: bool = True) -> set[Operation]:
                 continue
             elif is_foldable(op, lambda value: resolved(value).owner in constant):
                 constant.add(op)
-                found.add(op)
-    return found
+                ops.add(op)
+    return ops
 
 
 @dataclass
@@ -112,7 +112,7 @@ class FoldConstantPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self._fold(op)
-        for let in [one for one in pre_order(op) if isinstance(one, LetOp)]:
+        for let in [nested for nested in pre_order(op) if isinstance(nested, LetOp)]:
             for inner in let.block.ops:
                 if isinstance(inner, ConstantOp):
                     # A name makes a binding of what is read where it is.
@@ -121,9 +121,9 @@ class FoldConstantPass(ModulePass):
     def _fold(self, op: ModuleOp) -> None:
         decide = [IfOnConstant(op), MatchOnConstruct(), GetOfTuple()]
         while True:
-            if found := foldable(op, self.fold_qnn):
-                rewrite(op, [FoldConstant(op, found)], recursive=False)
-            if not any(isinstance(one, IfOp | MatchOp | TupleGetItemOp | LetOp) for one in pre_order(op)):
+            if constants := foldable(op, self.fold_qnn):
+                rewrite(op, [FoldConstant(op, constants)], recursive=False)
+            if not any(isinstance(inner, IfOp | MatchOp | TupleGetItemOp | LetOp) for inner in pre_order(op)):
                 return
             mark_calls(op)
             # What is decided now may bring constants to where more can be computed.

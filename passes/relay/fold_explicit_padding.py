@@ -27,7 +27,7 @@ from .blocking import twin
 
 
 class _Window(NamedTuple):
-    """What an operator that pads says about it."""
+    """The attributes of an operator that pads which describe its padding."""
 
     layout: str
     spatial: str

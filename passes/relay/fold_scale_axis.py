@@ -28,7 +28,7 @@ from ...support.errors import PipelineError
 from .fold_constant import FoldConstantPass
 
 _REACH = 8
-"""How many ops may stand between the factor and the convolution."""
+"""The largest number of ops between the factor and the convolution."""
 
 
 def factor_of(op: MultiplyOp, module: ModuleOp) -> tuple[SSAValue, ConstantOp, Array] | None:
@@ -68,23 +68,23 @@ class _Scaling(RewritePattern):
 
         The product does what `scaling` did, and the new operator what `op` did: other factors change no operator.
         """
-        made: list[Operation] = []
+        ops: list[Operation] = []
         operand = op.operands[index]
         if axis is not None:
             shape = [-1 if i == axis else 1 for i in range(len(shape_of(operand)))]
-            made.append(laid := ReshapeOp(factor, newshape=shape))
+            ops.append(laid := ReshapeOp(factor, newshape=shape))
             factor = laid.result
-        made.append(product := stands_for(MultiplyOp(operand, factor), scaling))
+        ops.append(product := stands_for(MultiplyOp(operand, factor), scaling))
         self.products.add(product)
         operands = [product.result if i == index else other for i, other in enumerate(op.operands)]
         new = type(op).create(operands=operands, result_types=list(op.result_types), properties=dict(op.properties))
-        rewriter.replace(op, [*made, new])
+        rewriter.replace(op, [*ops, new])
 
     def scale_weight(self, anchor: Operator, scaling: MultiplyOp, axis: int, rewriter: PatternRewriter) -> SSAValue:
         """Take the factor of `scaling` to the weight's `axis` instead; return the factor, where biases can use it."""
-        found = factor_of(scaling, self.module)
-        assert found is not None
-        data, factor, _ = found
+        parts = factor_of(scaling, self.module)
+        assert parts is not None
+        data, factor, _ = parts
         # The factor may stand after the convolution: it moves, or a copy of it does.
         if factor.result.has_one_use():
             factor.detach()
@@ -102,9 +102,9 @@ class ScaleResult(_Scaling):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: MultiplyOp, rewriter: PatternRewriter, /) -> None:
-        if (found := factor_of(op, self.module)) is None:
+        if (parts := factor_of(op, self.module)) is None:
             return
-        value, _, array = found
+        value, _, array = parts
         positive = False
         biased: list[tuple[Operator, int]] = []
         for _ in range(_REACH):
@@ -161,9 +161,9 @@ class ScaleData(_Scaling):
         scaled = value.owner
         if not isinstance(scaled, MultiplyOp) or sole_user(value) is None or not self.is_constant(op.operands[1]):
             return
-        if (found := factor_of(scaled, self.module)) is None or (axes := channels.input(op)) is None:
+        if (parts := factor_of(scaled, self.module)) is None or (axes := channels.input(op)) is None:
             return
-        data, _, array = found
+        data, _, array = parts
         if not is_along(array.shape, len(shape_of(data)), axes[0]) or (positive and not np.greater(array, 0).all()):
             return
         self.scale_weight(op, scaled, axes[1], rewriter)

@@ -48,14 +48,14 @@ def is_scalar_constant(constant: ConstantOp) -> bool:
 
 def _pre_order(root: Operator, inside: Callable[[Operator], list[Operator]]) -> list[Operator]:
     """`root`, then what it consumes, each once."""
-    found: dict[Operator, None] = {}
+    visited: dict[Operator, None] = {}
     stack = [root]
     while stack:
         op = stack.pop()
-        if op not in found:
-            found[op] = None
+        if op not in visited:
+            visited[op] = None
             stack.extend(reversed(inside(op)))
-    return list(found)
+    return list(visited)
 
 
 class _Outliner:
@@ -188,11 +188,11 @@ class FuseOpsPass(ModulePass):
         level = around.opt_level if self.opt_level == -1 else self.opt_level
         names = SymbolNames(op)
         for func in [f for f in op.ops if isinstance(f, FuncOp) and f.primitive is None and not is_closed(f)]:
-            place: Operation = func
+            anchor: Operation = func
             for block in _blocks(func):
-                made = self._fuse(block, names, limit if level > 0 else 0)
-                op.body.block.insert_ops_after(made, place)
-                place = made[-1] if made else place
+                kernels = self._fuse(block, names, limit if level > 0 else 0)
+                op.body.block.insert_ops_after(kernels, anchor)
+                anchor = kernels[-1] if kernels else anchor
 
     def _fuse(self, block: Block, names: SymbolNames, limit: int) -> list[FuncOp]:
         """Fuse groups of at most `limit` operators, with 0 none; returns the primitive functions."""
@@ -231,7 +231,7 @@ def _mark_ends(block: Block) -> None:
 
 def _blocks(func: FuncOp) -> list[Block]:
     """The blocks of a function and of all in it, closures apart that are kernels already."""
-    found: list[Block] = []
+    blocks: list[Block] = []
     stack: list[Operation] = [func]
     while stack:
         op = stack.pop()
@@ -239,6 +239,6 @@ def _blocks(func: FuncOp) -> list[Block]:
             continue
         for region in op.regions:
             for block in region.blocks:
-                found.append(block)
+                blocks.append(block)
                 stack.extend(inner for inner in block.ops if inner.regions)
-    return found
+    return blocks

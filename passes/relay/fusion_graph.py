@@ -44,7 +44,7 @@ def operator_of(value: SSAValue) -> Operator | None:
 
 def producers(op: Operation) -> list[Operator]:
     """The operators that made the operands of `op`, in operand order."""
-    return [made for value in op.operands if (made := operator_of(value)) is not None]
+    return [producer for value in op.operands if (producer := operator_of(value)) is not None]
 
 
 def _ops() -> list[Operator | None]:

@@ -25,7 +25,7 @@ from ...provenance.diagnostics import fail
 from .analysis.traversal import functions_of, inside
 
 _ROUNDS = 3
-"""How often the results of a function may change their types: recursion must come to an end."""
+"""The number of times that the results of a function may change their types: recursion must come to an end."""
 
 
 @dataclass(frozen=True)
@@ -92,19 +92,19 @@ class _Inference:
             self.whole.discard(func)
 
     def touch(self, value: SSAValue) -> None:
-        """What reads a value is to be inferred."""
+        """Mark the readers of a value, whose types are to be inferred."""
         for use in value.uses:
             self._mark(use.operation)
         if isinstance(value.owner, Block) and (around := value.owner.parent_op()) is not None:
             self._mark(around)
 
     def _mark(self, op: Operation) -> None:
-        one: Operation | None = op
-        while one is not None and one not in self.dirty:
-            self.dirty.add(one)
-            if isinstance(one, FuncOp):
-                self.waiting[one] = None
-            one = one.parent_op()
+        outer: Operation | None = op
+        while outer is not None and outer not in self.dirty:
+            self.dirty.add(outer)
+            if isinstance(outer, FuncOp):
+                self.waiting[outer] = None
+            outer = outer.parent_op()
 
     def _body(self, func: FuncOp, whole: bool) -> None:
         """Ops in order, an op with regions after what is in them."""
@@ -164,10 +164,10 @@ class _Inference:
                     fail(op, f"a false branch of {then.type}, as the true one", str(other.type))
                 return [joined(then.type, other.type)]
             case MatchOp():
-                found = [yielded(op, region)[0].type for region in op.clauses]
-                if not all(fits(found[0], type_) for type_ in found):
-                    fail(op, f"clauses of {found[0]}, as the first one", _list(found))
-                return [reduce(joined, found)] if found else None
+                clause_types = [yielded(op, region)[0].type for region in op.clauses]
+                if not all(fits(clause_types[0], type_) for type_ in clause_types):
+                    fail(op, f"clauses of {clause_types[0]}, as the first one", _list(clause_types))
+                return [reduce(joined, clause_types)] if clause_types else None
             case FnOp():
                 (value,) = yielded(op, op.body)
                 return [function_type(op.type_names(), [a.type for a in op.block.args], value.type)]
@@ -212,18 +212,18 @@ class _Inference:
 
     def _calls_of(self, name: str) -> list[Operation]:
         # Ops that were rebuilt are others, so they are looked up when they are asked for.
-        found: list[Operation] = []
+        calls: list[Operation] = []
         for func in self.functions.values():
             for op in func.walk():
                 symbol = op.callee if isinstance(op, CallOp) else op.symbol if isinstance(op, GlobalOp) else None
                 if symbol is not None and symbol.string_value() == name:
-                    found.append(op)
-        return found
+                    calls.append(op)
+        return calls
 
     def _retype(self, op: Operation, types: Sequence[Attribute]) -> None:
         """Put an op with other result types in the place of one."""
         regions = [op.detach_region(region) for region in list(op.regions)]
-        made = type(op).create(
+        retyped = type(op).create(
             operands=list(op.operands),
             result_types=types,
             attributes=op.attributes.copy(),
@@ -233,8 +233,8 @@ class _Inference:
         )
         block = op.parent
         assert block is not None
-        block.insert_op_before(made, op)
-        self._replace(dict(zip(op.results, made.results, strict=True)))
+        block.insert_op_before(retyped, op)
+        self._replace(dict(zip(op.results, retyped.results, strict=True)))
         op.detach()
         op.erase()
 
@@ -250,11 +250,11 @@ class _Inference:
                 block.erase_arg(argument)
         return bool(changed)
 
-    def _replace(self, given: dict[SSAValue, SSAValue]) -> None:
-        users = [use.operation for old in given for use in old.uses]
-        for old, new in given.items():
+    def _replace(self, replacements: dict[SSAValue, SSAValue]) -> None:
+        users = [use.operation for old in replacements for use in old.uses]
+        for old, new in replacements.items():
             new.name_hint = old.name_hint
-        replace_uses(given)
+        replace_uses(replacements)
         for user in users:
             self._mark(user)
 

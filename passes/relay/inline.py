@@ -58,19 +58,19 @@ def put_in_place(
     block, last = call.parent, body.last_op
     assert block is not None
     assert last is not None
-    made: list[Operation] = []
+    ops: list[Operation] = []
 
     def add(op: Operation) -> None:
         block.insert_op_before(op, call)
-        made.append(op)
+        ops.append(op)
 
     special = [*(value.type for value in arguments), *call.result_types]
     types = unified([*(argument.type for argument in body.args), *last.operand_types], special)
     values = clone_block(
         body, {**(given or {}), **dict(zip(body.args, arguments, strict=True))}, add, with_types(types)
     )
-    stand_for(call, made, values, reason, pattern)
-    return made
+    stand_for(call, ops, values, reason, pattern)
+    return ops
 
 
 def stand_for(
@@ -136,20 +136,20 @@ class InlinePass(ModulePass):
         if not marked:
             return
         ready = innermost_first(marked)
-        before = {symbol_of(one) for one in pre_order(op)}
+        before = {symbol_of(inner) for inner in pre_order(op)}
         copied = 0
         for name in [*ready, *(name for name in functions if name not in ready)]:
-            for call in [one for one in pre_order(functions[name]) if isinstance(one, CallOp)]:
+            for call in [inner for inner in pre_order(functions[name]) if isinstance(inner, CallOp)]:
                 callee = call.callee.string_value()
                 if callee in ready and callee != name:
                     reason = f"@{callee} stands in its place"
-                    made = put_in_place(call, functions[callee].block, list(call.arguments), reason)
-                    copied += len(made)
+                    copies = put_in_place(call, functions[callee].block, list(call.arguments), reason)
+                    copied += len(copies)
                     if copied > MOST_COPIED:
                         # Each function that calls the one before twice doubles what a few lines stand for.
                         allowed = f"functions that come to at most {MOST_COPIED} ops where they are called"
                         raise PipelineError(message(self.name, allowed, "more", functions[name].location))
-        mentioned = {symbol_of(one) for one in pre_order(op)}
+        mentioned = {symbol_of(inner) for inner in pre_order(op)}
         for name in ready:
             if name in before - mentioned and name != "main":
                 erase_function(functions[name], f"@{name} is inlined")
@@ -167,11 +167,11 @@ def innermost_first(functions: dict[str, FuncOp]) -> dict[str, None]:
             callers.setdefault(callee, []).append(name)
     waiting = {name: len(callees) for name, callees in calls.items()}
     ready = [name for name, count in waiting.items() if not count]
-    found: dict[str, None] = {}
+    ordered: dict[str, None] = {}
     while ready:
-        found[name := ready.pop()] = None
+        ordered[name := ready.pop()] = None
         for caller in callers.get(name, ()):
             waiting[caller] -= 1
             if not waiting[caller]:
                 ready.append(caller)
-    return found
+    return ordered

@@ -29,16 +29,16 @@ def inline_calls(module: ModuleOp, wanted: Callable[[FuncOp], bool]) -> None:
 
 
 def _inline(call: CallOp, func: FuncOp) -> None:
-    known: dict[SSAValue, SSAValue] = dict(zip(func.block.args, call.arguments, strict=True))
+    values: dict[SSAValue, SSAValue] = dict(zip(func.block.args, call.arguments, strict=True))
     block = call.parent
     assert block is not None
     for op in func.block.ops:
         if isinstance(op, ReturnOp):
             for old, value in zip(call.outputs, op.values, strict=True):
-                old.replace_all_uses_with(known[value])
+                old.replace_all_uses_with(values[value])
         else:
-            copy = op.clone(known)
+            copy = op.clone(values)
             block.insert_op_before(copy, call)
-            known.update(zip(op.results, copy.results, strict=True))
+            values.update(zip(op.results, copy.results, strict=True))
     call.detach()
     call.erase()

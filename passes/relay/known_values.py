@@ -30,8 +30,8 @@ def take_branch(op: Operation, block: Block, arguments: list[SSAValue], rewriter
     last = block.last_op
     assert isinstance(last, YieldOp)
     values, read = list(last.values), [*op.operands, *free_vars(op)]
-    given = dict(zip(block.args, arguments, strict=True))
-    values = [given.get(value, value) if isinstance(value, BlockArgument) else value for value in values]
+    argument_of = dict(zip(block.args, arguments, strict=True))
+    values = [argument_of.get(value, value) if isinstance(value, BlockArgument) else value for value in values]
     rewriter.erase(last)
     rewriter.inline_block(block, InsertPoint.before(op), arguments)
     rewriter.replace(op, [], values)
@@ -49,8 +49,8 @@ class IfOnConstant(RewritePattern):
     def match_and_rewrite(self, op: IfOp, rewriter: PatternRewriter, /) -> None:
         condition = constant_value(resolved(op.condition), self.module)
         if condition is not None:
-            taken = op.true_branch if condition.item() else op.false_branch
-            take_branch(op, taken.block, [], rewriter)
+            branch = op.true_branch if condition.item() else op.false_branch
+            take_branch(op, branch.block, [], rewriter)
 
 
 class MatchOnConstruct(RewritePattern):
@@ -70,7 +70,7 @@ class MatchOnConstruct(RewritePattern):
 
 
 def fits(pattern: Attribute, value: SSAValue, bound: list[SSAValue]) -> bool | None:
-    """Whether a value fits a pattern, with what that binds added to `bound`; None where the program does not tell."""
+    """Return whether a value fits a pattern; None where the program does not tell. Adds what that binds to `bound`."""
     if isinstance(pattern, VarPattern):
         bound.append(value)
         return True

@@ -79,49 +79,49 @@ class _Lifter:
 
     def function(self, func: FuncOp) -> None:
         """Lift the closures of a function, inner ones first; functions that call one another together."""
-        place: Operation = func
+        anchor: Operation = func
         for op in list(post_order(func)):
             if isinstance(op, LetOp) and op.kind is Flavour.REC:
-                place = self.recursive(op, place)
+                anchor = self.recursive(op, anchor)
             elif isinstance(op, FnOp) and not _is_recursive(op) and "Primitive" not in op.attributes:
-                place = self.group([op], [], place)
+                anchor = self.group([op], [], anchor)
 
-    def recursive(self, let: LetOp, place: Operation) -> Operation:
+    def recursive(self, let: LetOp, anchor: Operation) -> Operation:
         """Lift the functions of a recursive let-block, which dissolves."""
         last = let.block.last_op
         assert last is not None
         functions = [value.owner for value in last.operands]
-        known = [fn for fn in functions if isinstance(fn, FnOp)]
-        if len(known) != len(functions):
-            return place
-        return self.group(known, list(let.block.args), place, let)
+        closures = [fn for fn in functions if isinstance(fn, FnOp)]
+        if len(closures) != len(functions):
+            return anchor
+        return self.group(closures, list(let.block.args), anchor, let)
 
     def group(
-        self, functions: Sequence[FnOp], selves: Sequence[SSAValue], place: Operation, let: LetOp | None = None
+        self, functions: Sequence[FnOp], selves: Sequence[SSAValue], anchor: Operation, let: LetOp | None = None
     ) -> Operation:
-        """Lift closures that see each other as `selves`, put the functions behind `place`, and return the last."""
+        """Lift closures that see each other as `selves`, put the functions behind `anchor`, and return the last."""
         free = {value: None for fn in functions for value in free_vars(fn) if value not in selves}
         local = [value for value in free if isinstance(value.owner, ConstantOp | GlobalOp)]
         captured = [value for value in free if value not in local]
         lifted: list[FuncOp] = []
         for fn in functions:
-            lifted.append(made := self._lifted(fn, captured, local))
-            block = place.parent
+            lifted.append(function := self._lifted(fn, captured, local))
+            block = anchor.parent
             assert block is not None
-            block.insert_op_after(made, place)
-            place = made
-        for made in lifted:
-            inside = list(made.block.args[: len(captured)])
-            for index, one in enumerate(selves):
-                self._rewire(one, lifted[index], functions[index], inside, made)
-        left = [self._replace(fn, made, captured, let) for fn, made in zip(functions, lifted, strict=True)]
+            block.insert_op_after(function, anchor)
+            anchor = function
+        for function in lifted:
+            inside = list(function.block.args[: len(captured)])
+            for index, closure in enumerate(selves):
+                self._rewire(closure, lifted[index], functions[index], inside, function)
+        left = [self._replace(fn, function, captured, let) for fn, function in zip(functions, lifted, strict=True)]
         if let is not None:
             dissolve(let, "its functions are functions of the module")
         for op in left:
             if op.results[0].first_use is None:
                 op.detach()
                 op.erase()
-        return place
+        return anchor
 
     def _lifted(self, fn: FnOp, captured: Sequence[SSAValue], local: Sequence[SSAValue]) -> FuncOp:
         """The function that does what a closure does, which is left without a body."""
@@ -137,16 +137,16 @@ class _Lifter:
             location=fn.location,
         )
         func.attributes.update(fn.attributes)
-        given: dict[SSAValue, SSAValue] = {}
+        replacements: dict[SSAValue, SSAValue] = {}
         for argument, value in zip(func.block.args, [*captured, *fn.block.args], strict=True):
             argument.name_hint = value.name_hint
             argument.location = value.location if isinstance(value, BlockArgument) else fn.location
-            given[value] = argument
+            replacements[value] = argument
         for value in local:
             owner = value.owner
             assert isinstance(owner, Operation)
             func.block.add_op(copy := owner.clone())
-            given[value] = copy.results[0]
+            replacements[value] = copy.results[0]
         last = fn.block.last_op
         assert last is not None
         for op in list(fn.block.ops):
@@ -156,21 +156,21 @@ class _Lifter:
         func.block.add_op(end := ReturnOp(*last.operands))
         end.location = last.location
         last.erase()
-        users = {use.operation: None for value in given for use in value.uses}
-        replace_uses(given, [user for user in users if func.is_ancestor(user)])
+        users = {use.operation: None for value in replacements for use in value.uses}
+        replace_uses(replacements, [user for user in users if func.is_ancestor(user)])
         return func
 
-    def _rewire(self, one: SSAValue, func: FuncOp, fn: FnOp, captured: Sequence[SSAValue], around: FuncOp) -> None:
-        """What stands for a closure within a lifted function: calls of it are calls of `func`, other uses values."""
-        uses = [use for use in one.uses if around.is_ancestor(use.operation)]
+    def _rewire(self, closure: SSAValue, func: FuncOp, fn: FnOp, captured: Sequence[SSAValue], around: FuncOp) -> None:
+        """Replace a closure within a lifted function: calls of it are calls of `func`, other uses values."""
+        uses = [use for use in closure.uses if around.is_ancestor(use.operation)]
         self._calls([use.operation for use in uses if is_call(use.operation, use.index)], func, captured)
-        others = [use for use in one.uses if around.is_ancestor(use.operation)]
+        others = [use for use in closure.uses if around.is_ancestor(use.operation)]
         if others:
             first = around.block.first_op
             assert first is not None
             value = self._value(func, captured, fn.type_names(), fn.location)
             around.block.insert_op_before(value, first)
-            replace_uses({one: value.results[0]}, list(dict.fromkeys(use.operation for use in others)))
+            replace_uses({closure: value.results[0]}, list(dict.fromkeys(use.operation for use in others)))
 
     def _replace(self, fn: FnOp, func: FuncOp, captured: Sequence[SSAValue], let: LetOp | None) -> Operation:
         """Have whoever read a closure call the function, or read what is left of the closure."""

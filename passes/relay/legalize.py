@@ -88,11 +88,11 @@ class _Builder:
         width = [w for a, b in zip(old, shape, strict=True) for w in (0, b - a)]
         return self.add(PadOp(value, zero, pad_width=width))
 
-    def sliced(self, value: SSAValue, taken: Sequence[slice]) -> SSAValue:
+    def sliced(self, value: SSAValue, slices: Sequence[slice]) -> SSAValue:
         """A part of a value; of an extent that a call decides, some elements in a row."""
         shape: tuple[Size, ...] = shape_of(value)
         bounds: dict[int, tuple[Size, Size, int]] = {}
-        for axis, (extent, part) in enumerate(zip(shape, taken, strict=True)):
+        for axis, (extent, part) in enumerate(zip(shape, slices, strict=True)):
             if isinstance(extent, SizeExpr):
                 if part != slice(None) and not same_shape((part.start, part.stop), (0, extent)):
                     bounds[axis] = part.start, part.stop, 1
@@ -218,12 +218,12 @@ class LegalizePass(ModulePass):
         if chosen:
             from .op_hooks import ApplyHooks, Written, attributes, output_types
 
-            def hooked(given: Callable[..., object]) -> Callable[[Written], object]:
-                return lambda source: given(
+            def hooked(hook: Callable[..., object]) -> Callable[[Written], object]:
+                return lambda source: hook(
                     attributes(source), source.call.args, [*source.types, output_types(source.call)]
                 )
 
-            rewrite(op, [ApplyHooks({name: hooked(given) for name, given in chosen.items()}, op)], recursive=False)
+            rewrite(op, [ApplyHooks({name: hooked(hook) for name, hook in chosen.items()}, op)], recursive=False)
         if self.legalize_map_attr_name != LEGALIZE:
             return
         if not chosen.keys() & _OWN:

@@ -1,4 +1,4 @@
-"""What the normal forms do with let-blocks: make them, take them apart, move what only computes to where it is read."""
+"""Let-blocks in the normal forms: make them, take them apart, move ops that only compute to where they are read."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def dissolve(let: LetOp, reason: str = "values are shared as they are") -> None:
     """Put what is in a let-block in its place. One that is recursive must have no use of its arguments."""
     last = let.block.last_op
     assert last is not None
-    given: dict[SSAValue, SSAValue] = dict(zip(let.results, last.operands, strict=True))
-    for result, value in given.items():
+    replacements: dict[SSAValue, SSAValue] = dict(zip(let.results, last.operands, strict=True))
+    for result, value in replacements.items():
         if value.name_hint is None:
             value.name_hint = result.name_hint
-    replace_uses(given)
+    replace_uses(replacements)
     last.detach()
     if (ledger := current_ledger()) is not None:
         before = [let.location, last.location, *(argument.location for argument in let.block.args)]
@@ -42,18 +42,18 @@ def keep_outputs(let: LetOp, keep: Sequence[bool]) -> LetOp:
     assert isinstance(last, YieldOp)
     last.operands = [value for value, kept in zip(last.operands, keep, strict=True) if kept]
     body = let.body.detach_block(0)
-    made = LetOp(let.kind, body)
-    made.location, made.attributes = let.location, let.attributes
-    place = let.parent
-    assert place is not None
-    place.insert_op_before(made, let)
+    new_let = LetOp(let.kind, body)
+    new_let.location, new_let.attributes = let.location, let.attributes
+    block = let.parent
+    assert block is not None
+    block.insert_op_before(new_let, let)
     old = [result for result, kept in zip(let.results, keep, strict=True) if kept]
-    for before, after in zip(old, made.results, strict=True):
+    for before, after in zip(old, new_let.results, strict=True):
         after.name_hint = before.name_hint
-    replace_uses(dict(zip(old, made.results, strict=True)))
+    replace_uses(dict(zip(old, new_let.results, strict=True)))
     let.detach()
     let.erase()
-    return made
+    return new_let
 
 
 def forward_through_lets(root: Operation) -> bool:
@@ -99,16 +99,16 @@ def move_before(ops: Iterable[Operation], place: Operation) -> None:
 
 def regions_to(op: Operation, block: Block) -> list[Region]:
     """The regions around `op`, from those of an op of `block` inwards."""
-    found: list[Region] = []
+    regions: list[Region] = []
     while (inner := op.parent) is not None and inner is not block:
         region = inner.parent
         assert region is not None
-        found.append(region)
+        regions.append(region)
         around = region.parent
         assert around is not None
         op = around
-    found.reverse()
-    return found
+    regions.reverse()
+    return regions
 
 
 def sink(blocks: Iterable[Block], impure: set[Operation]) -> None:
@@ -141,13 +141,13 @@ def _target(op: Operation, block: Block) -> Block | None:
 
 
 def _enterable(path: list[Region], cheap: bool) -> Iterable[Region]:
-    """How far into these regions an op may move."""
+    """Return those of these regions that an op may enter."""
     kinds = (IfOp, MatchOp, FnOp, LetOp) if cheap else (IfOp, MatchOp, LetOp)
-    found: list[Region] = []
+    regions: list[Region] = []
     for region in path:
         if not isinstance(region.parent, kinds):
             break
-        found.append(region)
-    while found and isinstance(found[-1].parent, LetOp):
-        found.pop()
-    return found
+        regions.append(region)
+    while regions and isinstance(regions[-1].parent, LetOp):
+        regions.pop()
+    return regions

@@ -18,7 +18,7 @@ from ...provenance.dce import erase_with_contents
 from ...provenance.ledger import current_ledger
 
 _DEEPEST = 64
-"""How many branches inside one another are looked at."""
+"""The number of branches inside one another that are looked at."""
 _Walk: TypeAlias = Generator[Block, None, None]
 
 
@@ -28,11 +28,11 @@ def forward_references(block: Block) -> bool:
     The block's branches may read and write it, too, as long as what is read behind them is the same on every way.
     Returns whether any went. Linear in the number of ops.
     """
-    made = [op for op in block.ops if isinstance(op, RefCreateOp)]
-    if made:
+    creations = [op for op in block.ops if isinstance(op, RefCreateOp)]
+    if creations:
         _drop_unread(block)
     local: set[SSAValue] = {
-        op.result for op in made if all(_is_access(use.operation, use.index, block) for use in op.result.uses)
+        op.result for op in creations if all(_is_access(use.operation, use.index, block) for use in op.result.uses)
     }
     if not local:
         return False
@@ -41,7 +41,7 @@ def forward_references(block: Block) -> bool:
     known = local - follower.lost
     if not known:
         return False
-    given: dict[SSAValue, SSAValue] = {}
+    replacements: dict[SSAValue, SSAValue] = {}
     gone: list[Operation] = []
     for op, held in follower.accesses:
         reference = op.result if isinstance(op, RefCreateOp) else op.operands[0]
@@ -49,14 +49,14 @@ def forward_references(block: Block) -> bool:
             continue
         gone.append(op)
         if isinstance(op, RefReadOp) and held is not None:
-            given[op.result] = given.get(held, held)
+            replacements[op.result] = replacements.get(held, held)
         elif isinstance(op, RefWriteOp) and op.result.first_use is not None:
             unit = TupleOp([])
             unit.location = op.location
             assert op.parent is not None
             op.parent.insert_op_before(unit, op)
-            given[op.result] = unit.result
-    replace_uses(given)
+            replacements[op.result] = unit.result
+    replace_uses(replacements)
     if (ledger := current_ledger()) is not None:
         before = [op.location for op in gone]
         ledger.record("LocalReference", removed=[op.name for op in gone], before=before, reason="its value is known")
@@ -70,26 +70,26 @@ def _drop_unread(block: Block) -> None:
     """Closures, tuples and their fields that nobody reads go, in branches, too: they may hold references."""
     blocks = level = [block]
     for _ in range(_DEEPEST):
-        branching = (op for one in level for op in one.ops if isinstance(op, IfOp | MatchOp))
+        branching = (op for inner in level for op in inner.ops if isinstance(op, IfOp | MatchOp))
         level = [region.block for op in branching for region in op.regions]
         blocks = [*blocks, *level]
         if not level:
             break
-    for one in reversed(blocks):
-        for op in reversed(list(one.ops)):
+    for inner in reversed(blocks):
+        for op in reversed(list(inner.ops)):
             if isinstance(op, FnOp | TupleOp | TupleGetItemOp) and op.results[0].first_use is None:
                 erase_with_contents(op, "Unread", "nobody reads it")
 
 
 @dataclass
 class _Follower:
-    """What references hold, op by op."""
+    """The values that references hold, op by op."""
 
     local: set[SSAValue]
     holds: dict[SSAValue, SSAValue | None] = field(default_factory=dict[SSAValue, "SSAValue | None"])
     """Reference -> its value; None where that depends on the way."""
     changes: list[tuple[SSAValue, SSAValue | None]] = field(default_factory=list["tuple[SSAValue, SSAValue | None]"])
-    """What was written since the branch began, and what was there before."""
+    """The references written since the branch began, and the values from before."""
     accesses: list[tuple[Operation, SSAValue | None]] = field(default_factory=list["tuple[Operation, SSAValue | None]"])
     """The ops on references in order, reads with what they read."""
     lost: set[SSAValue] = field(default_factory=set[SSAValue])
@@ -133,7 +133,7 @@ class _Follower:
             for reference, before in reversed(self.changes[mark:]):
                 self.holds[reference] = before
             del self.changes[mark:]
-        for reference in dict.fromkeys(one for end in ends for one in end):
+        for reference in dict.fromkeys(written for end in ends for written in end):
             values = {end.get(reference, self.holds[reference]) for end in ends}
             # What a single branch made nobody behind it sees.
             self._write(reference, values.pop() if len(values) == 1 and len(ends) > 1 else None)
@@ -153,7 +153,7 @@ def _is_access(user: Operation, index: int, block: Block) -> bool:
 
 def _around(op: Operation, block: Block) -> list[Operation]:
     """An op and those around it, up to one of a block unless that is too far."""
-    found = [op]
-    while found[-1].parent is not block and len(found) < _DEEPEST and (outer := found[-1].parent_op()) is not None:
-        found.append(outer)
-    return found
+    ops = [op]
+    while ops[-1].parent is not block and len(ops) < _DEEPEST and (outer := ops[-1].parent_op()) is not None:
+        ops.append(outer)
+    return ops

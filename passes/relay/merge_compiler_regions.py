@@ -72,10 +72,10 @@ class MergeCompilerRegionsPass(ModulePass):
     def _merge(self, func: FuncOp) -> None:
         merged: dict[Operation, int] = {}
         for block in blocks_of(func):
-            found = self._block(block)
+            parts = self._block(block)
             # Regions of different blocks have nothing to do with each other.
             first = len(merged)
-            merged |= {op: first + part for op, part in found.items()}
+            merged |= {op: first + part for op, part in parts.items()}
         rewrite(func.body, [JoinRegions(merged)], recursive=False)
 
     def _block(self, block: Block) -> dict[Operation, int]:

@@ -46,10 +46,10 @@ class MergeCompositePass(ModulePass):
 
     def table(self) -> Table:
         """The patterns; raises PipelineError when the compiler has none."""
-        found = get_pattern_table(self.compiler)
-        if found is None:
+        patterns = get_pattern_table(self.compiler)
+        if patterns is None:
             raise PipelineError(f"{self.name}: expected a compiler with a pattern table, got '{self.compiler}'")
-        return found
+        return patterns
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for entry in self.table():

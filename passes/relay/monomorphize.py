@@ -75,11 +75,11 @@ class _Specializer:
             callee = self._copy(callee, [*types.inputs, *types.outputs], special, op)
             op.callee = SymbolRefAttr(callee.sym_name.data)
         self._reach(callee)
-        found: list[Operation] = []
+        ops: list[Operation] = []
         for index, wanted in enumerate(callee.function_type.inputs):
             if isinstance(op.operands[index].type, Forall) and isinstance(wanted, FunctionType):
-                found += self._use(op, index, wanted)
-        return found
+                ops += self._use(op, index, wanted)
+        return ops
 
     def _copy(
         self, func: FuncOp, general: Sequence[Attribute], special: Sequence[Attribute], user: Operation
@@ -93,30 +93,30 @@ class _Specializer:
         key = (func.sym_name.data, chosen)
         if key in self.made:
             return self.made[key]
-        known = dict(zip(names, chosen, strict=True))
+        bindings = dict(zip(names, chosen, strict=True))
         count = sum(name == func.sym_name.data for name, _ in self.made)
         while (name := f"{func.sym_name.data}_{count}") in self.functions:
             count += 1
         inputs, outputs = func.function_type.inputs, func.function_type.outputs
-        made = FuncOp(
+        copy = FuncOp(
             name,
-            [substituted(type_, known) for type_ in inputs],
-            [substituted(type_, known) for type_ in outputs],
+            [substituted(type_, bindings) for type_ in inputs],
+            [substituted(type_, bindings) for type_ in outputs],
             location=func.location,
         )
-        made.attributes.update(func.attributes)
-        given: dict[SSAValue, SSAValue] = {}
-        for old, new in zip(func.block.args, made.block.args, strict=True):
+        copy.attributes.update(func.attributes)
+        values_of: dict[SSAValue, SSAValue] = {}
+        for old, new in zip(func.block.args, copy.block.args, strict=True):
             new.name_hint, new.location = old.name_hint, old.location
-            given[old] = new
-        values = clone_block(func.block, given, made.block.add_op, with_types(known))
-        made.block.add_op(end := ReturnOp(*values))
+            values_of[old] = new
+        values = clone_block(func.block, values_of, copy.block.add_op, with_types(bindings))
+        copy.block.add_op(end := ReturnOp(*values))
         end.location = func.return_op.location
         block = func.parent
         assert block is not None
-        block.insert_op_after(made, func)
-        self.made[key] = self.functions[name] = made
-        return made
+        block.insert_op_after(copy, func)
+        self.made[key] = self.functions[name] = copy
+        return copy
 
     def _use(self, user: Operation, index: int, wanted: FunctionType) -> Sequence[Operation]:
         """Have an operand be the copy of a polymorphic function that has the wanted type."""
@@ -128,28 +128,28 @@ class _Specializer:
         block = owner.parent
         assert block is not None
         if isinstance(owner, GlobalOp):
-            made: Operation = GlobalOp(owner.symbol.string_value(), wanted)
+            specialized: Operation = GlobalOp(owner.symbol.string_value(), wanted)
         else:
             types = unified(_all(signature), _all(wanted))
-            made = FnOp(list(wanted.inputs), wanted.outputs.data[0])
-            made.attributes.update(owner.attributes)
-            given: dict[SSAValue, SSAValue] = {}
-            for old, new in zip(owner.block.args, made.block.args, strict=True):
+            specialized = FnOp(list(wanted.inputs), wanted.outputs.data[0])
+            specialized.attributes.update(owner.attributes)
+            values_of: dict[SSAValue, SSAValue] = {}
+            for old, new in zip(owner.block.args, specialized.block.args, strict=True):
                 new.name_hint, new.location = old.name_hint, old.location
-                given[old] = new
-            values = clone_block(owner.block, given, made.block.add_op, with_types(types))
+                values_of[old] = new
+            values = clone_block(owner.block, values_of, specialized.block.add_op, with_types(types))
             last = owner.block.last_op
             assert last is not None
             end = type(last).create(operands=values, location=last.location)
-            made.block.add_op(end)
-        made.location = owner.location
-        made.results[0].name_hint = value.name_hint
-        block.insert_op_before(made, owner)
-        user.operands[index] = made.results[0]
+            specialized.block.add_op(end)
+        specialized.location = owner.location
+        specialized.results[0].name_hint = value.name_hint
+        block.insert_op_before(specialized, owner)
+        user.operands[index] = specialized.results[0]
         if value.first_use is None:
             owner.detach()
             owner.erase()
-        return list(pre_order(made))
+        return list(pre_order(specialized))
 
 
 def _all(type_: FunctionType) -> list[Attribute]:
@@ -158,9 +158,9 @@ def _all(type_: FunctionType) -> list[Attribute]:
 
 def _is_open(op: Operation) -> bool:
     """Return whether an op stands in a polymorphic closure, which is looked at when it is copied."""
-    one = op.parent_op()
-    while one is not None:
-        if isinstance(one, FnOp) and one.type_params is not None:
+    outer = op.parent_op()
+    while outer is not None:
+        if isinstance(outer, FnOp) and outer.type_params is not None:
             return True
-        one = one.parent_op()
+        outer = outer.parent_op()
     return False

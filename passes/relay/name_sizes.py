@@ -42,8 +42,8 @@ Shapes = Mapping[str, "Sequence[Size]"]
 
 def names_of_inputs(main: FuncOp) -> list[str]:
     """The names of a function's arguments, as the source has them where it has any."""
-    given = main.attributes.get("input_names")
-    names = [name.data for name in cast("ArrayAttr[StringAttr]", given)] if isinstance(given, ArrayAttr) else []
+    attribute = main.attributes.get("input_names")
+    names = [name.data for name in cast("ArrayAttr[StringAttr]", attribute)] if isinstance(attribute, ArrayAttr) else []
     rest = main.block.args[len(names) :]
     return names + [argument.name_hint or f"input{len(names) + k}" for k, argument in enumerate(rest)]
 
@@ -65,7 +65,7 @@ def shape_inputs(module: ModuleOp, shapes: Shapes, ranges: Ranges) -> None:
         if name in shapes:
             _agree(name, argument, shapes[name], values)
     renamed = {name: size for name, size in values.items() if not same(size, symbol(name))}
-    known = _carried(main, renamed, ranges)
+    carried = _carried(main, renamed, ranges)
     if renamed:
         bind_sizes(module, renamed)
         main = main_of(module)
@@ -73,23 +73,23 @@ def shape_inputs(module: ModuleOp, shapes: Shapes, ranges: Ranges) -> None:
         if name in shapes:
             _retype(argument, tensor_of(argument.type.element_type, shapes[name]))  # type: ignore[attr-defined]
     main.update_type()
-    set_ranges(main, known)
+    set_ranges(main, carried)
 
 
-def _agree(name: str, argument: BlockArgument, given: Sequence[Size], values: dict[str, Size]) -> None:
+def _agree(name: str, argument: BlockArgument, shape: Sequence[Size], values: dict[str, Size]) -> None:
     """Note in `values` what a given shape says of the symbols of an argument's; complain where that cannot be."""
     type_ = argument.type
     declared = extents_of(cast("TensorType[Attribute]", type_)) if isinstance(type_, TensorType) else None
-    fits = declared is not None and len(declared) == len(given)
-    for old, new in zip(declared or (), given, strict=False):
+    fits = declared is not None and len(declared) == len(shape)
+    for old, new in zip(declared or (), shape, strict=False):
         if isinstance(old, SizeExpr) and symbols_of(old) == (str(old),):
             fits = fits and same(values.setdefault(str(old), new), new)
-    for old, new in zip(declared or (), given, strict=False):
+    for old, new in zip(declared or (), shape, strict=False):
         fits = fits and not proves(new, "<", 0)
         fits = fits and (same(old, DYNAMIC_INDEX) or same(substitute(old, values), new))
     if not fits:
         wanted = f"a shape that agrees with the module's {_shown(declared)}"
-        raise FrontendError(message(f"input '{name}'", wanted, f"[{', '.join(map(str, given))}]", argument.location))
+        raise FrontendError(message(f"input '{name}'", wanted, f"[{', '.join(map(str, shape))}]", argument.location))
 
 
 def _shown(shape: Sequence[Size] | None) -> str:
@@ -101,7 +101,7 @@ def _shown(shape: Sequence[Size] | None) -> str:
 def _carried(main: FuncOp, values: Mapping[str, Size], ranges: Ranges) -> Ranges:
     """The caller's ranges, and the function's under the names that the caller gives; what is no more than one symbol's
     becomes sizes that no call may make negative. Raises FrontendError where none is left."""
-    known: dict[str, Range] = dict(ranges)
+    merged: dict[str, Range] = dict(ranges)
     required = list(required_of(main))
     for name, range_ in ranges_of(main).items():
         size = values.get(name, symbol(name))
@@ -110,15 +110,15 @@ def _carried(main: FuncOp, values: Mapping[str, Size], ranges: Ranges) -> Ranges
             if size < (low or 0) or (high is not None and size > high):
                 raise FrontendError(f"input shapes: expected {_bounds(name, range_)}, got {name} = {size}")
         elif symbols_of(size) == (str(size),):
-            common = common_range(known.get(str(size), (0, None)), range_)
+            common = common_range(merged.get(str(size), (0, None)), range_)
             if common is None:
                 raise FrontendError(f"input shapes: expected {_bounds(name, range_)}, got other bounds of {size}")
-            known[str(size)] = common
+            merged[str(size)] = common
         else:
             required += [(size - low, main.location)] if low else []
             required += [(high - size, main.location)] if high is not None else []
     set_required(main, required)
-    return known
+    return merged
 
 
 def _bounds(name: str, range_: Range) -> str:
@@ -134,17 +134,17 @@ def name_sizes(module: ModuleOp) -> None:
     all sizes follow from the arguments', VerifyException where types do not fit.
     """
     main = main_of(module)
-    taken = set(symbols_in(main))
+    symbols = set(symbols_in(main))
     for name, argument in zip(names_of_inputs(main), list(main.block.args), strict=True):
         if is_open(argument.type):
             type_ = cast("TensorType[Attribute]", argument.type)
             sizes: list[Size] = []
             for axis, size in enumerate(extents_of(type_)):
-                sizes.append(_fresh(f"{name}_{axis}", taken) if same(size, DYNAMIC_INDEX) else size)
+                sizes.append(_fresh(f"{name}_{axis}", symbols) if same(size, DYNAMIC_INDEX) else size)
             _retype(argument, tensor_of(type_.element_type, sizes))
     main.update_type()
-    known = dict(ranges_of(main))
-    with known_ranges(known):
+    ranges = dict(ranges_of(main))
+    with known_ranges(ranges):
         DynamicToStaticPass().apply(Context(), module)
         compute_sizes(module)
     for op in main_of(module).walk():
@@ -155,32 +155,32 @@ def name_sizes(module: ModuleOp) -> None:
 
 def named(module: ModuleOp) -> ModuleOp:
     """A copy of a module after `name_sizes`, which is tried with narrower ranges of symbols where it needs them."""
-    known: dict[str, Range] = {}
+    ranges: dict[str, Range] = {}
     while True:
         copy = module.clone()
         main = main_of(copy)
-        known = {**ranges_of(main), **known}
+        ranges = {**ranges_of(main), **ranges}
         try:
-            with known_ranges(known):
+            with known_ranges(ranges):
                 name_sizes(copy)
         except UndecidedSize as error:
             needed = range_for(*error.equal) if error.equal is not None else None
-            if needed is None or (common := common_range(known.get(needed[0], (0, None)), needed[1])) is None:
+            if needed is None or (common := common_range(ranges.get(needed[0], (0, None)), needed[1])) is None:
                 raise
-            if known.get(needed[0]) == common:
+            if ranges.get(needed[0]) == common:
                 raise
-            known[needed[0]] = common
+            ranges[needed[0]] = common
         else:
-            set_ranges(main_of(copy), known)
+            set_ranges(main_of(copy), ranges)
             return copy
 
 
-def _fresh(text: str, taken: set[str]) -> SizeExpr:
+def _fresh(text: str, symbols: set[str]) -> SizeExpr:
     name = re.sub(r"\W", "_", text)
     name = name if name.isidentifier() and name not in RESERVED else f"_{name}"
-    while name in taken:
+    while name in symbols:
         name += "_"
-    taken.add(name)
+    symbols.add(name)
     return symbol(name)
 
 

@@ -74,35 +74,35 @@ def written(op: Operator, module: ModuleOp) -> Written:
 
 def computed(expr: Expr, values: Mapping[Expr, SSAValue], module: ModuleOp) -> tuple[list[Operation], list[SSAValue]]:
     """New ops that compute an expression, in which some stand for values, and their results."""
-    places = {one: Var("p", value.type) for one, value in values.items()}
+    places = {source: Var("p", value.type) for source, value in values.items()}
     main = Function(list(places.values()), substituted(expr, places))
     module_of_it = elaborate(Program({"main": main}))
-    func = next(one for one in module_of_it.ops if isinstance(one, FuncOp))
-    known: dict[SSAValue, SSAValue] = dict(zip(func.block.args, values.values(), strict=True))
-    made: list[Operation] = []
+    func = next(source for source in module_of_it.ops if isinstance(source, FuncOp))
+    copies: dict[SSAValue, SSAValue] = dict(zip(func.block.args, values.values(), strict=True))
+    ops: list[Operation] = []
     for inner in func.block.ops:
         if inner is func.block.last_op:
             break
         if isinstance(inner, ConstantOp):
             copy: Operation = ConstantOp.of(inner.value(module_of_it), module, inner.hint)
         else:
-            copy = inner.clone(known)
+            copy = inner.clone(copies)
         for part in copy.walk():
             # The driver tells what it stands for.
             part.location = UNKNOWN_LOC
-        known.update(zip(inner.results, copy.results, strict=True))
-        made.append(copy)
-    return made, [known.get(value, value) for value in func.return_op.values]
+        copies.update(zip(inner.results, copy.results, strict=True))
+        ops.append(copy)
+    return ops, [copies.get(value, value) for value in func.return_op.values]
 
 
 def _ops_of(expr: Expr, source: Written, op: Operator, module: ModuleOp) -> tuple[list[Operation], list[SSAValue]]:
     """New ops that compute an expression on the operands of `op`, and their results, of the types of `op`'s."""
-    made, results = computed(expr, source.values, module)
+    ops, results = computed(expr, source.values, module)
     if [value.type for value in results] != list(op.result_types):
         expected = ", ".join(map(str, op.result_types))
-        found = ", ".join(str(value.type) for value in results)
-        raise PipelineError(message(f"hook of {name_of(type(op))}", expected, found, op.location))
-    return made, results
+        types = ", ".join(str(value.type) for value in results)
+        raise PipelineError(message(f"hook of {name_of(type(op))}", expected, types, op.location))
+    return ops, results
 
 
 def in_layouts(given: Expr, before: Call) -> Expr:
@@ -141,7 +141,7 @@ class ApplyHooks(RewritePattern):
     """Operator -> what it becomes."""
     module: ModuleOp
     layouts: bool = False
-    """Whether an operator in other layouts stands between transforms."""
+    """True when an operator in other layouts stands between transforms."""
     back: set[Operation] = field(default_factory=lambda: set[Operation]())
     """The transforms behind those operators."""
 
@@ -149,18 +149,20 @@ class ApplyHooks(RewritePattern):
         if not isinstance(op, Operator) or (hook := self.hooks.get(name_of(type(op)))) is None:
             return
         source = written(op, self.module)
-        given = hook(source)
-        if hasattr(given, "astuple"):
-            given = cast(Any, given).astuple()
-        if given is None or given is source.call:
+        answer = hook(source)
+        if hasattr(answer, "astuple"):
+            answer = cast(Any, answer).astuple()
+        if answer is None or answer is source.call:
             return
-        if not isinstance(given, Expr):
-            found = type(given).__name__
-            raise PipelineError(message(f"hook of {name_of(type(op))}", "an expression or None", found, op.location))
-        made, results = _ops_of(in_layouts(given, source.call) if self.layouts else given, source, op, self.module)
-        if made and isinstance(made[-1], LayoutTransformOp):
-            self.back.add(made[-1])
-        rewriter.replace(op, made, results)
+        if not isinstance(answer, Expr):
+            type_name = type(answer).__name__
+            raise PipelineError(
+                message(f"hook of {name_of(type(op))}", "an expression or None", type_name, op.location)
+            )
+        ops, results = _ops_of(in_layouts(answer, source.call) if self.layouts else answer, source, op, self.module)
+        if ops and isinstance(ops[-1], LayoutTransformOp):
+            self.back.add(ops[-1])
+        rewriter.replace(op, ops, results)
 
 
 @dataclass
@@ -182,10 +184,10 @@ def output_types(call: Call) -> Any:
 
 def flat_types(source: Written) -> list[Any]:
     """The types of the arguments, those in tuples one by one, as TVM gives them to functions on layouts."""
-    found: list[Any] = []
+    types: list[Any] = []
     for arg in source.call.args:
-        found += arg.checked_type.fields if isinstance(arg.type, TupleType) else [arg.checked_type]
-    return found
+        types += arg.checked_type.fields if isinstance(arg.type, TupleType) else [arg.checked_type]
+    return types
 
 
 def attributes(source: Written) -> Attrs:

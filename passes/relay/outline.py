@@ -14,29 +14,31 @@ from ...provenance.span import fuse
 
 def function_attributes(given: Mapping[str, object]) -> dict[str, Attribute]:
     """Attributes of functions for Python values: texts, and numbers."""
-    found: dict[str, Attribute] = {}
+    attributes: dict[str, Attribute] = {}
     for name, value in given.items():
         if isinstance(value, Attribute):
-            found[name] = value
+            attributes[name] = value
         elif isinstance(value, int):
-            found[name] = IntegerAttr(int(value), i64)
+            attributes[name] = IntegerAttr(int(value), i64)
         else:
-            found[name] = StringAttr(str(value))
-    return found
+            attributes[name] = StringAttr(str(value))
+    return attributes
 
 
 def pre_order(roots: Iterable[Operation], inside: Collection[Operation]) -> list[Operation]:
     """The roots, then what they consume of `inside`, each once."""
-    found: dict[Operation, None] = {}
+    ordered: dict[Operation, None] = {}
     stack = list(roots)[::-1]
     while stack:
         op = stack.pop()
-        if op in found:
+        if op in ordered:
             continue
-        found[op] = None
+        ordered[op] = None
         producers = [value.owner for value in op.operands]
-        stack += [one for one in reversed(producers) if isinstance(one, Operation) and one in inside]
-    return list(found)
+        stack += [
+            producer for producer in reversed(producers) if isinstance(producer, Operation) and producer in inside
+        ]
+    return list(ordered)
 
 
 class Outliner:

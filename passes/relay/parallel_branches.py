@@ -29,7 +29,7 @@ from ...support.errors import PipelineError
 from .blocking import twin
 
 _HOISTED = 64
-"""How many ops may have to come earlier, so that all operands are there in time."""
+"""The number of ops that may have to come earlier, so that all operands are there in time."""
 
 Group: TypeAlias = list[list[Operator]]
 """Per branch the operator that reads the shared data, and those that follow it."""
@@ -52,7 +52,7 @@ class CombineBranches(RewritePattern):
     """At the first operator that reads some data: it and those beside it become one, if there are enough."""
 
     least: int
-    """How many branches there have to be."""
+    """The least number of branches."""
     places: dict[Operation, int]
     """Where an op stands in its function; what comes to a place later has its number."""
     seen: set[SSAValue] = field(default_factory=lambda: set[SSAValue]())
@@ -71,7 +71,7 @@ class CombineBranches(RewritePattern):
 
     @abstractmethod
     def biased(self, data: SSAValue, ops: Sequence[BiasAddOp], made: Made) -> SSAValue | None:
-        """What several `nn.bias_add` are on the combined data."""
+        """Return the sum that stands for several `nn.bias_add` on the combined data."""
 
     @abstractmethod
     def parted(self, value: SSAValue, lasts: Sequence[Operator], made: Made) -> list[SSAValue]:
@@ -119,14 +119,14 @@ class CombineBranches(RewritePattern):
             for branch, op in zip(kept, following, strict=True):
                 branch.append(op)
         results = self.parted(value, [branch[-1] for branch in kept], made)
-        place = self.places[first]
+        position = self.places[first]
         for op in sorted(early, key=self.places.__getitem__):
             # Not an event: the op stays what it was.
             op.detach()
             first.parent.insert_op_before(op, first) if first.parent is not None else None
-            self.places[op] = place
+            self.places[op] = position
         for op in made.ops:
-            self.places[op] = place
+            self.places[op] = position
         rewriter.insert(made.ops, InsertPoint.before(first))
         for branch, result in zip(kept, results, strict=True):
             rewriter.replace(branch[-1], [], [result])
@@ -135,7 +135,7 @@ class CombineBranches(RewritePattern):
 
     def _following(self, group: Group) -> list[Operator] | None:
         """The next operator of each branch, if they are alike."""
-        found: list[Operator] = []
+        users: list[Operator] = []
         for branch in group:
             last = branch[-1].results[0]
             user = sole_user(last)
@@ -143,15 +143,15 @@ class CombineBranches(RewritePattern):
                 return None
             if user not in self.places or shape_of(user.results[0]) != shape_of(last):
                 return None
-            found.append(user)
-        one = found[0]
-        index = list(one.operands).index(group[0][-1].results[0])
-        for branch, op in zip(group, found, strict=True):
-            if type(op) is not type(one) or op.properties != one.properties or op.attributes != one.attributes:
+            users.append(user)
+        first = users[0]
+        index = list(first.operands).index(group[0][-1].results[0])
+        for branch, op in zip(group, users, strict=True):
+            if type(op) is not type(first) or op.properties != first.properties or op.attributes != first.attributes:
                 return None
             if op.operands[index] is not branch[-1].results[0]:
                 return None
-        return found if len(set(found)) == len(found) else None
+        return users if len(set(users)) == len(users) else None
 
     def _follow(self, value: SSAValue, group: Group, ops: Sequence[Operator], made: Made) -> SSAValue | None:
         """One operator for `ops`, on the combined value."""
@@ -177,19 +177,19 @@ class CombineBranches(RewritePattern):
         None where that cannot be: one depends on the group itself, or has effects, or they are too many.
         """
         forbidden = set(inside)
-        found: dict[Operation, None] = {}
+        cone: dict[Operation, None] = {}
         stack = [value.owner for value in values]
         while stack:
             owner = stack.pop()
-            if not isinstance(owner, Operation) or owner in found or owner in known or owner.parent is not first.parent:
+            if not isinstance(owner, Operation) or owner in cone or owner in known or owner.parent is not first.parent:
                 continue
             if self.places.get(owner, 0) <= self.places[first] and owner not in forbidden:
                 continue
-            if owner in forbidden or owner.regions or not owner.has_trait(Pure) or len(found) == _HOISTED:
+            if owner in forbidden or owner.regions or not owner.has_trait(Pure) or len(cone) == _HOISTED:
                 return None
-            found[owner] = None
+            cone[owner] = None
             stack += [operand.owner for operand in owner.operands]
-        return list(found)
+        return list(cone)
 
 
 @dataclass
@@ -211,17 +211,17 @@ class JoinAlongAxis(CombineBranches):
         """The axis of the second operand."""
 
     def combined(self, roots: Sequence[Operator], made: Made) -> SSAValue:
-        one, axis = roots[0], self.weight_axis(roots[0])
+        first, axis = roots[0], self.weight_axis(roots[0])
         weight = made.add(ConcatenateOp(*(root.operands[1] for root in roots), axis=axis), *roots)
         total = shape_of(weight)[axis]
-        self._axis, self._rank = self.axis(one), len(shape_of(one.results[0]))
+        self._axis, self._rank = self.axis(first), len(shape_of(first.results[0]))
         self._sizes = [shape_of(root.results[0])[self._axis] for root in roots]
-        counts = {name: to_attribute(total) for name in ("channels", "units") if name in one.properties}
-        product = type(one).create(
-            operands=[one.operands[0], weight],
-            result_types=[TensorType(element_of(one.results[0]), self._shape(one, sum(self._sizes)))],
-            properties=one.properties | counts,
-            attributes=dict(one.attributes),
+        counts = {name: to_attribute(total) for name in ("channels", "units") if name in first.properties}
+        product = type(first).create(
+            operands=[first.operands[0], weight],
+            result_types=[TensorType(element_of(first.results[0]), self._shape(first, sum(self._sizes)))],
+            properties=first.properties | counts,
+            attributes=dict(first.attributes),
         )
         return made.add(product, *roots)
 
@@ -233,24 +233,24 @@ class JoinAlongAxis(CombineBranches):
     def joined(self, values: Sequence[SSAValue], branches: Sequence[Operator], made: Made) -> SSAValue | None:
         if any(is_open(value.type) for value in values):
             return None
-        place = self._axis - self._rank
+        axis = self._axis - self._rank
         # Of the rank that has the axis, at least.
-        rank = max(-place, *(len(shape_of(value)) for value in values))
+        rank = max(-axis, *(len(shape_of(value)) for value in values))
         shapes = [(1,) * (rank - len(shape_of(value))) + shape_of(value) for value in values]
-        if all(value is values[0] for value in values) and shapes[0][place] == 1:
+        if all(value is values[0] for value in values) and shapes[0][axis] == 1:
             return values[0]
         wanted: list[tuple[int, ...]] = []
         for shape, size in zip(shapes, self._sizes, strict=True):
-            before, behind = shape[:place], shape[place:][1:]
+            before, behind = shape[:axis], shape[axis:][1:]
             wanted.append((*before, size, *behind))
-        rest = {shape[:place] + shape[place:][1:] for shape in shapes}
+        rest = {shape[:axis] + shape[axis:][1:] for shape in shapes}
         if len(rest) > 1 or len({element_of(value) for value in values}) > 1:
             return None
         parts = [
             value if shape_of(value) == shape else made.add(BroadcastToOp(value, shape=shape), op)
             for value, shape, op in zip(values, wanted, branches, strict=True)
         ]
-        return made.add(ConcatenateOp(*parts, axis=rank + place), *branches)
+        return made.add(ConcatenateOp(*parts, axis=rank + axis), *branches)
 
     def biased(self, data: SSAValue, ops: Sequence[BiasAddOp], made: Made) -> SSAValue | None:
         if ops[0].signature.int("axis") % self._rank != self._axis:
@@ -259,13 +259,13 @@ class JoinAlongAxis(CombineBranches):
         return made.add(twin(ops[0], data, bias), *ops)
 
     def parted(self, value: SSAValue, lasts: Sequence[Operator], made: Made) -> list[SSAValue]:
-        found: list[SSAValue] = []
+        results: list[SSAValue] = []
         begin = 0
         for size, last in zip(self._sizes, lasts, strict=True):
             part = StridedSliceOp(value, begin=[begin], end=[begin + size], strides=[1], axes=[self._axis])
-            found.append(made.add(part, last))
+            results.append(made.add(part, last))
             begin += size
-        return found
+        return results
 
 
 def combine(module: ModuleOp, pattern: type[CombineBranches], least: int, name: str) -> None:
@@ -274,5 +274,5 @@ def combine(module: ModuleOp, pattern: type[CombineBranches], least: int, name: 
         raise PipelineError(message(name, "min-num-branches of at least 2", str(least)))
     for func in module.ops:
         if isinstance(func, FuncOp) and func.primitive is None:
-            places = {op: place for place, op in enumerate(func.block.ops)}
+            places = {op: position for position, op in enumerate(func.block.ops)}
             rewrite(func.body, [pattern(least, places)], recursive=False)

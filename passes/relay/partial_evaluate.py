@@ -33,7 +33,7 @@ from .recursion import Recursion
 from .to_graph_normal_form import dissolve_all
 
 _RECENT = 7
-"""How many calls back a call with equal arguments is known to make no progress."""
+"""The number of calls to look back for one with equal arguments, which shows that there is no progress."""
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class _Evaluator:
                 condition = constant_value(op.condition, self.module)
                 if condition is None:
                     return False
-                taken = op.true_branch if condition.item() else op.false_branch
-                self._take(op, taken.block, [], "its condition is constant")
+                branch = op.true_branch if condition.item() else op.false_branch
+                self._take(op, branch.block, [], "its condition is constant")
                 return True
             case MatchOp():
                 return self._match(op)
@@ -155,17 +155,17 @@ class _Evaluator:
         if any(prod(shape_of(result)) > LITERAL_LIMIT for result in op.results):
             return False
         values = [constant_value(value, self.module) for value in op.operands]
-        known = [value for value in values if value is not None]
-        if len(known) < len(values):
+        arrays = [value for value in values if value is not None]
+        if len(arrays) < len(values):
             return False
         block = op.parent
         assert block is not None
-        made = [ConstantOp.of(array, self.module, "const") for array in evaluate(op, known)]
+        constants = [ConstantOp.of(array, self.module, "const") for array in evaluate(op, arrays)]
         location = fuse([op.location, *(v.owner.location for v in op.operands if isinstance(v.owner, Operation))])
-        for constant in made:
+        for constant in constants:
             constant.location = location
             block.insert_op_before(constant, op)
-        stand_for(op, [], [constant.result for constant in made], "its operands are constant", "Fold")
+        stand_for(op, [], [constant.result for constant in constants], "its operands are constant", "Fold")
         return True
 
     def _match(self, op: MatchOp) -> bool:
@@ -183,8 +183,8 @@ class _Evaluator:
         home, last = op.parent, block.last_op
         assert home is not None
         assert last is not None
-        given: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
-        replace_uses(given)
+        replacements: dict[SSAValue, SSAValue] = dict(zip(block.args, arguments, strict=True))
+        replace_uses(replacements)
         values = list(last.operands)
         moved = [inner for inner in block.ops if inner is not last]
         for inner in moved:
@@ -219,15 +219,15 @@ class _Evaluator:
         call = CallOp(func.sym_name.data, list(op.arguments), list(func.function_type.outputs), impure=True)
         if op.impure is None:
             del call.properties["impure"]
-        made: list[Operation] = [call]
+        ops: list[Operation] = [call]
         if len(call.outputs) != 1:
-            made.append(TupleOp(call.outputs))
-        for one in made:
-            one.location = op.location
-            block.insert_op_before(one, op)
+            ops.append(TupleOp(call.outputs))
+        for new in ops:
+            new.location = op.location
+            block.insert_op_before(new, op)
         if (where := self.unrolled.pop(op, None)) is not None:
             self.unrolled[call] = where
-        stand_for(op, made, [made[-1].results[0]], "the function is at hand", "Invoke")
+        stand_for(op, ops, [ops[-1].results[0]], "the function is at hand", "Invoke")
         return True
 
     def _call(
@@ -276,13 +276,13 @@ class _Evaluator:
 
 
 def _identity(value: SSAValue) -> object:
-    """What is the same for values that are known to be the same."""
+    """Return a key that is the same for values that are known to be the same."""
     owner = value.owner
     return (owner.literal, owner.key) if isinstance(owner, ConstantOp) else value
 
 
 def _around(op: Operation) -> Iterable[Operation]:
-    one = op.parent_op()
-    while one is not None:
-        yield one
-        one = one.parent_op()
+    outer = op.parent_op()
+    while outer is not None:
+        yield outer
+        outer = outer.parent_op()

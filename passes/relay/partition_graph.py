@@ -95,7 +95,7 @@ class PartitionGraphPass(ModulePass):
         parts = [part for part in parts if part.results]
         rewrite(func.body, [DropMarks()], recursive=False)
         outliner = Outliner()
-        made: list[FuncOp] = []
+        functions: list[FuncOp] = []
         moved: dict[SSAValue, SSAValue] = {}
         for number, part in enumerate(parts):
             name = names.take(f"tvmgen_{self.mod_name}_{part.compiler}_{func.sym_name.data}_{number}")
@@ -105,10 +105,10 @@ class PartitionGraphPass(ModulePass):
                 name, part.ops, arguments, part.results, attributes, "CompilerRegion", primitive=True
             )
             moved.update(zip(part.results, call.results, strict=True))
-            made.append(new)
+            functions.append(new)
         outliner.tidy()
         assert func.parent is not None
-        func.parent.insert_ops_after(made, func)
+        func.parent.insert_ops_after(functions, func)
 
 
 def _in_order(block: Block, regions: Sequence[Region]) -> list[Region]:
@@ -143,7 +143,7 @@ def _part(region: Region, bind_constants: bool) -> _Part:
     arguments = dict.fromkeys(_through_marks(value) for value in [*(begin.data for begin in region.begins), *read])
     if bind_constants:
         arguments = {value: None for value in arguments if not isinstance(value.owner, ConstantOp)}
-    made = [result for op in region.ops for result in op.results]
-    used = [value for value in made if any(use.operation not in members for use in value.uses)]
+    values = [result for op in region.ops for result in op.results]
+    used = [value for value in values if any(use.operation not in members for use in value.uses)]
     results = dict.fromkeys([*(_through_marks(end.data) for end in region.ends), *used])
     return _Part(region.compiler, tuple(region.ops), tuple(arguments), tuple(results))

@@ -1,4 +1,4 @@
-"""What external compilers can do: a table of patterns for each, and operators that they take one by one."""
+"""The abilities of external compilers: a table of patterns for each, and operators that they take one by one."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def register_supported(compiler: str, operator: str, check: Supported | None = N
 
 def checked(entry: Entry) -> tuple[str, DFPattern, Check]:
     """An entry of a table with its check; raises PipelineError for what is none."""
-    given = cast("tuple[object, ...]", entry)
-    match given:
+    parts = cast("tuple[object, ...]", entry)
+    match parts:
         case (str() as name, DFPattern() as pattern):
             return name, pattern, always
         case (str() as name, DFPattern() as pattern, check) if callable(check):
@@ -71,7 +71,7 @@ def checked(entry: Entry) -> tuple[str, DFPattern, Check]:
 
 
 def takes(compiler: str, op: Operation, callee: FuncOp | None) -> bool:
-    """Whether an external compiler takes an op: an operator that it supports, a call of a composite function of its.
+    """Return whether an external compiler takes an op: an operator it supports, or a call of its composite function.
 
     callee: the function, of a call.
     """
@@ -82,8 +82,8 @@ def takes(compiler: str, op: Operation, callee: FuncOp | None) -> bool:
     name = op.name.removeprefix("relay.")
     if (check := _supported.get((compiler, name))) is not None:
         return bool(check(op))
-    told = op_attr(name, TARGET + compiler)
-    return told is not None and bool(told(_call(op)) if callable(told) else told)
+    support = op_attr(name, TARGET + compiler)
+    return support is not None and bool(support(_call(op)) if callable(support) else support)
 
 
 def _call(op: Operator) -> object:

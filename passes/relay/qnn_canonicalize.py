@@ -73,7 +73,7 @@ class Arithmetic:
         return self.cast(self.add(ew.MultiplyOp, self.cast(steps, "float32"), scale), dtype)
 
     def centred(self, x: SSAValue, zero_point: SSAValue, axis: int) -> SSAValue:
-        """What integers are above their zero point, as int32."""
+        """Return the distance of integers from their zero point, as int32."""
         wide = self.cast(x, "int32")
         if is_zero(zero_point, self.module):
             return wide
@@ -128,8 +128,8 @@ class Arithmetic:
 
 def is_zero(value: SSAValue, module: ModuleOp) -> bool:
     """Return whether a zero point is known to be 0."""
-    known = constant_value(value, module)
-    return known is not None and not known.astype(np.int64).any()
+    number = constant_value(value, module)
+    return number is not None and not number.astype(np.int64).any()
 
 
 @dataclass
@@ -219,20 +219,20 @@ class TransposedConvolution(Canonical):
 
 
 class OfOneByte(Canonical):
-    """What a function makes of each of the 256 numbers of its dtype is a table."""
+    """A function of the 256 numbers of its dtype is a table."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, qnn_elementwise.Unary) or isinstance(op, qnn_elementwise.SoftmaxOp):
             return
         dtype = dtype_name(element_of(op.x))
         parameters = [constant_value(value, self.module) for value in op.operands[1:]]
-        known = [value for value in parameters if value is not None and value.size == 1]
-        if dtype not in ("int8", "uint8") or len(known) < len(parameters):
+        constants = [value for value in parameters if value is not None and value.size == 1]
+        if dtype not in ("int8", "uint8") or len(constants) < len(parameters):
             return
         work, (low, high) = self.work(), map(int, limits(dtype))
         numbers = np.arange(low, high + 1).astype(dtype)
         with np.errstate(all="ignore"):
-            table = op.evaluate(op.signature, numbers, *(value.reshape(()) for value in known))
+            table = op.evaluate(op.signature, numbers, *(value.reshape(()) for value in constants))
         index = work.cast(op.x, "int32")
         if low:
             index = work.add(ew.SubtractOp, index, work.constant(np.array(low, np.int32), "least"))
@@ -277,12 +277,12 @@ class OfReals(Canonical):
                 )
         work.instead(op, work.add(ConcatenateOp, *parts, axis=op.signature.int("axis")), rewriter)
 
-    def _same(self, one: SSAValue, other: SSAValue) -> bool:
-        return same_number(one, other, self.module)
+    def _same(self, first: SSAValue, second: SSAValue) -> bool:
+        return same_number(first, second, self.module)
 
 
 def _steps(work: Arithmetic, op: qnn_elementwise.Binary) -> SSAValue:
-    """What `op.steps` computes."""
+    """Compute `op.steps`."""
     sig, rank = op.signature, len(shape_of(op.result))
     spread = [(value, sig.int("lhs_axis"), len(shape_of(op.lhs))) for value in (op.lhs_scale, op.lhs_zero_point)]
     spread += [(value, sig.int("rhs_axis"), len(shape_of(op.rhs))) for value in (op.rhs_scale, op.rhs_zero_point)]

@@ -47,7 +47,7 @@ _ROWS = 3
 
 @dataclass
 class _Blocking:
-    """What one match makes, in order, all of it located at the product.
+    """The ops that one match makes, in order, all of them located at the product.
 
     parts: integers in a word.
     """
@@ -68,13 +68,13 @@ class _Blocking:
         return self.add(PackWordsOp, weight, zero_point, axis=axis, parts=self.parts, dtype=dtype)
 
     def correction(self, weight: SSAValue, data: SSAValue, zero_point: SSAValue, block: int) -> SSAValue | None:
-        """What sums of whole bytes of data have too much, as blocks of output channels; None where there is nothing.
+        """Return the excess of sums of whole bytes of data, as blocks of output channels; None where there is none.
 
         Where rows of data have a zero point each, those of each row.
         """
         least = -128 if dtype_name(element_of(data)) == "int8" else 0
-        known = constant_value(zero_point, self.module)
-        if self.parts == 2 or (known is not None and bool(np.all(known == least))):
+        zero = constant_value(zero_point, self.module)
+        if self.parts == 2 or (zero is not None and bool(np.all(zero == least))):
             return None
         wide = self.add(CastOp, weight, dtype="int32")
         sums = self.add(SumOp, wide, axis=range(1, len(shape_of(weight))))
@@ -96,8 +96,8 @@ class _Blocking:
 
 def _parts(wanted: int, weight: SSAValue, zero_point: SSAValue, module: ModuleOp) -> int:
     """The integers in a word: four only of weights that are signed bytes as they are."""
-    known = constant_value(zero_point, module)
-    signed = dtype_name(element_of(weight)) == "int8" and known is not None and not known.any()
+    zero = constant_value(zero_point, module)
+    signed = dtype_name(element_of(weight)) == "int8" and zero is not None and not zero.any()
     return wanted if signed else 2
 
 

@@ -20,7 +20,7 @@ _HEADED = (ConstantOp, ConstructOp, TupleOp, FnOp, GlobalOp)
 
 
 class Recursion:
-    """What is known of the functions of a module, as they are when this is made."""
+    """The recursion of the functions of a module, as they are when this is made."""
 
     def __init__(self, functions: Mapping[str, FuncOp]):
         reads = {
@@ -35,19 +35,19 @@ class Recursion:
         }
 
     def is_recursive(self, function: FuncOp | FnOp, bound: bool) -> bool:
-        """Whether a function may call itself; `bound` tells that a let-block binds a closure to be seen by itself."""
+        """Return whether a function may call itself; `bound` means a let-block makes a closure visible to itself."""
         return bound if isinstance(function, FnOp) else function.sym_name.data in self._recursive
 
     def is_decided(
         self, function: FuncOp | FnOp, arguments: Sequence[SSAValue], selves: Mapping[SSAValue, SSAValue] | None
     ) -> bool:
-        """Whether the arguments tell for every `if` and match of a function in which it calls itself which way it goes.
+        """Return whether the arguments decide every `if` and match of a function in which the function calls itself.
 
-        Of nothing but those within another is the answer given when that is decided.
+        Those within another one count as decided when that one is.
         """
-        given = list(zip(function.block.args, arguments, strict=True))
-        constant: set[SSAValue] = {a for a, value in given if isinstance(value.owner, ConstantOp)}
-        headed: set[SSAValue] = {a for a, value in given if isinstance(value.owner, _HEADED)}
+        pairs = list(zip(function.block.args, arguments, strict=True))
+        constant: set[SSAValue] = {a for a, value in pairs if isinstance(value.owner, ConstantOp)}
+        headed: set[SSAValue] = {a for a, value in pairs if isinstance(value.owner, _HEADED)}
         for op in inside(function):
             if isinstance(op, Operator) and op.operands and not op.has_trait(Stateful):
                 if all(value in constant or isinstance(value.owner, ConstantOp) for value in op.operands):
@@ -56,8 +56,8 @@ class Recursion:
                 headed.update(op.results)
             elif isinstance(op, IfOp | MatchOp) and self._calls_itself(op, function, selves or {}):
                 value = op.operands[0]
-                known = constant if isinstance(op, IfOp) else headed
-                if value not in known and not isinstance(value.owner, _HEADED):
+                decided = constant if isinstance(op, IfOp) else headed
+                if value not in decided and not isinstance(value.owner, _HEADED):
                     return False
         return True
 
@@ -83,7 +83,7 @@ def components(edges: Mapping[str, set[str | None]]) -> dict[str, int]:
         stack = [(root, iter(sorted(filter(None, edges[root]))))]
         while stack:
             node, rest = stack[-1]
-            target = next((one for one in rest if one not in seen), None)
+            target = next((name for name in rest if name not in seen), None)
             if target is None:
                 stack.pop()
                 order.append(node)
@@ -94,12 +94,12 @@ def components(edges: Mapping[str, set[str | None]]) -> dict[str, int]:
     for node, targets in edges.items():
         for target in filter(None, targets):
             backwards.setdefault(target, []).append(node)
-    found: dict[str, int] = {}
+    component: dict[str, int] = {}
     for number, root in enumerate(reversed(order)):
         todo = [root]
         while todo:
             node = todo.pop()
-            if node not in found:
-                found[node] = number
-                todo += [one for one in backwards.get(node, ()) if one not in found]
-    return found
+            if node not in component:
+                component[node] = number
+                todo += [name for name in backwards.get(node, ()) if name not in component]
+    return component

@@ -26,19 +26,19 @@ def _take_in(reader: CallOp, func: FuncOp, index: int, reshape: CallOp, body: Fu
     (source,) = reshape.arguments
     first = func.block.first_op
     assert first is not None
-    given = func.block.insert_arg(source.type, index)
+    argument = func.block.insert_arg(source.type, index)
     replaced = func.block.args[index + 1]
-    given.location, given.name_hint = body.block.args[0].location, replaced.name_hint
-    known: dict[SSAValue, SSAValue] = {body.block.args[0]: given}
-    copies = [op.clone(known) for op in body.block.ops if op is not body.return_op]
+    argument.location, argument.name_hint = body.block.args[0].location, replaced.name_hint
+    copies_of: dict[SSAValue, SSAValue] = {body.block.args[0]: argument}
+    copies = [op.clone(copies_of) for op in body.block.ops if op is not body.return_op]
     func.block.insert_ops_before(copies, first)
     replaced.name_hint = None
-    replaced.replace_all_uses_with(known[body.return_op.operands[0]])
+    replaced.replace_all_uses_with(copies_of[body.return_op.operands[0]])
     func.block.erase_arg(replaced)
     func.update_type()
     reader.operands[index] = source
-    for one in (reader, func):
-        one.location = fuse([one.location, reshape.location])
+    for owner in (reader, func):
+        owner.location = fuse([owner.location, reshape.location])
 
 
 @dataclass(frozen=True)

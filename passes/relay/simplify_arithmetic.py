@@ -105,18 +105,18 @@ def _parts(op: Operation, module: ModuleOp) -> tuple[SSAValue, SSAValue] | None:
 def _combined(kind: type[Operation], a: Array, b: Array) -> Array | None:
     """`a + b` or `a * b`; None where a number is lost that was not before, or the result is larger than both."""
     with np.errstate(all="ignore"):
-        made: Array = np.asarray(_NUMPY[kind](a, b)).astype(a.dtype, copy=False)
-    if made.size > max(a.size, b.size):
+        result: Array = np.asarray(_NUMPY[kind](a, b)).astype(a.dtype, copy=False)
+    if result.size > max(a.size, b.size):
         return None
     if is_float(a.dtype):
-        if not np.isfinite(made).all():
+        if not np.isfinite(result).all():
             return None
         if kind is MultiplyOp:
             tiny = 2.0 ** FLOATS[element_type(a.dtype)].least
-            wide = np.abs(made.astype(np.float64))
+            wide = np.abs(result.astype(np.float64))
             if ((wide < tiny) & (np.not_equal(a, 0) & np.not_equal(b, 0))).any():
                 return None
-    return made
+    return result
 
 
 @dataclass
@@ -124,9 +124,9 @@ class _OnConstants(RewritePattern):
     module: ModuleOp
 
     def value(self, constant: SSAValue) -> Array:
-        found = constant_value(constant, self.module)
-        assert found is not None
-        return found
+        array = constant_value(constant, self.module)
+        assert array is not None
+        return array
 
     def constant(self, array: Array, *made_of: SSAValue) -> ConstantOp:
         owners = [value.owner for value in made_of if isinstance(value.owner, ConstantOp)]
@@ -163,22 +163,22 @@ class MergeConstants(_OnConstants):
         if (parts := _parts(op, self.module)) is None:
             return
         base, constant = parts
-        found = self.value(constant)
-        if self._joins(found, type(op), sole_user(op.results[0])):
+        array = self.value(constant)
+        if self._joins(array, type(op), sole_user(op.results[0])):
             return
         row, constants = [op], [constant]
         while (inner := self._inner(op, base)) is not None:
             data, other = inner
-            if (made := _combined(type(op), self.value(other), found)) is None:
+            if (combined := _combined(type(op), self.value(other), array)) is None:
                 break
             assert isinstance(base.owner, Operation)
             row.append(base.owner)
             constants.append(other)
-            base, found = data, made
+            base, array = data, combined
         if len(row) == 1:
             return
         owners = [value.owner for value in constants if isinstance(value.owner, ConstantOp)]
-        merged = stands_for(self.constant(found, *constants), *row, *owners)
+        merged = stands_for(self.constant(array, *constants), *row, *owners)
         build = AddOp if isinstance(op, AddOp) else MultiplyOp
         before = list(op.operands)
         rewriter.replace(op, [merged, stands_for(build(base, merged), *row)])
@@ -189,11 +189,11 @@ class MergeConstants(_OnConstants):
         alike = isinstance(owner, Operation) and type(owner) is type(op) and base.has_one_use()
         return _parts(owner, self.module) if alike and isinstance(owner, Operation) else None
 
-    def _joins(self, found: Array, kind: type[Operation], user: Operation | None) -> bool:
+    def _joins(self, array: Array, kind: type[Operation], user: Operation | None) -> bool:
         """Return whether the op behind takes this one in, with all before it."""
         if user is None or type(user) is not kind or (parts := _parts(user, self.module)) is None:
             return False
-        return _combined(kind, found, self.value(parts[1])) is not None
+        return _combined(kind, array, self.value(parts[1])) is not None
 
 
 class SquareOfSum(_OnConstants):
@@ -238,7 +238,7 @@ class SquareOfSum(_OnConstants):
                 return None
 
     def _without_number(self, value: SSAValue) -> tuple[SSAValue, float]:
-        """What one number multiplies, and that number."""
+        """Return the value that one number multiplies, and that number."""
         if isinstance(owner := value.owner, MultiplyOp):
             for operand, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
                 number = self._number(operand) if isinstance(operand.owner, ConstantOp) else None

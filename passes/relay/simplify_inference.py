@@ -36,10 +36,10 @@ class _BatchNorm(RewritePattern):
         """The ops that do what a batch norm does, and the normalised data."""
         sig = op.signature
         dtype = numpy_dtype(element_of(op.moving_var))
-        made: list[Operation] = []
+        ops: list[Operation] = []
 
         def add(new: Operation) -> SSAValue:
-            made.append(new)
+            ops.append(new)
             return new.results[0]
 
         epsilon = add(ConstantOp.of(np.array(sig.get("epsilon"), dtype), self.module, "epsilon"))
@@ -56,7 +56,7 @@ class _BatchNorm(RewritePattern):
             scale = add(ExpandDimsOp(scale, axis=1, num_newaxis=trailing))
             shift = add(ExpandDimsOp(shift, axis=1, num_newaxis=trailing))
         result = add(AddOp(add(MultiplyOp(op.data, scale)), shift))
-        return made, result
+        return ops, result
 
 
 class UnpackBatchNorm(_BatchNorm):
@@ -64,9 +64,9 @@ class UnpackBatchNorm(_BatchNorm):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
-        made, result = self.unpacked(op)
+        ops, result = self.unpacked(op)
         operands = list(op.operands)
-        rewriter.replace(op, made, [result, op.moving_mean, op.moving_var])
+        rewriter.replace(op, ops, [result, op.moving_mean, op.moving_var])
         erase_unused(operands, rewriter)
 
 

@@ -47,7 +47,7 @@ _PAIRWISE: Mapping[type[Operator], Callable[..., Any]] = {
     MinimumOp: size_min,
 }
 _MOVES = (CastOp, ConcatenateOp, ExpandDimsOp, ReshapeOp, SqueezeOp, StackOp, StridedSliceOp)
-"""What sizes go through as they are."""
+"""The operators that pass sizes on as they are."""
 
 
 def sizes_value(value: SSAValue, module: ModuleOp) -> Array | None:
@@ -110,7 +110,7 @@ class SizeArithmetic(RewritePattern):
 
 
 def _computed(op: Operator, given: list[Array]) -> Array | None:
-    """What an operator makes of sizes; None of one that is not for sizes."""
+    """Return the result of an operator on sizes; None for one that is not for sizes."""
     objects = [array.astype(np.object_) for array in given]
     if (combine := _PAIRWISE.get(type(op))) is not None:
         whole = np.broadcast_arrays(*objects)

@@ -28,7 +28,7 @@ from .precision_lists import ALWAYS, FOLLOW, NEVER
 
 
 class Category(Enum):
-    """What becomes of an operator (TVM's names)."""
+    """The treatment of an operator (TVM's names)."""
 
     ALWAYS = 0
     FOLLOW = 1
@@ -108,7 +108,7 @@ class Convert(RewritePattern):
         return half if category is Category.ALWAYS else f32
 
     def _asked(self, op: Operator, hook: Callable[..., Sequence[object]]) -> Category:
-        """What a user's function says of an operator: the category first, as a number."""
+        """Return the answer of a user's function for an operator: the category first, as a number."""
         from .op_hooks import written
 
         module = op

@@ -39,18 +39,18 @@ def run(func: PrimFuncOp) -> None:
 
 
 def _kind(op: _Mapped) -> Hashable:
-    """What equal reads agree in, and what is told in no time."""
+    """Return a key that equal reads agree in, and that is cheap to compute."""
     return (op.buffer if isinstance(op, Reader) else None, op.result.type)
 
 
 def _rest(op: Operation, skipped: tuple[str, ...]) -> tuple[Hashable, ...]:
-    """What else makes two ops equal."""
+    """Return the other things in which two equal ops agree."""
     properties: list[tuple[str, Attribute]] = [item for item in op.properties.items() if item[0] not in skipped]
     return (type(op), tuple(op.result_types), frozenset(properties), frozenset(op.attributes.items()))
 
 
 def _point(op: _Mapped) -> tuple[Hashable, ...]:
-    """What an access reads."""
+    """Return a key of the element that an access reads."""
     seen = view(op, {})
     outside = index_ranges(seen.values)
     simplified = simplify_maps(seen.map, seen.guard, tuple(outside))
@@ -58,11 +58,11 @@ def _point(op: _Mapped) -> tuple[Hashable, ...]:
     values = [seen.values[i] for i in simplified.kept]
     extents = [simplified.ranges[i] for i in simplified.kept]
     # In the ranges that a guard leaves it says nothing any more.
-    known = [outside[i] for i in simplified.kept]
+    guard_ranges = [outside[i] for i in simplified.kept]
     buffer, map = None, simplified.map.data.results
     if isinstance(op, Reader):
         buffer, map = op.buffer, (flat_index(map, buffer_of(op.buffer).strides),)
-    return buffer, canonical(values, extents, map), canonical(values, known, guard), simplified.never
+    return buffer, canonical(values, extents, map), canonical(values, guard_ranges, guard), simplified.never
 
 
 @dataclass(frozen=True)

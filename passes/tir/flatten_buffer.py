@@ -70,8 +70,8 @@ def _block(block: Block, ranges: Ranges, flat: dict[SSAValue, SSAValue]) -> None
             case _ if isinstance(op, Touch):
                 _access(op, ranges, flat)
             case _:
-                for inner, known in blocks_of(op, ranges):
-                    _block(inner, known, flat)
+                for inner, inner_ranges in blocks_of(op, ranges):
+                    _block(inner, inner_ranges, flat)
 
 
 def _flat_numbers(op: AllocConstOp) -> DenseIntOrFPElementsAttr:

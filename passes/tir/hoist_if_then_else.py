@@ -120,7 +120,7 @@ def _wrap(loop: ForOp, branches: Sequence[IfOp], guard: View, other: ForOp | Non
 
 
 def _around(outer: IfOp, branch: IfOp) -> list[Operation]:
-    """What stands for `branch` once its ops are in the loop inside of `outer`."""
+    """Return the ops that stand for `branch` once its ops are in the loop inside of `outer`."""
     return [outer, *branch.block.ops]
 
 

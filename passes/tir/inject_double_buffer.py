@@ -39,16 +39,16 @@ def run(func: PrimFuncOp, split_loop: int = 1) -> bool:
         if not isinstance(loop, ForOp) and (loop := _loop_of(alloc)) is not None and loop.block.first_op is not None:
             alloc.detach()
             loop.block.insert_op_before(alloc, loop.block.first_op)
-        found = _plan(alloc, loop) if isinstance(loop, ForOp) else "no loop computes and uses it anew in each iteration"
+        plan = _plan(alloc, loop) if isinstance(loop, ForOp) else "no loop computes and uses it anew in each iteration"
         del alloc.attributes[MARK]
-        if isinstance(found, _Plan):
-            _inject(found, func, split_loop)
+        if isinstance(plan, _Plan):
+            _inject(plan, func, split_loop)
         elif alloc.parent is not home and home is not None and following is not None:
             alloc.detach()
             home.insert_op_before(alloc, following)
-            record("DoubleBuffer", alloc, f"left single: {found}", gone=False)
+            record("DoubleBuffer", alloc, f"left single: {plan}", gone=False)
         else:
-            record("DoubleBuffer", alloc, f"left single: {found}", gone=False)
+            record("DoubleBuffer", alloc, f"left single: {plan}", gone=False)
     return found_any
 
 
@@ -88,7 +88,7 @@ def _loaded(op: Operation) -> set[SSAValue]:
 
 
 def _plan(alloc: AllocOp, loop: ForOp) -> _Plan | str:
-    """How the body splits, or why it does not."""
+    """Return the plan by which the body splits, or the reason why it does not."""
     if loop.kind.data != "serial" or not (loop.is_known and loop.is_run(2)):
         return "its loop is not serial, or has one iteration"
     ops = list(loop.block.ops)
@@ -122,16 +122,16 @@ def _plan(alloc: AllocOp, loop: ForOp) -> _Plan | str:
 def _closure(places: Sequence[int], ops: Sequence[Operation]) -> set[int]:
     """The ops at these places, and those of the body whose results they need."""
     where = {op: i for i, op in enumerate(ops)}
-    found = set(places)
+    closure = set(places)
     stack = list(places)
     while stack:
         for inner in ops[stack.pop()].walk():
             for operand in inner.operands:
-                place = where.get(operand.owner) if isinstance(operand.owner, Operation) else None
-                if place is not None and place not in found and not _is_marked(ops[place]):
-                    found.add(place)
-                    stack.append(place)
-    return found
+                position = where.get(operand.owner) if isinstance(operand.owner, Operation) else None
+                if position is not None and position not in closure and not _is_marked(ops[position]):
+                    closure.add(position)
+                    stack.append(position)
+    return closure
 
 
 def _is_marked(op: Operation) -> bool:
@@ -149,12 +149,12 @@ def _inject(plan: _Plan, func: PrimFuncOp, split: int) -> None:
         func.block.insert_op_before(double, func.block.first_op)
     else:
         loop.parent.insert_op_before(double, loop)
-    place = next(i for i, op in enumerate(loop.block.ops) if op is plan.alloc)
+    position = next(i for i, op in enumerate(loop.block.ops) if op is plan.alloc)
     last = known(loop.trip_count) - 1
-    first = _part(loop, (0, 1), place, double.result, plan.produce)
-    ahead = _part(loop, (1, last + 1), place, double.result, plan.produce)
-    current = _part(loop, (0, last), place, double.result, plan.consume)
-    end = _part(loop, (last, last + 1), place, double.result, plan.consume)
+    first = _part(loop, (0, 1), position, double.result, plan.produce)
+    ahead = _part(loop, (1, last + 1), position, double.result, plan.produce)
+    current = _part(loop, (0, last), position, double.result, plan.consume)
+    end = _part(loop, (last, last + 1), position, double.result, plan.consume)
     _prepend(ahead, current)
     steps, alternating = _steps(current, split)
     pieces = [first, *steps, end]
@@ -171,30 +171,30 @@ def _steps(loop: ForOp, split: int) -> tuple[list[ForOp], list[ForOp]]:
     if split == 1:
         return [loop], []
     whole = loop.trip_count // split * split
-    found: list[ForOp] = []
+    steps: list[ForOp] = []
     alternating: list[ForOp] = []
     if whole:
         part = subrange(loop, 0, whole, {})
         outer = strip_mine(part, split, {})
         part.erase()
-        found.append(outer)
+        steps.append(outer)
         alternating += [op for op in outer.block.ops if isinstance(op, ForOp)]
     if whole < loop.trip_count:
         rest = subrange(loop, whole, loop.trip_count, {})
-        found.append(rest)
+        steps.append(rest)
         alternating.append(rest)
     loop.erase()
-    return found, alternating
+    return steps, alternating
 
 
-def _part(loop: ForOp, iterations: tuple[int, int], place: int, double: SSAValue, kept: set[int]) -> ForOp:
-    """Some iterations of `loop`, with only the `kept` ops, where the buffer allocated at `place` is a copy in turn."""
+def _part(loop: ForOp, iterations: tuple[int, int], position: int, double: SSAValue, kept: set[int]) -> ForOp:
+    """Some iterations of `loop`, only the `kept` ops, where the buffer allocated at `position` is a copy in turn."""
     begin, end = iterations
     part = subrange(loop, begin, end, {})
     ops = list(part.block.ops)
     # The variable's value, if it had to be computed, comes first.
     extra = len(ops) - len(list(loop.block.ops))
-    alloc = ops[place + extra]
+    alloc = ops[position + extra]
     for use in list(alloc.results[0].uses):
         if isinstance(access := use.operation, Reader | Writer):
             _turn(access, part, begin, double)

@@ -38,7 +38,7 @@ def run(func: PrimFuncOp) -> None:
 
 
 def _offsets(mark: Attribute) -> int | dict[str, int]:
-    """How many iterations ahead, for all buffers or by name."""
+    """Return the number of iterations to look ahead, for all buffers or by name."""
     if isinstance(mark, ArrayAttr):
         entries = cast("ArrayAttr[ArrayAttr[Attribute]]", mark)
         return {cast(StringAttr, name).data: cast(IntegerAttr, offset).value.data for name, offset in entries}
@@ -48,7 +48,7 @@ def _offsets(mark: Attribute) -> int | dict[str, int]:
 def _block(block: Block, loop: ForOp, offsets: int | dict[str, int], ranges: Ranges) -> bool:
     """Hints for the loads of a block and those in it; whether there are any."""
     done: set[Hashable] = set()
-    found = False
+    changed = False
     for op in list(block.ops):
         match op:
             case LoadOp():
@@ -56,7 +56,7 @@ def _block(block: Block, loop: ForOp, offsets: int | dict[str, int], ranges: Ran
                 seen = view(op, ranges)
                 if not offset or loop.var not in seen.values:
                     continue
-                found = True
+                changed = True
                 ahead = [AffineDimExpr(i) + (offset if v is loop.var else 0) for i, v in enumerate(seen.values)]
                 later = _later(seen.ranges, offset)
                 exprs = tuple(linear(substitute(expr, ahead), later).expr for expr in seen.map)
@@ -68,8 +68,8 @@ def _block(block: Block, loop: ForOp, offsets: int | dict[str, int], ranges: Ran
                 block.insert_op_before(hint, op)
             case _:
                 for region in op.regions:
-                    found |= _block(region.block, loop, offsets, ranges)
-    return found
+                    changed |= _block(region.block, loop, offsets, ranges)
+    return changed
 
 
 def _later(ranges: tuple[Range, ...], offset: int) -> tuple[Range, ...]:

@@ -65,7 +65,7 @@ def run(func: PrimFuncOp) -> None:
 
 
 def _names(func: PrimFuncOp) -> dict[SSAValue, str]:
-    """What buffers are called in messages."""
+    """Return the names of buffers for messages."""
     names: dict[SSAValue, str] = {}
     for number, value in enumerate([*func.block.args, *(result for op in walk(func) for result in op.results)]):
         names[value] = value.name_hint or (f"argument {number}" if isinstance(value, BlockArgument) else "a buffer")
@@ -104,8 +104,8 @@ class _Checks:
                     if tests := _tests(op, ranges):
                         self._instrument(op, tests)
                 case _:
-                    for inner, known in blocks_of(op, ranges):
-                        self.block(inner, known)
+                    for inner, inner_ranges in blocks_of(op, ranges):
+                        self.block(inner, inner_ranges)
 
     def _instrument(self, op: LoadOp | StoreOp, tests: Sequence[_Test]) -> None:
         site = len(self.sites)
@@ -131,27 +131,27 @@ class _Checks:
 
 
 def _tests(op: LoadOp | StoreOp, ranges: Ranges) -> list[_Test]:
-    """What about an access is not sure, in terms of its own index operands."""
+    """Return the tests for the parts of an access that are not certain, in terms of its own index operands."""
     seen = view(op, ranges)
     simplified = simplify_maps(seen.map, seen.guard, seen.ranges)
     if simplified.never:
         return []
     type_ = buffer_of(op.buffer)
     exprs = list(zip(op.map.data.results, seen.map, type_.get_shape(), strict=True))
-    found: list[_Test] = []
+    tests: list[_Test] = []
     for dimension, (expr, resolved, extent) in enumerate(exprs):
         low, high = bounds(resolved, simplified.ranges)
         under, over = not at_least(low, 0), not below(high, extent)
         if under or over:
-            found.append(_Test(dimension, expr, extent, under, over))
+            tests.append(_Test(dimension, expr, extent, under, over))
     (count,) = lanes(op.result.type if isinstance(op, LoadOp) else op.value.type) or (1,)
     if span := op.step * (count - 1):
         low, high = bounds(flatten(seen.map, type_.strides) + span, simplified.ranges)
         # A first lane inside leaves one end for the last.
         if not at_least(low, 0) if span < 0 else not below(high, type_.size):
             last = flatten(op.map.data.results, type_.strides) + span
-            found.append(_Test(LAST_LANE, last, type_.size, span < 0, span > 0))
-    return found
+            tests.append(_Test(LAST_LANE, last, type_.size, span < 0, span > 0))
+    return tests
 
 
 def _if(exprs: Sequence[AffineExpr], indices: Sequence[SSAValue], asker: Operation) -> IfOp:

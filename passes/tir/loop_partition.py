@@ -46,8 +46,8 @@ def _block(block: Block, ranges: Ranges) -> None:
                     ranges[loop.var] = loop.bounds
                     _block(loop.block, ranges)
             case _:
-                for inner, known in blocks_of(op, ranges):
-                    _block(inner, known)
+                for inner, inner_ranges in blocks_of(op, ranges):
+                    _block(inner, inner_ranges)
 
 
 def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
@@ -95,7 +95,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
 
 
 def _leaves(start: Size, stop: Size) -> bool:
-    """Whether there are iterations from `start` to `stop`; where only a call knows, whether there are none too few."""
+    """Return whether iterations run from `start` to `stop`; where only a call knows, whether there are none too few."""
     if isinstance(start, int) and isinstance(stop, int):
         return start < stop
     return proves(start, "<=", stop)
@@ -140,8 +140,8 @@ def _doubtless(block: Block, var: SSAValue, ranges: Ranges, loads: bool) -> Iter
     for op in block.ops:
         if (isinstance(op, IfOp) and op.likely is not None) or (loads and isinstance(op, LoadOp) and op.guard):
             yield from _holds(op, var, ranges)
-        for inner, known in blocks_of(op, ranges):
-            yield from _doubtless(inner, var, known, loads)
+        for inner, inner_ranges in blocks_of(op, ranges):
+            yield from _doubtless(inner, var, inner_ranges, loads)
 
 
 def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:

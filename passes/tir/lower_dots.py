@@ -39,8 +39,8 @@ class DotOntoSum(RewritePattern):
                 words = [vector.BitcastOp(word, VectorType(i8, [4 * count])) for word in (dot.first, dot.second)]
                 arguments: list[SSAValue] = [total, *(word.result for word in words)]
                 call = CallExternOp(f"llvm.x86.avx512.vpdpbusd.{_BITS[count]}", arguments, [product.type])
-                made: list[Operation] = [*words, call]
-                rewriter.replace(op, made, [call.outputs[0]])
+                ops: list[Operation] = [*words, call]
+                rewriter.replace(op, ops, [call.outputs[0]])
                 rewriter.erase(dot)
                 return
 
@@ -89,15 +89,15 @@ class HighProduct(RewritePattern):
         if [word.type for word in words] != [narrow, narrow] or scalar_type(narrow) != i32:
             return
         wide = VectorType(i64, [count // 2])
-        made: list[Operation] = []
+        ops: list[Operation] = []
 
         def add(kind: Callable[..., Operation], *operands: Any) -> SSAValue:
-            made.append(kind(*operands))
-            return made[-1].results[0]
+            ops.append(kind(*operands))
+            return ops[-1].results[0]
 
         def number(value: int) -> SSAValue:
-            made.append(constant(IntegerAttr(value, i64), wide, op.location))
-            return made[-1].results[0]
+            ops.append(constant(IntegerAttr(value, i64), wide, op.location))
+            return ops[-1].results[0]
 
         word = number(i32.bitwidth)
         pairs = [add(vector.BitcastOp, each, wide) for each in words]
@@ -113,12 +113,12 @@ class HighProduct(RewritePattern):
             )
         ]
         places = [lane + count * (lane % 2) for lane in range(count)]
-        made.append(
+        ops.append(
             vector.ShuffleOp.create(
                 operands=parts, properties={"mask": DenseArrayBase.from_list(i64, places)}, result_types=[narrow]
             )
         )
-        rewriter.replace(op, made, made[-1].results)
+        rewriter.replace(op, ops, ops[-1].results)
         for old in chain[1:]:
             rewriter.erase(old)
 

@@ -83,14 +83,14 @@ class _Narrow:
         """Return whether a narrow twin can be had without cutting a wide value short."""
         stack, seen = [value], set[SSAValue]()
         while stack:
-            one = stack.pop()
-            if one in seen or one in self.made:
+            current = stack.pop()
+            if current in seen or current in self.made:
                 continue
-            seen.add(one)
-            if not self._fits(one) or not isinstance(one.owner, Operation):
+            seen.add(current)
+            if not self._fits(current) or not isinstance(current.owner, Operation):
                 return False
-            stack.extend(_sources(one.owner))
-            if not _is_leaf(one.owner) and not _sources(one.owner):
+            stack.extend(_sources(current.owner))
+            if not _is_leaf(current.owner) and not _sources(current.owner):
                 return False
         return True
 
@@ -103,18 +103,18 @@ class _Narrow:
         """The narrow twin of `value`, made after it; operands first."""
         stack = [value]
         while stack:
-            one = stack[-1]
-            if one in self.made:
+            current = stack[-1]
+            if current in self.made:
                 stack.pop()
                 continue
-            owner = one.owner
+            owner = current.owner
             assert isinstance(owner, Operation)
             missing = [source for source in _sources(owner) if source not in self.made]
             if missing:
                 stack.extend(missing)
                 continue
             stack.pop()
-            self.made[one] = self._make(owner)
+            self.made[current] = self._make(owner)
         return self.made[value]
 
     def _make(self, wide: Operation) -> SSAValue:

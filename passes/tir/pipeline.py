@@ -61,7 +61,7 @@ class Step:
     run: Run
     """Gives True where it left code, or may have, that a simplification makes less."""
     tidies: bool = False
-    """Whether it only does something after such steps, or passes from outside."""
+    """True when it only does something after such steps, or after passes from outside."""
 
 
 def _option(name: str) -> bool:
@@ -163,7 +163,7 @@ ON_REQUEST = frozenset({"tir-instrument-bound-checkers"})
 TIR_PIPELINE: tuple[tuple[str, Run], ...] = tuple(
     (step.name, step.run) for phase in phases(WIDEST) for step in phase if step.name not in ON_REQUEST
 )
-"""What runs by default: as passes, with their default options, these make of a kernel what `run_tir_passes` does."""
+"""The steps that run by default: as passes, with default options, they do to a kernel what `run_tir_passes` does."""
 
 
 def run_tir_passes(func: PrimFuncOp, machine: Machine = WIDEST) -> None:
@@ -178,8 +178,8 @@ def run_tir_passes(func: PrimFuncOp, machine: Machine = WIDEST) -> None:
     disabled = set(own_names(context.disabled_pass))
     untidy = False
     for phase, steps in enumerate(phases(machine)):
-        for one in _own_passes(context, phase):
-            _run_own(one, phase, func)
+        for own in _own_passes(context, phase):
+            _run_own(own, phase, func)
             untidy = True
         for step in steps:
             if step.name in disabled or (step.tidies and not untidy):
@@ -190,18 +190,18 @@ def run_tir_passes(func: PrimFuncOp, machine: Machine = WIDEST) -> None:
 def _own_passes(context: PassContext, phase: int) -> Iterator[ModulePass]:
     passes = context.option("tir.add_lower_pass")
     assert isinstance(passes, list)
-    return (one for at, one in passes if at == phase)
+    return (own for at, own in passes if at == phase)
 
 
-def _run_own(one: ModulePass, phase: int, func: PrimFuncOp) -> None:
+def _run_own(own: ModulePass, phase: int, func: PrimFuncOp) -> None:
     """Run a pass on a module of one kernel."""
     block, following = func.parent, func.next_op
     if block is not None:
         func.detach()
     module = ModuleOp([func])
     module.location = func.location
-    run_passes(module, [one])
-    what = f"tir.add_lower_pass: pass '{one.name}' of phase {phase}"
+    run_passes(module, [own])
+    what = f"tir.add_lower_pass: pass '{own.name}' of phase {phase}"
     if func.parent is not module.body.block:
         raise PipelineError(f"{what}: expected to find the kernel @{func.sym_name.data} in its module, got none")
     func.detach()

@@ -39,8 +39,8 @@ def _block(block: Block, ranges: Ranges) -> None:
                 for position in (1, 2):
                     _side(op, position, ranges)
             case _:
-                for inner, known in blocks_of(op, ranges):
-                    _block(inner, known)
+                for inner, inner_ranges in blocks_of(op, ranges):
+                    _block(inner, inner_ranges)
 
 
 def _side(select: Select, position: int, ranges: Ranges) -> None:
@@ -83,7 +83,7 @@ def _own(select: Select, position: int) -> list[Operation]:
                 reached.add(owner)
                 stack.extend(owner.operands)
     own: set[Operation] = set()
-    found: list[Operation] = []
+    ops: list[Operation] = []
     op = select.prev_op
     left = len(reached)
     while op is not None and left:
@@ -92,9 +92,9 @@ def _own(select: Select, position: int) -> list[Operation]:
             uses = [use for result in op.results for use in result.uses]
             if all(u.operation in own or (u.operation is select and u.index == position) for u in uses):
                 own.add(op)
-                found.append(op)
+                ops.append(op)
         op = op.prev_op
-    return found[::-1]
+    return ops[::-1]
 
 
 def _is_unsafe(op: Operation, ranges: Ranges) -> bool:

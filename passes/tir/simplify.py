@@ -55,8 +55,8 @@ def _block(block: Block, ranges: Ranges, keep: bool) -> None:
                 if (value := unchanged(op)) is not None:
                     _substitute(op, value, "Identity", "it gives one of its operands")
             case _:
-                for inner, known in blocks_of(op, ranges):
-                    _block(inner, known, keep)
+                for inner, inner_ranges in blocks_of(op, ranges):
+                    _block(inner, inner_ranges, keep)
 
 
 def _for(op: ForOp, ranges: Ranges, keep: bool) -> None:
@@ -91,8 +91,8 @@ def _if(op: IfOp, ranges: Ranges, keep: bool) -> None:
         op.erase()
         return
     update(op, seen.values, simplified)
-    for inner, known in blocks_of(op, ranges):
-        _block(inner, known, keep)
+    for inner, inner_ranges in blocks_of(op, ranges):
+        _block(inner, inner_ranges, keep)
 
 
 def _access(op: Mapped, ranges: Ranges) -> None:

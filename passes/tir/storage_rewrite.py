@@ -127,15 +127,17 @@ def _assigned(buffers: Sequence[_Buffer], ranges: Ranges) -> list[_Slot]:
             if end == slots[number].buffers[-1].end:
                 insort(free.setdefault(_elements(slots[number].buffers[0]), []), (slots[number].size, number))
         size, mine = cast(int, buffer.type.size), free.setdefault(_elements(buffer), [])
-        fitting = [mine[place] for place in {bisect_left(mine, (size, 0)), len(mine) - 1} if 0 <= place < len(mine)]
+        fitting = [
+            mine[position] for position in {bisect_left(mine, (size, 0)), len(mine) - 1} if 0 <= position < len(mine)
+        ]
         for number in ending.get(buffer.first, ()):
             if _may_take_over(slots[number], buffer, ranges):
                 fitting.append((slots[number].size, number))
         if fitting:
-            found = min((one for one in fitting if one[0] >= size), default=max(fitting))
-            if found in mine:
-                mine.remove(found)
-            number = found[1]
+            chosen = min((slot for slot in fitting if slot[0] >= size), default=max(fitting))
+            if chosen in mine:
+                mine.remove(chosen)
+            number = chosen[1]
         else:
             number = len(slots)
             slots.append(_Slot())
@@ -146,7 +148,7 @@ def _assigned(buffers: Sequence[_Buffer], ranges: Ranges) -> list[_Slot]:
 
 
 def _elements(buffer: _Buffer) -> Hashable:
-    """What buffers that share memory have in common."""
+    """Return the properties that buffers must share to share memory."""
     return buffer.type.element_type, buffer.type.scope
 
 
@@ -171,7 +173,7 @@ def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
         accesses.append(op)
     if any(isinstance(op, StoreOp) for op in accesses[: len(reads)]) or (block := reads[0].parent) is None:
         return False
-    where = {op: place for place, op in enumerate(block.ops)}
+    where = {op: position for position, op in enumerate(block.ops)}
     places = [where[op] for op in accesses]
     ordered = max(places[: len(reads)]) < min(places[len(reads) :])
     return ordered and same_elements(accesses, nest, ranges)
@@ -207,10 +209,10 @@ def _common(blocks: list[Block]) -> Block:
 
 
 def _chain(block: Block) -> list[Block]:
-    found = [block]
-    while (above := found[-1].parent_block()) is not None:
-        found.append(above)
-    return found
+    blocks = [block]
+    while (above := blocks[-1].parent_block()) is not None:
+        blocks.append(above)
+    return blocks
 
 
 @dataclass(frozen=True)

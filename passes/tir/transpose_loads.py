@@ -46,8 +46,8 @@ def _block(block: Block, ranges: Ranges, most: int) -> bool:
         inner = [inner for region in op.regions for inner in region.blocks]
         for body in inner:
             changed |= _block(body, ranges, most)
-        if isinstance(op, ForOp) and op.kind.data != "parallel" and (found := _readers(op, ranges, most)):
-            _transpose(op, found, ranges)
+        if isinstance(op, ForOp) and op.kind.data != "parallel" and (readers := _readers(op, ranges, most)):
+            _transpose(op, readers, ranges)
             changed = True
     return changed
 
@@ -59,8 +59,8 @@ def _readers(loop: ForOp, ranges: Ranges, most: int) -> list[int]:
         return []
     written = {op.buffer for op in ops if isinstance(op, Writer)}
     return [
-        place - len(ops)
-        for place, op in enumerate(ops)
+        position - len(ops)
+        for position, op in enumerate(ops)
         if isinstance(op, Reader) and op.buffer not in written and _across(op, loop.var, ranges, most)
     ]
 
@@ -101,12 +101,12 @@ def _lanes(op: Reader) -> tuple[Attribute, int]:
     type_: Attribute = op.result.type
     if not isinstance(type_, VectorType):
         return type_, 1
-    made = cast(VectorType[Attribute], type_)
-    return made.element_type, made.get_shape()[0]
+    lanes_type = cast(VectorType[Attribute], type_)
+    return lanes_type.element_type, lanes_type.get_shape()[0]
 
 
 def _lanes_read(op: Reader) -> int | None:
-    """How many lanes, the first ones, a load reads; None if that is not known."""
+    """Return the number of lanes, the first ones, that a load reads; None if that is not known."""
     _, width = _lanes(op)
     if isinstance(op, LoadOp):
         return width
@@ -117,14 +117,14 @@ def _lanes_read(op: Reader) -> int | None:
     return min(width, last + 1) if last >= 0 else None
 
 
-def _transpose(loop: ForOp, found: Sequence[int], ranges: Ranges) -> None:
+def _transpose(loop: ForOp, readers: Sequence[int], ranges: Ranges) -> None:
     """Replace a loop by one whose iterations do 4 of its, and by one of the iterations that are left."""
     extent = loop.trip_count
     assert isinstance(extent, int)
     whole = extent // _SIDE * _SIDE
     parts = [strided(loop, _SIDE, first, whole, ranges) for first in range(_SIDE)]
     outer, *others = parts
-    where = {place: list(outer.block.ops)[place] for place in found}
+    where = {position: list(outer.block.ops)[position] for position in readers}
     rows = [list(part.block.ops) for part in parts]
     for part in others:
         part.var.replace_all_uses_with(outer.var)
@@ -132,13 +132,13 @@ def _transpose(loop: ForOp, found: Sequence[int], ranges: Ranges) -> None:
             op.detach()
             outer.block.add_op(op)
         part.erase()
-    for place, first in where.items():
+    for position, first in where.items():
         assert isinstance(first, Reader)
         values = _columns(first)
         for ops, value in zip(rows, values, strict=True):
-            ops[place].results[0].replace_all_uses_with(value)
-            ops[place].detach()
-            ops[place].erase()
+            ops[position].results[0].replace_all_uses_with(value)
+            ops[position].detach()
+            ops[position].erase()
     parts = [outer, *([subrange(loop, whole, extent, ranges)] if extent > whole else [])]
     assert loop.parent is not None
     loop.parent.insert_ops_before(parts, loop)
@@ -148,7 +148,7 @@ def _transpose(loop: ForOp, found: Sequence[int], ranges: Ranges) -> None:
 
 
 def _columns(op: Reader) -> list[SSAValue]:
-    """What a load and those of the 3 next iterations read: put before it, by rows."""
+    """Return the vectors that a load and those of the 3 next iterations read, put before it by rows."""
     block = op.parent
     assert block is not None
     element, width = _lanes(op)
@@ -161,8 +161,8 @@ def _columns(op: Reader) -> list[SSAValue]:
 
     def shuffle(first: SSAValue, second: SSAValue, lanes: Sequence[int]) -> SSAValue:
         mask = DenseArrayBase.from_list(i64, list(lanes))
-        made = vector_type(element, len(lanes))
-        return put(vector.ShuffleOp.create(operands=[first, second], result_types=[made], properties={"mask": mask}))
+        type_ = vector_type(element, len(lanes))
+        return put(vector.ShuffleOp.create(operands=[first, second], result_types=[type_], properties={"mask": mask}))
 
     row_type = vector_type(element, _SIDE)
     dim, inside = _lane_dim(op), _lanes_read(op)
@@ -172,8 +172,8 @@ def _columns(op: Reader) -> list[SSAValue]:
     rows: list[SSAValue] = []
     for lane in range(width):
         if lane < inside:
-            place = (*start[:dim], start[dim] + lane * apart, *start[dim + 1 :])
-            map_ = affine_map(op.map.data.num_dims, place)
+            point = (*start[:dim], start[dim] + lane * apart, *start[dim + 1 :])
+            map_ = affine_map(op.map.data.num_dims, point)
             rows.append(put(LoadOp.make(op.buffer, map_, op.indices, type=row_type)))
         else:
             rows.append(put(constant(_number(op), row_type, location)))
@@ -192,7 +192,7 @@ def _columns(op: Reader) -> list[SSAValue]:
 
 
 def _number(op: Reader) -> Attribute:
-    """What a masked load has in lanes that it does not read."""
+    """Return the number that a masked load has in lanes that it does not read."""
     assert isinstance(op, MaskedLoadOp)
     value = op.otherwise
     return next(iter(value.get_attrs())) if isinstance(value, DenseIntOrFPElementsAttr) else value

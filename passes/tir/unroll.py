@@ -35,7 +35,7 @@ class Limits:
     auto_max_extent: int = 0
     """Passes that a serial loop may have, however much it does in each."""
     explicit_unroll: bool = False
-    """Whether they are written out here, not by LLVM."""
+    """True when they are written out here, not by LLVM."""
 
 
 def run(func: PrimFuncOp, limits: Limits = Limits()) -> bool:
@@ -48,7 +48,7 @@ def run(func: PrimFuncOp, limits: Limits = Limits()) -> bool:
 
 
 def _bounded(block: Block) -> int:
-    """How many ops a block comes to, unrolled loops written out; those that come to too many are serial from here
+    """Count the ops that a block comes to, unrolled loops written out; loops with too many of them are serial from here
     on."""
     total = 0
     for op in block.ops:
@@ -64,7 +64,7 @@ def _bounded(block: Block) -> int:
 
 
 class _Size(NamedTuple):
-    """What is in a block."""
+    """The steps and the depth of the loops in a block."""
 
     steps: int = 0
     """Stores and calls, those of unrolled loops counted per iteration."""

@@ -51,8 +51,8 @@ def serialize(func: PrimFuncOp) -> None:
 
 def _block(block: Block, ranges: Ranges, copies: Copies, machine: Machine) -> None:
     for op in list(block.ops):
-        for inner, known in blocks_of(op, ranges):
-            _block(inner, known, copies, machine)
+        for inner, inner_ranges in blocks_of(op, ranges):
+            _block(inner, inner_ranges, copies, machine)
         if not isinstance(op, ForOp):
             continue
         if op.kind.data == "vectorized":
@@ -101,11 +101,11 @@ def _loop(loop: ForOp, ranges: Ranges, copies: Copies, machine: Machine) -> None
     try:
         if not loop.is_known or not is_width(cast(int, loop.trip_count), register):
             parts = _strip_mined(loop, ranges, machine)
-        plans = [(one, Lanes(one, ranges, _width(one, register))) for one in _innermost(parts, ranges)]
+        plans = [(part, Lanes(part, ranges, _width(part, register))) for part in _innermost(parts, ranges)]
     except Obstacle as obstacle:
-        for one in parts:
-            if one is not loop:
-                one.erase()
+        for part in parts:
+            if part is not loop:
+                part.erase()
         if not _both_ways(loop, ranges, copies, register):
             _leave(loop, str(obstacle))
         return
@@ -115,8 +115,8 @@ def _loop(loop: ForOp, ranges: Ranges, copies: Copies, machine: Machine) -> None
         record("Split", loop, f"{loop.trip_count} iterations in steps of at most {plans[0][1].width} lanes", parts)
         loop.detach()
         loop.erase()
-    for one, lanes in plans:
-        _open(one, lanes, copies)
+    for part, lanes in plans:
+        _open(part, lanes, copies)
 
 
 def _open(loop: ForOp, lanes: Lanes, copies: Copies) -> None:
@@ -150,26 +150,26 @@ def _strip_mined(loop: ForOp, ranges: Ranges, machine: Machine) -> list[ForOp]:
     if (width := register // max(sizes)) < 2:
         raise Obstacle("a register holds no two of its elements")
     whole = extent // width * width
-    found: list[ForOp] = []
+    loops: list[ForOp] = []
     if not same(whole, 0):
         full = subrange(loop, 0, whole, ranges)
         if not below(whole, width + 1):
-            found.append(strip_mine(full, width, ranges))
+            loops.append(strip_mine(full, width, ranges))
             full.erase()
         else:
-            found.append(full)
+            loops.append(full)
     if proves(extent, "<=", whole):
-        return found
+        return loops
     if isinstance(extent, int) and not machine.mask_registers and _has_bytes(loop):
         begin = cast(int, whole)
         while width := width // 2:
             if extent & width:
-                found.append(subrange(loop, begin, begin + width, ranges))
+                loops.append(subrange(loop, begin, begin + width, ranges))
                 begin += width
-        return found
+        return loops
     rest = subrange(loop, whole, extent, ranges)
-    found.append(rest if rest.is_known else _if_any(rest, width))
-    return found
+    loops.append(rest if rest.is_known else _if_any(rest, width))
+    return loops
 
 
 def _has_bytes(loop: ForOp) -> bool:
@@ -188,11 +188,11 @@ def _if_any(rest: ForOp, width: int) -> ForOp:
 
 def _innermost(parts: Sequence[ForOp], ranges: Ranges) -> Iterator[ForOp]:
     """The loops of lanes among the parts; a rest of one iteration is none. The ranges of their variables are noted."""
-    for one in parts:
-        for op in one.walk():
+    for part in parts:
+        for op in part.walk():
             if isinstance(op, ForOp):
                 ranges[op.var] = op.bounds
-        inner = one.block.first_op if one.kind.data != "vectorized" else one
+        inner = part.block.first_op if part.kind.data != "vectorized" else part
         assert isinstance(inner, ForOp)
         if not below(inner.trip_count, 2):
             yield inner
@@ -207,17 +207,17 @@ def _both_ways(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> bo
     """
     if not loop.is_known or not is_width(cast(int, loop.trip_count), register):
         return False
-    if not (found := conditions(loop, ranges)):
+    if not (guarded := conditions(loop, ranges)):
         return False
-    if (guard := _in_all_lanes(loop, list(found.values()), ranges)) is None:
+    if (guard := _in_all_lanes(loop, list(guarded.values()), ranges)) is None:
         return False
     full = loop.clone()
     for op in full.walk():
         if isinstance(op, ForOp):
             ranges[op.var] = op.bounds
     ops = list(full.block.ops)
-    for place in found:
-        branch = ops[place]
+    for position in guarded:
+        branch = ops[position]
         assert isinstance(branch, IfOp)
         inline_before(branch.block, branch)
         branch.detach()
@@ -227,17 +227,19 @@ def _both_ways(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> bo
     except Obstacle:
         full.erase()
         return False
-    _choose(loop, full, *guard, fuse([list(loop.block.ops)[place].location for place in found]))
+    _choose(loop, full, *guard, fuse([list(loop.block.ops)[position].location for position in guarded]))
     _open(full, lanes, copies)
     _leave(loop, "only some lanes take its branches")
     return True
 
 
-def _in_all_lanes(loop: ForOp, found: Sequence[Condition], ranges: Ranges) -> tuple[AffineMap, list[SSAValue]] | None:
+def _in_all_lanes(
+    loop: ForOp, conditions: Sequence[Condition], ranges: Ranges
+) -> tuple[AffineMap, list[SSAValue]] | None:
     """A guard that holds where every condition does in all lanes, and what it is over; None if that is never."""
-    values = list(dict.fromkeys(value for condition in found for value in condition.values))
+    values = list(dict.fromkeys(value for condition in conditions for value in condition.values))
     exprs: list[AffineExpr] = []
-    for condition in found:
+    for condition in conditions:
         dims = [AffineDimExpr(values.index(value)) for value in condition.values]
         for first, step in zip(condition.first, condition.steps, strict=True):
             exprs.append(substitute(first, dims) + min(0, step * (cast(int, loop.trip_count) - 1)))

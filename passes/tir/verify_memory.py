@@ -38,7 +38,7 @@ Access: TypeAlias = LoadOp | StoreOp
 
 
 def errors_of(func: PrimFuncOp) -> list[str]:
-    """What is wrong with the memory of one kernel: order of accesses and races, then bounds, each as in the text."""
+    """Return the memory errors of one kernel: order of accesses and races, then bounds, each as in the text."""
     check = _Check()
     check.block(func.block, {})
     return [*check.errors, *out_of_range.errors_of(func)]
@@ -71,9 +71,9 @@ class _Check:
         for op in block.ops:
             if isinstance(op, AllocOp):
                 self.definition(op)
-            for inner, known in blocks_of(op, ranges):
+            for inner, inner_ranges in blocks_of(op, ranges):
                 if not isinstance(op, ForOp) or op.is_run():
-                    self.block(inner, known)
+                    self.block(inner, inner_ranges)
             if isinstance(op, ForOp) and op.kind.data == "parallel" and not below(op.trip_count, 2):
                 self.races(op, ranges)
 
@@ -97,10 +97,10 @@ class _Check:
                 at = point(op, inside)
                 accesses.setdefault(op.buffer, {}).setdefault((type(op), at.key), (op, at))
         for buffer, touches in accesses.items():
-            for (one, at), (other, there) in combinations_with_replacement(touches.values(), 2):
-                store = one if isinstance(one, StoreOp) else other
+            for (access, at), (other, there) in combinations_with_replacement(touches.values(), 2):
+                store = access if isinstance(access, StoreOp) else other
                 if isinstance(store, StoreOp) and meet(loop, at, there):
-                    what = "write" if isinstance(one, StoreOp) and isinstance(other, StoreOp) else "read and write"
+                    what = "write" if isinstance(access, StoreOp) and isinstance(other, StoreOp) else "read and write"
                     expected = f"iterations of a parallel loop over {_hint(loop.var)} that touch different elements"
                     self.fail(store, expected, f"iterations that {what} one element of {name_of(buffer)}")
                     break
@@ -126,8 +126,8 @@ def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
 
 
 def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
-    """Whether a load before all stores in the text may run after one: not at first, but in a later iteration of a
-    loop."""
+    """Return whether a load before all stores in the text may run after one: not at first, but in a later iteration
+    of a loop."""
     conditional = load.guard is not None
     op: Operation = load
     while op.parent is not alloc.parent:

@@ -28,15 +28,15 @@ from ..registry import enabled, find_row, own_name
 from ..runner import AuditInstrument, Losses, apply, is_ours, pass_context, run_under_instruments
 
 ModuleFunction = Callable[[ModuleOp, PassContext], ModuleOp]
-"""What a module pass calls: it may change the module, which is a copy, or make another. Where the pass is called on a
-`relay.IRModule`, the function gets and gives one."""
+"""The function of a module pass: it may change the module, which is a copy, or make another. Where the pass is called
+on a `relay.IRModule`, the function gets and gives one."""
 FunctionFunction = Callable[[FuncOp, ModuleOp, PassContext], FuncOp]
-"""What a function pass calls, with a function and its module."""
+"""The function of a function pass, called with a function and its module."""
 
 
 @runtime_checkable
 class HoldsModule(Protocol):
-    """What stands for a module of ops, such as `relay.IRModule`."""
+    """An object that stands for a module of ops, such as `relay.IRModule`."""
 
     @property
     def module(self) -> ModuleOp:
@@ -56,9 +56,9 @@ class Work(NamedTuple):
 
     module: ModuleOp
     own: bool
-    """Whether nobody else has it, so that it may be changed."""
+    """True when nobody else has it, so that it may be changed."""
     holder: HoldsModule | None = None
-    """What stands for a module, where passes were called on that."""
+    """The object that stands for the module, where passes were called on one."""
 
     def owned(self) -> Work:
         return self if self.own else Work(self.module.clone(), True, self.holder)
@@ -134,20 +134,20 @@ class ModulePass(Pass):
 
     def run(self, work: Work) -> Work:
         holder = work.holder
-        made = self._guarded(work.owned(), lambda module: self._checked(module, holder), ours=False)
+        result = self._guarded(work.owned(), lambda module: self._checked(module, holder), ours=False)
         # The function may have kept what it got or gave.
-        return work if made is None else Work(made, False, holder)
+        return work if result is None else Work(result, False, holder)
 
     def _checked(self, module: ModuleOp, holder: HoldsModule | None) -> ModuleOp:
-        """What the function makes of a module, or of the like of what the pass was called on."""
-        made: object = self._func(
+        """Return the function's result for a module, or for an object like the one that the pass was called on."""
+        result: object = self._func(
             cast("ModuleOp", module if holder is None else holder.holding(module)), PassContext.current()
         )
-        if holder is not None and isinstance(made, HoldsModule):
-            made = cast(object, made.module)
-        if not isinstance(made, ModuleOp):
-            raise PipelineError(f"pass {self.info.name}: expected it to return a module, got {type(made).__name__}")
-        return made
+        if holder is not None and isinstance(result, HoldsModule):
+            result = cast(object, result.module)
+        if not isinstance(result, ModuleOp):
+            raise PipelineError(f"pass {self.info.name}: expected it to return a module, got {type(result).__name__}")
+        return result
 
 
 class FunctionPass(Pass):
@@ -161,8 +161,8 @@ class FunctionPass(Pass):
         self._func = pass_func
 
     def run(self, work: Work) -> Work:
-        made = self._guarded(work.owned(), self._all, ours=False)
-        return work if made is None else Work(made, False, work.holder)
+        result = self._guarded(work.owned(), self._all, ours=False)
+        return work if result is None else Work(result, False, work.holder)
 
     def _all(self, module: ModuleOp) -> ModuleOp:
         context = PassContext.current()
@@ -196,16 +196,16 @@ class Sequential(Pass):
         required: Sequence[str] | None = None,
     ):
         super().__init__(PassInfo(name, opt_level=opt_level, required=_names(name, required)))
-        self.passes = [one if isinstance(one, Pass) else named(one) for one in passes or ()]
+        self.passes = [item if isinstance(item, Pass) else named(item) for item in passes or ()]
 
     def run(self, work: Work) -> Work:
         def transform(module: ModuleOp) -> ModuleOp:
             now = Work(module, own, work.holder)
-            for one in self.passes:
-                if enabled(one.info, PassContext.current()):
-                    for needed in _needed(one.info):
+            for step in self.passes:
+                if enabled(step.info, PassContext.current()):
+                    for needed in _needed(step.info):
                         now = needed.run(now)
-                    now = one.run(now)
+                    now = step.run(now)
             result.append(now)
             return now.module
 
@@ -226,7 +226,7 @@ def named(one: xdsl.ModulePass, name: str = "") -> NamedPass:
 
 def _needed(info: PassInfo) -> list[Pass]:
     """The passes that one requires, each behind those that it requires itself."""
-    found: dict[str, Pass] = {}
+    needed: dict[str, Pass] = {}
     stack: list[tuple[str, tuple[str, ...]]] = [(name, (own_name(info.name),)) for name in reversed(info.required)]
     while stack:
         name, behind = stack.pop()
@@ -236,14 +236,14 @@ def _needed(info: PassInfo) -> list[Pass]:
         row = find_row(name)
         if row is None:
             raise PipelineError(f"pass {info.name}: Cannot use {name} to create the pass: there is none of that name")
-        one = named(pass_class(row)())
-        missing = [other for other in row.required if own_name(other) not in found]
+        pass_ = named(pass_class(row)())
+        missing = [other for other in row.required if own_name(other) not in needed]
         if missing:
             stack.append((name, behind))
             stack += [(other, (*behind, key)) for other in reversed(missing)]
         else:
-            found.setdefault(key, one)
-    return list(found.values())
+            needed.setdefault(key, pass_)
+    return list(needed.values())
 
 
 def _names(name: str, required: Sequence[str] | None) -> tuple[str, ...]:

@@ -136,21 +136,21 @@ def derivatives(root: Expr, wanted: Callable[[Read], bool]) -> list[tuple[Read, 
     if id(root) not in depends:
         return []
     adjoints: dict[int, Expr] = {id(root): Const(1.0, root.dtype)}
-    found: list[tuple[Read, Expr]] = []
+    pairs: list[tuple[Read, Expr]] = []
     for node in reversed(order):
         adjoint = adjoints.get(id(node))
         if adjoint is None:
             continue
         if isinstance(node, Read):
-            found.append((node, adjoint))
+            pairs.append((node, adjoint))
             continue
         below = children(node)
         inner = [id(child) in depends for child in below]
         for child, part, does in zip(below, _operands(node, adjoint, inner), inner, strict=True):
             if does and part is not None:
-                known = adjoints.get(id(child))
-                adjoints[id(child)] = part if known is None else known + part
-    return found
+                adjoint_so_far = adjoints.get(id(child))
+                adjoints[id(child)] = part if adjoint_so_far is None else adjoint_so_far + part
+    return pairs
 
 
 def _bottom_up(root: Expr) -> list[Expr]:

@@ -87,12 +87,12 @@ def solve(indices: Sequence[AffineExpr], shape: Sequence[int], axes: Sequence[Ax
     return Site({axes[dim - rank]: value for dim, value in values.items()}, free, zero, positive)
 
 
-def _with(count: int, known: dict[int, AffineExpr]) -> list[AffineExpr]:
-    return [known.get(dim, AffineDimExpr(dim)) for dim in range(count)]
+def _with(count: int, solved: dict[int, AffineExpr]) -> list[AffineExpr]:
+    return [solved.get(dim, AffineDimExpr(dim)) for dim in range(count)]
 
 
-def _replaced(expr: AffineExpr, found: dict[int, AffineExpr], ranges: Sequence[Range]) -> AffineExpr:
-    return simplify(substitute(expr, _with(len(ranges), found)), ranges)
+def _replaced(expr: AffineExpr, solved: dict[int, AffineExpr], ranges: Sequence[Range]) -> AffineExpr:
+    return simplify(substitute(expr, _with(len(ranges), solved)), ranges)
 
 
 def _inverse(indices: Sequence[AffineExpr], rank: int, ranges: Sequence[Range]) -> dict[int, AffineExpr] | None:
@@ -136,6 +136,6 @@ def expression(expr: AffineExpr, dims: Sequence[Expr]) -> Expr:
 
 
 def conditions(site: Site, dims: Sequence[Expr]) -> list[Expr]:
-    """What holds where there is a point."""
+    """Return the conditions that hold where there is a point."""
     found: list[Expr] = [compare("eq", expression(expr, dims), 0) for expr in site.zero]
     return found + [compare("ge", expression(expr, dims), 0) for expr in site.positive]

@@ -45,12 +45,12 @@ def gradient(output: Tensor, inputs: Tensor | Sequence[Tensor], head: Tensor | N
     if head is None:
         prefix = shape
     else:
-        found = tuple(map(number, head.shape))
-        prefix = found[: len(found) - len(shape)]
-        if (*prefix, *shape) != found or head.dtype != output.dtype:
+        head_shape = tuple(map(number, head.shape))
+        prefix = head_shape[: len(head_shape) - len(shape)]
+        if (*prefix, *shape) != head_shape or head.dtype != output.dtype:
             fail(
                 f"te.gradient: expected a head of (*prefix, {', '.join(map(str, shape))}) {output.dtype}, "
-                f"got {found} {head.dtype} ('{output.name}')"
+                f"got {head_shape} {head.dtype} ('{output.name}')"
             )
     return _Gradient(output, wanted, prefix, head).run()
 
@@ -91,11 +91,11 @@ class _Gradient:
     def run(self) -> list[Tensor]:
         adjoints: dict[Tensor, Tensor] = {}
         for op in reversed(self.operations):
-            found = {tensor: self._total(tensor) for tensor in op.outputs if tensor in self.parts}
-            adjoints |= found
+            totals = {tensor: self._total(tensor) for tensor in op.outputs if tensor in self.parts}
+            adjoints |= totals
             if not any(tensor in self.live for tensor in op.input_tensors):
                 continue
-            for tensor, adjoint in found.items():
+            for tensor, adjoint in totals.items():
                 if not isinstance(op, ComputeOp):
                     fail(f"te.gradient: expected computes from '{self.output.name}' to the inputs, got {op}")
                 self._back(op, tensor, adjoint)
@@ -154,8 +154,8 @@ class _Gradient:
 
         axes = op.root_iter_vars
         others = product("others", axes, True)
-        place = [*op.axis, *(axis - number(axis.start) for axis in op.reduce_axis)]
-        rest = times(others(*place), body.init[0]) if body.init else others(*place)
+        point = [*op.axis, *(axis - number(axis.start) for axis in op.reduce_axis)]
+        rest = times(others(*point), body.init[0]) if body.init else others(*point)
         self._through(op, adjoint, body.values[0], axes, body.condition, lambda _: rest)
         for start in body.init:
             factors = product("factors", op.axis, False)
@@ -192,11 +192,11 @@ class _Gradient:
         share: Callable[[Expr], Expr] | None,
     ) -> None:
         """Add what `root`, computed at each point of `axes` where the condition holds, gives."""
-        known: dict[tuple[Tensor, tuple[AffineExpr | Expr, ...]], Expr] = {}
+        sums: dict[tuple[Tensor, tuple[AffineExpr | Expr, ...]], Expr] = {}
         for read, derivative in derivatives(root, lambda read: read.tensor in self.live):
             key = tensor_of(read), _indices(read, axes)
-            known[key] = known[key] + derivative if key in known else derivative
-        for (tensor, indices), derivative in known.items():
+            sums[key] = sums[key] + derivative if key in sums else derivative
+        for (tensor, indices), derivative in sums.items():
             # A computed index says nothing of where it is read: it is compared at each point.
             known_at = [AffineDimExpr(i) if isinstance(index, Expr) else index for i, index in enumerate(indices)]
             computed = {i: index for i, index in enumerate(indices) if isinstance(index, Expr)}
@@ -245,13 +245,13 @@ class _Gradient:
 def _indices(read: Read, axes: Sequence[Axis]) -> tuple[AffineExpr | Expr, ...]:
     """The indices of a read by the dims of `Site`; those that are computed as they are."""
     dims: dict[Axis, AffineExpr] = {axis: AffineDimExpr(read.tensor.ndim + i) for i, axis in enumerate(axes)}
-    found: list[AffineExpr | Expr] = []
+    indices: list[AffineExpr | Expr] = []
     for index in read.indices:
         try:
-            found.append(affine_expr(index, dims))
+            indices.append(affine_expr(index, dims))
         except ScheduleError:
-            found.append(index)
-    return tuple(found)
+            indices.append(index)
+    return tuple(indices)
 
 
 def _again(axis: Axis) -> Axis:

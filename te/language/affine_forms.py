@@ -61,9 +61,9 @@ def affine_expr(expr: Expr, dims: Mapping[Axis, AffineExpr]) -> AffineExpr:
         case Cast(a=a):
             return affine_expr(a, dims)
         case Binary(op=op):
-            found = affine_binary(FLOORED.get(op, op), affine_expr(expr.a, dims), affine_expr(expr.b, dims))
-            if found is not None:
-                return found
+            affine = affine_binary(FLOORED.get(op, op), affine_expr(expr.a, dims), affine_expr(expr.b, dims))
+            if affine is not None:
+                return affine
         case _:
             pass
     raise ScheduleError(f"expected an affine expression of the stage's axes, got {expr}")
@@ -72,7 +72,7 @@ def affine_expr(expr: Expr, dims: Mapping[Axis, AffineExpr]) -> AffineExpr:
 def affine_set(condition: Expr, dims: Mapping[Axis, AffineExpr]) -> AffineSetAttr:
     """A conjunction of affine comparisons; raises ScheduleError for any other condition."""
     parts: list[Expr] = [condition]
-    found: list[AffineConstraintExpr] = []
+    constraints: list[AffineConstraintExpr] = []
     while parts:
         part = parts.pop()
         match part:
@@ -82,12 +82,12 @@ def affine_set(condition: Expr, dims: Mapping[Axis, AffineExpr]) -> AffineSetAtt
                 a, b = affine_expr(part.a, dims), affine_expr(part.b, dims)
                 below = {"lt": b + a * -1 + -1, "le": b + a * -1, "gt": a + b * -1 + -1, "ge": a + b * -1}
                 kind = AffineConstraintKind.eq if op == "eq" else AffineConstraintKind.ge
-                found.append(
+                constraints.append(
                     AffineConstraintExpr(kind, below.get(op, a + b * -1), AffineConstantExpr(0), canonicalize=False)
                 )
             case _:
                 raise ScheduleError(f"expected comparisons joined by `te.all`, got {part}")
-    return AffineSetAttr(AffineSet(len(dims), 0, tuple(found)))
+    return AffineSetAttr(AffineSet(len(dims), 0, tuple(constraints)))
 
 
 def bounds_of(condition: AffineSetAttr) -> list[AffineExpr]:
@@ -106,12 +106,12 @@ def layout_map(function: Callable[..., Any], names: Sequence[str]) -> tuple[Affi
     """The layout that a lambda of the axes gives, and where AXIS_SEPARATOR stands in it."""
     axes = [Axis(name, 1) for name in names]
     dims: dict[Axis, AffineExpr] = {axis: AffineExpr.dimension(i) for i, axis in enumerate(axes)}
-    given: Any = function(*axes)
+    answer: Any = function(*axes)
     results: list[AffineExpr] = []
     separators: list[int] = []
-    for one in cast(Sequence[ExprLike | str], given if isinstance(given, list | tuple) else [given]):
-        if isinstance(one, str):
+    for item in cast(Sequence[ExprLike | str], answer if isinstance(answer, list | tuple) else [answer]):
+        if isinstance(item, str):
             separators.append(len(results))
         else:
-            results.append(affine_expr(convert(one), dims))
+            results.append(affine_expr(convert(item), dims))
     return AffineMapAttr(AffineMap(len(axes), 0, tuple(results))), separators

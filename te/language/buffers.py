@@ -1,4 +1,4 @@
-"""How the buffers of a tensor intrinsic lie in memory: `decl_buffer`, and what it means for the strides of tiles."""
+"""The layout of the buffers of a tensor intrinsic: `decl_buffer`, and what it means for the strides of tiles."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tensor import Tensor, check_shape
 
 @dataclass(frozen=True, eq=False)
 class DeclaredBuffer:
-    """How a tensor of an intrinsic lies in memory; `strides` None: close together."""
+    """The layout of a tensor of an intrinsic in memory; `strides` None: close together."""
 
     shape: tuple[Extent, ...]
     dtype: str
@@ -46,10 +46,10 @@ def decl_buffer(
     if scope != "global":
         fail(f"te.decl_buffer: expected the scope global, got {scope!r} ('{name}')")
     del elem_offset, offset_factor
-    given = None if strides is None else tuple(strides)
-    if given is not None and len(given) != len(extents):
-        fail(f"te.decl_buffer: expected {len(extents)} strides, got {len(given)} ('{name}')")
-    return DeclaredBuffer(extents, dtype, name, given)
+    stride_tuple = None if strides is None else tuple(strides)
+    if stride_tuple is not None and len(stride_tuple) != len(extents):
+        fail(f"te.decl_buffer: expected {len(extents)} strides, got {len(stride_tuple)} ('{name}')")
+    return DeclaredBuffer(extents, dtype, name, stride_tuple)
 
 
 def bound_strides(
@@ -62,20 +62,20 @@ def bound_strides(
 
     Raises ScheduleError for a buffer of no tensor among `tensors`, or of another shape, dtype or other strides.
     """
-    given = dict(binds or {})
+    buffers = dict(binds or {})
     for tensor in tensors:
         if any(not isinstance(extent, int) for extent in tensor.shape):
             fail(f"decl_tensor_intrin: expected tiles of known sizes, got {list(tensor.shape)} ('{name}')")
-    if strangers := [tensor.name for tensor in given if tensor not in tensors]:
-        known = ", ".join(tensor.name for tensor in tensors)
-        fail(f"decl_tensor_intrin: expected binds of {known}, got {', '.join(strangers)} ('{name}')")
+    if strangers := [tensor.name for tensor in buffers if tensor not in tensors]:
+        names = ", ".join(tensor.name for tensor in tensors)
+        fail(f"decl_tensor_intrin: expected binds of {names}, got {', '.join(strangers)} ('{name}')")
     values: dict[Var, int] = {}
     for tensor in tensors:
         try:
             default = decl_buffer(tensor.shape, tensor.dtype, tensor.name, **(default_buffer_params or {}))
         except (ScheduleError, TypeError) as error:
             fail(f"decl_tensor_intrin: default_buffer_params: {error} ('{name}')")
-        buffer = given.get(tensor, default)
+        buffer = buffers.get(tensor, default)
         if (buffer.shape, buffer.dtype) != (tensor.shape, tensor.dtype):
             fail(
                 f"decl_tensor_intrin: expected a buffer of {list(tensor.shape)} {tensor.dtype} for '{tensor.name}', "
@@ -91,9 +91,9 @@ def bound_strides(
 
 
 def packed_strides(shape: Sequence[Extent]) -> list[int]:
-    """How far apart neighbours along each dimension are when elements lie close together."""
-    found = [1]
+    """Return the distances between neighbours along each dimension when elements lie close together."""
+    strides = [1]
     for extent in reversed(shape[1:]):
         assert isinstance(extent, int)
-        found.insert(0, found[0] * extent)
-    return found[: len(shape)]
+        strides.insert(0, strides[0] * extent)
+    return strides[: len(shape)]

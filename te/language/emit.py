@@ -172,7 +172,7 @@ class _FunctionEmitter:
         self.values.update(zip(op.outputs, compute.outputs, strict=True))
 
     def _terms_of(self, op: ComputeOp, axis: Axis) -> tuple[Size, Expr | None]:
-        """How many terms there are along a reduction's axis; where data axes decide it, the most, and which count."""
+        """Return the number of terms along a reduction's axis; where data axes decide it, the most, and which count."""
         extent = axis.extent
         if not isinstance(extent, Expr) or not any(isinstance(node, Axis) for node in walk([extent])):
             return extent_value(extent, self.sizes), None
@@ -249,7 +249,7 @@ class _FunctionEmitter:
 
     @staticmethod
     def _terms(emitter: ScalarEmitter, reduce: Reduce) -> list[SSAValue]:
-        """What is combined; where the reduction's condition does not hold, what it starts from."""
+        """Return the values to combine; where the reduction's condition does not hold, those that it starts from."""
         if reduce.condition is None:
             return [emitter.value(value) for value in reduce.values]
         condition = emitter.value(reduce.condition)
@@ -270,18 +270,18 @@ def _tensor_type(dtype: str, shape: tuple[Size, ...]) -> TensorType[Attribute]:
 
 def _attributes(tag: str, attrs: Mapping[str, Any]) -> dict[str, Attribute]:
     """Tag and attrs of an operation as attributes of its stage; True is a flag, False none."""
-    found: dict[str, Attribute] = {"tag": StringAttr(tag)} if tag else {}
+    attributes: dict[str, Attribute] = {"tag": StringAttr(tag)} if tag else {}
     for key, value in attrs.items():
         if value is not False:
-            found[key] = (
+            attributes[key] = (
                 UnitAttr() if value is True else value if isinstance(value, Attribute) else StringAttr(f"{value}")
             )
-    return found
+    return attributes
 
 
 def _identity(reduce: Reduce) -> list[float]:
     if reduce.combiner is not None:
         return [number.value for number in reduce.combiner.identity]
     low, high = limits(reduce.dtype)
-    known: Mapping[str, float] = {"sum": 0, "prod": 1, "max": low, "min": high}
-    return [known[reduce.reducer]]
+    identities: Mapping[str, float] = {"sum": 0, "prod": 1, "max": low, "min": high}
+    return [identities[reduce.reducer]]

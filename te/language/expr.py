@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Source:
-    """What elements are read of: a tensor, as expressions know it."""
+    """The source of elements: a tensor, as expressions know it."""
 
     name: str
     shape: tuple[Extent, ...]
@@ -55,7 +55,7 @@ class Expr:
 
     dtype: str
     over_axes: bool = False
-    """Whether it is arithmetic of axes and whole numbers, as indices are."""
+    """True for arithmetic of axes and whole numbers, as indices are."""
 
     __array_ufunc__ = None
     """numpy's numbers leave operators to expressions."""
@@ -111,14 +111,14 @@ NUMERIC = (Expr, int, float, np.generic, SizeExpr)
 
 
 Extent: TypeAlias = int | Expr | SizeExpr
-"""How long something is: a number, or an expression of size variables that are given when a schedule is made.
+"""The length of something: a number, or an expression of size variables that are given when a schedule is made.
 
 In functions of models, whose sizes are known by name, it may be one over those names.
 """
 
 
 class Range(NamedTuple):
-    """What an iteration variable runs over, as TVM says it."""
+    """The range that an iteration variable runs over, in TVM's form."""
 
     min: Extent
     extent: Extent
@@ -142,7 +142,7 @@ class Axis(Expr):
 
     @property
     def var(self) -> Axis:
-        """What stands for it in expressions: itself."""
+        """The expression that stands for it: itself."""
         return self
 
     @property
@@ -314,7 +314,7 @@ class CallExtern(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Combiner:
-    """How a custom reduction combines tuples: `result` of the variables `lhs` and `rhs`, from `identity` on."""
+    """The function by which a custom reduction combines tuples: `result` of `lhs` and `rhs`, from `identity` on."""
 
     name: str
     lhs: tuple[Var, ...]
@@ -337,7 +337,7 @@ class Reduce(Expr):
     combiner: Combiner | None = None
     index: int = 0
     init: tuple[Expr, ...] = ()
-    """What it starts from, if that is not what its reducer says: numbers, or elements at the data axes."""
+    """The start, if that is not the one of its reducer: numbers, or elements at the data axes."""
 
     @property
     def dtype(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -420,7 +420,7 @@ def _folds(value: Expr) -> TypeGuard[Const]:
 
 
 _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1}
-"""What leaves an integer as it is."""
+"""The operands that leave an integer as it is."""
 
 
 def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
@@ -449,7 +449,7 @@ def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
 
 
 def operate(op: str, a: ExprLike, b: ExprLike) -> Expr:
-    """What an operator of Python gives: `binary`, and for "/" the quotient of floats."""
+    """Return the result of an operator of Python: `binary`, and for "/" the quotient of floats."""
     if op != "/":
         return binary(op, a, b)
     left, right = _pair("div", a, b)
@@ -467,8 +467,8 @@ def compare(op: str, a: ExprLike, b: ExprLike) -> Compare:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The expressions directly inside one."""
-    found = _CHILDREN.get(type(expr))
-    return () if found is None else found(expr)
+    getter = _CHILDREN.get(type(expr))
+    return () if getter is None else getter(expr)
 
 
 _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {

@@ -86,8 +86,8 @@ class SymbolSizes(Mapping[str, SizeExpr]):
         parts = [self._of(terms) for terms in atom.args]
         if atom.kind in ("floordiv", "mod"):
             return parts[0] // parts[1] if atom.kind == "floordiv" else parts[0] % parts[1]
-        found = size_min(*parts) if atom.kind == "min" else size_max(*parts)
-        return self[str(found)] if isinstance(found, SizeExpr) and is_derived(str(found)) else found
+        size = size_min(*parts) if atom.kind == "min" else size_max(*parts)
+        return self[str(size)] if isinstance(size, SizeExpr) and is_derived(str(size)) else size
 
 
 def size_in(size: SizeExpr, sizes: Sizes) -> Size:

@@ -30,13 +30,13 @@ def packed_function(name: str) -> PackedFunction:
     """The function of a name; raises ScheduleError when there is none."""
     function = global_function(name)
     if function is None:
-        known = ", ".join(sorted(list_global_func_names())) or "none"
-        fail(f"te.call_packed: Cannot find function {name} in the registered ones ({known}); use te.register_func")
+        names = ", ".join(sorted(list_global_func_names())) or "none"
+        fail(f"te.call_packed: Cannot find function {name} in the registered ones ({names}); use te.register_func")
     return function
 
 
 class Argument:
-    """What a call is handed as it is: `ins[0]`, `ins[0].data` and `ins[0].access_ptr("r")` are one argument."""
+    """An argument that a call gets as it is: `ins[0]`, `ins[0].data` and `ins[0].access_ptr("r")` are the same."""
 
     @property
     def data(self) -> Self:
@@ -59,7 +59,7 @@ class Buffer(Argument):
 
 @dataclass(frozen=True)
 class ExternCall:
-    """What an extern operation calls."""
+    """The call that an extern operation makes."""
 
     callee: str
     arguments: tuple[Buffer | Tensor | Expr, ...]
@@ -67,12 +67,12 @@ class ExternCall:
     packed: bool
 
 
-def _arguments(what: str, given: Sequence[object]) -> tuple[Buffer | Tensor | Expr, ...]:
-    found = [value if isinstance(value, Buffer | Tensor) else convert(cast(Any, value)) for value in given]
-    for value in found:
+def _arguments(what: str, values: Sequence[object]) -> tuple[Buffer | Tensor | Expr, ...]:
+    arguments = [value if isinstance(value, Buffer | Tensor) else convert(cast(Any, value)) for value in values]
+    for value in arguments:
         if not isinstance(value, Buffer | Tensor | Const | Var):
             fail(f"te.{what}: expected buffers and numbers as arguments, got {type(value).__name__}")
-    return tuple(found)
+    return tuple(arguments)
 
 
 def call_packed(name: str, *arguments: object) -> ExternCall:

@@ -47,7 +47,7 @@ KINDS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectori
 
 
 def loop_kind(call: ast.Call) -> str | None:
-    """How a loop over a call runs, None where that makes no loop; one bound to blocks is parallel."""
+    """Return the kind of a loop over a call, None where that makes no loop; one bound to blocks is parallel."""
     if called(call) == "bind" and len(call.args) == 2 and isinstance(tag := call.args[0], ast.Constant):
         return "parallel" if str(tag.value).startswith("blockIdx") else "serial"
     return KINDS.get(called(call) or "")
@@ -62,7 +62,7 @@ class Script:
 
     @cached_property
     def tree(self) -> ast.FunctionDef:
-        """What it says. Read when it is needed first: of dozens of scripts a model takes few."""
+        """The syntax tree. Read when it is first needed: a model uses few of dozens of scripts."""
         tree = ast.parse(textwrap.dedent(inspect.getsource(self.function))).body[0]
         assert isinstance(tree, ast.FunctionDef)
         return tree
@@ -73,7 +73,7 @@ class Script:
 
     @property
     def line(self) -> int:
-        """What is added to a line number of the tree to have that of the file."""
+        """The number to add to a line number of the tree to have that of the file."""
         return self.function.__code__.co_firstlineno - 1
 
 
@@ -88,9 +88,9 @@ class HybridOp(Operation):
         self.attrs: dict[str, Any] = {}
         self.script = script
         self.located = is_located()
-        """Whether its location was given; without one, each statement is at its line of the script."""
+        """True when its location was given; without one, each statement is at its line of the script."""
         self.arguments = list(inputs)
-        """What the function was called with: tensors, lists of them, numbers and sizes, functions of numbers."""
+        """The arguments of the function: tensors, lists of them, numbers and sizes, functions of numbers."""
 
         self.axis = _loops_of(script, inputs)
 
@@ -108,8 +108,8 @@ def _loops_of(script: Script, arguments: Sequence[object]) -> list[Axis]:
 
     Those are the script's with `const_range`, and with scripts that it calls.
     """
-    values: dict[str, Any] = dict(zip((one.arg for one in script.tree.args.args), arguments, strict=True))
-    found: list[Axis] = []
+    values: dict[str, Any] = dict(zip((parameter.arg for parameter in script.tree.args.args), arguments, strict=True))
+    axes: list[Axis] = []
     for node in _in_order(script.tree):
         if isinstance(node, ast.Call) and (
             called(node) == "const_range" or script_of(script.names.get(called(node) or "")) is not None
@@ -124,8 +124,8 @@ def _loops_of(script: Script, arguments: Sequence[object]) -> list[Axis]:
             values[name] = axis = Axis(name, end - begin, start=begin)
         except (ScheduleError, TypeError, ValueError):
             return []
-        found.append(axis)
-    return found
+        axes.append(axis)
+    return axes
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:
@@ -136,18 +136,18 @@ def _in_order(node: ast.AST) -> Iterator[ast.AST]:
 
 def tensors_in(values: Sequence[object]) -> list[Tensor]:
     """The tensors among arguments, those in lists and tuples too."""
-    found: list[Tensor] = []
+    tensors: list[Tensor] = []
     for value in values:
         if isinstance(value, Tensor):
-            found.append(value)
+            tensors.append(value)
         elif isinstance(value, list | tuple):
-            found += tensors_in(cast(Sequence[object], value))
-    return found
+            tensors += tensors_in(cast(Sequence[object], value))
+    return tensors
 
 
 @dataclass
 class Outputs:
-    """What a script's `output_tensor`s and `return` say."""
+    """The outputs that a script's `output_tensor`s and `return` name."""
 
     declared: dict[str, tuple[tuple[Extent, ...], str]] = field(default_factory=dict[str, Any])
     returned: list[str] = field(default_factory=list[str])
@@ -218,17 +218,17 @@ def static(script: Script, node: ast.expr, values: dict[str, Any]) -> Any:
         case ast.Tuple(elts=parts):
             return tuple(static(script, part, values) for part in parts)
         case ast.Attribute(value=owner, attr="shape" | "dtype" | "ndim" as attribute):
-            if isinstance(found := static(script, owner, values), Tensor | Expr) and hasattr(found, attribute):
-                return getattr(found, attribute)
+            if isinstance(result := static(script, owner, values), Tensor | Expr) and hasattr(result, attribute):
+                return getattr(result, attribute)
         case ast.Subscript(value=owner, slice=index):
-            found, place = static(script, owner, values), static(script, index, values)
+            result, position = static(script, owner, values), static(script, index, values)
             # Of lists in lists, as of a tensor.
-            for one in cast(Sequence[Any], place if isinstance(place, tuple) else (place,)):
-                found = found[one]
-            return found
-        case ast.Call(args=[one]) if called(node) == "len":
-            found = static(script, one, values)
-            return found.shape[0] if isinstance(found, Tensor) else len(found)
+            for item in cast(Sequence[Any], position if isinstance(position, tuple) else (position,)):
+                result = result[item]
+            return result
+        case ast.Call(args=[item]) if called(node) == "len":
+            result = static(script, item, values)
+            return result.shape[0] if isinstance(result, Tensor) else len(result)
         case ast.UnaryOp(op=ast.USub(), operand=a):
             return -static(script, a, values)
         case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
@@ -253,9 +253,9 @@ def static(script: Script, node: ast.expr, values: dict[str, Any]) -> Any:
 
 def allocation(script: Script, node: ast.Call, values: dict[str, Any]) -> tuple[tuple[Extent, ...], str]:
     """Shape and dtype of `output_tensor(shape, dtype)` or `allocate(shape, dtype, scope)`."""
-    given = _given(script, node, values, 2 if called(node) == "output_tensor" else 3)
-    dtype = check_dtype(given.get("dtype", "float32"), f"te.hybrid '{script.tree.name}'")
-    return check_shape(given["shape"], f"te.hybrid '{script.tree.name}'"), dtype
+    arguments = _given(script, node, values, 2 if called(node) == "output_tensor" else 3)
+    dtype = check_dtype(arguments.get("dtype", "float32"), f"te.hybrid '{script.tree.name}'")
+    return check_shape(arguments["shape"], f"te.hybrid '{script.tree.name}'"), dtype
 
 
 def scope_of(script: Script, node: ast.Call, values: dict[str, Any]) -> str | None:
@@ -269,28 +269,28 @@ def scope_of(script: Script, node: ast.Call, values: dict[str, Any]) -> str | No
 def _given(script: Script, node: ast.Call, values: dict[str, Any], count: int) -> dict[str, Any]:
     """The arguments of an allocation by name."""
     names = ("shape", "dtype", "scope")[:count]
-    given = dict(zip(names, node.args, strict=False)) | {word.arg or "": word.value for word in node.keywords}
-    if len(node.args) > count or "shape" not in given or not set(given) <= set(names):
+    arguments = dict(zip(names, node.args, strict=False)) | {word.arg or "": word.value for word in node.keywords}
+    if len(node.args) > count or "shape" not in arguments or not set(arguments) <= set(names):
         fail(script_error(script, node, f"expected {', '.join(names)}, got '{ast.unparse(node)}'"))
-    return {name: static(script, value, values) for name, value in given.items()}
+    return {name: static(script, value, values) for name, value in arguments.items()}
 
 
 def outputs_of(script: Script, values: dict[str, Any]) -> Outputs:
     """The outputs of a script for its arguments; raises ScheduleError unless it returns all that it declares."""
-    found = Outputs()
+    outputs = Outputs()
     for statement in script.tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call) if called(call) == "output_tensor":
-                found.declared[name] = allocation(script, call, values)
+                outputs.declared[name] = allocation(script, call, values)
             case ast.Return(value=ast.Name(id=name)):
-                found.returned = [name]
+                outputs.returned = [name]
             case ast.Return(value=ast.Tuple(elts=parts)):
-                found.returned = [part.id for part in parts if isinstance(part, ast.Name)]
+                outputs.returned = [part.id for part in parts if isinstance(part, ast.Name)]
             case _:
                 pass
-    if not found.returned or any(name not in found.declared for name in found.returned):
-        text = f"expected a return of output tensors ({', '.join(found.declared) or 'there are none'})"
+    if not outputs.returned or any(name not in outputs.declared for name in outputs.returned):
+        text = f"expected a return of output tensors ({', '.join(outputs.declared) or 'there are none'})"
         fail(script_error(script, script.tree.body[-1], text))
-    if set(found.returned) != set(found.declared):
-        fail(script_error(script, script.tree.body[-1], f"expected all of {', '.join(found.declared)} returned"))
-    return found
+    if set(outputs.returned) != set(outputs.declared):
+        fail(script_error(script, script.tree.body[-1], f"expected all of {', '.join(outputs.declared)} returned"))
+    return outputs

@@ -107,9 +107,9 @@ class _Body:
         """Scalars, and how many parallel loops they were made in."""
         self.parallel = 0
         self.vectorized = 0
-        """How many vectorized loops are around, in which a branch on values is taken lane by lane."""
+        """The number of vectorized loops around, in which a branch on values is taken lane by lane."""
         self.inner = False
-        """Whether this is a script that another one calls."""
+        """True for a script that another one calls."""
 
     def _fail(self, node: ast.AST, text: str) -> NoReturn:
         raise ScheduleError(script_error(self.script, node, text))
@@ -121,8 +121,8 @@ class _Body:
     def _statements(self, statements: list[ast.stmt]) -> None:
         for statement in statements:
             line = statement.lineno + self.script.line
-            place = layer_location(self.op.name, self.script.file, line)
-            with self.builder.located(self.op.location if self.op.located else place):
+            location = layer_location(self.op.name, self.script.file, line)
+            with self.builder.located(self.op.location if self.op.located else location):
                 self._statement(statement)
 
     def _statement(self, node: ast.stmt) -> None:
@@ -206,9 +206,9 @@ class _Body:
         if not same(product(extents), type_.size):
             self._fail(call, f"expected a shape of {type_.size} elements, got {extents}")
         tensor = PlaceholderOp(name, [shape], [source.dtype]).output(0)
-        made = tir.BufferType.of(extents, type_.element_type, type_.scope.data)
+        view_type = tir.BufferType.of(extents, type_.element_type, type_.scope.data)
         start = affine_map(0, tuple(AffineConstantExpr(0) for _ in type_.get_shape()))
-        view = tir.DeclBufferOp.make(buffer, start, [], made, made.strides)
+        view = tir.DeclBufferOp.make(buffer, start, [], view_type, view_type.strides)
         view.result.name_hint = name
         self.buffers[tensor] = self.builder.add(view).result
         self.values[name] = tensor
@@ -226,39 +226,41 @@ class _Body:
         """`c = script(a, b)`: its statements, on a tensor of this script's own for each output."""
         if self.condition is not None:
             self._fail(call, "expected scripts called outside of branches on values")
-        names = [one for one in (target.elts if isinstance(target, ast.Tuple) else [target])]
+        names = [target_name for target_name in (target.elts if isinstance(target, ast.Tuple) else [target])]
         parameters = [argument.arg for argument in inner.tree.args.args]
         if len(parameters) != len(call.args):
             self._fail(call, f"expected {len(parameters)} arguments of '{inner.tree.name}', got {len(call.args)}")
-        given = [self._any(argument) for argument in call.args]
-        values: dict[str, Any] = dict(zip(parameters, given, strict=True))
-        found = outputs_of(inner, values)
-        if len(names) != len(found.returned) or not all(isinstance(one, ast.Name) for one in names):
-            self._fail(call, f"expected {len(found.returned)} names for what '{inner.tree.name}' gives")
-        made: list[Tensor] = []
-        for name in found.returned:
-            shape, dtype = found.declared[name]
+        arguments = [self._any(argument) for argument in call.args]
+        values: dict[str, Any] = dict(zip(parameters, arguments, strict=True))
+        outputs = outputs_of(inner, values)
+        if len(names) != len(outputs.returned) or not all(isinstance(target_name, ast.Name) for target_name in names):
+            self._fail(call, f"expected {len(outputs.returned)} names for what '{inner.tree.name}' gives")
+        tensors: list[Tensor] = []
+        for name in outputs.returned:
+            shape, dtype = outputs.declared[name]
             scope = "local" if self.parallel else "global"
-            made.append(self._tensor(call, name, shape, dtype, scope))
+            tensors.append(self._tensor(call, name, shape, dtype, scope))
         kept = self.script, self.values, self.outputs, self.fixed
         self.script, self.values = inner, values
-        self.outputs = dict(zip(found.returned, made, strict=True))
-        self.fixed = set(tensors_in(given))
+        self.outputs = dict(zip(outputs.returned, tensors, strict=True))
+        self.fixed = set(tensors_in(arguments))
         axes, self.inner = self.inner, True
         self._statements(inner.tree.body)
         self.inner = axes
         self.script, self.values, self.outputs, self.fixed = kept
-        self.values |= {cast(ast.Name, one).id: tensor for one, tensor in zip(names, made, strict=True)}
+        self.values |= {
+            cast(ast.Name, target_name).id: tensor for target_name, tensor in zip(names, tensors, strict=True)
+        }
 
     def _name(self, node: ast.AST, name: str, value: Expr) -> None:
         """A scalar under a name: a buffer of one element, made where the name is new."""
-        known = self.values.get(name)
-        if isinstance(known, Read) and known.tensor in self.scalars:
-            if self.parallel > self.scalars[tensor_of(known)]:
+        variable = self.values.get(name)
+        if isinstance(variable, Read) and variable.tensor in self.scalars:
+            if self.parallel > self.scalars[tensor_of(variable)]:
                 self._fail(
                     node, f"expected '{name}' set in the loops where it was made, got it in a parallel loop inside"
                 )
-            self._set(known, value)
+            self._set(variable, value)
             return
         if name in self.values or self.condition is not None:
             self._fail(node, f"expected a scalar that is first set outside of branches under a new name, got '{name}'")
@@ -306,13 +308,13 @@ class _Body:
     def _static(self, node: ast.expr) -> int | None:
         """The int that an expression is; None for everything else."""
         try:
-            found = static(self.script, node, self.values)
+            result = static(self.script, node, self.values)
         except (ScheduleError, TypeError):
             return None
-        return found if isinstance(found, int) else None
+        return result if isinstance(result, int) else None
 
     def _number(self, name: str, value: ast.expr) -> int | None:
-        """What an int is that a name stands for throughout the script; None for everything else."""
+        """Return the int that a name stands for throughout the script; None for everything else."""
         if name in self.values or (number := self._static(value)) is None:
             return None
         names = (node for node in ast.walk(self.script.tree) if isinstance(node, ast.Name) and node.id == name)
@@ -355,8 +357,8 @@ class _Body:
 
     def _ends(self, call: ast.Call) -> tuple[Any, Any]:
         """Begin and end of what a loop runs over."""
-        given = call.args[called(call) == "bind" :]
-        bounds = [static(self.script, argument, self.values) for argument in given]
+        arguments = call.args[called(call) == "bind" :]
+        bounds = [static(self.script, argument, self.values) for argument in arguments]
         kinds = (int, np.integer, Expr, SizeExpr)
         if len(bounds) not in (1, 2) or any(not isinstance(bound, kinds) for bound in bounds):
             self._fail(call, f"expected a loop over constants, got '{ast.unparse(call)}'")
@@ -371,10 +373,10 @@ class _Body:
         if not self._moves(bound):
             value = extent_value(bound, self.sizes)
             return value, value
-        found = self._emitter().affine(convert(bound))
-        if found is None:
+        affine = self._emitter().affine(convert(bound))
+        if affine is None:
             self._fail(call, f"expected bounds of numbers and loop variables, got '{ast.unparse(call)}'")
-        return bounds_of_map(found, [(0, extent_value(axis.extent, self.sizes) - 1) for axis in self.axes])
+        return bounds_of_map(affine, [(0, extent_value(axis.extent, self.sizes) - 1) for axis in self.axes])
 
     def _repeat(self, name: str, call: ast.Call, body: list[ast.stmt]) -> None:
         """The statements for each number of a `const_range`."""
@@ -427,10 +429,10 @@ class _Body:
     # Expressions
 
     def _expr(self, node: ast.expr) -> Expr:
-        found = self._any(node)
-        if isinstance(found, Tensor):
-            self._fail(node, f"expected a number, got tensor '{found.name}'")
-        return convert(found)
+        value = self._any(node)
+        if isinstance(value, Tensor):
+            self._fail(node, f"expected a number, got tensor '{value.name}'")
+        return convert(value)
 
     def _any(self, node: ast.expr) -> Any:
         match node:
@@ -438,8 +440,8 @@ class _Body:
                 tensor = self._any(owner)
                 if not isinstance(tensor, Tensor):
                     return static(self.script, node, self.values)
-                given = index.elts if isinstance(index, ast.Tuple) else [index]
-                return tensor(*(self._expr(part) for part in given))
+                indices = index.elts if isinstance(index, ast.Tuple) else [index]
+                return tensor(*(self._expr(part) for part in indices))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 return _BINARY[type(op)](self._expr(left), self._expr(right))
             case ast.BinOp(left=left, op=ast.Pow(), right=right):
@@ -458,8 +460,8 @@ class _Body:
             case ast.IfExp(test=test, body=a, orelse=b):
                 return functions.if_then_else(self._expr(test), self._expr(a), self._expr(b))
             case ast.Call(args=arguments) if (function := self._given(node)) is not None:
-                found = [self._any(argument) for argument in arguments]
-                return function(*(one if isinstance(one, Tensor) else convert(one) for one in found))
+                values = [self._any(argument) for argument in arguments]
+                return function(*(value if isinstance(value, Tensor) else convert(value) for value in values))
             case ast.Call(args=arguments) if (function := self._function(node)) is not None:
                 return function(*(self._expr(argument) for argument in arguments))
             case _:
@@ -467,14 +469,14 @@ class _Body:
 
     def _given(self, node: ast.Call) -> Callable[..., Any] | None:
         """A function of expressions and tensors that the script is called with."""
-        given = self.values.get(node.func.id) if isinstance(node.func, ast.Name) else None
-        return given if isinstance(given, FunctionType) and script_of(given) is None else None
+        function = self.values.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        return function if isinstance(function, FunctionType) and script_of(function) is None else None
 
     def _function(self, node: ast.Call) -> Callable[..., Any] | None:
         name = called(node) or ""
         if name in DTYPES:
             return partial(functions.cast, name)
         renamed = {"max": "maximum", "min": "minimum"}.get(name, name)
-        found = functions.FUNCTIONS.get(renamed) or getattr(functions, renamed, None)
+        function = functions.FUNCTIONS.get(renamed) or getattr(functions, renamed, None)
         # Not what the module itself imports.
-        return found if getattr(found, "__module__", None) == functions.__name__ else None
+        return function if getattr(function, "__module__", None) == functions.__name__ else None

@@ -85,7 +85,7 @@ class IndexForms:
         return None
 
     def _ranges(self) -> list[Range]:
-        """What lies between the ends of each axis, counted from its start."""
+        """Return the range between the ends of each axis, counted from its start."""
         return [(0, self._last(axis)) for axis in self.dims]
 
     def _last(self, axis: Axis) -> Size:

@@ -28,7 +28,7 @@ class _Piece:
     step: int
     extent: int
     rest: bool
-    """Whether it is all digits from `step` on."""
+    """True when it is all digits from `step` on."""
 
 
 def repeats_within(layout: AffineMap) -> int:
@@ -67,7 +67,7 @@ def _inverse(layout: AffineMap, shape: Sequence[int]) -> tuple[AffineExpr, ...] 
     ranges = tuple((0, extent - 1) for extent in shape)
     if any(extent < 1 for extent in shape):
         return None
-    found: dict[_Piece, AffineExpr] = {}
+    digits_of: dict[_Piece, AffineExpr] = {}
     for position, result in enumerate(layout.results):
         form = linear(result, ranges)
         if form.constant:
@@ -76,18 +76,18 @@ def _inverse(layout: AffineMap, shape: Sequence[int]) -> tuple[AffineExpr, ...] 
         terms = sorted(form.terms, key=lambda term: term[1])
         for i, (atom, factor) in enumerate(terms):
             piece = _piece(atom, shape)
-            if piece is None or factor != step or piece in found:
+            if piece is None or factor != step or piece in digits_of:
                 return None
             digits = AffineDimExpr(position) // step if step > 1 else AffineDimExpr(position)
-            found[piece] = digits % piece.extent if i + 1 < len(terms) else digits
+            digits_of[piece] = digits % piece.extent if i + 1 < len(terms) else digits
             step *= piece.extent
     axes: list[AffineExpr] = []
     for dim, extent in enumerate(shape):
         whole, value, covered = 1, ZERO, extent == 1
-        for piece in sorted((p for p in found if p.dim == dim), key=lambda p: p.step):
+        for piece in sorted((p for p in digits_of if p.dim == dim), key=lambda p: p.step):
             if piece.step != whole or covered:
                 return None
-            digits = found[piece] * whole if whole > 1 else found[piece]
+            digits = digits_of[piece] * whole if whole > 1 else digits_of[piece]
             value = digits if value is ZERO else value + digits
             whole *= piece.extent
             covered = piece.rest or whole >= extent

@@ -54,7 +54,7 @@ UNSIGNED: dict[str, type[Operation] | None] = INTEGERS | {
 }
 BITWISE = frozenset({"and", "or", "xor", "shl", "shr"})
 LOGIC = frozenset({"and", "or", "xor"})
-"""What bools may be combined with."""
+"""The operators that may combine bools."""
 
 PREDICATES: dict[str, tuple[str, str, str]] = {
     "eq": ("oeq", "eq", "eq"),

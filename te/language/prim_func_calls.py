@@ -48,9 +48,9 @@ def extern_primfunc(
         fail(f"te.extern_primfunc: expected {count} inputs of '{name}', got {len(inputs)}")
     for tensor, argument in zip(inputs, arguments, strict=False):
         buffer = buffer_of(argument)
-        wanted, found = (buffer.get_shape(), dtype_name(buffer.element_type)), (tensor.shape, tensor.dtype)
-        if wanted != found:
-            fail(f"te.extern_primfunc: expected {_spell(*wanted)} in '{name}', got {_spell(*found)} '{tensor.name}'")
+        wanted, actual = (buffer.get_shape(), dtype_name(buffer.element_type)), (tensor.shape, tensor.dtype)
+        if wanted != actual:
+            fail(f"te.extern_primfunc: expected {_spell(*wanted)} in '{name}', got {_spell(*actual)} '{tensor.name}'")
     if current_tag() and tag:
         fail("te.extern_primfunc: nested tag is not allowed for now")
     op = PrimFuncCallOp(primfunc, inputs, tag or current_tag(), dict(attrs or {}))

@@ -34,7 +34,7 @@ Identity: TypeAlias = (
     | Callable[[str, str, str], object]
     | Callable[[str, str, str, str], object]
 )
-"""What a reduction starts from, for a dtype per value."""
+"""The start of a reduction, for a dtype per value."""
 
 
 def reduce_axis(dom: tuple[Extent, Extent], name: str = "rv") -> Axis:
@@ -65,13 +65,13 @@ def _where(name: str, where: ExprLike | None) -> Expr | None:
 
 
 def _starts(name: str, init: Values | None, values: Sequence[Expr]) -> tuple[Expr, ...]:
-    """What a reduction starts from, none without `init`."""
+    """Return the start of a reduction, none without `init`."""
     if init is None:
         return ()
-    given = cast(Sequence[ExprLike], init if isinstance(init, tuple | list) else (init,))
-    if len(given) != len(values):
-        fail(f"te.{name}: expected {len(values)} values as init, got {len(given)}")
-    starts = [convert(start, value.dtype) for start, value in zip(given, values, strict=True)]
+    inits = cast(Sequence[ExprLike], init if isinstance(init, tuple | list) else (init,))
+    if len(inits) != len(values):
+        fail(f"te.{name}: expected {len(values)} values as init, got {len(inits)}")
+    starts = [convert(start, value.dtype) for start, value in zip(inits, values, strict=True)]
     for start, value in zip(starts, values, strict=True):
         if start.dtype != value.dtype:
             fail(f"te.{name}: expected init of {value.dtype}, got {start.dtype}")
@@ -134,7 +134,7 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
         *more: ExprLike,
     ) -> Any:
         if isinstance(axis, NUMERIC) and not (isinstance(axis, Axis) and axis.reduce):
-            operands = (axis, *(one for one in (where, init) if one is not None), *more)
+            operands = (axis, *(argument for argument in (where, init) if argument is not None), *more)
             result: Any = convert(cast(ExprLike, expr))
             for operand in operands:
                 result = convert(fcombine(result, convert(cast(ExprLike, operand))))
@@ -143,11 +143,11 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
         values = tuple(convert(e) for e in (cast(Sequence[ExprLike], expr) if several else (cast(ExprLike, expr),)))
         axes, condition = _reduce_axes(name, axis), _where(name, where)
         combiner = _combiner(name, [value.dtype for value in values], fcombine, fidentity, several)
-        if not several and (known := _known_as(combiner)) is not None:
-            return Reduce(known, values, axes, condition, init=_starts(name, init, values))
+        if not several and (reducer := _known_as(combiner)) is not None:
+            return Reduce(reducer, values, axes, condition, init=_starts(name, init, values))
         starts = _starts(name, init, values)
-        found = tuple(Reduce(name, values, axes, condition, combiner, index, starts) for index in range(len(values)))
-        return found if several else found[0]
+        results = tuple(Reduce(name, values, axes, condition, combiner, index, starts) for index in range(len(values)))
+        return results if several else results[0]
 
     reduce.__name__ = name
     return reduce
@@ -157,12 +157,12 @@ def _known_as(combiner: Combiner) -> str | None:
     """The reducer that has a name of its own and is this one."""
     match combiner.result[0]:
         case Binary(op="add", a=a, b=b) if combiner.identity[0].value == 0:
-            known = "sum"
+            reducer = "sum"
         case Binary(op="mul", a=a, b=b) if combiner.identity[0].value == 1:
-            known = "prod"
+            reducer = "prod"
         case _:
             return None
-    return known if {a, b} == {combiner.lhs[0], combiner.rhs[0]} else None
+    return reducer if {a, b} == {combiner.lhs[0], combiner.rhs[0]} else None
 
 
 def _several(values: object) -> Sequence[ExprLike]:
@@ -178,14 +178,14 @@ def _combiner(
     identity = list(map(convert, _several(cast(Callable[..., object], fidentity)(*dtypes))))
     for what, parts in (("fcombine", result), ("fidentity", identity)):
         if [part.dtype for part in parts] != list(dtypes):
-            found = ", ".join(part.dtype for part in parts)
-            fail(f"te.comm_reducer '{name}': expected {what} to give ({', '.join(dtypes)}), got ({found})")
+            actual = ", ".join(part.dtype for part in parts)
+            fail(f"te.comm_reducer '{name}': expected {what} to give ({', '.join(dtypes)}), got ({actual})")
     constants = tuple(part for part in identity if isinstance(part, Const))
     if len(constants) != len(identity):
         fail(f"te.comm_reducer '{name}': expected fidentity to give constants")
-    known = {*lhs, *rhs}
+    operands = {*lhs, *rhs}
     for node in walk(result):
-        if (isinstance(node, Var) and node not in known) or isinstance(node, Axis | Read | Reduce):
-            found = node.name if isinstance(node, Var | Axis) else type(node).__name__
-            fail(f"te.comm_reducer '{name}': expected fcombine to use its operands only, got {found}")
+        if (isinstance(node, Var) and node not in operands) or isinstance(node, Axis | Read | Reduce):
+            actual = node.name if isinstance(node, Var | Axis) else type(node).__name__
+            fail(f"te.comm_reducer '{name}': expected fcombine to use its operands only, got {actual}")
     return Combiner(name, lhs, rhs, result, constants)

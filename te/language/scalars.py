@@ -120,8 +120,8 @@ class ScalarEmitter(IndexForms):
         return children(expr) if sum_ and not is_unsigned(expr.dtype) and self.affine(expr) is None else ()
 
     def _index(self, expr: Expr, done: Mapping[int, AffineExpr], guarded: bool) -> AffineExpr:
-        if (found := self.affine(expr)) is not None:
-            return found
+        if (affine := self.affine(expr)) is not None:
+            return affine
         if self._summands(expr):
             assert isinstance(expr, Binary)
             total = done[id(expr.a)] + done[id(expr.b)] * (1 if expr.op == "add" else -1)
@@ -147,8 +147,8 @@ class ScalarEmitter(IndexForms):
     def _new_index_number(self, expr: Expr) -> SSAValue:
         if isinstance(expr, Const):
             return self.number(expr.value, te.INDEX)
-        if (found := self.affine(expr)) is not None:
-            return self.index_value(found)
+        if (affine := self.affine(expr)) is not None:
+            return self.index_value(affine)
         assert isinstance(expr, Binary)
         return self._binary(expr, self.numbers[id(expr.a)], self.numbers[id(expr.b)])
 

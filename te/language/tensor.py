@@ -29,7 +29,7 @@ Body: TypeAlias = (
     | Callable[[Expr, Expr, Expr, Expr, Expr], Any]
     | Callable[[Expr, Expr, Expr, Expr, Expr, Expr], Any]
 )
-"""What gives the element of a compute, for its axes."""
+"""The function that gives the element of a compute, for its axes."""
 
 _tag: ContextVar[str] = ContextVar("te_tag", default="")
 
@@ -40,7 +40,7 @@ def current_tag() -> str:
 
 
 class Operation:
-    """What makes tensors. `name` is its stage's label."""
+    """An operation that makes tensors. `name` is its stage's label."""
 
     name: str
     location: LocationAttr
@@ -161,9 +161,9 @@ class Tensor(WholeTensor):
         return expr
 
     def __getitem__(self, indices: ExprLike | slice | tuple[ExprLike | slice, ...]) -> Any:
-        given = indices if isinstance(indices, tuple) else (indices,)
-        whole = len(given) >= self.ndim and not any(isinstance(index, slice) for index in given)
-        return self(*given) if whole else TensorSlice(self, given)
+        index_tuple = indices if isinstance(indices, tuple) else (indices,)
+        whole = len(index_tuple) >= self.ndim and not any(isinstance(index, slice) for index in index_tuple)
+        return self(*index_tuple) if whole else TensorSlice(self, index_tuple)
 
     def __iter__(self) -> Iterator[Any]:
         fail(f"te: tensor '{self.name}' cannot be iterated; index it")
@@ -172,8 +172,8 @@ class Tensor(WholeTensor):
         return f"Tensor(shape={list(self.shape)}, op.name={self.op.name})"
 
     def broadcast(self, name: str, function: Callable[..., Expr], *operands: Operand) -> Tensor:
-        given = [operand for operand in operands if isinstance(operand, Tensor)]
-        shape, alike = _broadcast_shape([tensor.shape for tensor in given], name)
+        tensors = [operand for operand in operands if isinstance(operand, Tensor)]
+        shape, alike = _broadcast_shape([tensor.shape for tensor in tensors], name)
         axes = [Axis(f"ax{i}", extent) for i, extent in enumerate(shape)]
 
         def element(tensor: Tensor) -> Expr:
@@ -181,7 +181,7 @@ class Tensor(WholeTensor):
             return tensor(*(0 if extent == 1 else axis for axis, extent in zip(last, tensor.shape, strict=True)))
 
         value = function(*(element(operand) if isinstance(operand, Tensor) else operand for operand in operands))
-        op = ComputeOp(name, axes, [value], "broadcast" if len(given) > 1 else "elemwise", {})
+        op = ComputeOp(name, axes, [value], "broadcast" if len(tensors) > 1 else "elemwise", {})
         op.alike = alike
         return op.output(0)
 
@@ -192,20 +192,20 @@ def _broadcast_shape(
     """The shape in which others meet, sizes of 1 stretched, and the pairs of open sizes that must be the same."""
     shape: list[Extent] = []
     alike: list[tuple[Extent, Extent]] = []
-    for place in range(1, max(map(len, shapes)) + 1):
-        found: Extent = 1
-        for extent in [shape[-place] for shape in shapes if place <= len(shape)]:
-            if extent is found or (isinstance(extent, int) and extent in (1, found)):
+    for position in range(1, max(map(len, shapes)) + 1):
+        common: Extent = 1
+        for extent in [shape[-position] for shape in shapes if position <= len(shape)]:
+            if extent is common or (isinstance(extent, int) and extent in (1, common)):
                 continue
-            if isinstance(found, int) and found == 1:
-                found = extent
+            if isinstance(common, int) and common == 1:
+                common = extent
                 continue
-            if isinstance(found, int) and isinstance(extent, int):
+            if isinstance(common, int) and isinstance(extent, int):
                 both = " and ".join(map(_spelled, shapes))
-                fail(f"te: Incompatible broadcast dims: {found} and {extent} in {both} ({what})")
-            alike.append((found, extent))
-            found = found if isinstance(found, int) else extent
-        shape.insert(0, found)
+                fail(f"te: Incompatible broadcast dims: {common} and {extent} in {both} ({what})")
+            alike.append((common, extent))
+            common = common if isinstance(common, int) else extent
+        shape.insert(0, common)
     return shape, alike
 
 
@@ -239,7 +239,7 @@ class TensorSlice(Expr):
 
 
 class InnerCompute:
-    """What a compute's function may give for its outer axes: something that computes the inner ones, too."""
+    """A possible result of a compute's function for its outer axes: something that computes the inner ones, too."""
 
     def operation(
         self, name: str, outer: Sequence[Axis], extents: Sequence[Extent], tag: str, attrs: dict[str, Any]

@@ -31,11 +31,11 @@ from .tensor import ComputeOp, InnerCompute, Tensor, TensorSlice, tensor_of
 
 
 class Intrinsic(Protocol):
-    """What takes the place of a compute's inner axes."""
+    """An intrinsic that replaces a compute's inner axes."""
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """The name for errors."""
         ...
 
 
@@ -45,7 +45,7 @@ class IntrinCall(InnerCompute):
 
     intrin: Intrinsic
     pattern: ComputeOp
-    """What the intrinsic computes."""
+    """The compute that the intrinsic does."""
     slices: tuple[TensorSlice | Tensor, ...]
     reduce_axes: tuple[Axis, ...]
 
@@ -98,8 +98,8 @@ def _tensor_compute(
     terms = {axis: Axis(axis.name, axis.extent, start=axis.start, reduce=True) for axis in pattern.reduce_axis}
     points |= terms
     regions = {
-        tensor: _Region(tensor, given, f"'{call.intrin.name}', {stage}")
-        for tensor, given in zip(tensors, call.slices, strict=True)
+        tensor: _Region(tensor, region, f"'{call.intrin.name}', {stage}")
+        for tensor, region in zip(tensors, call.slices, strict=True)
     }
 
     def change(expr: Expr) -> Expr | None:
@@ -121,14 +121,14 @@ def _tensor_compute(
     return TensorComputeOp(name, [*outer, *inner], body, tag, attrs, call.intrin, len(outer))
 
 
-def _same(wanted: Sequence[Extent], found: Sequence[Extent]) -> bool:
+def _same(wanted: Sequence[Extent], actual: Sequence[Extent]) -> bool:
     """Return whether sizes agree as far as they are numbers."""
-    pairs = zip(wanted, found, strict=False)
-    return len(wanted) == len(found) and all(a == b for a, b in pairs if isinstance(a, int) and isinstance(b, int))
+    pairs = zip(wanted, actual, strict=False)
+    return len(wanted) == len(actual) and all(a == b for a, b in pairs if isinstance(a, int) and isinstance(b, int))
 
 
 class _Region:
-    """What an input of an intrinsic is of a tensor: each of its dimensions is one of the tensor's."""
+    """The part of a tensor that an input of an intrinsic is: each of its dimensions is one of the tensor's."""
 
     def __init__(self, wanted: Tensor, given: TensorSlice | Tensor, where: str):
         self.tensor = given if isinstance(given, Tensor) else given.tensor
@@ -196,9 +196,9 @@ def with_numbers(op: ComputeOp, numbers: Mapping[Var, Const]) -> ComputeOp:
         condition = None if expr.condition is None else rebuilt(expr.condition, change)
         return replace(expr, values=tuple(rebuilt(value, change) for value in expr.values), condition=condition)
 
-    made = ComputeOp(op.name, op.axis, [inside(expr) for expr in op.body], op.tag, op.attrs)
-    made.location = op.location
-    return made
+    compute = ComputeOp(op.name, op.axis, [inside(expr) for expr in op.body], op.tag, op.attrs)
+    compute.location = op.location
+    return compute
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
@@ -209,15 +209,15 @@ def rebuilt(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
 def _rebuilt(expr: Expr, change: Callable[[Expr], Expr | None], done: dict[int, Expr]) -> Expr:
     if id(expr) in done:
         return done[id(expr)]
-    found = change(expr)
-    if found is None:
+    result = change(expr)
+    if result is None:
         parts = _PARTS.get(type(expr), ())
         new: Mapping[str, Any] = {part: _rebuilt(getattr(expr, part), change, done) for part in parts}
         if isinstance(expr, CallExtern):
             new = {"arguments": tuple(_rebuilt(argument, change, done) for argument in expr.arguments)}
-        found = cast(Expr, replace(cast(Any, expr), **new)) if new else expr
-    done[id(expr)] = found
-    return found
+        result = cast(Expr, replace(cast(Any, expr), **new)) if new else expr
+    done[id(expr)] = result
+    return result
 
 
 _PARTS: dict[type[Expr], tuple[str, ...]] = {

@@ -1,4 +1,4 @@
-"""What primitives said of iteration variables, by TVM's names: `s[T].iter_var_attrs[axis].bind_thread`."""
+"""The marks that primitives put on iteration variables, by TVM's names: `s[T].iter_var_attrs[axis].bind_thread`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PRAGMA = "pragma_"
 
 @dataclass(frozen=True)
 class IterVarAttr:
-    """What one iteration variable is marked as; None and () where a primitive said nothing."""
+    """The marks of one iteration variable; None and () where a primitive said nothing."""
 
     iter_type: int
     bind_thread: object | None

@@ -54,7 +54,7 @@ class LoopRange:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a stage computes each time."""
+    """The region that a stage computes each time."""
 
     around: tuple[IterVar, ...]
     """The loops around the place where it is computed, outermost first; in a scan its steps come first."""
@@ -80,20 +80,20 @@ def readings(
     inlined: whether a stage is, of the stage and its readings, which are those through its readers.
     """
     stage_of = {stage.compute: stage for stage in schedule.computes}
-    found: dict[StageState, list[Reading]] = {}
+    readings_of: dict[StageState, list[Reading]] = {}
     gone: set[StageState] = set()
     numbers: dict[StageState, dict[tuple[SSAValue, tuple[AffineExpr, ...]], int]] = {}
     for stage in reversed(schedule.computes):
         mine: dict[Reading, None] = {}
         for read, reader in _reads(stage, stage_of):
             axes = tuple(AffineDimExpr(i) for i in range(len(reader.compute.block.args)))
-            for host, point in found[reader] if reader in gone else [(reader, axes)]:
+            for host, point in readings_of[reader] if reader in gone else [(reader, axes)]:
                 computed = numbers.setdefault(host, {})
                 mine[host, _composed(read, reader.compute, host.compute, point, computed)] = None
-        found[stage] = list(mine)
-        if inlined(stage, found[stage]):
+        readings_of[stage] = list(mine)
+        if inlined(stage, readings_of[stage]):
             gone.add(stage)
-    return found
+    return readings_of
 
 
 def _reads(stage: StageState, stage_of: Mapping[te.ComputeOp, StageState]) -> Iterator[tuple[te.ReadOp, StageState]]:
@@ -142,7 +142,9 @@ def infer_bounds(schedule: StageTable[StageState]) -> dict[StageState, Bounds]:
 def infer_ranges(schedule: StageTable[StageState]) -> dict[IterVar, LoopRange]:
     """The range of every iteration variable of the stages that are not inlined, as text; raises as `infer_bounds`."""
     others = [stage for stage in schedule.stages if not stage.is_compute]
-    found = {axis: LoopRange(*_opaque_range(schedule, stage, axis)) for stage in others for axis in stage.all_iter_vars}
+    ranges = {
+        axis: LoopRange(*_opaque_range(schedule, stage, axis)) for stage in others for axis in stage.all_iter_vars
+    }
     for stage, bounds in infer_bounds(schedule).items():
         names = [axis.name for axis in bounds.around]
         texts = {
@@ -150,17 +152,17 @@ def infer_ranges(schedule: StageTable[StageState]) -> dict[IterVar, LoopRange]:
             for axis, interval in zip(stage.axes, bounds.region, strict=True)
         }
         for axis in stage.all_iter_vars:
-            found[axis] = LoopRange(texts.get(axis, "0"), bounds.extents[axis])
-    return found
+            ranges[axis] = LoopRange(texts.get(axis, "0"), bounds.extents[axis])
+    return ranges
 
 
 def bounds_by_axis(schedule: StageTable[StageState]) -> dict[IterVar | Axis, LoopRange]:
     """TVM's `InferBound`: `infer_ranges`, also by the axes of the te language's operations."""
-    found: dict[IterVar | Axis, LoopRange] = {**infer_ranges(schedule)}
+    ranges: dict[IterVar | Axis, LoopRange] = {**infer_ranges(schedule)}
     for operation, stage in schedule.operations.items():
         pairs = zip(operation.root_iter_vars, [*stage.axes, *stage.reduce_axes], strict=False)
-        found |= {axis: found[mine] for axis, mine in pairs if mine in found}
-    return found | {axis: found[now] for axis, now in schedule.before.items() if now in found}
+        ranges |= {axis: ranges[mine] for axis, mine in pairs if mine in ranges}
+    return ranges | {axis: ranges[now] for axis, now in schedule.before.items() if now in ranges}
 
 
 def _opaque_range(schedule: StageTable[StageState], stage: StageState, axis: IterVar) -> tuple[str, Size]:
@@ -212,9 +214,9 @@ class _Inference:
             return False
         readers = [reader for reader, _ in self.readings[stage]]
         later = all(self._is_step(reader) or reader in self.later for reader in readers)
-        if found := bool(readers) and later:
+        if answer := bool(readers) and later:
             self.later.add(stage)
-        return found
+        return answer
 
     def _is_step(self, stage: StageState) -> bool:
         return stage.scan is not None or stage.compute in self.updates
@@ -255,8 +257,8 @@ class _Inference:
             *axes, unknown = dims
             computed = max((dim + 1 for expr in point for dim in expr.used_dims()), default=0) - len(axes)
             dims = [*axes, *[unknown] * computed]
-            found = [interval_of(substitute(expr, dims), everything, fixed) for expr in point]
-            whole = zip(found if needed is None else needed, found, shape, strict=True)
+            intervals = [interval_of(substitute(expr, dims), everything, fixed) for expr in point]
+            whole = zip(intervals if needed is None else needed, intervals, shape, strict=True)
             needed = [union(a, b, ranges, extent) for a, b, extent in whole]
         if needed is None:
             assert host is not None

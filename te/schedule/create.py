@@ -20,7 +20,7 @@ from .schedule import Schedule, replay
 from .tensor_intrin import TensorIntrin
 
 _NOMINAL = 256
-"""What an open size is while primitives are chosen, where code cannot be made for all: loops end elsewhere then."""
+"""The value of an open size while primitives are chosen, where no code fits all sizes: loops end elsewhere then."""
 
 
 class _Sizes(Mapping[str, "float | SizeExpr"]):
@@ -60,8 +60,8 @@ def create_schedule(
     sizes: the values of the variables (`te.var`, `te.size_var`) that shapes and expressions use, by name. Others stay
     open: the function that is built takes them from its arrays.
     """
-    given = [operations] if isinstance(operations, Operation | Tensor) else list(operations)
-    named = (tensor for one in given for tensor in ([one] if isinstance(one, Tensor) else one.outputs))
+    wanted = [operations] if isinstance(operations, Operation | Tensor) else list(operations)
+    named = (tensor for output in wanted for tensor in ([output] if isinstance(output, Tensor) else output.outputs))
     # Tensors of one operation may name it several times.
     outputs = list(dict.fromkeys(named))
     values_of = _Sizes(sizes or {})
@@ -94,9 +94,9 @@ def create_schedule(
 
 def with_sizes(schedule: Schedule, sizes: Mapping[str, float]) -> Schedule:
     """A schedule of open sizes for these, with the same primitives; raises ScheduleError when one has no value."""
-    known = schedule.open
-    assert known is not None
-    inputs = [tensor for tensor in known.parameters if tensor not in known.outputs]
+    open_sizes = schedule.open
+    assert open_sizes is not None
+    inputs = [tensor for tensor in open_sizes.parameters if tensor not in open_sizes.outputs]
     name = schedule.func.sym_name.data
-    func, _ = build_function(known.outputs, inputs, name, {**known.given, **sizes})
+    func, _ = build_function(open_sizes.outputs, inputs, name, {**open_sizes.given, **sizes})
     return replay(func, schedule.sequence, None, schedule.intrinsics)

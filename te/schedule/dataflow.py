@@ -157,7 +157,7 @@ class _Relayout:
 
 
 def _relayout(stage: StageState) -> _Relayout | None:
-    """What a stage computes with its loops over data as axes; None where these are its axes.
+    """Return the compute of a stage with its loops over data as axes; None where these are its axes.
 
     Raises ScheduleError where loops of the reduction were changed, or what was done to loops would be lost.
     """
@@ -174,7 +174,7 @@ def _relayout(stage: StageState) -> _Relayout | None:
     original = stage.compute
     extents = loop_extents(stage, full_region(original.shape))
     rank = len(data)
-    made = te.ComputeOp.make(
+    compute = te.ComputeOp.make(
         original.label.data,
         [extents[axis] for axis in data],
         [output.type.element_type for output in original.outputs],
@@ -183,16 +183,16 @@ def _relayout(stage: StageState) -> _Relayout | None:
         identity=_identity_of(original),
         names=[*(f"{axis.name}.c" for axis in data), *(axis.name for axis in stage.reduce_axes)],
     )
-    made.attributes |= original.attributes
-    made.location = original.location
+    compute.attributes |= original.attributes
+    compute.location = original.location
     leaves: dict[IterVar, AffineExpr] = {axis: AffineDimExpr(i) for i, axis in enumerate(data)}
     values = axis_values(stage, extents, leaves)
     points: dict[SSAValue, AffineExpr] = {
         argument: values[axis] for argument, axis in zip(original.axes, stage.axes, strict=True)
     }
     points |= {argument: AffineDimExpr(rank + i) for i, argument in enumerate(original.reduce_axes)}
-    _body(original, made, points, (), original.inits)
-    _copy_combiner(original, made)
+    _body(original, compute, points, (), original.inits)
+    _copy_combiner(original, compute)
     below = {axis: AffineDimExpr(i) for i, axis in enumerate(stage.axes)}
     down = loop_values(stage, extents, below)
     rooms = [
@@ -205,7 +205,7 @@ def _relayout(stage: StageState) -> _Relayout | None:
             rank, 0, tuple(AffineConstraintExpr(AffineConstraintKind.ge, e, AffineConstantExpr(0)) for e in rooms)
         )
     )
-    return _Relayout(made, [down[axis] for axis in data], inside if rooms else None)
+    return _Relayout(compute, [down[axis] for axis in data], inside if rooms else None)
 
 
 def cache_read(
@@ -307,11 +307,11 @@ def rfactor(table: StageTable[Stage], stage: Stage, axis: IterVar, factor_axis: 
         result.replace_all_uses_with(mine)
     original.detach()
     original.erase()
-    made = Stage(stage.record, factored)
-    made.group = stage.group
-    table.stages.insert(table.stages.index(stage), made)
+    partial = Stage(stage.record, factored)
+    partial.group = stage.group
+    table.stages.insert(table.stages.index(stage), partial)
     stage.relayout(again)
-    return made
+    return partial
 
 
 def _factored(stage: StageState, axis: IterVar, position: int, extents: dict[IterVar, Size]) -> te.ComputeOp:
@@ -322,7 +322,7 @@ def _factored(stage: StageState, axis: IterVar, position: int, extents: dict[Ite
     shape, names = list(original.shape), [a.name for a in stage.axes]
     shape.insert(position, extents[axis])
     names.insert(position, axis.name)
-    made = te.ComputeOp.make(
+    compute = te.ComputeOp.make(
         f"{original.label.data}.rf",
         shape,
         [output.type.element_type for output in original.outputs],
@@ -331,7 +331,7 @@ def _factored(stage: StageState, axis: IterVar, position: int, extents: dict[Ite
         identity=_identity_of(original) if left else None,
         names=[*names, *(a.name for a in left)],
     )
-    _copy_combiner(original, made)
+    _copy_combiner(original, compute)
     leaves: dict[IterVar, AffineExpr] = {a: AffineDimExpr(0) for a in stage.leaf if not a.reduce}
     leaves |= {a: AffineDimExpr(rank + 1 + i) for i, a in enumerate(left)}
     leaves[axis] = AffineDimExpr(position)
@@ -341,13 +341,13 @@ def _factored(stage: StageState, axis: IterVar, position: int, extents: dict[Ite
     }
     points |= {argument: values[a] for argument, a in zip(original.reduce_axes, stage.reduce_axes, strict=True)}
     guards = [(values[parent], extents[parent]) for parent in overruns(stage, extents) if parent.reduce]
-    _body(original, made, points, guards, ())
-    return made
+    _body(original, compute, points, guards, ())
+    return compute
 
 
 def _body(
     original: te.ComputeOp,
-    made: te.ComputeOp,
+    copy: te.ComputeOp,
     points: dict[SSAValue, AffineExpr],
     guards: Sequence[tuple[AffineExpr, Size]],
     starts: Sequence[SSAValue],
@@ -356,8 +356,8 @@ def _body(
 
     starts: those of its values that say what the reduction starts from, none where its reducer does.
     """
-    builder = LocatedBuilder(made.block, original.location)
-    arguments: list[SSAValue] = list(made.block.args)
+    builder = LocatedBuilder(copy.block, original.location)
+    arguments: list[SSAValue] = list(copy.block.args)
     results = _copied(builder, original, [*original.yields, *starts], points, guards)
     if not guards:
         builder.add(te.YieldOp(*results))
@@ -384,18 +384,18 @@ def _body(
 
 
 def _identity_of(compute: te.ComputeOp) -> list[Attribute] | None:
-    """What a custom reduction starts from; None for a known one."""
+    """Return the values that a custom reduction starts from; None for a known one."""
     return list(compute.identity) if compute.identity is not None else None
 
 
-def _copy_combiner(original: te.ComputeOp, made: te.ComputeOp) -> None:
+def _copy_combiner(original: te.ComputeOp, copy: te.ComputeOp) -> None:
     """Give a compute the combiner of another, if both have one."""
-    if original.combiner is None or made.combiner is None:
+    if original.combiner is None or copy.combiner is None:
         return
-    same = dict[SSAValue, SSAValue](zip(original.combiner.block.args, made.combiner.block.args, strict=True))
-    for mine, theirs in zip(made.combiner.block.args, original.combiner.block.args, strict=True):
+    same = dict[SSAValue, SSAValue](zip(original.combiner.block.args, copy.combiner.block.args, strict=True))
+    for mine, theirs in zip(copy.combiner.block.args, original.combiner.block.args, strict=True):
         mine.name_hint = theirs.name_hint
-    made.combiner.block.add_ops([op.clone(same) for op in original.combiner.block.ops])
+    copy.combiner.block.add_ops([op.clone(same) for op in original.combiner.block.ops])
 
 
 def _over(exprs: Sequence[AffineExpr], used: Sequence[SSAValue]) -> tuple[AffineMap, list[SSAValue]]:
@@ -407,14 +407,14 @@ def _over(exprs: Sequence[AffineExpr], used: Sequence[SSAValue]) -> tuple[Affine
 
 def _needed(original: te.ComputeOp, wanted: Sequence[SSAValue]) -> set[Operation]:
     """The operations of a body that some of its values are made of."""
-    found: set[Operation] = set()
+    ops: set[Operation] = set()
     stack = list(wanted)
     while stack:
         owner = stack.pop().owner
-        if isinstance(owner, Operation) and owner.parent is original.block and owner not in found:
-            found.add(owner)
+        if isinstance(owner, Operation) and owner.parent is original.block and owner not in ops:
+            ops.add(owner)
             stack += owner.operands
-    return found
+    return ops
 
 
 def _copied(

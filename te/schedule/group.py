@@ -114,14 +114,14 @@ def between(
 
 def group_scans(table: StageTable[Stage]) -> list[ScanGroup]:
     """A group per scan of what its updates read that depends on its states; the stages are told."""
-    found: list[ScanGroup] = []
+    groups: list[ScanGroup] = []
     for op in [stage.producer for stage in table.stages if isinstance(stage.producer, te.ScanOp)]:
         members = [stage for stage in between(table, op.updates, op.states, False) if stage.is_compute]
         group = ScanGroup(members, op)
         for stage in members:
             stage.group = group
-        found.append(group)
-    return found
+        groups.append(group)
+    return groups
 
 
 def make_group(record: Record, members: Sequence[Stage], known: Sequence[GroupState]) -> Group:
@@ -140,23 +140,23 @@ def make_group(record: Record, members: Sequence[Stage], known: Sequence[GroupSt
             members[0].fail(
                 "create_group", f"Trying to group region that intersect with an already existed group, {group.label}"
             )
-    made = Group(record, members, parent)
+    new_group = Group(record, members, parent)
     for group in known:
         if group in inside and group.parent is parent:
-            group.parent = made
+            group.parent = new_group
     for stage in members:
         if stage.group is parent:
-            stage.group = made
-    crossing = [stage for stage in members if stage.placed is not None and made not in _chain(stage.placed.stage)]
+            stage.group = new_group
+    crossing = [stage for stage in members if stage.placed is not None and new_group not in _chain(stage.placed.stage)]
     for stage in crossing:
         _warn(record, stage)
         stage.compute_root()
-    for group in [group for group in known if made in group.chain[1:] and group.placed is not None]:
+    for group in [group for group in known if new_group in group.chain[1:] and group.placed is not None]:
         assert group.placed is not None
-        if made not in _chain(group.placed.stage) and isinstance(group, Group):
+        if new_group not in _chain(group.placed.stage) and isinstance(group, Group):
             _warn(record, group)
             group.compute_root()
-    return made
+    return new_group
 
 
 def _chain(stage: StageState) -> list[GroupState]:

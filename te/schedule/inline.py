@@ -34,12 +34,12 @@ def inline_stages(schedule: StageTable[StageState]) -> None:
         users = dict.fromkeys(use.operation.parent_op() for output in producer.outputs for use in output.uses)
         for consumer in users:
             assert isinstance(consumer, te.ComputeOp)
-            known: dict[object, list[SSAValue]] = {}
+            values: dict[object, list[SSAValue]] = {}
             for read in [read for read in consumer.reads if read.tensor in producer.outputs]:
                 key = _point(read)
-                if key not in known:
-                    known[key] = _body(producer, read)
-                _replace(producer, read, known[key])
+                if key not in values:
+                    values[key] = _body(producer, read)
+                _replace(producer, read, values[key])
             consumer.location = fuse([consumer.location, producer.location])
         producer.detach()
         producer.erase()
@@ -60,7 +60,7 @@ def _point(read: te.ReadOp) -> object:
 
 
 def _body(producer: te.ComputeOp, read: te.ReadOp) -> list[SSAValue]:
-    """What `producer` computes at the point of a read, before it."""
+    """Insert the ops that compute `producer` at the point of a read, before it, and return their values."""
     block = read.parent_block()
     assert block is not None
     indices = list(read.indices)

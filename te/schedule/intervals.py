@@ -17,7 +17,7 @@ from .relations import Interval
 
 
 def interval_of(expr: AffineExpr, ranges: tuple[Range, ...], fixed: frozenset[int]) -> Interval | None:
-    """What `expr` covers while the dims `fixed` stand still and the others run over their ranges.
+    """Return the values of `expr` while the dims `fixed` stand still and the others run over their ranges.
 
     A mod of both is taken to have all its values, a floordiv as many as its span can reach. None where that depends on
     the sizes of a call.

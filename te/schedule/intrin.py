@@ -21,7 +21,7 @@ from .schedule import Schedule, replay
 from .tensor_intrin import TensorIntrin
 
 Replacement: TypeAlias = Tensor | Schedule | ExternCall | Sequence[ExternCall | None]
-"""What computes a tile: a tensor of the inputs, its schedule, a call, or calls for the body, reset and update."""
+"""The computation of a tile: a tensor of the inputs, its schedule, a call, or calls for the body, reset and update."""
 
 
 class Tile(Argument, Tensor):
@@ -29,7 +29,7 @@ class Tile(Argument, Tensor):
 
     @property
     def strides(self) -> list[int]:
-        """How far apart neighbours along each dimension are."""
+        """The distances between neighbours along each dimension."""
         return packed_strides(self.shape)
 
 
@@ -140,14 +140,14 @@ def _declared(
     inputs = operation.input_tensors
     pattern, _ = build_function(operation.outputs, inputs, name)
     ins, outs = ([_tile(tensor) for tensor in tensors] for tensors in (inputs, operation.outputs))
-    made = fcompute(ins, outs, *([list(numbers.values())] if numbers else []))
-    several = isinstance(made, tuple | list)
-    given: list[Any] = list(made) if several else [made]
-    if len(given) > len(PARTS) or (
-        several and any(part is not None and type(part) is not ExternCall for part in given)
+    answer = fcompute(ins, outs, *([list(numbers.values())] if numbers else []))
+    several = isinstance(answer, tuple | list)
+    calls: list[Any] = list(answer) if several else [answer]
+    if len(calls) > len(PARTS) or (
+        several and any(part is not None and type(part) is not ExternCall for part in calls)
     ):
         raise ScheduleError(f"decl_tensor_intrin: expected calls for {', '.join(PARTS)} ('{name}')")
-    parts = [_part(which, part, ins, outs, strides, name) for which, part in zip(PARTS, given, strict=False)]
+    parts = [_part(which, part, ins, outs, strides, name) for which, part in zip(PARTS, calls, strict=False)]
     if all(part is None for part in parts):
         raise ScheduleError(f"decl_tensor_intrin: expected something that computes a tile, got nothing ('{name}')")
     for part in parts:
@@ -166,26 +166,29 @@ def _tile(tensor: Tensor) -> Tile:
 
 
 def _part(
-    which: str, made: object, ins: list[Tile], outs: list[Tile], strides: Mapping[Var, int], name: str
+    which: str, answer: object, ins: list[Tile], outs: list[Tile], strides: Mapping[Var, int], name: str
 ) -> Schedule | None:
     """The schedule of a part; its function has the part's name."""
-    if made is None or isinstance(made, Schedule):
-        return made
-    if isinstance(made, Tensor):
-        return create_schedule(made, ins, which)
-    if not isinstance(made, ExternCall):
+    if answer is None or isinstance(answer, Schedule):
+        return answer
+    if isinstance(answer, Tensor):
+        return create_schedule(answer, ins, which)
+    if not isinstance(answer, ExternCall):
         raise ScheduleError(
-            f"decl_tensor_intrin: expected a tensor, a schedule or calls, got {type(made).__name__} ('{name}')"
+            f"decl_tensor_intrin: expected a tensor, a schedule or calls, got {type(answer).__name__} ('{name}')"
         )
     buffers: dict[object, Buffer] = {
         tile: Buffer(i, output, tile.shape, tile.dtype)
         for output, tiles in ((False, ins), (True, outs))
         for i, tile in enumerate(tiles)
     }
-    if unknown := [a.name for a in made.arguments if isinstance(a, Tensor) and a not in buffers]:
+    if unknown := [a.name for a in answer.arguments if isinstance(a, Tensor) and a not in buffers]:
         raise ScheduleError(f"decl_tensor_intrin: expected the intrinsic's tiles, got {', '.join(unknown)} ('{name}')")
-    known: dict[object, Buffer | Const] = {**buffers, **{var: constant(n, var.dtype) for var, n in strides.items()}}
-    call = replace(made, arguments=tuple(known.get(a, a) for a in made.arguments))
+    replacements: dict[object, Buffer | Const] = {
+        **buffers,
+        **{var: constant(n, var.dtype) for var, n in strides.items()},
+    }
+    call = replace(answer, arguments=tuple(replacements.get(a, a) for a in answer.arguments))
     out = outs[0]
     filled = extern([out.shape], ins, lambda _ins, _outs: call, name=out.name, dtype=[out.dtype])
     return create_schedule(filled, ins, which)

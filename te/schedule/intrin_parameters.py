@@ -25,13 +25,13 @@ class OpenIntrin:
         if len(values) != len(self.params):
             names = ", ".join(param.name for param in self.params)
             fail(f"'{self.name}': expected scalar_inputs for {names}, got {len(values)}")
-        found: list[Const] = []
+        numbers: list[Const] = []
         for param, value in zip(self.params, values, strict=True):
             number: Expr = convert(value, param.dtype)
             if not isinstance(number, Const) or number.dtype != param.dtype:
                 fail(f"'{self.name}': expected a number of {param.dtype} for {param.name}, got {value}")
-            found.append(number)
-        return self.make(tuple(found))
+            numbers.append(number)
+        return self.make(tuple(numbers))
 
     def __call__(
         self,

@@ -19,10 +19,10 @@ from .tensor_intrin import TensorIntrin
 
 Kind = Literal["serial", "parallel", "vectorized", "unrolled", "tensorized"]
 Sort = Literal["data", "reduce", "ordered", "opaque", "thread"]
-"""What an iteration variable runs over: elements, terms of a reduction, steps of a scan, what a stage keeps to itself,
+"""The range of an iteration variable: elements, terms of a reduction, steps of a scan, those a stage keeps to itself,
 or the threads around a scan."""
 Tail = Literal["guard", "cut", "round_up"]
-"""What becomes of the last pass of a split that does not come out even."""
+"""The treatment of the last pass of a split that does not come out even."""
 TYPES: dict[Sort, str] = {
     "data": "DataPar",
     "reduce": "CommReduce",
@@ -74,17 +74,17 @@ class IterVar:
         self.extent = extent
         self.sort: Sort = sort
         self.reduce = sort == "reduce"
-        """Whether it runs over a reduction."""
+        """True when it runs over a reduction."""
         self.kind: Kind = "serial"
         self.thread: ThreadAxis | None = None
         self.intrin: TensorIntrin | None = None
-        """What computes this loop and those inside it."""
+        """The intrinsic that computes this loop and those inside it."""
         self.hints: dict[str, Attribute] = {}
         """Attributes of the loop: pragmas and prefetches."""
 
     @property
     def var(self) -> IterVar:
-        """What stands for it in expressions: itself."""
+        """The expression that stands for it: itself."""
         return self
 
     @property
@@ -209,7 +209,7 @@ class Transform:
 
 
 Relation: TypeAlias = Split | Fuse | Singleton | Transform
-"""How the iteration variables that a primitive made (`children`) stand to those it took (`parents`).
+"""The relation of the iteration variables that a primitive made (`children`) to those it took (`parents`).
 
 The loops of the children may run past the end of those that are `guarded`.
 """

@@ -39,7 +39,7 @@ _MARKED: dict[Kind, str] = {
     "tensorized": "Tensorized",
 }
 _ITERATED: tuple[Sort, ...] = ("data", "reduce", "ordered")
-"""What has loops of its own to change."""
+"""The sorts of iteration variables that have loops of their own to change."""
 
 
 def _type(axis: IterVar) -> str:
@@ -65,11 +65,11 @@ class LeafIterVars(list[IterVar]):
         self.stage = stage
 
     def _loop(self, axis: object) -> object:
-        place = self.stage.record.table.place_of(axis) if isinstance(axis, Axis) else None
-        if place is None or place[0] is not self.stage:
+        position = self.stage.record.table.place_of(axis) if isinstance(axis, Axis) else None
+        if position is None or position[0] is not self.stage:
             return axis
         roots = [*self.stage.axes, *self.stage.reduce_axes]
-        return roots[place[1]] if place[1] < len(roots) else axis
+        return roots[position[1]] if position[1] < len(roots) else axis
 
     def __contains__(self, axis: object) -> bool:
         return super().__contains__(self._loop(axis))
@@ -94,9 +94,9 @@ class LoopPrimitives(StageState):
             return self.record.table.before.get(axis, axis)
         if not isinstance(axis, Axis):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("schedule", f"expected an axis, got {axis!r}")
-        if (place := self.record.table.place_of(axis)) is not None:
+        if (position := self.record.table.place_of(axis)) is not None:
             # A stage that became a copy has data axes of its own; the reduction went with its cache.
-            stage, index = place
+            stage, index = position
             roots = [*stage.axes, *stage.reduce_axes]
             if index < len(roots):
                 return roots[index]
@@ -178,8 +178,8 @@ class LoopPrimitives(StageState):
         position = self._serial("split", axis)
         if (factor is None) == (nparts is None):
             self.fail("split", f"expected either factor or nparts, got factor={factor}, nparts={nparts}")
-        what, given = ("nparts", nparts) if factor is None else ("factor", factor)
-        if (wanted := self.integer("split", f"the {what}", given)) < 1:
+        what, number = ("nparts", nparts) if factor is None else ("factor", factor)
+        if (wanted := self.integer("split", f"the {what}", number)) < 1:
             self.fail("split", f"expected a positive {what}, got {wanted}")
         factor, nparts = (None, wanted) if factor is None else (wanted, None)
         if tail not in (None, *get_args(Tail)):
@@ -196,14 +196,14 @@ class LoopPrimitives(StageState):
             Split(axis, outer, inner, cast(int, counts[1]) if factor is not None else 0, nparts, tail)
         )
         handle, inside = self.handle(axis), cast(int, counts[1])
-        made = ops.SplitOp(handle, inside) if factor is not None else ops.SplitByNPartsOp(handle, cast(int, nparts))
+        split = ops.SplitOp(handle, inside) if factor is not None else ops.SplitByNPartsOp(handle, cast(int, nparts))
         if tail is not None:
-            made.attributes["tail"] = StringAttr(tail)
+            split.attributes["tail"] = StringAttr(tail)
         if tail == "cut":
             outer.hints[CUT] = IntegerAttr(1, i64)
         if self.script is not None:
             self.script.split(axis, outer, inner)
-        op = self.record.add(made, self)
+        op = self.record.add(split, self)
         self.record.name_axis(outer, op.outer)
         self.record.name_axis(inner, op.inner)
         return outer, inner
@@ -217,18 +217,18 @@ class LoopPrimitives(StageState):
         """
         if not axes:
             return self._singleton()
-        given = [self.axis_of(axis) for axis in axes]
-        low = high = self.position("fuse", given[0])
-        for axis in given:
+        loops = [self.axis_of(axis) for axis in axes]
+        low = high = self.position("fuse", loops[0])
+        for axis in loops:
             position = self.position("fuse", axis)
-            if axis is not given[0] and position not in (low - 1, high + 1):
+            if axis is not loops[0] and position not in (low - 1, high + 1):
                 self.fail("fuse", "Can only fuse iterations that are consecutive between each other")
-            if not _fusible(given[0], axis):
-                self.fail("fuse", f"expected serial axes of one sort, got {', '.join(map(str, given))}")
+            if not _fusible(loops[0], axis):
+                self.fail("fuse", f"expected serial axes of one sort, got {', '.join(map(str, loops))}")
             low, high = min(low, position), max(high, position)
         self._perfect("fuse", low, high)
-        fused = given[0]
-        for axis in given[1:]:
+        fused = loops[0]
+        for axis in loops[1:]:
             fused = self.fuse_pair(fused, axis)
         self.end_fuse(fused)
         return fused
@@ -276,10 +276,10 @@ class LoopPrimitives(StageState):
             return []
         draft = Transform(before, (), layout.results, inverse)
         extents = draft.extents([axis.extent for axis in before])
-        made = [IterVar(f"axis{i}", extent) for i, extent in enumerate(extents)]
-        self.leaf[first : first + len(before)] = made
-        self.relations.append(replace(draft, transformed=tuple(made)))
-        return made
+        new_axes = [IterVar(f"axis{i}", extent) for i, extent in enumerate(extents)]
+        self.leaf[first : first + len(before)] = new_axes
+        self.relations.append(replace(draft, transformed=tuple(new_axes)))
+        return new_axes
 
     def end_fuse(self, fused: IterVar) -> None:
         """Record a fuse, after its pairs."""
@@ -393,19 +393,19 @@ class LoopPrimitives(StageState):
         Loops of the update that are bound to one of them run in it; on a CPU one after the other in each step. Raises
         ScheduleError for a stage that is no scan, and the second time.
         """
-        given = list(threads) if isinstance(threads, Sequence) else [threads]
+        thread_axes = list(threads) if isinstance(threads, Sequence) else [threads]
         if not isinstance(self.producer, te.ScanOp):
             self.fail("env_threads", "env_threads is only valid for composite ops such as ScanOp")
         if self.threads:
             self.fail("env_threads", "Already set env_threads")
-        if not given or any(not isinstance(thread, ThreadAxis) for thread in given):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not thread_axes or any(not isinstance(thread, ThreadAxis) for thread in thread_axes):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("env_threads", f"expected threads, got {threads}")
-        for thread in given:
+        for thread in thread_axes:
             axis = IterVar(thread.name, 1 if thread.extent is None else thread.extent, "thread")
             axis.thread = thread
             self.threads.append(axis)
         self.leaf[:0] = self.threads
-        handles = [self.record.thread(thread) for thread in given]
+        handles = [self.record.thread(thread) for thread in thread_axes]
         op = self.record.add(ops.EnvThreadsOp(self.record.stage(self), handles), self)
         for axis, value in zip(self.threads, op.axes, strict=True):
             self.record.name_axis(axis, value)
@@ -492,9 +492,9 @@ class LoopPrimitives(StageState):
             source = self.record.table.tensor_of(tensor)
         except ScheduleError as error:
             self.fail("prefetch", str(error))
-        known = axis.hints.get("prefetch")
+        hints = axis.hints.get("prefetch")
         entry = ArrayAttr[Attribute]([StringAttr(self.record.table.tensor_name(source)), IntegerAttr(offset, i64)])
-        before = list(cast(ArrayAttr[Attribute], known)) if known is not None else []
+        before = list(cast(ArrayAttr[Attribute], hints)) if hints is not None else []
         axis.hints["prefetch"] = ArrayAttr([*before, entry])
         handle = self.record.tensor(source)
         self.record.add(ops.PrefetchOp(handle, self.handle(axis), offset), self)

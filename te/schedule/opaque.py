@@ -12,7 +12,7 @@ from ...dialects.sizes.types import extents_of
 from .itervar import IterVar, Kind
 
 Producer: TypeAlias = te.ComputeOp | te.StateOp | te.ScanOp | te.ExternOp | te.HybridOp | BlockArgument
-"""What a stage stands for: an operation, or an argument of the function."""
+"""The origin of a stage: an operation, or an argument of the function."""
 
 
 def opaque_axes(producer: Producer) -> list[IterVar]:
@@ -28,11 +28,11 @@ def opaque_axes(producer: Producer) -> list[IterVar]:
     if not isinstance(producer, te.ScanOp):
         return []
     label = producer.label.data
-    found = [IterVar(f"{label}.idx", producer.steps - producer.first, "ordered")]
+    axes = [IterVar(f"{label}.idx", producer.steps - producer.first, "ordered")]
     for i, state in enumerate(producer.states):
         extents = extents_of(cast(TensorType[Attribute], state.type))[1:]
-        found += [IterVar(f"{label}.out{i}.i{k}", extent, "opaque") for k, extent in enumerate(extents, 2)]
-    return found
+        axes += [IterVar(f"{label}.out{i}.i{k}", extent, "opaque") for k, extent in enumerate(extents, 2)]
+    return axes
 
 
 def _loop(loop: tir.ForOp, index: int) -> IterVar:

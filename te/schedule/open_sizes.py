@@ -1,4 +1,4 @@
-"""What a schedule of open sizes was made from."""
+"""The origin of a schedule of open sizes."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ class OpenSizes:
     parameters: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     symbolic: bool
-    """Whether the schedule is of all sizes; else of nominal ones, and made again for those of a call."""
+    """True when the schedule is of all sizes; else it is of nominal ones, and made again for those of a call."""

@@ -27,9 +27,9 @@ class Record:
         self.sequence = ops.SequenceOp(func.sym_name.data)
         self.sequence.location = func.location
         self.intrinsics: dict[str, TensorIntrin] = {}
-        """What the names of intrinsics in the sequence mean."""
+        """The intrinsics by their names in the sequence."""
         self.quiet = False
-        """Whether primitives do not warn."""
+        """True when primitives do not warn."""
         self._builder = LocatedBuilder(self.sequence.block, func.location)
         self._stages: dict[StageState, SSAValue] = {}
         self._axes: dict[IterVar, SSAValue] = {}
@@ -39,7 +39,7 @@ class Record:
 
     @property
     def groups(self) -> list[GroupState]:
-        """What `create_group` made."""
+        """The groups that `create_group` made."""
         return list(self._groups)
 
     def add(self, op: OpT, stage: StageState) -> OpT:
@@ -102,8 +102,8 @@ class Record:
 
     def intrinsic(self, intrin: TensorIntrin) -> str:
         """The name under which the sequence refers to an intrinsic."""
-        for name, known in self.intrinsics.items():
-            if known is intrin:
+        for name, recorded in self.intrinsics.items():
+            if recorded is intrin:
                 return name
         name, count = intrin.name, 0
         while name in self.intrinsics:

@@ -48,28 +48,28 @@ def loop_extents(stage: StageState, region: Sequence[Interval], more: int = 0) -
             case Singleton():
                 extents[relation.axis] = 1
             case Transform():
-                found = relation.extents([extents[axis] for axis in relation.originals])
-                extents.update(zip(relation.transformed, found, strict=True))
+                transformed = relation.extents([extents[axis] for axis in relation.originals])
+                extents.update(zip(relation.transformed, transformed, strict=True))
     return extents
 
 
 def overruns(stage: StageState, extents: Mapping[IterVar, Size]) -> list[IterVar]:
     """The iteration variables past whose end the loops made of them run."""
-    found: list[IterVar] = []
+    guarded: list[IterVar] = []
     for relation in stage.relations:
         covered, wanted = (product(extents[axis] for axis in axes) for axes in (relation.children, relation.parents))
         if not proves(covered, "<=", wanted):
-            found += relation.guarded
-    return found
+            guarded += relation.guarded
+    return guarded
 
 
 def mixed_axes(stage: StageState) -> set[IterVar]:
     """The iteration variables that run over data and over terms of a reduction."""
-    found: set[IterVar] = set()
+    axes: set[IterVar] = set()
     for relation in stage.relations:
-        if not found.isdisjoint(relation.parents) or len({axis.reduce for axis in relation.parents}) > 1:
-            found.update(relation.children)
-    return found
+        if not axes.isdisjoint(relation.parents) or len({axis.reduce for axis in relation.parents}) > 1:
+            axes.update(relation.children)
+    return axes
 
 
 def axis_values(

@@ -1,4 +1,4 @@
-"""What a `schedule.sequence` says, done to a schedule."""
+"""The application of a `schedule.sequence` to a schedule."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class _Replay:
         return self.arguments[handle] if handle in self.arguments else self.stages[handle].outputs[0]
 
     def _intrinsic(self, op: ops.TensorizeOp | ops.TensorComputeOp) -> TensorIntrin:
-        found = self.intrinsics.get(op.intrin.data)
-        if found is None:
-            known = ", ".join(self.intrinsics) or "none"
-            raise ScheduleError(message(op.name, f"an intrinsic among {known}", op.intrin.data, op.location))
-        return found
+        intrinsic = self.intrinsics.get(op.intrin.data)
+        if intrinsic is None:
+            names = ", ".join(self.intrinsics) or "none"
+            raise ScheduleError(message(op.name, f"an intrinsic among {names}", op.intrin.data, op.location))
+        return intrinsic
 
     def apply(self, op: Operation) -> None:
         """Do what one op says, or take up the names that it gives."""
@@ -152,7 +152,7 @@ class _Replay:
                 host, axis = self._host(op.axis), self.axes[op.axis]
                 stages[op.factored] = schedule.rfactor(host, axis, op.factor_axis.value.data)
             case ops.CreateGroupOp():
-                ends, starts = ([self._tensor(one) for one in side] for side in (op.outputs, op.inputs))
+                ends, starts = ([self._tensor(tensor) for tensor in side] for side in (op.outputs, op.inputs))
                 self.groups[op.group] = schedule.create_group(ends, starts, op.include_inputs is not None)
             case ops.EnvThreadsOp():
                 stage = stages[op.stage]
@@ -167,10 +167,10 @@ class _Replay:
             case ops.SetStorePredicateOp():
                 stages[op.stage].set_store_predicate(op.condition)
             case ops.TransformLayoutOp():
-                made = stages[op.stage].set_layout(op.layout)
-                if op.axes and len(op.axes) != len(made):
-                    raise ScheduleError(message(op.name, f"{len(made)} loops", str(len(op.axes)), op.location))
-                self._name(stages[op.stage], op.axes, made)
+                loops = stages[op.stage].set_layout(op.layout)
+                if op.axes and len(op.axes) != len(loops):
+                    raise ScheduleError(message(op.name, f"{len(loops)} loops", str(len(op.axes)), op.location))
+                self._name(stages[op.stage], op.axes, loops)
             case ops.SetAxisSeparatorsOp():
                 stages[op.stage].set_axis_separators(op.values)
             case _:

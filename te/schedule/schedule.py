@@ -33,7 +33,7 @@ from .view import show
 
 @doors(ScheduleError)
 class Schedule(SchedulePrimitives):
-    """What is done to a te.func: its stages and their primitives, as text, and as it was at any time before.
+    """The schedule of a te.func: its stages and their primitives, as text, and as it was at any time before.
 
     `func` is changed by cache_write; hand in a clone to keep it.
     """
@@ -42,7 +42,7 @@ class Schedule(SchedulePrimitives):
         self._origin = func.clone()
         super().__init__(func)
         self.open: OpenSizes | None = None
-        """What it was made from, when sizes are open: extents are nominal then."""
+        """The origin, when sizes are open: extents are nominal then."""
         self.keep_schedule_record = bool(PassContext.current().option("te.keep_schedule_record"))
 
     def __str__(self) -> str:
@@ -50,12 +50,12 @@ class Schedule(SchedulePrimitives):
 
     @property
     def sequence(self) -> ops.SequenceOp:
-        """What was done, in order."""
+        """The primitives that were applied, in order."""
         return self.record.sequence
 
     @property
     def intrinsics(self) -> dict[str, TensorIntrin]:
-        """What the names of intrinsics in the sequence mean."""
+        """The intrinsics by their names in the sequence."""
         return self.record.intrinsics
 
     @property
@@ -103,16 +103,16 @@ class Schedule(SchedulePrimitives):
 
     def snapshot(self, count: int | None = None) -> Schedule:
         """The schedule after the first `count` recorded primitives, 0 for none of them; a copy without it."""
-        made = replay(self._origin.clone(), self.sequence, count, self.intrinsics)
-        made.open = self.open
-        by_origin = {stage.origin: stage for stage in made.stages}
-        made.operations = {operation: by_origin[stage.origin] for operation, stage in self.operations.items()}
-        made.arguments = {
-            tensor: made.func.block.args[value.index]
+        schedule = replay(self._origin.clone(), self.sequence, count, self.intrinsics)
+        schedule.open = self.open
+        by_origin = {stage.origin: stage for stage in schedule.stages}
+        schedule.operations = {operation: by_origin[stage.origin] for operation, stage in self.operations.items()}
+        schedule.arguments = {
+            tensor: schedule.func.block.args[value.index]
             for tensor, value in self.arguments.items()
             if isinstance(value, BlockArgument)
         }
-        return made
+        return schedule
 
     def copy(self) -> Schedule:
         """A schedule that stands for itself, with the same record."""

@@ -52,7 +52,7 @@ class ScriptLoops:
         return any(tir.buffer_of(op.result).scope.data in ("global", "shared") for op in allocs)
 
     def sharing(self, axis: IterVar, parallel: bool) -> str | None:
-        """What iterations of a loop share that they may not, as the text of an error."""
+        """Return the text of an error when iterations of a loop share something that they may not; else None."""
         if (name := self.shared_store(axis)) is not None:
             text = f"expected a loop whose iterations store elements of their own, got {axis.name}, all of which store"
             return f"{text} the same of '{name}'"
@@ -85,11 +85,11 @@ class ScriptLoops:
         outers.block.add_op(inners)
         _move(loop.block, inners.block)
         last = _innermost(inners)
-        place = AffineDimExpr(0) * lifted(inner.extent) + AffineDimExpr(1)
+        iteration = AffineDimExpr(0) * lifted(inner.extent) + AffineDimExpr(1)
         values = [outers.var, inners.var]
-        express(last, loop.var, place, values, _ranges(last))
+        express(last, loop.var, iteration, values, _ranges(last))
         if not proves(outer.extent * inner.extent, "<=", axis.extent):
-            guard = tir.IfOp.make(affine_map(2, (place * -1 + lifted(axis.extent - 1),)), values, likely=True)
+            guard = tir.IfOp.make(affine_map(2, (iteration * -1 + lifted(axis.extent - 1),)), values, likely=True)
             guard.location = loop.location
             _move(last.block, guard.block)
             last.block.add_op(guard)
@@ -112,8 +112,8 @@ class ScriptLoops:
     def reorder(self, before: Sequence[IterVar], after: Sequence[IterVar]) -> None:
         """Nest the loops `before`, which are nested perfectly, in the order of `after`."""
         old, new = ([self._loops[axis] for axis in axes] for axes in (before, after))
-        place = Block()
-        _move(old[-1].block, place)
+        temporary = Block()
+        _move(old[-1].block, temporary)
         mark = tir.ForOp.make(0)
         assert old[0].parent is not None
         old[0].parent.insert_op_before(mark, old[0])
@@ -124,7 +124,7 @@ class ScriptLoops:
         _drop(mark)
         for outer, inner in pairwise(new):
             outer.block.add_op(inner)
-        _move(place, new[-1].block)
+        _move(temporary, new[-1].block)
 
     def _make(self, axis: IterVar, like: tir.ForOp) -> tir.ForOp:
         loop = tir.ForOp.make(axis.extent, axis.kind, axis.name)
@@ -159,10 +159,10 @@ def _drop(loop: tir.ForOp) -> None:
 
 def _ranges(loop: tir.ForOp) -> Ranges:
     """The values of a loop and of those around it."""
-    found: Ranges = {}
+    ranges: Ranges = {}
     op = loop
     while op is not None:
         if isinstance(op, tir.ForOp):
-            found[op.var] = op.bounds
+            ranges[op.var] = op.bounds
         op = op.parent_op()
-    return found
+    return ranges

@@ -88,7 +88,7 @@ def expression(compute: te.ComputeOp) -> str:
 
 
 def formula(op: Operation) -> list[str]:
-    """What an operation computes: `statements` of a compute; of others what they are called with.
+    """Return the formula of an operation: `statements` of a compute; of others the call with its arguments.
 
     `total = scan(state from init next update)`, `c = matmul(a, b, c, 2)`; of a state what it is a state of.
     """

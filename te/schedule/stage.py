@@ -69,8 +69,8 @@ class Stage(LoopPrimitives):
 
     @property
     def iter_var_attrs(self) -> dict[IterVar | Axis, IterVarAttr]:
-        """What primitives said of the iteration variables: those that are marked; also by the language's axes."""
-        found: dict[IterVar | Axis, IterVarAttr] = {
+        """The marks that primitives put on iteration variables, by the variables and also by the language's axes."""
+        attrs: dict[IterVar | Axis, IterVarAttr] = {
             axis: attr_of(axis.sort, axis.kind, axis.thread, axis.intrin, axis.hints)
             for axis in self.all_iter_vars
             if axis.kind != "serial" or axis.thread is not None or axis.intrin is not None or axis.hints
@@ -78,8 +78,8 @@ class Stage(LoopPrimitives):
         for operation, stage in self.record.table.operations.items():
             if stage is self:
                 pairs = zip(operation.root_iter_vars, [*self.axes, *self.reduce_axes], strict=False)
-                found |= {axis: found[mine] for axis, mine in pairs if mine in found}
-        return found
+                attrs |= {axis: attrs[mine] for axis, mine in pairs if mine in attrs}
+        return attrs
 
     def _unattached(self, primitive: str) -> None:
         """Fail for what cannot be computed elsewhere."""
@@ -255,10 +255,10 @@ class Stage(LoopPrimitives):
         except (ScheduleError, TypeError) as error:
             self.fail("transform_layout", str(error))
         self._check_separators("transform_layout", separators, len(layout.data.results))
-        made = self.set_layout(layout)
+        new_axes = self.set_layout(layout)
         if separators:
             self.set_axis_separators(separators)
-        return made
+        return new_axes
 
     def set_layout(self, layout: AffineMapAttr) -> list[IterVar]:
         """transform_layout with the function as an affine map: of the axes, or of the dims of the layout before."""
@@ -275,11 +275,11 @@ class Stage(LoopPrimitives):
             whole = AffineMapAttr(layout.data.compose(before.data))
         self._check_layout(whole)
         self.storage.layout = whole
-        made = self.follow_layout(layout.data)
-        op = self.record.add(ops.TransformLayoutOp(self.record.stage(self), layout, len(made)), self)
-        for axis, value in zip(made, op.axes, strict=True):
+        new_axes = self.follow_layout(layout.data)
+        op = self.record.add(ops.TransformLayoutOp(self.record.stage(self), layout, len(new_axes)), self)
+        for axis, value in zip(new_axes, op.axes, strict=True):
             self.record.name_axis(axis, value)
-        return made
+        return new_axes
 
     def _check_layout(self, layout: AffineMapAttr) -> None:
         if layout.data.num_dims != len(self.compute.shape):

@@ -1,4 +1,4 @@
-"""What a stage is: one operation of the function, its loops, where it is computed and how its result is stored."""
+"""The state of a stage: one operation of the function, its loops, where it is computed and how its result is stored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class StageAxes:
 
 @dataclass
 class Storage:
-    """How the result of a stage is stored."""
+    """The layout of a stage's result in memory."""
 
     align: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     """Data axis -> factor and offset: its stride is offset modulo factor."""
@@ -128,7 +128,7 @@ class StageState:
         self.made_of: tuple[TensorIntrin, int] | None = None
         """The intrinsic that it is calls of, and the number of axes outside of it."""
         self.cache: StageState | None = None
-        """What computes the elements since a cache_write made this stage their copy."""
+        """The stage that computes the elements since a cache_write made this stage their copy."""
         self.threads: list[IterVar] = []
         """The threads around the steps of a scan."""
 
@@ -169,7 +169,7 @@ class StageState:
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """The kind of its producer, in words."""
         return _WORDS.get(type(self.producer), "a placeholder")
 
     @property
@@ -219,7 +219,7 @@ class StageState:
 
     @property
     def whole_use(self) -> Operation | None:
-        """What uses a tensor of it as a whole: the return, or an operation that is no compute."""
+        """The user of a tensor of it as a whole: the return, or an operation that is no compute."""
         uses = (use.operation for output in self.outputs for use in output.uses)
         return next((user for user in uses if not isinstance(user, te.ReadOp)), None)
 

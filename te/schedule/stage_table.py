@@ -19,7 +19,7 @@ from .stage_state import GroupState, StageState
 
 StageT_co = TypeVar("StageT_co", bound=StageState, covariant=True)
 Key: TypeAlias = str | Producer | SSAValue | StageState | Tensor | TeOperation
-"""What names a stage: its label, its op, its tensor, itself; in the te language its tensor or operation."""
+"""A name of a stage: its label, its op, its tensor, itself; in the te language its tensor or operation."""
 
 
 @doors(ScheduleError)
@@ -118,7 +118,7 @@ class StageTable(Generic[StageT_co]):
 
     @staticmethod
     def is_output(stage: StageState) -> bool:
-        """Whether a tensor of the stage is used as a whole: returned, or handed to an operation that is no compute."""
+        """Return whether a tensor of it is used as a whole: returned, or handed to an operation that is no compute."""
         return stage.is_output
 
 

@@ -1,4 +1,4 @@
-"""What a tensor intrinsic is: the compute whose tiles it computes, and what computes them instead."""
+"""Tensor intrinsics: the compute whose tiles one computes, and the code that computes them instead."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Program:
     func: te.FuncOp
     sequence: SequenceOp
     intrinsics: Mapping[str, TensorIntrin]
-    """What the names of intrinsics in the sequence mean."""
+    """The intrinsics by their names in the sequence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +42,9 @@ class TensorIntrin:
     reset: Program | None = None
     update: Program | None = None
     accumulates: bool = False
-    """Whether parts of a reduction can be computed one after the other."""
+    """True when parts of a reduction can be computed one after the other."""
     operation: ComputeOp | None = None
-    """What the pattern was made from, to be put into computes; an intrinsic from text has none."""
+    """The origin of the pattern, to be put into computes; an intrinsic from text has none."""
 
     @property
     def compute(self) -> te.ComputeOp:
@@ -78,7 +78,7 @@ class TensorIntrin:
 
     @property
     def op(self) -> ComputeOp | None:
-        """What `decl_tensor_intrin` was given, by TVM's name."""
+        """The operation that `decl_tensor_intrin` was given, by TVM's name."""
         return self.operation
 
     @property

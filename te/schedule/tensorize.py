@@ -1,4 +1,4 @@
-"""Whether the loops of a tile compute what an intrinsic does."""
+"""The check that the loops of a tile compute what an intrinsic does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .tensor_intrin import TensorIntrin
 
 @dataclass
 class Tile:
-    """How the tensors of an intrinsic lie in those of the stage: for each of its dimensions one of the stage's."""
+    """The match of an intrinsic's tensors with those of the stage: for each of its dimensions one of the stage's."""
 
     output: list[int]
     inputs: dict[SSAValue, tuple[te.ReadOp, list[int]]] = field(

@@ -98,7 +98,7 @@ def _notes(axis: IterVar) -> tuple[str, ...]:
 
 
 def what(stage: StageState) -> str:
-    """What a stage computes, in one line."""
+    """Return the formula of a stage, in one line."""
     return "" if isinstance(stage.producer, BlockArgument) else "; ".join(formula(stage.producer))
 
 

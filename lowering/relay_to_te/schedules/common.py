@@ -1,4 +1,4 @@
-"""What the default schedules share: vector widths, thread loops, and where a reduction is computed."""
+"""The parts that the default schedules share: vector widths, thread loops, and where a reduction is computed."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def tag_of(stage: Stage) -> str:
 
 
 def points(stage: Stage) -> int:
-    """How often the body of a stage is evaluated."""
+    """Return the number of times that the body of a stage is evaluated."""
     return prod(map(nominal, (*stage.compute.shape, *stage.compute.reduce_shape)))
 
 
 def passes(axes: Sequence[IterVar]) -> int:
-    """How often a body in loops over `axes` runs, about that where sizes are open."""
+    """Return the number of times that a body in loops over `axes` runs, about that where sizes are open."""
     return prod(nominal(axis.extent) for axis in axes)
 
 
@@ -63,7 +63,7 @@ class Scheduling:
         self.schedule = schedule
         self.machine = machine
         self.few_rows = few_rows
-        """Whether a product of open rows is for one row."""
+        """True when a product of open rows is for one row."""
         self.done: set[Stage] = set()
         """Stages that were scheduled together with another."""
 
@@ -123,15 +123,15 @@ class Scheduling:
 
     def readers(self, stage: Stage) -> set[Stage]:
         """The stages with buffers that read this one, directly or through inlined ones."""
-        found: set[Stage] = set()
+        readers: set[Stage] = set()
         pending, seen = [stage], {stage}
         while pending:
             for use in pending.pop().compute.result.uses:
                 compute = use.operation.parent_op()
                 if isinstance(compute, te.ComputeOp) and (reader := self.schedule[compute]) not in seen:
                     seen.add(reader)
-                    (pending.append if reader.inlined else found.add)(reader)
-        return found
+                    (pending.append if reader.inlined else readers.add)(reader)
+        return readers
 
     def parts(self, stage: Stage) -> Iterator[Stage]:
         """The stage, and the inlined ones that its loops compute, each once however often it is read."""
@@ -140,10 +140,10 @@ class Scheduling:
             yield (part := pending.pop())
             for read in part.compute.reads:
                 if isinstance(read.tensor.owner, te.ComputeOp):
-                    made = self.schedule[read.tensor.owner]
-                    if made.inlined and made not in seen:
-                        seen.add(made)
-                        pending.append(made)
+                    producer = self.schedule[read.tensor.owner]
+                    if producer.inlined and producer not in seen:
+                        seen.add(producer)
+                        pending.append(producer)
 
     def guarded(self, stage: Stage) -> bool:
         """Return whether a stage reads a tensor where that may have no element, itself or through inlined ones."""
@@ -182,9 +182,9 @@ class Scheduling:
         return any(index not in host.compute.axes for read in reads for index in read.indices)
 
 
-def _same_points(made: Sequence[Size], read: Sequence[Size]) -> bool:
-    """Whether loops over what reads a reduction are loops over it: an axis between others may be several of theirs."""
-    if len(read) <= len(made):
-        return len(read) == len(made) and all(proves(a, "<=", b) for a, b in zip(read, made, strict=True))
-    ends = zip((*made[:2], *made[-1:]), (*read[:2], *read[-1:]), strict=False)
-    return len(made) > 3 and all(same(a, b) for a, b in ends) and same(product(made), product(read))
+def _same_points(reduced: Sequence[Size], read: Sequence[Size]) -> bool:
+    """Return whether loops over a reduction's reader are loops over it: one axis in between may be several there."""
+    if len(read) <= len(reduced):
+        return len(read) == len(reduced) and all(proves(a, "<=", b) for a, b in zip(read, reduced, strict=True))
+    ends = zip((*reduced[:2], *reduced[-1:]), (*read[:2], *read[-1:]), strict=False)
+    return len(reduced) > 3 and all(same(a, b) for a, b in ends) and same(product(reduced), product(read))

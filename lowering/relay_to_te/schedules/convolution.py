@@ -82,7 +82,7 @@ def _write_out(inner: Stage, sums: int, fused: bool) -> None:
 
 
 def _cached_tiles(work: Scheduling, inner: Stage, pixels: int, width: int) -> int:
-    """How many tiles of `width` pixels, of the data that a convolution by single pixels reads, a cache has room for."""
+    """Return the number of tiles of `width` pixels, of the data that a 1x1 convolution reads, that fit in a cache."""
     tiles, ragged = divmod(pixels, width)
     if ragged:
         return tiles + 1
@@ -152,5 +152,5 @@ def _producer(work: Scheduling, stage: Stage) -> Stage | None:
     source = stage.compute.reads[0].tensor.owner
     if not isinstance(source, te.ComputeOp):
         return None
-    made = work.schedule[source]
-    return None if made.inlined or work.readers(made) != {stage} else made
+    producer = work.schedule[source]
+    return None if producer.inlined or work.readers(producer) != {stage} else producer

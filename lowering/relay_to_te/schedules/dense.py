@@ -20,7 +20,7 @@ _OPEN_STEPS = 2
 _PANELS = 4
 """Panels that are enough for the threads; where there are fewer, they share tiles of rows."""
 _LOADS = 1.5
-"""What as many loads as products cost, in products."""
+"""The cost of as many loads as products, in products."""
 _OPEN = 2
 """Vectors of a row of a tile where the number of columns is open."""
 _VECTORS = 4
@@ -97,7 +97,7 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
 
 
 def _of_rows(stage: Stage) -> bool:
-    """Whether elements are sums along rows of both operands, which few others share: vectors are parts of rows then.
+    """Return whether elements are sums along rows of both operands, which few others share: vectors go along rows then.
 
     Panels would gather a column from as many rows as it has numbers, which pays once more rows multiply it.
     """
@@ -107,7 +107,7 @@ def _of_rows(stage: Stage) -> bool:
 
 
 def _along_columns(stage: Stage) -> bool:
-    """Whether the columns of the second operand lie one after the other in memory; numbers in its place do not."""
+    """Return whether the columns of the second operand follow one another in memory; numbers in its place do not."""
     if not stage.compute.reads:
         return False
     last = stage.compute.reads[-1]
@@ -135,6 +135,6 @@ def _ragged_panel(rows: int, columns: int, lanes: int, machine: Machine) -> int:
 
 
 def _tile_cost(rows: int, vectors: int, machine: Machine) -> float:
-    """How much longer the best tile of a panel of some vectors takes for its loads than for its products."""
+    """Return the cost of loads in the best tile of a panel of some vectors, in the time of its products; at least 1."""
     height, width = product_tile(rows, vectors, machine, False)
     return max(1.0, _LOADS * (height + width) / (height * width))

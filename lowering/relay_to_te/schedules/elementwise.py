@@ -78,7 +78,7 @@ def _row(work: Scheduling, stage: Stage, axes: list[IterVar]) -> list[IterVar]:
 
 
 def flat(work: Scheduling, stage: Stage) -> bool:
-    """Whether every read, those of inlined stages too, is of the same shape at the same point, or of one element."""
+    """Return whether every read, also of inlined stages, is of the same shape at the same point, or of one element."""
     for part in work.parts(stage):
         compute = part.compute
         if any(isinstance(op, te.IndexOp) for op in compute.block.ops):
@@ -125,7 +125,7 @@ def _divisor(extent: Size, most: int) -> int:
 
 
 def _neighbours(stage: Stage, row: IterVar, column: IterVar) -> bool:
-    """Whether what is read has rows and columns one after the other, too, so that both can be one loop of vectors."""
+    """Return whether rows and columns follow one another in all reads, too, so that one loop of vectors can be both."""
     compute = stage.compute
     arguments = dict(zip(stage.axes, compute.axes, strict=False))
     pair = [arguments[row], arguments[column]]
@@ -151,8 +151,8 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
     *outer, last = stage.leaf
     if outer[-1] is not column and not same(last.extent % work.lanes(stage), 0) and _neighbours(stage, outer[-1], last):
         last = stage.fuse(outer.pop(), last)
-    place, side = outer.index(column), _side(work)
-    outer[place], c_inner = stage.split(column, _divisor(column.extent, side))
+    index, side = outer.index(column), _side(work)
+    outer[index], c_inner = stage.split(column, _divisor(column.extent, side))
     width = work.width(stage, last.extent)
     l_outer, l_inner = stage.split(last, width if width >= side // 2 else side)
     stage.reorder(*outer, l_outer, c_inner, l_inner)

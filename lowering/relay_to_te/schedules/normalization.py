@@ -61,7 +61,7 @@ def _ending(work: Scheduling, stages: list[Stage]) -> tuple[Stage, int] | None:
 
 
 def _beside(rows: Size, most: int) -> int:
-    """How many rows are computed beside each other; one where only a call knows how many there are."""
+    """Return the number of rows that are computed beside each other; one where only a call knows how many there are."""
     return largest_divisor(rows, most) if isinstance(rows, int) else 1
 
 
@@ -89,11 +89,11 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
 
     for parallel row { max of row; exp of row; sum of exp; out row = exp / sum }
     """
-    stages = [one for one in work.schedule.stages if not one.inlined]
-    found = _ending(work, stages)
-    if found is None:
+    stages = [candidate for candidate in work.schedule.stages if not candidate.inlined]
+    match = _ending(work, stages)
+    if match is None:
         return
-    last, columns = found
+    last, columns = match
     loops = work.loops(last)
     rows, row_axes = loops[:-columns], loops[-columns:]
     column = last.fuse(*row_axes) if columns > 1 else row_axes[0]
@@ -104,13 +104,13 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
     kept = 0 < vectors <= work.machine.vector_registers // 2
     block: IterVar | None = None
     beside = False
-    place = last.axes.index(rows[-1]) if rows else 0
+    depth = last.axes.index(rows[-1]) if rows else 0
     if kept and rows and (count := _beside(rows[-1].extent, min(_ROWS, _BESIDE // vectors))) > 1:
         rows[-1], block = last.split(rows[-1], count)
         last.unroll(block)
-    elif not isinstance(column.extent, int) and (found := _several(rows)) is not None:
-        at, count = found
-        place = last.axes.index(rows[at])
+    elif not isinstance(column.extent, int) and (match := _several(rows)) is not None:
+        at, count = match
+        depth = last.axes.index(rows[at])
         rows[at], block = last.split(rows[at], count)
         last.reorder(*rows, block, column)
         last.unroll(block)
@@ -121,20 +121,20 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
     else:
         work.vectorize(last, column, unroll=kept)
     for stage in stages[:-1]:
-        made = factor(work, stage, one=beside) if stage.compute.reducer is not None else None
+        partial = factor(work, stage, one=beside) if stage.compute.reducer is not None else None
         stage.set_scope("local")
-        for part in (stage,) if made is None else (made, stage):
+        for part in (stage,) if partial is None else (partial, stage):
             part.compute_at(last, row)
-            if block is not None and place < len(part.axes):
-                part.unroll(part.axes[place])
-        if made is not None and beside:
-            made.reorder(made.reduce_axes[-1], made.axes[place])
-        if made is not None:
+            if block is not None and depth < len(part.axes):
+                part.unroll(part.axes[depth])
+        if partial is not None and beside:
+            partial.reorder(partial.reduce_axes[-1], partial.axes[depth])
+        if partial is not None:
             stage.pragma(stage.reduce_axes[-1], VECTOR_REDUCTION, 1)
         elif beside and stage.compute.reducer is None:
             # Rows lie whole vectors apart: a load across what two stores wrote would wait for both.
             stage.storage_align(stage.axes[-2], work.lanes(stage), 0)
-            _vectors(work, stage, stage.axes[-1], stage.axes[place])
+            _vectors(work, stage, stage.axes[-1], stage.axes[depth])
         elif stage.compute.reducer is None:
             work.vectorize(stage, work.loops(stage)[-1], unroll=kept)
         work.done.add(stage)

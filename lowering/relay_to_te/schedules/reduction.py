@@ -37,7 +37,7 @@ def schedule_reduction(work: Scheduling, stage: Stage) -> None:
 
 
 def along(stage: Stage) -> int:
-    """How many of the last reduce axes are the last dimensions of a tensor that is read, those of 1 left out."""
+    """Return the number of the last reduce axes that are the last dimensions of a tensor read, those of 1 left out."""
     return max((_along_read(stage, read) for read in stage.compute.reads), default=0)
 
 

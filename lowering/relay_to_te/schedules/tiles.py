@@ -23,7 +23,7 @@ _PORTS = 2
 _HIDDEN = 4 * _PORTS
 """Sums under way at once hide that one takes 4 cycles."""
 _RAGGED = 1.25
-"""What a height that does not divide the rows costs: the last tile is computed by code of its own."""
+"""The cost of a height that does not divide the rows: the last tile is computed by code of its own."""
 
 
 def _cycles(height: int, vectors: int) -> float:
@@ -32,7 +32,7 @@ def _cycles(height: int, vectors: int) -> float:
 
 
 def counted(extent: Size) -> int:
-    """How many rows or pixels a tile is chosen for."""
+    """Return the number of rows or pixels that a tile is chosen for."""
     return extent if isinstance(extent, int) else MANY
 
 

@@ -1,4 +1,4 @@
-"""What a program makes use of."""
+"""The features that a program makes use of."""
 
 from __future__ import annotations
 
@@ -60,20 +60,20 @@ _OF: dict[type[Operation], tuple[Feature, ...]] = {
 
 def detect_feature(root: Operation) -> frozenset[Feature]:
     """The features of `root`, a module, function or op, with all that is in it."""
-    found: set[Feature] = set()
+    features: set[Feature] = set()
     for op in pre_order(root):
         if isinstance(op, Operator):
-            found |= {Feature.fOp, Feature.fCall}
+            features |= {Feature.fOp, Feature.fCall}
         elif isinstance(op, LetOp):
-            found |= {Feature.fLet, Feature.fLetRec} if op.kind is Flavour.REC else {Feature.fLet}
+            features |= {Feature.fLet, Feature.fLetRec} if op.kind is Flavour.REC else {Feature.fLet}
         else:
-            found.update(_OF.get(type(op), ()))
+            features.update(_OF.get(type(op), ()))
         if is_binding(op) or any(block.args for region in op.regions for block in region.blocks):
-            found.add(Feature.fVar)
+            features.add(Feature.fVar)
         if not isinstance(op, ConstantOp | GlobalOp | LetOp) and not is_binding(op):
             if any(map(_is_shared, op.results)):
-                found.add(Feature.fGraph)
-    return frozenset(found)
+                features.add(Feature.fGraph)
+    return frozenset(features)
 
 
 def _is_shared(value: SSAValue) -> bool:
@@ -81,7 +81,7 @@ def _is_shared(value: SSAValue) -> bool:
 
 
 def list_op_freqs(root: Operation) -> dict[str, int]:
-    """How often each operator is called, by TVM's names: `{"nn.conv2d": 3, "add": 1}`."""
+    """Count the calls of each operator, by TVM's names: `{"nn.conv2d": 3, "add": 1}`."""
     return dict(Counter(op.name.removeprefix("relay.") for op in pre_order(root) if isinstance(op, Operator)))
 
 
@@ -90,12 +90,12 @@ def check_constant(value: SSAValue) -> bool:
     stack = [value]
     seen: set[SSAValue] = set()
     while stack:
-        one = stack.pop()
-        if one in seen:
+        current = stack.pop()
+        if current in seen:
             continue
-        seen.add(one)
-        if isinstance(one.owner, TupleOp):
-            stack.extend(one.owner.fields)
-        elif not isinstance(one.owner, ConstantOp):
+        seen.add(current)
+        if isinstance(current.owner, TupleOp):
+            stack.extend(current.owner.fields)
+        elif not isinstance(current.owner, ConstantOp):
             return False
     return True

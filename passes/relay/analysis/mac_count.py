@@ -1,4 +1,4 @@
-"""How many multiplications with additions the products of a program take."""
+"""The number of multiplications with additions that the products of a program take."""
 
 from __future__ import annotations
 

@@ -28,18 +28,18 @@ Function = FuncOp | FnOp
 
 
 def is_pure(op: Operation) -> bool:
-    """Whether an op, with what is in it and by the marks of its calls, only computes: it may be moved and copied."""
+    """Return whether an op, with its regions and the marks of its calls, only computes: it may be moved and copied."""
     if not op.regions:
         return is_side_effect_free(op) and not op.has_trait(Stateful)
     if isinstance(op, FnOp):
         return True
     todo = [op]
     while todo:
-        one = todo.pop()
-        if one.regions and not isinstance(one, FnOp):
-            todo.extend(inner for region in one.regions for block in region.blocks for inner in block.ops)
-        elif not isinstance(one, FnOp) and (not is_side_effect_free(one) or one.has_trait(Stateful)):
-            if not one.results and one.next_op is None:
+        current = todo.pop()
+        if current.regions and not isinstance(current, FnOp):
+            todo.extend(inner for region in current.regions for block in region.blocks for inner in block.ops)
+        elif not isinstance(current, FnOp) and (not is_side_effect_free(current) or current.has_trait(Stateful)):
+            if not current.results and current.next_op is None:
                 continue  # what ends the region
             return False
     return True
@@ -47,7 +47,7 @@ def is_pure(op: Operation) -> bool:
 
 @dataclass
 class Purity:
-    """What is known of the functions of a module, by the ops alone.
+    """The purity of the functions of a module, as their ops alone show it.
 
     Marks that calls have are not looked at, but for calls of functions that are not in the module.
     """
@@ -61,8 +61,8 @@ class Purity:
 
     def is_impure_call(self, call: Operation) -> bool:
         """Return whether a call or invoke may read or write references."""
-        known, others = self.targets[call]
-        return others or not self.impure.isdisjoint(known)
+        targets, others = self.targets[call]
+        return others or not self.impure.isdisjoint(targets)
 
 
 def analyse_purity(module: ModuleOp) -> Purity:
@@ -70,7 +70,7 @@ def analyse_purity(module: ModuleOp) -> Purity:
 
     Linear in the size of the module, but for values that pass through many branches before they are called.
     """
-    functions, found = functions_of(module), Purity()
+    functions, purity = functions_of(module), Purity()
     callers: dict[Function, set[Function]] = {}
     for root in functions.values():
         around: dict[Operation, Function] = {}
@@ -83,20 +83,20 @@ def analyse_purity(module: ModuleOp) -> Purity:
             if op is root:
                 continue
             if isinstance(op, CallOp | InvokeOp):
-                found.targets[op] = known, others = _targets(op, functions)
-                for target in known:
+                purity.targets[op] = targets, others = _targets(op, functions)
+                for target in targets:
                     callers.setdefault(target, set()).add(caller)
                 if others:
-                    found.impure.add(caller)
+                    purity.impure.add(caller)
             elif isinstance(op, RefCreateOp | RefReadOp | RefWriteOp) or op.has_trait(Stateful):
-                found.impure.add(caller)
-    todo = list(found.impure)
+                purity.impure.add(caller)
+    todo = list(purity.impure)
     while todo:
         for caller in callers.get(todo.pop(), ()):
-            if caller not in found.impure:
-                found.impure.add(caller)
+            if caller not in purity.impure:
+                purity.impure.add(caller)
                 todo.append(caller)
-    return found
+    return purity
 
 
 def mark_calls(module: ModuleOp, purity: Purity | None = None) -> list[Operation]:
@@ -125,35 +125,35 @@ def _targets(call: CallOp | InvokeOp, functions: dict[str, FuncOp]) -> tuple[fro
 
 def possible_functions(value: SSAValue, functions: dict[str, FuncOp]) -> tuple[frozenset[Function], bool]:
     """The functions that a value may be, and whether it may be others, too."""
-    known: set[Function] = set()
+    targets: set[Function] = set()
     seen: set[SSAValue] = set()
     todo = [value]
     others = False
     while todo:
-        one = todo.pop()
-        if one in seen:
+        current = todo.pop()
+        if current in seen:
             continue
-        seen.add(one)
-        match one.owner:
+        seen.add(current)
+        match current.owner:
             case FnOp() as fn:
-                known.add(fn)
+                targets.add(fn)
             case GlobalOp() as symbol if symbol.symbol.string_value() in functions:
-                known.add(functions[symbol.symbol.string_value()])
+                targets.add(functions[symbol.symbol.string_value()])
             case TupleGetItemOp(tuple_value=fields) as get if isinstance(fields.owner, TupleOp):
                 todo.append(fields.owner.fields[get.index.value.data])
-            case LetOp() | IfOp() | MatchOp() as op if isinstance(one, OpResult):
-                todo.extend(_yielded(op, one.index))
+            case LetOp() | IfOp() | MatchOp() as op if isinstance(current, OpResult):
+                todo.extend(_yielded(op, current.index))
             case _:
-                let = one.owner.parent_op() if isinstance(one, BlockArgument) else None
-                if isinstance(one, BlockArgument) and isinstance(let, LetOp):
-                    todo.extend(_yielded(let, one.index))
+                let = current.owner.parent_op() if isinstance(current, BlockArgument) else None
+                if isinstance(current, BlockArgument) and isinstance(let, LetOp):
+                    todo.extend(_yielded(let, current.index))
                 else:
                     others = True
-    return frozenset(known), others
+    return frozenset(targets), others
 
 
 def _yielded(op: Operation, index: int) -> Iterable[SSAValue]:
-    """What the regions of an op yield for one of its results."""
+    """Yield the values that the regions of an op yield for one of its results."""
     for region in op.regions:
         if (last := region.block.last_op) is not None:
             yield last.operands[index]
@@ -164,12 +164,12 @@ def impure_ops(root: Operation) -> set[Operation]:
 
     What a closure does, it does when it is called: around an effect in it, no op outside of it is impure.
     """
-    found: set[Operation] = set()
+    impure: set[Operation] = set()
     for op in pre_order(root):
         if op.regions or is_pure(op) or (not op.results and op.next_op is None):
             continue
-        one: Operation | None = op
-        while one is not None and one not in found and not isinstance(one, FnOp | FuncOp):
-            found.add(one)
-            one = one.parent_op()
-    return found
+        outer: Operation | None = op
+        while outer is not None and outer not in impure and not isinstance(outer, FnOp | FuncOp):
+            impure.add(outer)
+            outer = outer.parent_op()
+    return impure

@@ -48,7 +48,7 @@ def structural_hash(op: Operation, map_free_vars: bool = False) -> int:
 
 
 def tokens(root: Operation, map_free_vars: bool = False) -> Iterator[Token]:
-    """What is compared, in an order that depends on data flow, bindings and effects only."""
+    """Yield the tokens to compare, in an order that depends on data flow, bindings and effects only."""
     if not isinstance(root, ModuleOp):
         yield from _Numbering(root, map_free_vars).of(root)
         return
@@ -68,7 +68,7 @@ class _Numbering:
         self.numbers: dict[SSAValue, int] = {}
         self.done: set[Operation] = set()
         self.types: dict[str, Attribute] = {}
-        """What stands for the type parameters met so far."""
+        """The types that stand for the type parameters met so far."""
 
     def of(self, root: Operation) -> Iterator[Token]:
         """A stack of what is to be done: an op is met twice, before and after what it reads."""
@@ -138,21 +138,21 @@ class _Numbering:
         return _renamed(type_, self.types)
 
 
-def _renamed(type_: Attribute, given: Mapping[str, Attribute]) -> Attribute:
+def _renamed(type_: Attribute, bound: Mapping[str, Attribute]) -> Attribute:
     """A type with what stands for its type variables, which have numbers where the type itself binds them."""
     match type_:
         case TensorType():
             return type_
         case TypeVar():
-            return given.get(type_.hint.data, type_)
+            return bound.get(type_.hint.data, type_)
         case Forall():
-            inner = {name.data: TypeVar(StringAttr(f"#{len(given) + i}")) for i, name in enumerate(type_.params)}
+            inner = {name.data: TypeVar(StringAttr(f"#{len(bound) + i}")) for i, name in enumerate(type_.params)}
             names = ArrayAttr(name.hint for name in inner.values())
-            return Forall(names, cast(FunctionType, _renamed(type_.body, {**given, **inner})))
+            return Forall(names, cast(FunctionType, _renamed(type_.body, {**bound, **inner})))
         case ArrayAttr():
-            return ArrayAttr(_renamed(inner, given) for inner in type_)
+            return ArrayAttr(_renamed(inner, bound) for inner in type_)
         case ParametrizedAttribute():
-            return type(type_).new([_renamed(inner, given) for inner in type_.parameters])
+            return type(type_).new([_renamed(inner, bound) for inner in type_.parameters])
         case _:
             return type_
 
@@ -167,7 +167,7 @@ def resolved(value: SSAValue) -> SSAValue:
 
 
 def _ordered(block: Block) -> Iterator[Operation]:
-    """What has a place in the order of a block: effects, bindings, what ends it; of let-blocks what is in them."""
+    """Yield the ops whose order in a block matters: effects, bindings, its end; of let-blocks, the ops inside."""
     stack = [iter(block.ops)]
     while stack:
         if (op := next(stack[-1], None)) is None:
@@ -189,11 +189,11 @@ def is_recursive(op: Operation | None) -> bool:
 def _attributes(op: Operation) -> tuple[Hashable, ...]:
     if isinstance(op, ConstantOp):
         return (_constant(op),)
-    given = {name: value for name, value in op.properties.items() if name not in _UNCOMPARED}
+    attributes = {name: value for name, value in op.properties.items() if name not in _UNCOMPARED}
     if isinstance(op, FuncOp | FnOp):
-        given.pop("type_params", None)
-    given |= op.attributes
-    return tuple((name, given[name]) for name in sorted(given))
+        attributes.pop("type_params", None)
+    attributes |= op.attributes
+    return tuple((name, attributes[name]) for name in sorted(attributes))
 
 
 def _constant(op: ConstantOp) -> Hashable:

@@ -53,22 +53,22 @@ def pre_order(root: Operation) -> Iterator[Operation]:
 def made_of(values: Iterable[SSAValue]) -> list[Operation]:
     """The ops that `values` are computed by, each once and after those that it reads; what regions read included."""
     seen: set[Operation] = set()
-    found: list[Operation] = []
+    ordered: list[Operation] = []
     for value in values:
         stack = [(owner, iter(_read(owner)))] if isinstance(owner := value.owner, Operation) else []
         seen.update(op for op, _ in stack)
         while stack:
             op, rest = stack[-1]
             for read in rest:
-                made = read.owner
-                if isinstance(made, Operation) and made not in seen:
-                    seen.add(made)
-                    stack.append((made, iter(_read(made))))
+                producer = read.owner
+                if isinstance(producer, Operation) and producer not in seen:
+                    seen.add(producer)
+                    stack.append((producer, iter(_read(producer))))
                     break
             else:
                 stack.pop()
-                found.append(op)
-    return list(dict.fromkeys(found))
+                ordered.append(op)
+    return list(dict.fromkeys(ordered))
 
 
 def _read(op: Operation) -> tuple[SSAValue, ...]:

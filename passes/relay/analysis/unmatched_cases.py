@@ -95,7 +95,7 @@ def _products(
     parts: list[Attribute], patterns: list[Attribute], types: list[Attribute], match: MatchOp
 ) -> list[list[Attribute]]:
     """All ways to take the parts apart."""
-    found: list[list[Attribute]] = [[]]
+    products: list[list[Attribute]] = [[]]
     for part, pattern, type_ in zip(parts, patterns, types, strict=True):
-        found = [[*before, one] for before in found for one in _expanded(part, pattern, type_, match)]
-    return found
+        products = [[*before, choice] for before in products for choice in _expanded(part, pattern, type_, match)]
+    return products

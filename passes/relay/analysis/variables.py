@@ -14,78 +14,78 @@ from .traversal import is_binding, pre_order
 
 def free_vars(root: Operation) -> list[SSAValue]:
     """The values that `root` and what is in it read and that are made elsewhere, in the order of their first use."""
-    made: set[SSAValue] = set()
+    bound: set[SSAValue] = set()
     read: dict[SSAValue, None] = {}
     for op in pre_order(root):
-        made.update(op.results)
+        bound.update(op.results)
         for region in op.regions:
             for block in region.blocks:
-                made.update(block.args)
+                bound.update(block.args)
         read.update(dict.fromkeys(op.operands))
-    return [value for value in read if value not in made]
+    return [value for value in read if value not in bound]
 
 
 def bound_vars(root: Operation) -> list[SSAValue]:
     """The parameters, pattern variables and bindings of let-blocks in `root`, in the order of the text."""
-    found: dict[SSAValue, None] = {}
+    bound: dict[SSAValue, None] = {}
     for op in pre_order(root):
         for region in op.regions:
             for block in region.blocks:
-                found.update(dict.fromkeys(block.args))
+                bound.update(dict.fromkeys(block.args))
         if is_binding(op):
-            found.update(dict.fromkeys(op.results))
-    return list(found)
+            bound.update(dict.fromkeys(op.results))
+    return list(bound)
 
 
 def all_vars(root: Operation) -> list[SSAValue]:
-    """What `root` binds, then what it reads from around it."""
+    """Return the values that `root` binds, then those that it reads from around it."""
     return [*bound_vars(root), *free_vars(root)]
 
 
 def bound_type_vars(root: Operation) -> list[str]:
     """The type parameters of functions and data types in `root`."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for op in pre_order(root):
-        found.update(dict.fromkeys(_parameters(op)))
-    return list(found)
+        names.update(dict.fromkeys(_parameters(op)))
+    return list(names)
 
 
 def free_type_vars(root: Operation) -> list[str]:
     """The names of the type variables in `root` that no function or data type around them, within `root`, binds."""
-    found: dict[str, None] = {}
+    free: dict[str, None] = {}
     bound: dict[Operation, frozenset[str]] = {}
     for op in pre_order(root):
         parent = op.parent_op()
         outside = bound.get(parent, frozenset()) if parent is not None else frozenset[str]()
-        known = outside | set(_parameters(op))
+        names = outside | set(_parameters(op))
         if op.regions:
-            bound[op] = known
+            bound[op] = names
         for type_ in _types(op):
-            found.update(dict.fromkeys(name for name in type_variables(type_) if name not in known))
-    return list(found)
+            free.update(dict.fromkeys(name for name in type_variables(type_) if name not in names))
+    return list(free)
 
 
 def type_variables(type_: Attribute) -> tuple[str, ...]:
     """The names of the free type variables of a type, each once."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     stack: list[tuple[Attribute, frozenset[str]]] = [(type_, frozenset())]
     while stack:
-        one, bound = stack.pop()
-        match one:
+        current, bound = stack.pop()
+        match current:
             case TypeVar():
-                if one.hint.data not in bound:
-                    found[one.hint.data] = None
+                if current.hint.data not in bound:
+                    names[current.hint.data] = None
             case Forall():
-                stack.append((one.body, bound | {name.data for name in one.params}))
+                stack.append((current.body, bound | {name.data for name in current.params}))
             case FunctionType():
-                stack += [(t, bound) for t in reversed([*one.inputs, *one.outputs])]
+                stack += [(t, bound) for t in reversed([*current.inputs, *current.outputs])]
             case ArrayAttr():
-                stack += [(t, bound) for t in reversed(one.data)]
+                stack += [(t, bound) for t in reversed(current.data)]
             case ParametrizedAttribute():
-                stack += [(t, bound) for t in reversed(one.parameters)]
+                stack += [(t, bound) for t in reversed(current.parameters)]
             case _:
                 pass
-    return tuple(found)
+    return tuple(names)
 
 
 def _parameters(op: Operation) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ class Visitor:
 
 
 Result = Operation | Sequence[SSAValue] | None
-"""What takes an op's place: another op, values that are there, or (None) a copy of it."""
+"""The replacement of an op: another op, values that are there, or (None) a copy of it."""
 
 
 class Mutator:
@@ -102,23 +102,23 @@ class Mutator:
         """Where `add` puts ops."""
 
     def rewrite(self, op: Operation, operands: Sequence[SSAValue]) -> Result:
-        """What takes the place of an op without regions."""
+        """Return the replacement of an op without regions."""
         return None
 
     def rewrite_region_op(self, op: Operation, operands: Sequence[SSAValue], regions: list[Region]) -> Result:
-        """What takes the place of an op with regions, which are new already."""
+        """Return the replacement of an op with regions, which are new already."""
         return None
 
     def rewrite_let(self, let: LetOp, body: Region) -> Result:
-        """What takes the place of a let-block."""
+        """Return the replacement of a let-block."""
         return self.rewrite_region_op(let, (), [body])
 
     def rewrite_binding(self, op: Operation, operands: Sequence[SSAValue], let: LetOp) -> Result:
-        """What takes the place of a binding without regions; by default as of any other op."""
+        """Return the replacement of a binding without regions; by default as for any other op."""
         return self.rewrite(op, operands)
 
     def rewrite_type(self, type_: Attribute) -> Attribute:
-        """What takes the place of the type of a block's argument."""
+        """Return the replacement of the type of a block's argument."""
         return type_
 
     def add(self, op: Operation) -> Operation:
@@ -141,10 +141,10 @@ class Mutator:
         """The new function."""
         self.block = Block()
         self._copy(func)
-        made = self.block.last_op
-        assert isinstance(made, FuncOp)
-        made.detach()
-        return made
+        result = self.block.last_op
+        assert isinstance(result, FuncOp)
+        result.detach()
+        return result
 
     def _copy(self, root: Operation) -> None:
         """Put what takes the place of `root` at the end of the current block."""
@@ -163,9 +163,9 @@ class Mutator:
     def _blocks(self, op: Operation, regions: list[Region]) -> Iterator[Operation]:
         """The ops in `op`; before those of a block, a new one for what takes their place becomes the current one."""
         for region in op.regions:
-            regions.append(made := Region())
+            regions.append(new_region := Region())
             for block in region.blocks:
-                made.add_block(new := Block(arg_types=[self.rewrite_type(a.type) for a in block.args]))
+                new_region.add_block(new := Block(arg_types=[self.rewrite_type(a.type) for a in block.args]))
                 for old, argument in zip(block.args, new.args, strict=True):
                     argument.name_hint, argument.location = old.name_hint, old.location
                     self.memo[old] = argument
@@ -186,10 +186,10 @@ class Mutator:
             self.memo[old] = value
             if value.name_hint is None:
                 value.name_hint = old.name_hint
-        made = self.block.first_op if last is None else last.next_op
-        while made is not None:
-            fill(made, op.location)
-            made = made.next_op
+        added = self.block.first_op if last is None else last.next_op
+        while added is not None:
+            fill(added, op.location)
+            added = added.next_op
 
     def _ask(self, op: Operation, operands: Sequence[SSAValue], regions: list[Region]) -> Result:
         if isinstance(op, LetOp):
@@ -214,7 +214,7 @@ def _copied(op: Operation, operands: Sequence[SSAValue], regions: list[Region]) 
     types = list(op.result_types)
     if isinstance(op, LetOp) and (last := regions[0].block.last_op) is not None:
         types = list(last.operand_types)
-    made = type(op).create(
+    copy = type(op).create(
         operands=operands,
         result_types=types,
         attributes=op.attributes.copy(),
@@ -222,6 +222,6 @@ def _copied(op: Operation, operands: Sequence[SSAValue], regions: list[Region]) 
         regions=regions,
         location=op.location,
     )
-    if isinstance(made, FuncOp) and isinstance(made.block.last_op, ReturnOp):
-        made.update_type()
-    return made
+    if isinstance(copy, FuncOp) and isinstance(copy.block.last_op, ReturnOp):
+        copy.update_type()
+    return copy

@@ -1,4 +1,4 @@
-"""Whether a program may be run at all: every value is made once, before and around its readers."""
+"""The check that a program may be run at all: every value is made once, before and around its readers."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ def check_scopes(root: Operation) -> None:
 
     What `root` itself reads is taken as given, and so is what is made outside of it.
     """
-    made: set[SSAValue] = set()
-    known: set[SSAValue] = set(root.operands)
-    stack = [(_enter(root, known), inside(root), root)]
+    results: set[SSAValue] = set()
+    visible: set[SSAValue] = set(root.operands)
+    stack = [(_enter(root, visible), inside(root), root)]
     while stack:
         scope, rest, op = stack[-1]
         if (inner := next(rest, None)) is None:
             stack.pop()
-            known.difference_update(scope)
+            visible.difference_update(scope)
             if stack:
-                known.update(op.results)
+                visible.update(op.results)
                 stack[-1][0].extend(op.results)
             continue
         for value in inner.operands:
-            if value not in known and (value in made or _is_inside(value, root)):
+            if value not in visible and (value in results or _is_inside(value, root)):
                 fail(inner, "operands that are made before it, in its scope", f"one of type {value.type} that is not")
-        made.update(inner.results)
+        results.update(inner.results)
         if inner.regions:
-            stack.append((_enter(inner, known), inside(inner), inner))
+            stack.append((_enter(inner, visible), inside(inner), inner))
         else:
-            known.update(inner.results)
+            visible.update(inner.results)
             scope.extend(inner.results)
 
 
-def _enter(op: Operation, known: set[SSAValue]) -> list[SSAValue]:
+def _enter(op: Operation, visible: set[SSAValue]) -> list[SSAValue]:
     arguments: list[SSAValue] = [
         argument for region in op.regions for block in region.blocks for argument in block.args
     ]
-    known.update(arguments)
+    visible.update(arguments)
     return arguments
 
 

@@ -37,7 +37,7 @@ class Fields:
 
 Call: TypeAlias = Operator | CallOp | InvokeOp
 Callee: TypeAlias = type[Operator] | FuncOp | FnOp | relay.Expr
-"""What is called."""
+"""The callee of a call."""
 Expr: TypeAlias = SSAValue | Operation | Fields | relay.Expr
 """A value, an op that gives a tuple, a tuple that an op reads; or an expression as it was written."""
 Node: TypeAlias = Expr | Callee
@@ -79,8 +79,8 @@ def function_of(node: Node) -> tuple[Sequence[Expr], Expr] | None:
         node = node.owner
     if not isinstance(node, FuncOp | FnOp):
         return None
-    given = node.return_op.values if isinstance(node, FuncOp) else yielded(node, node.body)
-    return (node.block.args, given[0]) if len(given) == 1 else None
+    results = node.return_op.values if isinstance(node, FuncOp) else yielded(node, node.body)
+    return (node.block.args, results[0]) if len(results) == 1 else None
 
 
 def tuple_fields(node: Node) -> Sequence[Expr] | None:
@@ -127,7 +127,7 @@ def variable_name(node: Node) -> str | None:
 
 
 def callee(op: Call | relay.Call) -> Callee | None:
-    """What an op calls; None for a function that is not known."""
+    """Return the callee of an op; None for a function that is not known."""
     if isinstance(op, relay.Call):
         return written.callee(op)
     if isinstance(op, Operator):
@@ -138,8 +138,8 @@ def callee(op: Call | relay.Call) -> Callee | None:
     module = module.parent_op() if module is not None else None
     name = op.callee.string_value()
     blocks = module.regions[0].blocks if module is not None else ()
-    functions = (one for block in blocks for one in block.ops if isinstance(one, FuncOp))
-    return next((one for one in functions if one.sym_name.data == name), None)
+    functions = (function for block in blocks for function in block.ops if isinstance(function, FuncOp))
+    return next((function for function in functions if function.sym_name.data == name), None)
 
 
 def arguments(op: Call | relay.Call) -> list[Expr]:
@@ -150,13 +150,13 @@ def arguments(op: Call | relay.Call) -> list[Expr]:
         return list(op.arguments)
     if isinstance(op, CallOp) or all(group.single for group in op.operand_groups()):
         return list(op.operands)
-    found: list[Expr] = []
+    values: list[Expr] = []
     for index, value in enumerate(op.signature.arguments(op.operands)):
         if isinstance(value, tuple):
-            found.append(Fields(op, index, value))
+            values.append(Fields(op, index, value))
         elif value is not None:
-            found.append(value)
-    return found
+            values.append(value)
+    return values
 
 
 def inputs(node: Node) -> Sequence[Expr]:
@@ -184,13 +184,13 @@ def readers(node: Expr) -> list[Expr]:
         return list(node.results)
     if isinstance(node, Fields):
         return [as_expr(node.op)]
-    found: list[Expr] = []
+    nodes: list[Expr] = []
     for op in dict.fromkeys(use.operation for use in node.uses):
         read = arguments(op) if isinstance(op, Call) else ()
-        found += [one for one in read if isinstance(one, Fields) and node in one.values]
+        nodes += [fields for fields in read if isinstance(fields, Fields) and node in fields.values]
         if not isinstance(op, Call) or node in read:
-            found.append(as_expr(op))
-    return found
+            nodes.append(as_expr(op))
+    return nodes
 
 
 def owner_of(node: Expr) -> Operation | None:
@@ -254,4 +254,4 @@ def post_order(root: Expr, inside: set[Operation]) -> Iterator[Expr]:
         elif node not in seen and owner_of(node) in inside:
             seen.add(node)
             stack.append((node, True))
-            stack += [(one, False) for one in reversed(inputs(node))]
+            stack += [(producer, False) for producer in reversed(inputs(node))]

@@ -29,7 +29,7 @@ class Group:
     root: Expr
     memo: dict[Pattern, list[Node]]
     arguments: list[SSAValue] = field(default_factory=lambda: list[SSAValue]())
-    """What it reads, in the order of the pattern."""
+    """The values that it reads, in the order of the pattern."""
     constants: dict[ConstantOp, None] = field(default_factory=lambda: dict[ConstantOp, None]())
     """Constants that are part of it."""
     ops: dict[Operation, None] = field(default_factory=lambda: dict[Operation, None]())
@@ -49,7 +49,7 @@ class Group:
 
     @property
     def name(self) -> str:
-        """What it is made of, in TVM's form: `nn.conv2d_nn.bias_add_nn.relu_`."""
+        """The name of its operators together, in TVM's form: `nn.conv2d_nn.bias_add_nn.relu_`."""
         return "".join(f"{_label(node)}_" for node in post_order(self.root, set(self.ops)))
 
 
@@ -66,12 +66,12 @@ def leaves(pattern: Pattern) -> Iterator[Pattern]:
     seen: set[Pattern] = set()
     stack = [pattern]
     while stack:
-        one = stack.pop()
-        if one not in seen:
-            seen.add(one)
-            if not one.parts:
-                yield one
-            stack += reversed(one.parts)
+        part = stack.pop()
+        if part not in seen:
+            seen.add(part)
+            if not part.parts:
+                yield part
+            stack += reversed(part.parts)
 
 
 def all_parts(pattern: Pattern) -> Iterable[Pattern]:
@@ -79,10 +79,10 @@ def all_parts(pattern: Pattern) -> Iterable[Pattern]:
     seen: dict[Pattern, None] = {}
     stack = [pattern]
     while stack:
-        one = stack.pop()
-        if one not in seen:
-            seen[one] = None
-            stack += one.parts
+        part = stack.pop()
+        if part not in seen:
+            seen[part] = None
+            stack += part.parts
     return seen
 
 
@@ -91,22 +91,22 @@ def find_groups(pattern: Pattern, func: FuncOp, check: Check = always) -> list[G
 
     What has regions is matched, but is part of no group, as it reads more than its operands; nor is a call of a value.
     """
-    found: list[Group] = []
-    taken: set[Operation] = set()
-    fuzzy = [inner for one in all_parts(pattern) for inner in one.fuzzy]
+    groups: list[Group] = []
+    matched: set[Operation] = set()
+    fuzzy = [inner for part in all_parts(pattern) for inner in part.fuzzy]
     for op in reversed(list(pre_order(func))):
         if not op.results or isinstance(op, ConstantOp):
             continue
         several = len(op.results) > 1 and isinstance(op, Call)
         roots: list[Expr] = [*reversed(op.results), op] if several else list(op.results)
         for root in roots:
-            if op not in taken and (group := _group(pattern, root, taken, fuzzy)) is not None and check(root):
-                taken.update(group.ops)
-                found.append(group)
-    return found
+            if op not in matched and (group := _group(pattern, root, matched, fuzzy)) is not None and check(root):
+                matched.update(group.ops)
+                groups.append(group)
+    return groups
 
 
-def _group(pattern: Pattern, root: Expr, taken: set[Operation], fuzzy: Sequence[Pattern]) -> Group | None:
+def _group(pattern: Pattern, root: Expr, others: set[Operation], fuzzy: Sequence[Pattern]) -> Group | None:
     """The match of a pattern at an expression, if there is one and it may be replaced."""
     matcher = Matcher(root)
     if not matcher.match(pattern, root):
@@ -129,7 +129,7 @@ def _group(pattern: Pattern, root: Expr, taken: set[Operation], fuzzy: Sequence[
     matched = {node for nodes in group.memo.values() for node in nodes}
     if not _fill(group, read, matched):
         return None
-    return group if taken.isdisjoint(group.ops) and _is_closed(group) else None
+    return group if others.isdisjoint(group.ops) and _is_closed(group) else None
 
 
 def _fill(group: Group, read: dict[SSAValue, None], matched: set[Node]) -> bool:

@@ -11,10 +11,10 @@ from .written import readers_below
 
 
 class Pattern(ABC):
-    """What a pattern has to say of itself. It is equal only to itself: two uses of one stand for one expression."""
+    """The interface of all patterns. One is equal only to itself: two uses of one stand for one expression."""
 
     embeds_constants = False
-    """Whether a constant that it matches is part of what is matched, not an input of it."""
+    """True when a constant that it matches is part of the match, not an input of it."""
 
     @property
     def parts(self) -> Sequence[Pattern]:
@@ -32,7 +32,7 @@ class Pattern(ABC):
 
 
 class Matcher:
-    """What the parts of a pattern stand for so far, in the expression `top`."""
+    """The expressions that the parts of a pattern stand for so far, in the expression `top`."""
 
     def __init__(self, top: Expr) -> None:
         self._top = top
@@ -42,9 +42,9 @@ class Matcher:
 
     def match(self, pattern: Pattern, node: Node) -> bool:
         """Return whether a pattern matches a node; one that stands for something already matches only that."""
-        known = self.memo.get(pattern)
-        if known and not self._free:
-            return known[0] == node
+        previous = self.memo.get(pattern)
+        if previous and not self._free:
+            return previous[0] == node
         mark = self.mark()
         if pattern.accepts(self, node):
             self.memo.setdefault(pattern, []).append(node)
@@ -82,22 +82,22 @@ class Matcher:
 
         And all ways from that one down lead to `root`. What stands beside the parent may be anything.
         """
-        found: Expr | None = None
+        dominator: Expr | None = None
         between: set[Expr] = {root}
         stack: list[Expr] = [root]
         while stack:
             around = inputs(stack.pop())
-            above = next((one for one in around if self.match(parent, one)), None)
-            found = above if above is not None else found
-            for one in around:
-                if one == above or one in between:
+            above = next((node for node in around if self.match(parent, node)), None)
+            dominator = above if above is not None else dominator
+            for node in around:
+                if node == above or node in between:
                     continue
-                if self.match_each(path, one):
-                    between.add(one)
-                    stack.append(one)
+                if self.match_each(path, node):
+                    between.add(node)
+                    stack.append(node)
                 elif above is None:
                     return False
-        return found is not None and self._leads_to(found, root, between)
+        return dominator is not None and self._leads_to(dominator, root, between)
 
     def _leads_to(self, start: Expr, root: Expr, inside: set[Expr]) -> bool:
         """Return whether whatever is computed of `start` is inside, and ends in `root`."""

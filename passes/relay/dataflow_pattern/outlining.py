@@ -29,9 +29,9 @@ def partition(pattern: Pattern, target: ModuleOp | FuncOp, attrs: Mapping[str, o
     module = target.parent_op()
     if not isinstance(module, ModuleOp):
         raise PipelineError(f"partition: expected a function of a module, got @{target.sym_name.data} outside of any")
-    place = list(module.ops).index(target)
+    index = list(module.ops).index(target)
     copy = module.clone()
-    func = list(copy.ops)[place]
+    func = list(copy.ops)[index]
     assert isinstance(func, FuncOp)
     partition_function(pattern, func, SymbolNames(copy), attrs, check)
     return copy
@@ -49,19 +49,19 @@ def partition_function(
 ) -> None:
     """Partition one function, in place; the new ones follow it."""
     groups = find_groups(pattern, func, check)
-    place = {op: number for number, op in enumerate(pre_order(func))}
-    groups.sort(key=lambda group: place[group.anchor])
+    positions = {op: number for number, op in enumerate(pre_order(func))}
+    groups.sort(key=lambda group: positions[group.anchor])
     outliner = Outliner()
-    made: list[FuncOp] = []
+    functions: list[FuncOp] = []
     # A value that is a result of an earlier group is one of its call's by now.
     moved: dict[SSAValue, SSAValue] = {}
     for group in groups:
-        made.append(_outline(group, outliner, names, attrs, place, moved))
+        functions.append(_outline(group, outliner, names, attrs, positions, moved))
     outliner.tidy()
     block = func.parent
     assert block is not None
-    if made:
-        block.insert_ops_after(made, func)
+    if functions:
+        block.insert_ops_after(functions, func)
 
 
 def _outline(
@@ -69,14 +69,14 @@ def _outline(
     outliner: Outliner,
     names: SymbolNames,
     attrs: Mapping[str, object],
-    place: Mapping[Operation, int],
+    positions: Mapping[Operation, int],
     moved: dict[SSAValue, SSAValue],
 ) -> FuncOp:
-    told = group.name
-    hint = re.sub(r"\W", "_", str(attrs.get(COMPOSITE, told.rstrip("_"))))
+    name = group.name
+    hint = re.sub(r"\W", "_", str(attrs.get(COMPOSITE, name.rstrip("_"))))
     results = [value for value in group.results if value.first_use is not None] or list(group.results)
-    ops = sorted(group.ops, key=place.__getitem__)
+    ops = sorted(group.ops, key=positions.__getitem__)
     arguments = [moved.get(value, value) for value in group.arguments]
-    func, call = outliner.outline(names.take(hint), ops, arguments, results, {PARTITIONED: told, **attrs}, "Partition")
+    func, call = outliner.outline(names.take(hint), ops, arguments, results, {PARTITIONED: name, **attrs}, "Partition")
     moved.update(zip(results, call.results, strict=True))
     return func

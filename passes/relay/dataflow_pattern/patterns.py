@@ -126,11 +126,11 @@ class DFPattern(Pattern):
         return rewrite_written(self, expr, callback)
 
 
-def _patterns(given: Sequence[object]) -> list[DFPattern]:
-    for one in given:
-        if not isinstance(one, DFPattern):
-            raise PipelineError(f"dataflow pattern: expected patterns, got {type(one).__name__}")
-    return [one for one in given if isinstance(one, DFPattern)]
+def _patterns(values: Sequence[object]) -> list[DFPattern]:
+    for value in values:
+        if not isinstance(value, DFPattern):
+            raise PipelineError(f"dataflow pattern: expected patterns, got {type(value).__name__}")
+    return [value for value in values if isinstance(value, DFPattern)]
 
 
 class ExprPattern(DFPattern):
@@ -226,11 +226,11 @@ class CallPattern(DFPattern):
         if matcher.match(self.op, called):
             if self.args is None:
                 return True
-            given = arguments(call)
-            if matcher.match_all(self.args, given):
+            actual = arguments(call)
+            if matcher.match_all(self.args, actual):
                 return True
             commutes = isinstance(self.op, OpPattern) and self.op.name in _EITHER_WAY
-            return commutes and matcher.match_all(self.args[::-1], given)
+            return commutes and matcher.match_all(self.args[::-1], actual)
         matcher.undo(mark)
         return any(matcher.match(other, node) for other in self._associated(called))
 
@@ -272,20 +272,20 @@ class FunctionPattern(DFPattern):
     @property
     def fuzzy(self) -> Sequence[Pattern]:
         # What is inside of a function is no input of a match.
-        found: dict[Pattern, None] = {}
+        inner: dict[Pattern, None] = {}
         stack = list(self.parts)
         while stack:
-            one = stack.pop()
-            if one not in found:
-                found[one] = None
-                stack += one.parts
-        return list(found)
+            part = stack.pop()
+            if part not in inner:
+                inner[part] = None
+                stack += part.parts
+        return list(inner)
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        found = function_of(node)
-        if found is None or (self.params is not None and not matcher.match_all(self.params, found[0])):
+        function = function_of(node)
+        if function is None or (self.params is not None and not matcher.match_all(self.params, function[0])):
             return False
-        return matcher.match(self.body, found[1])
+        return matcher.match(self.body, function[1])
 
 
 class LetPattern(DFPattern):
@@ -313,8 +313,8 @@ class IfPattern(DFPattern):
         return (self.cond, self.true_branch, self.false_branch)
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        found = branching(node)
-        return found is not None and matcher.match_all(self.parts, found)
+        branches = branching(node)
+        return branches is not None and matcher.match_all(self.parts, branches)
 
 
 class TuplePattern(DFPattern):
@@ -328,8 +328,8 @@ class TuplePattern(DFPattern):
         return self.fields or ()
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        given = tuple_fields(node)
-        return given is not None and (self.fields is None or matcher.match_all(self.fields, given))
+        fields = tuple_fields(node)
+        return fields is not None and (self.fields is None or matcher.match_all(self.fields, fields))
 
 
 class TupleGetItemPattern(DFPattern):
@@ -375,7 +375,7 @@ class _Restricted(DFPattern):
         return matcher.match(self.pattern, node) and self.holds(node)
 
     def holds(self, node: Node) -> bool:
-        """What there is more."""
+        """Return whether a node that fits the pattern also meets the further condition."""
         raise NotImplementedError
 
 
@@ -412,8 +412,8 @@ class DataTypePattern(_Restricted):
         self.element = DTYPES[dtype]
 
     def holds(self, node: Node) -> bool:
-        found = types(node)
-        return bool(found) and all(isinstance(one, TensorType) and element_of(one) == self.element for one in found)  # pyright: ignore[reportUnknownArgumentType]
+        kinds = types(node)
+        return bool(kinds) and all(isinstance(t, TensorType) and element_of(t) == self.element for t in kinds)  # pyright: ignore[reportUnknownArgumentType]
 
 
 class ShapePattern(_Restricted):
@@ -424,10 +424,10 @@ class ShapePattern(_Restricted):
         self.shape = tuple(shape)
 
     def holds(self, node: Node) -> bool:
-        found = types(node)
-        if len(found) != 1 or not isinstance(found[0], TensorType):
+        node_types = types(node)
+        if len(node_types) != 1 or not isinstance(node_types[0], TensorType):
             return False
-        shape = shape_of(found[0])  # pyright: ignore[reportUnknownArgumentType]
+        shape = shape_of(node_types[0])  # pyright: ignore[reportUnknownArgumentType]
         return len(shape) == len(self.shape) and all(w in (None, s) for w, s in zip(self.shape, shape, strict=True))
 
 

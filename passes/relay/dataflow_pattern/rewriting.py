@@ -58,7 +58,7 @@ class DFPatternCallback:
         return rewrite(self, target)
 
     def callback(self, pre: Any, post: Any, node_map: NodeMap) -> Any:
-        """What takes the place of a match: a value, or values where the match is an op that gives several.
+        """Return the replacement of a match: a value, or values where the match is an op that gives several.
 
         It may be made of new ops, which go where the match was. pre, post: the root of the match, before and after what
         it reads was rewritten, which is the same value here; to return `post` leaves it as it is. node_map: what each
@@ -76,19 +76,19 @@ def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], target: 
     Raises PipelineError when a callback gives something else than values of the right number, and for types that do
     not fit.
     """
-    given = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
+    all_callbacks = [callbacks] if isinstance(callbacks, DFPatternCallback) else list(callbacks)
     if isinstance(target, relay.Expr):
-        return cast(TargetT, _rewritten(given, target))
+        return cast(TargetT, _rewritten(all_callbacks, target))
     if isinstance(target, HoldsFunctions):
-        return cast(TargetT, target.map_functions(lambda func: _rewritten(given, func)))
+        return cast(TargetT, target.map_functions(lambda func: _rewritten(all_callbacks, func)))
     copy = target.clone()
     for _ in range(_ROUNDS):
         changed = False
-        for one in given:
-            if one.require_type:
+        for callback in all_callbacks:
+            if callback.require_type:
                 InferTypePass().apply(pass_context(), copy)
-            changed |= _round(one, copy)
-        if not changed or any(one.rewrite_once for one in given):
+            changed |= _round(callback, copy)
+        if not changed or any(callback.rewrite_once for callback in all_callbacks):
             break
     return copy
 
@@ -96,11 +96,11 @@ def rewrite(callbacks: DFPatternCallback | Sequence[DFPatternCallback], target: 
 def _rewritten(callbacks: Sequence[DFPatternCallback], top: relay.Expr) -> relay.Expr:
     for _ in range(_ROUNDS):
         before = top
-        for one in callbacks:
-            if one.require_type:
+        for callback in callbacks:
+            if callback.require_type:
                 infer_written(top)
-            top = one.pattern.rewrite(one.callback, top)
-        if top is before or any(one.rewrite_once for one in callbacks) or structural_equal(before, top):
+            top = callback.pattern.rewrite(callback.callback, top)
+        if top is before or any(callback.rewrite_once for callback in callbacks) or structural_equal(before, top):
             break
     return top
 
@@ -138,8 +138,8 @@ class _Replace(RewritePattern):
             for part, nodes in group.memo.items()
             if isinstance(part, DFPattern)
         }
-        made: object = self._callback.callback(group.root, group.root, node_map)
-        values = self._values(made, group)
+        answer: object = self._callback.callback(group.root, group.root, node_map)
+        values = self._values(answer, group)
         if values == list(group.results):
             return
         for new in _detached(values):
@@ -153,32 +153,32 @@ class _Replace(RewritePattern):
                 rewriter.erase(inner)
 
     def _now(self, node: Node) -> Node:
-        """What an expression is since earlier matches were replaced."""
+        """Return the current form of an expression, as earlier matches were replaced."""
         if isinstance(node, SSAValue):
             return self._moved.get(node, node)
         if isinstance(node, Fields):
             return Fields(node.op, node.index, tuple(self._moved.get(value, value) for value in node.values))
         return node
 
-    def _values(self, made: object, group: Group) -> list[SSAValue]:
-        """What a callback gave, as values."""
-        if isinstance(made, Operation):
-            given: Sequence[object] = made.results
-        elif isinstance(made, Sequence):
-            given = cast("Sequence[object]", made)
+    def _values(self, answer: object, group: Group) -> list[SSAValue]:
+        """Return the result of a callback, as values."""
+        if isinstance(answer, Operation):
+            items: Sequence[object] = answer.results
+        elif isinstance(answer, Sequence):
+            items = cast("Sequence[object]", answer)
         else:
-            given = [made]
-        values: list[SSAValue] = [value for value in given if isinstance(value, SSAValue)]
-        if len(values) != len(given) or len(values) != len(group.results):
+            items = [answer]
+        values: list[SSAValue] = [value for value in items if isinstance(value, SSAValue)]
+        if len(values) != len(items) or len(values) != len(group.results):
             wanted = f"{len(group.results)} value{'s' * (len(group.results) != 1)}"
             name = type(self._callback).__name__
-            raise PipelineError(f"{name}.callback: expected {wanted}, got {', '.join(map(str, given))}")
+            raise PipelineError(f"{name}.callback: expected {wanted}, got {', '.join(map(str, items))}")
         return values
 
 
 def _detached(values: Sequence[SSAValue]) -> list[Operation]:
     """The ops behind values that are in no block yet, producers first."""
-    found: dict[Operation, None] = {}
+    ops: dict[Operation, None] = {}
     seen: set[Operation] = set()
     stack = [(value.owner, False) for value in reversed(values)]
     while stack:
@@ -186,9 +186,9 @@ def _detached(values: Sequence[SSAValue]) -> list[Operation]:
         if not isinstance(op, Operation) or op.parent is not None:
             continue
         if complete:
-            found[op] = None
+            ops[op] = None
         elif op not in seen:
             seen.add(op)
             stack.append((op, True))
             stack += [(value.owner, False) for value in reversed(op.operands)]
-    return list(found)
+    return list(ops)

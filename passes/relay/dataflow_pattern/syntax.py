@@ -1,4 +1,4 @@
-"""How patterns are written, under TVM's names: `is_op("nn.conv2d")(wildcard(), is_constant())`."""
+"""The syntax of patterns, under TVM's names: `is_op("nn.conv2d")(wildcard(), is_constant())`."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def operator_named(name: str) -> type[Operator] | None:
 
 
 def callee(call: relay.Call) -> type[Operator] | relay.Expr:
-    """What is called."""
+    """Return the callee of a call."""
     return (_BY_NAME.get(call.op.name) or call.op) if isinstance(call.op, relay.Op) else call.op
 
 
@@ -73,8 +73,8 @@ def inputs(node: relay.Expr) -> Sequence[relay.Expr]:
 
 def readers_below(root: relay.Expr) -> dict[relay.Expr, list[relay.Expr]]:
     """Expression -> those that read it, of all in `root`."""
-    found: dict[relay.Expr, list[relay.Expr]] = {}
+    readers: dict[relay.Expr, list[relay.Expr]] = {}
     for node in relay.post_order(root):
         for child in relay.children(node):
-            found.setdefault(child, []).append(node)
-    return found
+            readers.setdefault(child, []).append(node)
+    return readers

@@ -17,7 +17,7 @@ NodeMap: TypeAlias = Mapping[Any, Sequence[Any]]
 Callback: TypeAlias = Callable[[relay.Expr, relay.Expr, NodeMap], relay.Expr]
 
 _SHARED = relay.Op | relay.Constant | relay.GlobalVar | relay.Function
-"""What may be inside of a match and be read elsewhere."""
+"""The expressions that may be inside a match and be read elsewhere."""
 
 
 @dataclass(eq=False)
@@ -31,7 +31,7 @@ class WrittenGroup:
 
     @property
     def name(self) -> str:
-        """What it is made of, in TVM's form."""
+        """The name of its operators together, in TVM's form."""
         members = set(self.inside)
         for function in [node for node in self.inside if isinstance(node, relay.Function)]:
             members.update(relay.post_order(function.body))
@@ -68,24 +68,24 @@ def _label(node: relay.Expr) -> str:
 
 def find_written(pattern: Pattern, top: relay.Expr, check: Check = always) -> list[WrittenGroup]:
     """The matches in an expression, outputs first; none shares anything with another."""
-    found: list[WrittenGroup] = []
-    taken: set[relay.Expr] = set()
+    groups: list[WrittenGroup] = []
+    matched: set[relay.Expr] = set()
     users = readers_below(top)
-    fuzzy = [inner for one in all_parts(pattern) for inner in one.fuzzy]
+    fuzzy = [inner for part in all_parts(pattern) for inner in part.fuzzy]
     for node in reversed(list(relay.post_order(top))):
-        if node in taken or isinstance(node, relay.Op | relay.GlobalVar):
+        if node in matched or isinstance(node, relay.Op | relay.GlobalVar):
             continue
         matcher = Matcher(top)
         if not matcher.match(pattern, node):
             continue
         group = _group(pattern, node, matcher, fuzzy)
-        own = [one for one in group.inside if not isinstance(one, _SHARED)]
+        own = [part for part in group.inside if not isinstance(part, _SHARED)]
         members = set(group.inside)
-        closed = all(one is node or members.issuperset(users.get(one, ())) for one in own)
-        if own and closed and taken.isdisjoint(own) and check(node):
-            taken.update(own)
-            found.append(group)
-    return found
+        closed = all(part is node or members.issuperset(users.get(part, ())) for part in own)
+        if own and closed and matched.isdisjoint(own) and check(node):
+            matched.update(own)
+            groups.append(group)
+    return groups
 
 
 def _group(pattern: Pattern, root: relay.Expr, matcher: Matcher, fuzzy: Sequence[Pattern]) -> WrittenGroup:
@@ -124,12 +124,14 @@ def partition_written(
         nonlocal count
         if (group := groups.get(node)) is None:
             return after
-        params = [relay.Var(f"FunctionVar_{count}_{k}", span=one.span) for k, one in enumerate(group.arguments)]
+        params = [
+            relay.Var(f"FunctionVar_{count}_{k}", span=argument.span) for k, argument in enumerate(group.arguments)
+        ]
         count += 1
         body = substituted(node, dict(zip(group.arguments, params, strict=True)))
         about = {"PartitionedFromPattern": group.name, **attrs}
         function = relay.Function(params, body, attrs=about, span=group.span)
-        return relay.Call(function, [new(one) for one in group.arguments], span=group.span)
+        return relay.Call(function, [new(argument) for argument in group.arguments], span=group.span)
 
     return substituted(top, {}, then)
 
@@ -142,17 +144,17 @@ def rewrite_written(pattern: Pattern, top: relay.Expr, callback: Callback) -> re
         if (group := groups.get(node)) is None:
             return after
         node_map = {
-            part: [new(one) if isinstance(one, relay.Expr) else one for one in nodes]
+            part: [new(item) if isinstance(item, relay.Expr) else item for item in nodes]
             for part, nodes in group.memo.items()
         }
-        made = callback(node, after, node_map)
-        return made if made is after else _spanned(made, group)
+        answer = callback(node, after, node_map)
+        return answer if answer is after else _spanned(answer, group)
 
     return substituted(top, {}, then)
 
 
-def _spanned(made: relay.Expr, group: WrittenGroup) -> relay.Expr:
-    """What a callback made, with a span where it had none."""
+def _spanned(answer: relay.Expr, group: WrittenGroup) -> relay.Expr:
+    """Return the expression that a callback made, with a span where it had none."""
     span = group.span
 
     def then(node: relay.Expr, after: relay.Expr, new: Callable[[relay.Expr], relay.Expr]) -> relay.Expr:
@@ -160,4 +162,4 @@ def _spanned(made: relay.Expr, group: WrittenGroup) -> relay.Expr:
             return replace(after, span=span)
         return after
 
-    return substituted(made, {}, then) if span is not None else made
+    return substituted(answer, {}, then) if span is not None else answer

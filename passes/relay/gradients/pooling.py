@@ -56,11 +56,11 @@ def _spread(s: Site, windows: Sequence[Window], parts: dict[tuple[int, ...], SSA
     """The image of which each part lies where the windows have the element of that place, all added up."""
     image = shape_of(s.x)[2:]
     total: SSAValue | None = None
-    for place, part in parts.items():
+    for offset, part in parts.items():
         strides = [window.stride for window in windows]
         grad = part if strides == [1, 1] else s.add(DilateOp(part, strides=[1, 1, *strides]))
         width = [0, 0, 0, 0]
-        for at, window, extent, now in zip(place, windows, image, shape_of(grad)[2:], strict=True):
+        for at, window, extent, now in zip(offset, windows, image, shape_of(grad)[2:], strict=True):
             start = at * window.dilation
             width += [start, _reach(window, extent) - start - now]
         laid = s.add(PadOp(grad, s.scalar(0.0, grad), pad_width=width)) if any(width) else grad
@@ -79,16 +79,16 @@ def _max_pool(s: Site, g: Sequence[SSAValue]) -> Gradients:
     """The first of the greatest elements of a window gets its gradient."""
     windows = _windows(s)
     padded = _padded(s, windows, float(lowest(np.dtype(numpy_dtype(element_of(s.x))))))
-    zeros, taken = s.zeros(g[0]), None
+    zeros, claimed = s.zeros(g[0]), None
     parts: dict[tuple[int, ...], SSAValue] = {}
-    for place in _places(windows):
-        begin = [0, 0, *(at * w.dilation for at, w in zip(place, windows, strict=True))]
+    for offset in _places(windows):
+        begin = [0, 0, *(at * w.dilation for at, w in zip(offset, windows, strict=True))]
         ends = [b + (w.count - 1) * w.stride + 1 for b, w in zip(begin[2:], windows, strict=True)]
         steps = [1, 1, *(w.stride for w in windows)]
         hit = s.add(EqualOp(s.cut(padded, begin, [*shape_of(s.x)[:2], *ends], steps), s.y))
-        first = hit if taken is None else s.add(LogicalAndOp(hit, s.add(LogicalNotOp(taken))))
-        taken = hit if taken is None else s.add(LogicalOrOp(taken, hit))
-        parts[place] = s.where(first, g[0], zeros)
+        first = hit if claimed is None else s.add(LogicalAndOp(hit, s.add(LogicalNotOp(claimed))))
+        claimed = hit if claimed is None else s.add(LogicalOrOp(claimed, hit))
+        parts[offset] = s.where(first, g[0], zeros)
     return [_spread(s, windows, parts)]
 
 

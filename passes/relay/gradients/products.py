@@ -75,19 +75,19 @@ def _conv2d(s: Site, g: Sequence[SSAValue]) -> Gradients:
             groups=groups,
         )
     )
-    made = list(shape_of(g[0])[2:])
+    spatial = list(shape_of(g[0])[2:])
     images = s.transpose(s.reshape(data, [n, groups, depth, *image]), [2, 1, 0, 3, 4])
-    kernels = s.transpose(s.reshape(g[0], [n, groups, outputs // groups, *made]), [1, 2, 0, 3, 4])
+    kernels = s.transpose(s.reshape(g[0], [n, groups, outputs // groups, *spatial]), [1, 2, 0, 3, 4])
     swapped = s.add(
         Conv2DOp(
             s.reshape(images, [depth, groups * n, *image]),
-            s.reshape(kernels, [outputs, n, *made]),
+            s.reshape(kernels, [outputs, n, *spatial]),
             strides=dilation,
             dilation=strides,
             padding=pads,
             groups=groups,
             channels=outputs,
-            kernel_size=made,
+            kernel_size=spatial,
         )
     )
     if shape_of(swapped)[2:] != tuple(window):

@@ -45,11 +45,11 @@ def _concatenate(s: Site, g: Sequence[SSAValue]) -> Gradients:
     shape = shape_of(s.y)
     axis = s.sig.int("axis") % len(shape)
     ends = list(accumulate(shape_of(value)[axis] for value in s.op.operands))
-    found: list[SSAValue] = []
+    gradients: list[SSAValue] = []
     for value, end in zip(s.op.operands, ends, strict=True):
         begin = [0] * axis + [end - shape_of(value)[axis]]
-        found.append(s.cut(g[0], begin, [*shape[:axis], end]))
-    return found
+        gradients.append(s.cut(g[0], begin, [*shape[:axis], end]))
+    return gradients
 
 
 def _split(s: Site, g: Sequence[SSAValue]) -> Gradients:
@@ -67,15 +67,15 @@ def _stack(s: Site, g: Sequence[SSAValue]) -> Gradients:
 def _slice(s: Site, g: Sequence[SSAValue]) -> Gradients:
     ranges = transform.StridedSliceOp.ranges(s.sig)
     grad = g[0]
-    backwards = [axis for axis, taken in enumerate(ranges) if taken.step < 0]
+    backwards = [axis for axis, steps in enumerate(ranges) if steps.step < 0]
     if backwards:
         grad = s.add(rearrange.ReverseOp(grad, axis=backwards))
-        ranges = [taken[::-1] for taken in ranges]
-    if any(taken.step > 1 for taken in ranges):
-        grad = s.add(DilateOp(grad, strides=[taken.step for taken in ranges]))
+        ranges = [steps[::-1] for steps in ranges]
+    if any(steps.step > 1 for steps in ranges):
+        grad = s.add(DilateOp(grad, strides=[steps.step for steps in ranges]))
     width: list[int] = []
-    for taken, before, extent in zip(ranges, shape_of(grad), shape_of(s.x), strict=True):
-        start = taken.start if taken else 0
+    for steps, before, extent in zip(ranges, shape_of(grad), shape_of(s.x), strict=True):
+        start = steps.start if steps else 0
         width += [start, extent - start - before]
     if any(width):
         grad = s.add(transform.PadOp(grad, s.scalar(0.0, grad), pad_width=width))
@@ -121,10 +121,12 @@ def _reverse(s: Site, g: Sequence[SSAValue]) -> Gradients:
 
 
 def _tile(s: Site, g: Sequence[SSAValue]) -> Gradients:
-    shape, made = shape_of(s.x), shape_of(s.y)
-    old = (1,) * (len(made) - len(shape)) + shape
+    shape, result_shape = shape_of(s.x), shape_of(s.y)
+    old = (1,) * (len(result_shape) - len(shape)) + shape
     split = [
-        part for extent, whole in zip(old, made, strict=True) for part in (whole // extent if extent else 1, extent)
+        part
+        for extent, whole in zip(old, result_shape, strict=True)
+        for part in (whole // extent if extent else 1, extent)
     ]
     total = s.add(SumOp(s.reshape(g[0], split), axis=list(range(0, len(split), 2))))
     return [s.reshape(total, shape)]

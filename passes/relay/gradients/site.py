@@ -1,4 +1,4 @@
-"""What a rule of differentiation works with: the operator, and a hand for what the gradient is made of."""
+"""The site of a rule of differentiation: the operator, and helpers that build the gradient."""
 
 from __future__ import annotations
 

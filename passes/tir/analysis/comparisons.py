@@ -20,10 +20,10 @@ def decided(op: CmpiOp, ranges: Ranges) -> bool | None:
 
     None where that depends, and for vectors.
     """
-    found = _ends(op.lhs, op.rhs, ranges)
-    if found is None:
+    ends = _ends(op.lhs, op.rhs, ranges)
+    if ends is None:
         return None
-    *sides, apart = found
+    *sides, apart = ends
     predicate = CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
     if predicate[0] == "u" and not all(at_least(low, 0) for low, _ in sides):
         return None
@@ -32,21 +32,21 @@ def decided(op: CmpiOp, ranges: Ranges) -> bool | None:
 
 def least_or_most(op: MinSIOp | MaxSIOp, ranges: Ranges) -> SSAValue | None:
     """The operand that a minimum or maximum of such always is; None where that depends, and for vectors."""
-    found = _ends(op.lhs, op.rhs, ranges)
-    if found is None:
+    ends = _ends(op.lhs, op.rhs, ranges)
+    if ends is None:
         return None
     first, second = (op.lhs, op.rhs) if isinstance(op, MinSIOp) else (op.rhs, op.lhs)
-    if _holds("le", *found[2]):
+    if _holds("le", *ends[2]):
         return first
-    return second if _holds("ge", *found[2]) else None
+    return second if _holds("ge", *ends[2]) else None
 
 
 def ends_of(op: MinSIOp | MaxSIOp, ranges: Ranges) -> Range | None:
     """Between which numbers a minimum or maximum of indices lies; None for other numbers."""
-    found = _ends(op.lhs, op.rhs, ranges) if isinstance(op.result.type, IndexType) else None
-    if found is None:
+    ends = _ends(op.lhs, op.rhs, ranges) if isinstance(op.result.type, IndexType) else None
+    if ends is None:
         return None
-    (a, b), (c, d) = map(hull, found[:2])
+    (a, b), (c, d) = map(hull, ends[:2])
     return (min(a, c), min(b, d)) if isinstance(op, MinSIOp) else (max(a, c), max(b, d))
 
 
@@ -56,13 +56,13 @@ def _ends(lhs: SSAValue, rhs: SSAValue, ranges: Ranges) -> tuple[Range, Range, R
     if not width:
         return None
     operands = operands_of((_index(lhs), _index(rhs)))
-    known = tuple(ranges.get(value, UNBOUNDED) for value in operands.values)
+    operand_ranges = tuple(ranges.get(value, UNBOUNDED) for value in operands.values)
     dims = operands.dims or tuple(AffineExpr.dimension(i) for i in range(2))
-    left, right = (linear(dim, known) for dim in dims)
-    one, other = linear_bounds(left, known), linear_bounds(right, known)
-    if not (_fits(one, width) and _fits(other, width)):
+    left, right = (linear(dim, operand_ranges) for dim in dims)
+    left_range, right_range = linear_bounds(left, operand_ranges), linear_bounds(right, operand_ranges)
+    if not (_fits(left_range, width) and _fits(right_range, width)):
         return None
-    return one, other, linear_bounds(left.plus(right, -1), known)
+    return left_range, right_range, linear_bounds(left.plus(right, -1), operand_ranges)
 
 
 def _index(value: SSAValue) -> SSAValue:

@@ -1,4 +1,4 @@
-"""What ops do beside giving results: writing to buffers, and trapping."""
+"""The effects of ops besides giving results: writing to buffers, and trapping."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether accesses of a loop nest touch one element each, another one in every iteration."""
+"""The check that accesses of a loop nest touch one element each, another one in every iteration."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Point(NamedTuple):
     terms: tuple[tuple[AffineExpr, Size], ...]
     constant: Size
     values: tuple[SSAValue, ...]
-    """What the dims in the terms are."""
+    """The values of the dims in the terms."""
     lanes: int
     stride: int
 
@@ -60,8 +60,8 @@ def point(op: LoadOp | StoreOp, ranges: Ranges) -> Point:
 
 
 def same_elements(accesses: Sequence[LoadOp | StoreOp], nest: Operation, ranges: Ranges) -> bool:
-    """Whether in each iteration of the loops of `nest` all `accesses`, ops of one block, touch the same element or
-    vector, and no other iteration touches that."""
+    """Return whether all `accesses`, ops of one block, touch the same element or vector in each iteration of the loops
+    of `nest`, and no other iteration touches that."""
     points = [point(op, ranges) for op in accesses]
     if len({p.key for p in points}) != 1:
         return False

@@ -22,8 +22,8 @@ def unchanged(op: Operation) -> SSAValue | None:
         return first if first is second else None
     if isinstance(op, arith.NegfOp):
         return op.operand.owner.operand if isinstance(op.operand.owner, arith.NegfOp) else None
-    found = IDENTITIES.get(type(op))
-    return None if found is None else found(op.operands[0], op.operands[1])
+    identity = IDENTITIES.get(type(op))
+    return None if identity is None else identity(op.operands[0], op.operands[1])
 
 
 def number_of(value: SSAValue) -> float | None:

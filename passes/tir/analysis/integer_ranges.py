@@ -18,7 +18,7 @@ from ....dialects.tir.lanes import lanes, scalar_type
 
 
 def kind_of(op: Operation) -> str:
-    """What a conversion does, whether arith or tir spells it; for others the name of the op."""
+    """Return the kind of a conversion, whether arith or tir spells it; for others the name of the op."""
     return op.kind.data if isinstance(op, tir_lanes.CastOp) else op.name.removeprefix("arith.").removeprefix("tir.")
 
 
@@ -40,7 +40,7 @@ def integer_ranges(func: PrimFuncOp) -> Ranges:
 
 
 def _of_type(value: SSAValue) -> Range:
-    """What the type allows. Wider than 62 bits counts as everything."""
+    """Return the range that the type allows. More than 62 bits count as unbounded."""
     scalar = scalar_type(value.type)
     if not is_integer(scalar) or (width := bit_width(scalar)) > 62:
         return UNBOUNDED
@@ -51,11 +51,11 @@ def _of_type(value: SSAValue) -> Range:
     return (-(1 << width - 1), (1 << width - 1) - 1)
 
 
-def _fit(found: Range | None, allowed: Range) -> Range:
-    """What was found, unless it may have wrapped around."""
-    if found is None or found[0] < allowed[0] or found[1] > allowed[1]:
+def _fit(computed: Range | None, allowed: Range) -> Range:
+    """Return the range of the result, unless it may have wrapped around; then all that its type allows."""
+    if computed is None or computed[0] < allowed[0] or computed[1] > allowed[1]:
         return allowed
-    return found
+    return computed
 
 
 def _range(op: Operation, ranges: Ranges) -> Range | None:
@@ -74,12 +74,12 @@ def _range(op: Operation, ranges: Ranges) -> Range | None:
         case BroadcastOp():
             return ranges.get(op.source)
         case _:
-            known = [ranges.get(operand, UNBOUNDED) for operand in op.operands]
-            return _computed(kind_of(op), known)
+            operand_ranges = [ranges.get(operand, UNBOUNDED) for operand in op.operands]
+            return _computed(kind_of(op), operand_ranges)
 
 
-def _computed(kind: str, known: list[Range]) -> Range | None:
-    match kind, known:
+def _computed(kind: str, operand_ranges: list[Range]) -> Range | None:
+    match kind, operand_ranges:
         case (("index_cast" | "extsi" | "trunci"), [source]):
             return source
         case "extui", [(low, high)] if low >= 0:

@@ -1,4 +1,4 @@
-"""Whether the iterations of a loop may run as lanes of vectors, which lanes run what, and how far apart they touch."""
+"""The iterations of a loop as lanes of vectors: whether they may run so, which run what, how far apart they touch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Touch(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """What holds in some lanes only: in lane l every `first + l * step` is at least 0."""
+    """A condition that holds in some lanes only: in lane l every `first + l * step` is at least 0."""
 
     values: tuple[SSAValue, ...]
     first: tuple[AffineExpr, ...]
@@ -73,7 +73,7 @@ class _Scope:
     loose: Ranges
     """Of values, in all lanes."""
     masked: bool
-    """Whether only some lanes run it."""
+    """True when only some lanes run it."""
 
     def loop(self, op: ForOp) -> None:
         self.ranges[op.var] = self.loose[op.var] = op.bounds
@@ -89,7 +89,7 @@ def is_scalar(type: Attribute) -> bool:
 
 
 class Lanes:
-    """What differs by lane in a loop of `width` lanes, of which as many run as it has passes.
+    """The values that differ by lane in a loop of `width` lanes, of which as many run as it has passes.
 
     Raises Obstacle when running every op of the body for all lanes at once, in order, could give another result than
     one lane after the other, or when some op has no vector form.
@@ -214,7 +214,7 @@ class Lanes:
     def _place(
         self, op: LoadOp | StoreOp | IndexOp, seen: View, position: int, inside: tuple[Range, ...]
     ) -> tuple[int, Linear]:
-        """How far apart lanes touch, and where the first does."""
+        """Return the distance between the elements that lanes touch, and where the first does."""
         strides = (1,) if isinstance(op, IndexOp) else buffer_of(op.buffer).strides
         form = linear(flat_index(seen.map, strides), inside)
         stride = form.coefficient(position)
@@ -324,10 +324,12 @@ class Lanes:
         return low + sum(min(0, r) for r in reach) <= 0 <= high + sum(max(0, r) for r in reach)
 
 
-def _equal(one: _Touch, other: _Touch) -> bool:
+def _equal(first: _Touch, second: _Touch) -> bool:
     """Return whether two touch the same element in every lane."""
-    apart = one.rest.plus(other.rest, -1)
-    return one.stride == other.stride and one.values == other.values and not apart.terms and same(apart.constant, 0)
+    apart = first.rest.plus(second.rest, -1)
+    return (
+        first.stride == second.stride and first.values == second.values and not apart.terms and same(apart.constant, 0)
+    )
 
 
 def _first(form: Linear, position: int, step: int) -> Linear:
@@ -359,9 +361,9 @@ def conditions(loop: ForOp, ranges: Ranges) -> dict[int, Condition]:
 
     Those that divide the lane, or depend on what the loop computes, are left out.
     """
-    found: dict[int, Condition] = {}
+    guards: dict[int, Condition] = {}
     inside = {result for op in loop.block.ops for result in op.results}
-    for place, op in enumerate(loop.block.ops):
+    for index, op in enumerate(loop.block.ops):
         if not isinstance(op, IfOp):
             continue
         seen = view(op, {**ranges, loop.var: (0, loop.trip_count - 1)})
@@ -370,10 +372,10 @@ def conditions(loop: ForOp, ranges: Ranges) -> dict[int, Condition]:
         position = seen.values.index(loop.var)
         if any(_differs(expr, position, seen.ranges) for expr in seen.guard):
             try:
-                found[place] = _condition(seen, seen.guard, position)
+                guards[index] = _condition(seen, seen.guard, position)
             except Obstacle:
                 continue
-    return found
+    return guards
 
 
 def _in_first_lane(seen: View, position: int) -> View:

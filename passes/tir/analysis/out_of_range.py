@@ -24,7 +24,7 @@ BUDGET = 256
 
 
 class _Condition(NamedTuple):
-    """What has to hold for an access to happen: all expressions are at least 0, or (`negated`) not all of them."""
+    """The condition of an access: all expressions are at least 0, or (`negated`) not all of them."""
 
     values: tuple[SSAValue, ...]
     exprs: tuple[AffineExpr, ...]
@@ -39,7 +39,7 @@ class _Forms(NamedTuple):
         return {dim for form in self.forms for atom, _ in form.terms for dim in atom.used_dims()}
 
     def decided(self, box: tuple[Range, ...]) -> bool | None:
-        """Whether it holds in all of `box`, in none of it (False), or in part of it (None), as far as bounds tell."""
+        """Return whether it holds in all of `box`, in none (False), or in part of it (None), as far as bounds tell."""
         ends = [linear_bounds(form, box) for form in self.forms]
         if all(at_least(low, 0) for low, _ in ends):
             return not self.negated
@@ -65,26 +65,26 @@ def _block(block: Block, ranges: Ranges, around: tuple[_Condition, ...]) -> Iter
                     yield error
             case IfOp():
                 seen = view(op, ranges)
-                for number, (inner, known) in enumerate(blocks_of(op, ranges)):
-                    yield from _block(inner, known, (*around, _Condition(seen.values, seen.guard, number == 1)))
+                for number, (inner, inner_ranges) in enumerate(blocks_of(op, ranges)):
+                    yield from _block(inner, inner_ranges, (*around, _Condition(seen.values, seen.guard, number == 1)))
             case ForOp():
                 if op.is_run():
-                    for inner, known in blocks_of(op, ranges):
-                        yield from _block(inner, known, around)
+                    for inner, inner_ranges in blocks_of(op, ranges):
+                        yield from _block(inner, inner_ranges, around)
             case _:
                 pass
 
 
 def _error(op: Access, ranges: Ranges, around: tuple[_Condition, ...]) -> str | None:
-    found = (_outside(op, seen, around) for seen in _sides(view(op, ranges), ranges))
-    return next((error for error in found if error is not None), None)
+    errors = (_outside(op, seen, around) for seen in _sides(view(op, ranges), ranges))
+    return next((error for error in errors if error is not None), None)
 
 
 def _sides(seen: View, ranges: Ranges) -> Iterator[View]:
     """An access with either side of each minimum and maximum that its indices use, guarded by that it is that side."""
     used = {dim for expr in (*seen.map, *seen.guard) for dim in expr.used_dims()}
-    for place in sorted(used):
-        op = seen.values[place].owner
+    for position in sorted(used):
+        op = seen.values[position].owner
         if isinstance(op, MinSIOp | MaxSIOp):
             break
     else:
@@ -95,12 +95,12 @@ def _sides(seen: View, ranges: Ranges) -> Iterator[View]:
     left, right = (substitute(dim, own) for dim in sides.dims or (AffineDimExpr(0), AffineDimExpr(1)))
     under = right - left if isinstance(op, MinSIOp) else left - right
     values = (*seen.values, *sides.values)
-    known = (*seen.ranges, *(ranges.get(value, UNBOUNDED) for value in sides.values))
+    all_ranges = (*seen.ranges, *(ranges.get(value, UNBOUNDED) for value in sides.values))
     for side, holds in ((left, under), (right, under * -1 - 1)):
         dims: list[AffineExpr] = [AffineDimExpr(i) for i in range(len(seen.values))]
-        dims[place] = side
+        dims[position] = side
         map, guard = (tuple(substitute(expr, dims) for expr in exprs) for exprs in (seen.map, seen.guard))
-        yield from _sides(View(values, map, (*guard, holds), known), ranges)
+        yield from _sides(View(values, map, (*guard, holds), all_ranges), ranges)
 
 
 def _outside(op: Access, seen: View, around: tuple[_Condition, ...]) -> str | None:
@@ -112,8 +112,8 @@ def _outside(op: Access, seen: View, around: tuple[_Condition, ...]) -> str | No
         if _is_inside(expr, extent, seen):
             continue
         space = space or _Space(seen, around)
-        if (found := space.outside(expr, extent)) is not None:
-            index = str(found[0]) if found[0] == found[1] else f"{found[0]} to {found[1]}"
+        if (indices := space.outside(expr, extent)) is not None:
+            index = str(indices[0]) if indices[0] == indices[1] else f"{indices[0]} to {indices[1]}"
             return message(
                 op.name, f"an index in [0, {extent}) of dimension {dim} of {name_of(op.buffer)}", index, op.location
             )
@@ -121,10 +121,10 @@ def _outside(op: Access, seen: View, around: tuple[_Condition, ...]) -> str | No
         return None
     last = flatten(seen.map, type_.strides) + op.step * (count - 1)
     if not _is_inside(last, type_.size, seen):
-        found = (space or _Space(seen, around)).outside(last, type_.size)
-        if found is not None:
+        indices = (space or _Space(seen, around)).outside(last, type_.size)
+        if indices is not None:
             expected = f"all {count} lanes inside the {type_.size} elements of {name_of(op.buffer)}"
-            at = found[0] if found[0] < 0 else found[1]
+            at = indices[0] if indices[0] < 0 else indices[1]
             return message(op.name, expected, f"the last lane at element {at}", op.location)
     return None
 
@@ -138,9 +138,9 @@ def _is_inside(expr: AffineExpr, extent: Size, seen: View) -> bool:
         if above and under:
             break
         # Where the guard holds, index - guard <= index <= index + guard.
-        known = linear(guard, seen.ranges)
-        above = above or at_least(linear_bounds(form.plus(known, -1), seen.ranges)[0], 0)
-        under = under or below(linear_bounds(form.plus(known), seen.ranges)[1], extent)
+        guard_form = linear(guard, seen.ranges)
+        above = above or at_least(linear_bounds(form.plus(guard_form, -1), seen.ranges)[0], 0)
+        under = under or below(linear_bounds(form.plus(guard_form), seen.ranges)[1], extent)
     return above and under
 
 
@@ -154,9 +154,9 @@ class _Space:
         self.values = seen.values
         self.box = tuple(_range(value) for value in values)
         self.conditions = [
-            _Forms(tuple(self._form(expr, one.values) for expr in one.exprs), one.negated)
-            for one in conditions
-            if one.exprs or one.negated
+            _Forms(tuple(self._form(expr, test.values) for expr in test.exprs), test.negated)
+            for test in conditions
+            if test.exprs or test.negated
         ]
 
     def _form(self, expr: AffineExpr, values: Sequence[SSAValue]) -> Linear:
@@ -192,13 +192,13 @@ class _Space:
             if not boxes:
                 return False
             box = boxes.pop()
-            verdicts = [one.decided(box) for one in conditions]
+            verdicts = [condition.decided(box) for condition in conditions]
             if False in verdicts:
                 continue
             if None not in verdicts:
                 return True
-            undecided = (one for one, verdict in zip(conditions, verdicts, strict=True) if verdict is None)
-            used = {dim for one in undecided for dim in one.used_dims()}
+            undecided = (condition for condition, verdict in zip(conditions, verdicts, strict=True) if verdict is None)
+            used = {dim for condition in undecided for dim in condition.used_dims()}
             widest = max(used, key=lambda dim: box[dim][1] - box[dim][0])
             low, high = box[widest]
             middle = (low + high) // 2
@@ -226,7 +226,7 @@ def _range(value: SSAValue) -> Range:
 
 
 def name_of(buffer: SSAValue) -> str:
-    """What a buffer is called in messages."""
+    """Return the name of a buffer for messages."""
     if buffer.name_hint:
         return f"%{buffer.name_hint}"
     return f"argument {buffer.index}" if isinstance(buffer, BlockArgument) else "a buffer"

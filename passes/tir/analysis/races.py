@@ -1,4 +1,4 @@
-"""Whether two iterations of a loop touch one element: an exact answer for affine places, "no" where none is known."""
+"""Races between iterations of a loop: an exact answer for affine accesses; "no race" where none is known."""
 
 from __future__ import annotations
 
@@ -94,5 +94,5 @@ def _sums(steps: Sequence[tuple[int, int]]) -> tuple[int | None, int]:
     return reached, least
 
 
-def _bit(bits: int, place: int) -> bool:
-    return place >= 0 and bool(bits >> place & 1)
+def _bit(bits: int, position: int) -> bool:
+    return position >= 0 and bool(bits >> position & 1)

@@ -84,16 +84,16 @@ class Floats:
         return self._add(kind, operands, _FAST, operands[0].type)
 
     def number(self, value: float, scalar: Attribute = f32) -> SSAValue:
-        if (known := self._known.get((value, scalar))) is not None:
-            return known
+        if (cached := self._known.get((value, scalar))) is not None:
+            return cached
         if scalar not in _BITS or abs(value) < 1e5:
-            made = self._add(arith.ConstantOp, [], _number(value, scalar, self._shape), self.type(scalar))
+            constant = self._add(arith.ConstantOp, [], _number(value, scalar, self._shape), self.type(scalar))
         else:
             # By its bits: the text of a vector of large or infinite numbers spells them, too, and is read as integers.
             (bits,) = unpack("<i", pack("<f", value)) if scalar == f32 else unpack("<q", pack("<d", value))
-            made = self.from_bits(self.number(bits, _BITS[scalar]))
-        self._known[value, scalar] = made
-        return made
+            constant = self.from_bits(self.number(bits, _BITS[scalar]))
+        self._known[value, scalar] = constant
+        return constant
 
     def like(self, value: SSAValue | float, other: SSAValue) -> SSAValue:
         """A number of the type of another."""

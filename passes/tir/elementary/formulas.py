@@ -16,7 +16,7 @@ from . import trigonometry as trigonometry
 
 @dataclass(frozen=True)
 class Formula:
-    """How a function is computed.
+    """The formula that computes a function.
 
     Coefficients are minimax fits. Infinities, NaN, signed zeros and gradual underflow are those of IEEE 754 and C.
     """

@@ -49,7 +49,7 @@ class _Update(NamedTuple):
     store: StoreOp
 
     def erase(self) -> None:
-        """What was taken out of its loop goes."""
+        """Erase the ops that were taken out of their loop."""
         for op in (self.store, self.combine, self.load):
             op.erase()
 
@@ -74,30 +74,30 @@ def reduce_lanes(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> 
         for begin in range(0, extent, width):
             parts.append(_terms(subrange(loop, begin, begin + width, ranges), ranges))
     except Obstacle:
-        for part, _, one in parts:
-            one.erase()
+        for part, _, rest in parts:
+            rest.erase()
             part.erase()
         raise
     assert loop.parent is not None
-    made: list[Operation] = []
+    ops: list[Operation] = []
     for part, lanes, _ in parts:
         loop.parent.insert_op_before(part, loop)
         VectorizedBody(part, lanes, copies).run()
-        made += inline_before(part.block, part)
+        ops += inline_before(part.block, part)
         part.detach()
         part.erase()
-    vectors = [one.combine.operands[one.term] for _, _, one in parts]
-    for _, _, one in parts:
-        one.erase()
-    made += _finish(loop, update, vectors)
+    vectors = [rest.combine.operands[rest.term] for _, _, rest in parts]
+    for _, _, rest in parts:
+        rest.erase()
+    ops += _finish(loop, update, vectors)
     several = f"{len(parts)} vectors of " if len(parts) > 1 else ""
-    record("ReduceLanes", loop, f"{several}{width} lanes become one element", made)
+    record("ReduceLanes", loop, f"{several}{width} lanes become one element", ops)
     loop.detach()
     loop.erase()
 
 
 def _update(loop: ForOp) -> _Update:
-    """What the loop ends with. Raises Obstacle where that is no update of one element."""
+    """Return the update at the end of the loop. Raises Obstacle where that is no update of one element."""
     store = loop.block.last_op
     combine = store.value.owner if isinstance(store, StoreOp) else None
     if not (isinstance(store, StoreOp) and isinstance(combine, Operation) and combine.parent is loop.block):
@@ -105,14 +105,14 @@ def _update(loop: ForOp) -> _Update:
     if type(combine) not in _KINDS:
         raise Obstacle(f"{combine.name} is no reduction of vectors")
     inside = {loop.var, *(result for op in loop.block.ops for result in op.results)}
-    for place, load in enumerate(operand.owner for operand in combine.operands):
+    for position, load in enumerate(operand.owner for operand in combine.operands):
         if not isinstance(load, LoadOp) or load.buffer is not store.buffer or load.guard is not None:
             continue
         once = all(result.has_one_use() for result in (load.result, *combine.results))
         same = load.map == store.map and list(load.indices) == list(store.indices)
         alone = sum(store.buffer in op.operands for op in loop.walk()) == 2
         if once and same and alone and load.parent is loop.block and inside.isdisjoint(store.indices):
-            return _Update(load, combine, 1 - place, store)
+            return _Update(load, combine, 1 - position, store)
     raise Obstacle("it does not update one element that it does not use otherwise")
 
 
@@ -138,7 +138,7 @@ def _terms(part: ForOp, ranges: Ranges) -> tuple[ForOp, Lanes, _Update]:
 def _finish(loop: ForOp, update: _Update, vectors: Sequence[SSAValue]) -> list[Operation]:
     """Combine the vectors in pairs, reduce the lanes of what is left, and do the update, before the loop."""
     combine = update.combine
-    made: list[Operation] = []
+    ops: list[Operation] = []
     while len(vectors) > 1:
         joins = [
             type(combine).create(
@@ -146,7 +146,7 @@ def _finish(loop: ForOp, update: _Update, vectors: Sequence[SSAValue]) -> list[O
             )
             for pair in zip(vectors[::2], vectors[1::2], strict=False)
         ]
-        made += joins
+        ops += joins
         vectors = [*(join.results[0] for join in joins), *(vectors[-1:] if len(vectors) % 2 else ())]
     flags = combine.properties.get("fastmath")
     if isinstance(combine, arith.AddfOp | arith.MulfOp):
@@ -163,7 +163,7 @@ def _finish(loop: ForOp, update: _Update, vectors: Sequence[SSAValue]) -> list[O
     update.store.operands[0] = reduction.dest
     for op in (update.load, update.store):
         op.detach()
-    made += [update.load, reduction, update.store]
+    ops += [update.load, reduction, update.store]
     assert loop.parent is not None
-    loop.parent.insert_ops_before(made, loop)
-    return made
+    loop.parent.insert_ops_before(ops, loop)
+    return ops

@@ -39,7 +39,7 @@ class _Tile(NamedTuple):
 
 
 def pieces(loop: ForOp, ranges: Ranges, asked: bool) -> tuple[Size, list[ForOp]] | None:
-    """How many passes of `loop` are to be done as they are, and new loops that do the rest of what it does.
+    """Return the number of passes of `loop` to be done as they are, and new loops that do the rest of its work.
 
     None where the loop is not one over tiles that are unrolled. asked: as many as possible are to be done as they are.
     """
@@ -130,14 +130,14 @@ class _Piece:
             if isinstance(op, IfOp) and self._computes(op):
                 inside = list(walk(op))
                 computing.update(inside)
-                if not all(self._moved(one, clamped=True) for one in inside):
+                if not all(self._moved(inner, clamped=True) for inner in inside):
                     return False
             elif not self._moved(op, clamped=False):
                 return False
         return True
 
     def _computes(self, branch: IfOp) -> bool:
-        """Whether a branch may compute a row again: each row is for elements of its own, and what it is stays."""
+        """Return whether a branch may compute a row again: each row is for elements of its own, and its values stay."""
         if branch.orelse is not None or self.loop.var not in branch.operands:
             return False
         for op in branch.block.walk():
@@ -172,7 +172,7 @@ class _Piece:
             values = (*values, self._nearest(values[row]))
         exprs: list[AffineExpr] = []
         guard: list[AffineExpr] = []
-        for found, parts in ((exprs, seen.map), (guard, seen.guard)):
+        for target, parts in ((exprs, seen.map), (guard, seen.guard)):
             for expr in parts:
                 form = linear(expr, seen.ranges)
                 step = form.coefficient(position)
@@ -180,11 +180,11 @@ class _Piece:
                     return False
                 times = step // self.tile.height
                 if same(times, 0):
-                    found.append(expr)
+                    target.append(expr)
                 elif not clamped:
                     moved = ((AffineDimExpr(position), times * self.height - step),)
-                    found.append(form.plus(Linear(moved, times * self.start)).expr)
-                elif found is exprs:
+                    target.append(form.plus(Linear(moved, times * self.start)).expr)
+                elif target is exprs:
                     assert row is not None
                     if not same(form.coefficient(row) or 0, times):
                         return False
@@ -193,7 +193,7 @@ class _Piece:
                         (AffineDimExpr(row), -times),
                         (AffineDimExpr(len(values) - 1), times),
                     )
-                    found.append(form.plus(Linear(moved, 0)).expr)
+                    target.append(form.plus(Linear(moved, 0)).expr)
         now = tuple(self.ranges[v] if v is var else r for v, r in zip(seen.values, seen.ranges, strict=True))
         if len(values) > len(now):
             now = (*now, (0, self.tile.rows - 1))
@@ -205,8 +205,8 @@ class _Piece:
         if row not in self.nearest:
             loop = row.owner.parent_op()
             assert isinstance(loop, ForOp)
-            place = AffineDimExpr(0) * self.height + AffineDimExpr(1) + lifted(self.start)
-            at = IndexOp.make(affine_map(2, (place,)), [self.loop.var, row])
+            row_expr = AffineDimExpr(0) * self.height + AffineDimExpr(1) + lifted(self.start)
+            at = IndexOp.make(affine_map(2, (row_expr,)), [self.loop.var, row])
             last = IndexOp.make(affine_map(0, (lifted(self.tile.rows - 1),)), [])
             least = arith.MinSIOp(at.result, last.result)
             first = loop.block.first_op

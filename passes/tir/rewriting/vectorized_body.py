@@ -92,8 +92,8 @@ class VectorizedBody:
         mask.location = at if at is not None else asker.location
         return mask.result if around is None else self._both(around, mask.result, asker)
 
-    def _both(self, one: SSAValue, other: SSAValue, asker: Operation) -> SSAValue:
-        both = AndIOp(one, other)
+    def _both(self, first: SSAValue, second: SSAValue, asker: Operation) -> SSAValue:
+        both = AndIOp(first, second)
         self._insert(both, asker)
         return both.result
 
@@ -123,13 +123,13 @@ class VectorizedBody:
         lanes = self._mask(plan.guard, op, mask) if plan.guard is not None else mask
         assert lanes is not None
         simplified = simplify_maps(plan.first, (), (UNBOUNDED,) * len(plan.values))
-        place = simplified.map.data, [plan.values[i] for i in simplified.kept]
+        access = simplified.map.data, [plan.values[i] for i in simplified.kept]
         if isinstance(op, StoreOp):
-            wide: Operation = MaskedStoreOp.make(self._vector(op.value, op), lanes, op.buffer, *place, stride)
+            wide: Operation = MaskedStoreOp.make(self._vector(op.value, op), lanes, op.buffer, *access, stride)
         else:
             type_ = self._type(op.result.type)
             otherwise = splat(op.otherwise if op.otherwise is not None else zero(op.result.type), type_)
-            wide = MaskedLoadOp.make(lanes, op.buffer, *place, otherwise, type_, stride)
+            wide = MaskedLoadOp.make(lanes, op.buffer, *access, otherwise, type_, stride)
         wide.location, wide.attributes = op.location, dict(op.attributes)
         self._replace(op, wide)
 
@@ -210,25 +210,25 @@ class VectorizedBody:
         """`value` in every lane: made once, right after `value`, and located at all who ask for it."""
         if not is_scalar(value.type):
             return value
-        if (known := self.copies.get((value, self.lanes.width))) is not None:
-            if not isinstance(known, ConstantOp):
-                known.location = fuse([known.location, asker.location])
-            return known.results[0]
+        if (cached := self.copies.get((value, self.lanes.width))) is not None:
+            if not isinstance(cached, ConstantOp):
+                cached.location = fuse([cached.location, asker.location])
+            return cached.results[0]
         owner = value.owner
         if isinstance(owner, ConstantOp):
-            made: Operation = constant(owner.value, self._type(value.type), owner.location)
+            new: Operation = constant(owner.value, self._type(value.type), owner.location)
         elif value is self.loop.var:
-            made = IndexOp.make(_FIRST_LANE, [], self._type(value.type), 1)
-            made.location = asker.location
+            new = IndexOp.make(_FIRST_LANE, [], self._type(value.type), 1)
+            new.location = asker.location
         else:
-            made = BroadcastOp.create(operands=[value], result_types=[self._type(value.type)], location=asker.location)
-        made.results[0].name_hint = value.name_hint
+            new = BroadcastOp.create(operands=[value], result_types=[self._type(value.type)], location=asker.location)
+        new.results[0].name_hint = value.name_hint
         if isinstance(owner, Operation):
             assert owner.parent is not None
-            owner.parent.insert_op_after(made, owner)
+            owner.parent.insert_op_after(new, owner)
         else:
             first = owner.first_op
             assert first is not None
-            owner.insert_op_before(made, first)
-        self.copies[value, self.lanes.width] = made
-        return made.results[0]
+            owner.insert_op_before(new, first)
+        self.copies[value, self.lanes.width] = new
+        return new.results[0]
