@@ -48,7 +48,7 @@ from .tensor import Tensor, Undecided
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Node:
-    """What a step was in the model."""
+    """The node of the model that a step comes from."""
 
     op_type: str
     leaf: LocationAttr
@@ -69,13 +69,13 @@ class Model(ABC):
     name: str
     """Of the graph."""
     prefix: str
-    """What the ledger calls operators of the model: `onnx` in `onnx.Conv`."""
+    """The ledger's prefix for operators of the model: `onnx` in `onnx.Conv`."""
     region: Region
     """Its steps."""
 
     @abstractmethod
     def importer(self, region: Region) -> Importer:
-        """What imports steps of a region."""
+        """Return the importer of the steps of a region."""
 
     @abstractmethod
     def input_types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
@@ -163,9 +163,9 @@ class Importer(ABC):
         """Names of values that steps made."""
         self.converted: list[Step] = []
         self.required: list[Required] = []
-        """What sizes must not make negative."""
+        """Expressions that sizes must not make negative."""
         self.index_bounds: list[IndexBound] = []
-        """What inputs that are indices must be."""
+        """The bounds of inputs that are indices."""
         self.reads: list[tuple[Tensor, LocationAttr]] = []
         """Known tensors whose values were looked at, and the layers that did."""
         self.region = region
@@ -202,11 +202,11 @@ class Importer(ABC):
 
     @abstractmethod
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
-        """What the converter of a step works with."""
+        """Return the context for the converter of a step."""
 
     @abstractmethod
     def converter(self, step: Step) -> Converter[Any] | None:
-        """How a step is imported."""
+        """Return the converter of a step."""
 
     def folded(
         self, context: Context, convert: Callable[[Any], Result | tuple[Result, ...]]
@@ -260,7 +260,7 @@ class Importer(ABC):
         return Tensor(name, value=value, leaf=value.location)
 
     def given(self, name: str, value: Value, argument: Argument) -> Tensor:
-        """What the interpreter has under a name."""
+        """Return the tensor that the interpreter has under a name."""
         match value:
             case None:
                 return Tensor(name, items=None, nothing=True)
@@ -291,7 +291,7 @@ class Importer(ABC):
         return flat.reshape(array.shape) if opened else array
 
     def left(self, tensor: Tensor, values: dict[SSAValue, int]) -> Left:
-        """Where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
+        """Return where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
         if tensor.items is not None:
             return Items(tuple(self.left(item, values) for item in tensor.items))
         if tensor.nothing:

@@ -52,7 +52,7 @@ def settled(array: Sizes) -> Array:
 
 
 def counted(ctx: Context, array: Array, dtype: np.dtype[Any]) -> Result:
-    """What a node leaves whose output is an array of sizes, or of truth values, that counts as a dtype."""
+    """Return the output of a node that is an array of sizes, or of truth values, and counts as a dtype."""
     if not is_symbolic(array):
         return array if array.dtype == np.bool_ else array.astype(dtype, copy=False)
     if dtype == SIZE or any(isinstance(value, Decision) for value in array.reshape(-1)):

@@ -51,7 +51,7 @@ def _joined(ctx: Context, past: SSAValue | None, value: SSAValue) -> SSAValue:
 
 @dataclass
 class _Mask:
-    """What leaves keys out: `filter`, a large negative number, is added to their scores."""
+    """A mask that leaves keys out: `filter`, a large negative number, is added to their scores."""
 
     ctx: Context
     query: SSAValue

@@ -121,7 +121,7 @@ def _renamed(
 def _rename_graph(
     graph: GraphProto, names: dict[str, str], attributes: Mapping[str, AttributeProto], prefix: str
 ) -> None:
-    """What a subgraph reads from around it gets the new names; its own names get the prefix."""
+    """Rename values in a subgraph: those it reads from around it get the new names, its own get the prefix."""
     inside = dict(names)
     for value in (*graph.input, *graph.initializer):
         inside[value.name] = prefix + value.name

@@ -1,4 +1,4 @@
-"""What `ai.onnx.ml` does with features: scaled, put in, chosen, joined, counted."""
+"""Feature operators of `ai.onnx.ml`: they scale, fill in, choose, join and count."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _column(ctx: Context, what: str) -> Array | None:
 
 
 def _default(ctx: Context, dtype: np.dtype[np.generic]) -> Array:
-    """What becomes of what is no key."""
+    """Return the value for inputs that are not keys."""
     if (tensor := ctx.tensor_attribute("default_tensor")) is not None:
         if tensor.size != 1:
             ctx.fail("a default_tensor of one element", str(tensor.size))

@@ -1,4 +1,4 @@
-"""Which steps of a model Python does: those that make or read texts and maps, and what they are told.
+"""The steps of a model that Python does, and their options: those that make or read texts and maps.
 
 So are those on sequences that loops carry: native code for one is for as many items as it has. Which values are texts
 or maps is known before anything runs: inputs and initializers say it, operators pass it on.
@@ -135,7 +135,7 @@ class Hosts:
         leaf: LocationAttr,
         source_of: Callable[..., object],
     ) -> list[Step]:
-        """What a step becomes: itself, a host step, or one of native code and a host step behind it.
+        """Return the steps that replace a step: itself, a host step, or native code with a host step behind it.
 
         version: the domain of `node`, and its version. source_of: gives the source of a step of another node.
         """
@@ -248,7 +248,7 @@ _SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], dict[str, Any]]] = {(
 
 
 def _encoder(node: NodeProto, where: str, reads: bool) -> dict[str, Any] | None:
-    """What a LabelEncoder is told; None where it is of numbers only."""
+    """Return the options of a LabelEncoder; None for one of numbers only."""
     told = _plain(node, where)
     if "classes_strings" in told:
         return told

@@ -21,7 +21,7 @@ from .scores import best, chosen, labelled, labels_of, pair, probit, rows_of, tr
 
 Floats = NDArray[np.float32]
 _LEAST = 1e-7
-"""What probabilities of pairs keep from 0 and 1."""
+"""The distance that probabilities of pairs keep from 0 and 1."""
 
 
 def _floats(ctx: Context, name: str) -> Floats:
@@ -79,7 +79,7 @@ def linear_classifier(ctx: Context) -> tuple[SSAValue, SSAValue]:
 
 
 def _kernel(ctx: Context, data: Term, vectors: Floats, kind: str) -> Term:
-    """What is alike in rows and support vectors (vectors, features): (rows, vectors)."""
+    """Return the similarity of rows and support vectors (vectors, features): (rows, vectors)."""
     gamma, coef0, degree = (*(ctx.floats("kernel_params") or ()), 0.0, 0.0, 0.0)[:3]
     match kind:
         case "LINEAR":
@@ -145,7 +145,7 @@ def svm_classifier(ctx: Context) -> tuple[SSAValue, SSAValue]:
 
 
 def _machine_scores(ctx: Context, data: Term, per_class: NDArray[np.int64]) -> Term:
-    """Which of each pair of classes a row is in: above 0 the first, (rows, pairs)."""
+    """Return which class of each pair a row is in: above 0 the first, (rows, pairs)."""
     count, classes = int(per_class.sum()), len(per_class)
     vectors, coefficients = _matrix(ctx, "support_vectors", count), _matrix(ctx, "coefficients", classes - 1)
     rho, pairs = _floats(ctx, "rho"), list(combinations(range(classes), 2))

@@ -164,7 +164,7 @@ def _check_meaning(graph: GraphProto, layers: Sequence[str], file: str, opset: i
 
 
 def _reads(node: NodeProto) -> set[str]:
-    """What a node reads: its inputs, and what the graphs inside it take from around them."""
+    """Return the names that a node reads: its inputs, and what the graphs inside it take from around them."""
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH:

@@ -135,7 +135,7 @@ def center_crop_pad(ctx: Context) -> SSAValue:
 
 
 def _open_center(ctx: Context, data: SSAValue, wanted: dict[int, int]) -> SSAValue:
-    """Where the call decides what is cut off and what is added."""
+    """Crop and pad `data` where only the call decides how much is cut off and how much is added."""
     widths: list[tuple[Size, Size]] = []
     for axis, extent in enumerate(shape_of(data)):
         more, less = (size_max(n, 0) for n in (wanted.get(axis, extent) - extent, extent - wanted.get(axis, extent)))

@@ -31,7 +31,7 @@ from .context import Context
 
 @dataclass(frozen=True)
 class _Layer:
-    """What a kind of layer is made of."""
+    """The parts of a kind of layer."""
 
     op: type[Operator]
     gates: int

@@ -23,7 +23,7 @@ _LAST_MODE = 6
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What leaves say: entry `k` is of node `nodes[k]`, and adds `values[k]` to target `targets[k]`."""
+    """The weights of leaves: entry `k` belongs to node `nodes[k]` and adds `values[k]` to target `targets[k]`."""
 
     nodes: Ints
     targets: Ints
@@ -207,11 +207,11 @@ class _Ensemble:
         return cls(ctx, data, laid, weights, targets, len(forest.roots))
 
     def combined(self, aggregate: str) -> Term:
-        """What the leaves that rows come to say of each target: (rows, targets)."""
+        """Return the combined weights, for each target, of the leaves that rows reach: (rows, targets)."""
         return self._emitted(aggregate, self.weights.values)
 
     def met(self) -> Term:
-        """Which targets rows met a weight of: (rows, targets)."""
+        """Return the targets for which rows met a weight: (rows, targets)."""
         return self._emitted("max", np.ones_like(self.weights.values)) > 0.0
 
     def meets(self, target: int) -> bool | None:

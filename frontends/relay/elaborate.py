@@ -124,7 +124,7 @@ class _Elaborator:
         self.values: dict[Expr, SSAValue] = {}
         self.blocks: dict[Scope, Block] = {}
         self.owner: LocationAttr = UNKNOWN_LOC
-        """Where the function is located, and what gives it its shape: let-blocks, ends of regions."""
+        """The location of the function, and of what gives it its shape: let-blocks, ends of regions."""
         self.bound: dict[Block, dict[Operation, None]] = {}
         """Per block the ops that lets hold."""
         self.unpacked: dict[Block, dict[TupleOp, None]] = {}

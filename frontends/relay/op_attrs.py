@@ -1,4 +1,4 @@
-"""What users say of operators, under TVM's keys: `FTVMLegalize`, `target.<compiler>`, .. and any key of their own."""
+"""Attributes that users set on operators, under TVM's keys (`FTVMLegalize`, `target.<compiler>`, ..) or their own."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
 
 
 def op_attr(op_name: str, attr_key: str) -> Any:
-    """What was said of an operator; None where nothing was."""
+    """Return the attribute set for an operator; None if there is none."""
     known = _attrs.get((op_name, attr_key))
     return None if known is None else known[1]
 

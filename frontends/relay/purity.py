@@ -1,4 +1,4 @@
-"""Which calls may read or write references, as far as expressions tell: functions by what is written in them."""
+"""Calls that may read or write references, as far as expressions tell: functions by what is written in them."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def _name(node: Op | GlobalVar | Constructor) -> Hashable:
 
 
 def _payload(node: Expr, number: Callable[[Expr], Hashable]) -> Hashable:
-    """What a node says besides its parts."""
+    """Return the content of a node besides its parts."""
     match node:
         case Call():
             given = completed(node.op.name if isinstance(node.op, Op) else "", node.attrs)

@@ -81,7 +81,7 @@ class TypeView:
 
 
 SPELLINGS: list[Callable[[object], Size | None]] = []
-"""What reads the extents of other levels' languages; None for what it does not know."""
+"""Readers of extents in other levels' languages; each returns None for what it does not know."""
 
 
 _SHORT = {"uint1": "bool", "int": "int32", "uint": "uint32", "float": "float32"}

@@ -63,7 +63,7 @@ Walk: TypeAlias = Generator[Block, Expr, Expr]
 Steps: TypeAlias = Generator[Block, Expr, None]
 
 _INTERNAL = ("input_names", "output_names", REQUIRED_BY, NARROWED_BY, INDEX_BOUNDS)
-"""What the compiler notes of a function, and the language does not know."""
+"""Attributes that the compiler adds to a function and that the language does not know."""
 
 
 def _is_shown_at_calls(op: FuncOp) -> bool:
@@ -149,7 +149,7 @@ class _Viewer:
         return found
 
     def block(self, root: Block) -> Expr:
-        """What a block gives. Blocks within it are done first, on a stack of their own."""
+        """Return the result of a block. Blocks within it are done first, on a stack of their own."""
         return driven(root, self._block)
 
     def _block(self, block: Block) -> Walk:
@@ -247,7 +247,7 @@ class _Viewer:
                 return
 
     def _give(self, op: Operation, node: Expr) -> None:
-        """What stands for the results of an op."""
+        """Record the expressions that stand for the results of an op."""
         if _is_tuple(op):
             for index, result in enumerate(op.results):
                 self.values[result] = TupleGetItem(node, index, span=_span(op), type=result.type)
@@ -373,7 +373,7 @@ def _is_tuple(op: Operation) -> bool:
 
 
 def _type_arguments(callee: Attribute, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> list[Any]:
-    """What the type variables of a callee stand for in a call; nothing where that is open."""
+    """Return the types that the type variables of a callee stand for in a call; an empty list where that is open."""
     if not isinstance(callee, Forall):
         return []
     output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
@@ -390,7 +390,7 @@ def _whole(op: TupleOp, fields: Sequence[Expr]) -> Expr | None:
 
 
 def _origin(value: SSAValue) -> SSAValue:
-    """What a let-block gives on, as the op inside that makes it."""
+    """Follow a value out of let-blocks to the op inside that makes it."""
     while isinstance(op := value.owner, LetOp) and op.kind is not Flavour.REC:
         last = op.block.last_op
         assert last is not None

@@ -1,4 +1,4 @@
-"""What the parser does when it has read a rule of the grammar: declarations and types. No tree is built."""
+"""The parser's actions for rules of the grammar: declarations and types. No tree is built."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ class Declarations(Transformer[Any, Any]):
         return Value([value.value for value in values], first, self.deeper(values, first), text)
 
     def deeper(self, parts: Sequence[Any], at: Token) -> int:
-        """How far what is made of `parts` nests; past the limit this is an error, and said once."""
+        """Return how deep a node made of `parts` nests; past the limit this is an error, reported once."""
         depth = 1 + max((part.depth for part in parts), default=0)
         if depth == DEEPEST:
             self.error(f"expected what nests less than {DEEPEST} deep", at)

@@ -1,4 +1,4 @@
-"""What the parser does when it has read a rule of an expression."""
+"""The parser's actions for rules of expressions."""
 
 from __future__ import annotations
 

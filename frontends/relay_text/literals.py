@@ -19,7 +19,7 @@ _SUFFIXES = {
 }
 """The dtypes whose scalars are spelled in the text; a bool is `True` or `False`."""
 _PRECISIONS = {"float16": range(6, 7), "float32": range(6, 10), "float64": range(6, 18)}
-"""How many digits a float of a dtype may take, fewest first: TVM writes 6."""
+"""The numbers of digits that a float of a dtype may take, fewest first: TVM writes 6."""
 
 
 class BadNumberError(ValueError):
@@ -64,7 +64,7 @@ def _float(digits: str, width: str, negative: bool) -> tuple[Array, int | float]
 
 
 def scalar_text(array: Array) -> str | None:
-    """How the text spells a scalar; None for what goes into the metadata section."""
+    """Return the text of a scalar; None for what goes into the metadata section."""
     dtype = array.dtype.name
     if array.ndim:
         return None

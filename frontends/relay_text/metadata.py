@@ -22,7 +22,7 @@ CONSTANT = "relay.Constant"
 DEVICE = "VirtualDevice"
 STRING = "runtime.String"
 DIMENSIONS = ("tir.SizeVar", "tir.Var", "tir.Any")
-"""What stands for a dimension that only a run decides."""
+"""The nodes that stand for a dimension that only a run decides."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class _Reader:
 
 @dataclass
 class MetadataWriter:
-    """What a text refers to so far; the same thing twice is one entry."""
+    """The things that a text refers to so far; the same thing twice is one entry."""
 
     table: MetaTable = field(default_factory=MetaTable)
     _references: dict[object, str] = field(default_factory=dict[object, str])

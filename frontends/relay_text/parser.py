@@ -22,7 +22,7 @@ from .source_map import SOURCE_MAP, restore
 FROM_STRING = "from_string"
 _SHOWN_EXPECTED = 8
 DEEPEST_BODY = 500
-"""How many branches, clauses and functions may stand in each other."""
+"""The largest depth to which branches, clauses and functions may nest."""
 _NAMED = {
     "IDENT": "a name",
     "LOCAL": "a variable such as %x",

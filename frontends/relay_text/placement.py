@@ -1,4 +1,4 @@
-"""Where the text has each expression: in line where it is used, or bound to a graph variable, and in which scope.
+"""The place of each expression in the text: in line where it is used, or bound to a graph variable, and in which scope.
 
 A scope is what has statements: a body in braces, a let in parentheses, the text itself. What several scopes read
 stands in the innermost one around all of them.
@@ -47,12 +47,12 @@ class Placement:
     """The place of each expression below a root."""
 
     scopes: dict[Expr, Scope] = field(default_factory=dict[Expr, Scope])
-    """Where an expression is bound."""
+    """The scope in which an expression is bound."""
     opened: dict[Expr, list[Scope]] = field(default_factory=dict[Expr, list[Scope]])
     """The scopes of a function's body, of the branches of an `if` or `match`, and of a let in parentheses."""
     uses: dict[Expr, int] = field(default_factory=dict[Expr, int])
     tail: set[Expr] = field(default_factory=set[Expr])
-    """What is the result of a scope."""
+    """Expressions that are the result of a scope."""
 
     def in_line(self, expr: Expr) -> bool:
         """Return whether an expression needs no variable where the text has room for it."""

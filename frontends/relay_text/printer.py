@@ -54,7 +54,7 @@ Visit: TypeAlias = Generator[tuple[Expr, bool], str, str]
 """Asks for the text of an expression, and whether it may be in line; gets it; ends with a text of its own."""
 _MARK = re.compile("\0([0-9]+)\0")
 _COMMENTED = (Constant, Call, Var, Function, Tuple, TupleGetItem)
-"""What TVM shows type and span of."""
+"""The expressions whose type and span TVM shows."""
 
 
 class Printer:
@@ -66,7 +66,7 @@ class Printer:
         """Names of variables that the text spells otherwise: as in the text -> as they are."""
         self.marked: list[Expr] = []
         self.lossy = False
-        """Whether the text alone would give some expression another span or name."""
+        """True if the text alone would give some expression another span or name."""
         self._spans: set[bool] = set()
         self._annotate = annotate
         self.marks = marks

@@ -1,4 +1,4 @@
-"""What a converter of TFLite works with: one operator, its tensors, its options."""
+"""The context of a TFLite converter: one operator, its tensors, its options."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Context(context.Context):
     # Tensors of the file.
 
     def info(self, index: int) -> TensorInfo:
-        """What the file says of input `index`, which must be given."""
+        """Return the file's description of input `index`, which must be given."""
         found = self.node.inputs[index] if index < len(self.node.inputs) else None
         if found is None:
             self.fail(f"an input {index}", "none")
         return found
 
     def out(self, index: int = 0) -> TensorInfo:
-        """What the file says of output `index`."""
+        """Return the file's description of output `index`."""
         if index >= len(self.node.outputs):
             self.fail(f"an output {index}", f"{len(self.node.outputs)} outputs")
         return self.node.outputs[index]
@@ -65,15 +65,15 @@ class Context(context.Context):
         return info.quantization is not None and info.type in INTEGERS
 
     def quantization(self, index: int) -> Quantization:
-        """How input `index` is quantised."""
+        """Return the quantisation of input `index`."""
         return self.checked(self.info(index))
 
     def out_quantization(self, index: int = 0) -> Quantization:
-        """How output `index` is quantised."""
+        """Return the quantisation of output `index`."""
         return self.checked(self.out(index))
 
     def checked(self, info: TensorInfo) -> Quantization:
-        """How a tensor is quantised, which is of integers."""
+        """Return the quantisation of a tensor of integers."""
         found = info.quantization
         if found is None:
             self.fail(f"a scale and zero point of tensor '{info.name}'", "none")

@@ -201,7 +201,7 @@ def detection_postprocess(ctx: Context) -> tuple[SSAValue, ...]:
 QUANTIZED: dict[str, Converter[Context]] = {
     "CUSTOM TFLite_Detection_PostProcess": Converter(detection_postprocess),
 }
-"""What takes floats or quantised numbers."""
+"""Operators that take floats or quantised numbers."""
 TABLE = {
     **QUANTIZED,
     "NON_MAX_SUPPRESSION_V4": Converter(non_max_suppression_v4),

@@ -115,7 +115,7 @@ def saturated(
 
 
 def centred(ctx: Context, index: int, dtype: str = "int32") -> Term:
-    """What the numbers of input `index` are above their zero point."""
+    """Return the numbers of input `index` minus their zero point."""
     found = Term(ctx, ctx.value(index)).to(dtype)
     zero_point = int(ctx.quantization(index).zero_point[0])
     return found - zero_point if zero_point else found

@@ -45,7 +45,7 @@ class Model(importer.Model):
         self.file, self.region = source.model.file, source.region
         self.name = "main"
         self.states = source.builder.states
-        """What a call changes for the next one."""
+        """The state that a call changes for the next one."""
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)
@@ -99,7 +99,7 @@ def open_model(model: bytes | str | os.PathLike[str] | Any, signature: str | Non
 
 
 def _evaluated(builder: Builder, region: Region) -> list[Array]:
-    """What the operators of a region leave that is run once, before any call."""
+    """Return the results of the operators of a region that is run once, before any call."""
     try:
         module = importer.import_model(Model(Source(builder.model, region, builder)), {})
     except Undecided as error:
@@ -192,7 +192,7 @@ class Importer(importer.Importer):
 
 
 def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tuple[Result, ...]:
-    """What a converter gives, when the file says the same of it; behind the outputs there may be states."""
+    """Return a converter's results if the file agrees with them; behind the outputs there may be states."""
     found = results if isinstance(results, tuple) else (results,)
     if ctx.op_type == RENAMING:
         return results

@@ -23,7 +23,7 @@ _LARGEST = 1 << 15
 
 @dataclass(frozen=True)
 class Side:
-    """What the function does before it is rounded: the slopes that do, and what limits the start for one of them."""
+    """The function before it is rounded: the slopes that fit, and what limits the start for one of them."""
 
     x: AnyArray
     y: AnyArray
@@ -103,7 +103,7 @@ class Lines:
 
 
 def lines_of(x: AnyArray, y: AnyArray, bend: int) -> Lines | None:
-    """What gives the number y[i] for each x[i], both int64 and x in order; None when there is no such thing.
+    """Return lines that give the number y[i] for each x[i], both int64 and x in order; None if there are none.
 
     bend: where the second line begins, if one does not do.
     """

@@ -18,7 +18,7 @@ from .program import CALL, COMPOSITE, CONTROL, Builder
 from .variables import ASSIGN, HANDLE, ONCE, READ, run_by
 
 _SHOWN = 3
-"""How many operators of a kind an error names."""
+"""The largest number of operators of a kind that an error names."""
 
 
 @dataclass(frozen=True, eq=False)

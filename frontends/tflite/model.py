@@ -1,4 +1,4 @@
-"""What a model file says, as plain data: subgraphs of tensors and operators, decoded when they are asked for."""
+"""The contents of a model file as plain data: subgraphs of tensors and operators, decoded when they are asked for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MORE_OPTIONS = _names(tflite.BuiltinOptions2)
 _CUSTOM = 32
 _VERSION = 3
 _BUILTIN_CODE = 10
-"""Where a table has the number of an operator that may be more than a byte; the class's own accessor guesses."""
+"""The slot of a table with an operator's number, which may be more than a byte; the class's own accessor guesses."""
 TYPES = _names(tflite.TensorType)
 """Number -> name of an element type: `FLOAT32`."""
 
@@ -59,7 +59,7 @@ class TensorInfo:
     shape: tuple[int, ...]
     """As the file has it: an extent that is open is 1 here."""
     open: tuple[bool, ...]
-    """Which extents are open."""
+    """For each extent, True if it is open."""
     type: str
     buffer: int
     quantization: Quantization | None

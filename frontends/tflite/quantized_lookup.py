@@ -92,7 +92,7 @@ def _gelu(ctx: Context, x: AnyArray) -> AnyArray:
 
 
 def _log(ctx: Context, x: AnyArray) -> AnyArray:
-    """What has no logarithm is the least number."""
+    """Return logarithms; numbers that have none give the least number."""
     info = ctx.out_quantization()
     least = np.float32(float(limits(ctx.out().type.lower())[0]) - float(info.zero_point[0])) * info.scale[0]
     return np.where(x > 0, precise(np.log, x), least)

@@ -1,4 +1,4 @@
-"""What goes into a gate of a recurrent layer in integers, normalised over the units."""
+"""The input of a gate of a recurrent layer in integers, normalised over the units."""
 
 from __future__ import annotations
 

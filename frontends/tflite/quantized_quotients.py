@@ -43,7 +43,7 @@ def _picked(ctx: Context, values: list[int] | AnyArray, at: Term, name: str) -> 
 
 
 def _bits(ctx: Context, x: Term, most: int) -> Term:
-    """How many bits positive numbers have, up to `most`."""
+    """Return the number of bits of positive numbers, up to `most`."""
     found = x.number(0)
     for bit in range(most):
         found = found + where(x.apply(logic.GreaterEqualOp, 1 << bit), x.number(1), x.number(0))
@@ -139,7 +139,7 @@ def reduce_prod(ctx: Context) -> SSAValue:
 
 _LOW = 1 << 15
 _NEAR = 1e-3
-"""How far a scale may be from what is meant, as a part of it."""
+"""The largest relative error of a scale."""
 
 
 def softmax_of_16_bits(ctx: Context) -> SSAValue:

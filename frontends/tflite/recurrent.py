@@ -105,7 +105,7 @@ def sequence_rnn(ctx: Context) -> tuple[SSAValue, ...]:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the weights of an LSTM are among the inputs."""
+    """The positions of an LSTM's weights among the inputs."""
 
     inputs: int = 1
     recurrent: int = 5
@@ -125,7 +125,7 @@ class Lstm:
         self.cell_clip, self.projection_clip = ctx.option("CellClip", 0.0), ctx.option("ProjClip", 0.0)
 
     def gate(self, at: int, x: SSAValue, h: SSAValue, c: Term | None, aux: SSAValue | None) -> Term:
-        """What goes into gate `at`: input, forget, cell or output; `c` is the cell that peepholes look at."""
+        """Return the input of gate `at`: input, forget, cell or output; `c` is the cell that peepholes look at."""
         ctx, places = self.ctx, self.places
         total = times(ctx, x, places.inputs + at) + times(ctx, h, places.recurrent + at)
         if aux is not None and places.aux is not None:

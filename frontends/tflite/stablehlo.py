@@ -96,7 +96,7 @@ _FUNCTIONS = ("", "ADD", "MUL", "MINIMUM", "MAXIMUM", "LOGICAL_AND", "LOGICAL_OR
 def _reduced(
     ctx: Context, body: str, kernel: Numbers, strides: Numbers, apart: Numbers, dilation: Numbers, edges: Numbers
 ) -> SSAValue:
-    """What an operator makes of each window of the data and a start, which stands for what is outside, too."""
+    """Reduce each window of the data, from a start value that also stands for what is outside."""
     if body not in _BODIES:
         ctx.fail(f"one operator among {', '.join(_BODIES)} on windows", body or "another")
     if min((*kernel, *strides, *apart, *dilation), default=1) < 1:

@@ -1,4 +1,4 @@
-"""What is kept from call to call: resource variables, and tensors that recurrent operators write to.
+"""State that is kept from call to call: resource variables, and tensors that recurrent operators write to.
 
 Handles are followed while regions are made, so that a variable is a value like others: it enters a region, operators
 give it new values, and the last of them leaves.
@@ -37,7 +37,7 @@ Key: TypeAlias = tuple[object, ...]
 
 @dataclass(eq=False)
 class Variable:
-    """What a subgraph, or one that it runs, reads or writes."""
+    """A variable that a subgraph, or one that it runs, reads or writes."""
 
     name: str
     info: TensorInfo
@@ -89,12 +89,12 @@ def written_tensors(graph: Subgraph, operator: OperatorInfo) -> list[tuple[int, 
 
 
 def operands(operator: OperatorInfo) -> Sequence[int]:
-    """What a subgraph gets that an operator runs."""
+    """Return the tensors that an operator hands to the subgraph that it runs."""
     return () if operator.op == ONCE else operator.inputs[operator.op == "IF" :]
 
 
 def variables(model: ModelFile, graph: Subgraph, given: Sequence[Key | None]) -> dict[Key, Variable]:
-    """What a subgraph and those that it runs read and write, for handles that it is given, in order."""
+    """Return the variables that a subgraph and those it runs read or write, for the handles it gets, in order."""
     found: dict[Key, Variable] = {}
     waiting: list[tuple[Subgraph, tuple[Key | None, ...]]] = [(graph, tuple(given))]
     seen: set[tuple[int, tuple[Key | None, ...]]] = set()
@@ -142,6 +142,6 @@ def run_once(model: ModelFile, main: Subgraph) -> list[tuple[OperatorInfo, Subgr
 
 
 def zeros(info: TensorInfo) -> Array:
-    """What a tensor is at first that nothing gives a value to; of int8 its zero point, as the interpreter has it."""
+    """Return the first value of a tensor that nothing sets; for int8 its zero point, as the interpreter has it."""
     kept = info.type == "INT8" and info.quantization is not None
     return np.full(info.shape, info.quantization.zero_point[0] if kept and info.quantization else 0, dtype_of(info))

@@ -240,7 +240,7 @@ def pool(ctx: Context, op: type[Operator], value: SSAValue) -> SSAValue:
 
 
 def average_pool_2d(ctx: Context) -> SSAValue:
-    """What is outside of the image does not count."""
+    """Average each window; what is outside the image does not count."""
     return fused(ctx, pool(ctx, AvgPool2DOp, ctx.value(0)))
 
 
