@@ -234,7 +234,7 @@ def attention(ctx: Context) -> tuple[SSAValue, ...]:
     if rows[0] != rows[1]:
         ctx.fail("as many values as keys", f"{list(shape_of(value))} and {list(shape_of(key))}")
     # Half precision is computed in float32 from the first product to the last.
-    query, key, value = (as_wide(ctx, one) for one in (query, key, value))
+    query, key, value = (as_wide(ctx, tensor) for tensor in (query, key, value))
     bias, may_be_empty = _bias(ctx, query, shape_of(key)[2], past)
     scale = ctx.float("scale", 0.0) if ctx.has_attribute("scale") else None
     precision = None

@@ -107,14 +107,14 @@ def _renamed(
     for attribute in node.attribute:
         if attribute.ref_attr_name:
             if attribute.ref_attr_name in attributes:
-                found = copy.attribute.add()
-                found.CopyFrom(attributes[attribute.ref_attr_name])
-                found.name = attribute.name
+                added = copy.attribute.add()
+                added.CopyFrom(attributes[attribute.ref_attr_name])
+                added.name = attribute.name
         else:
-            found = copy.attribute.add()
-            found.CopyFrom(attribute)
+            added = copy.attribute.add()
+            added.CopyFrom(attribute)
             if attribute.type == AttributeProto.GRAPH:
-                _rename_graph(found.g, names, attributes, prefix)
+                _rename_graph(added.g, names, attributes, prefix)
     return copy
 
 

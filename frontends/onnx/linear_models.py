@@ -30,10 +30,10 @@ def _floats(ctx: Context, name: str) -> Floats:
 
 def _matrix(ctx: Context, name: str, rows: int) -> Floats:
     """An attribute as a matrix of so many rows."""
-    found = _floats(ctx, name)
-    if not rows or not len(found) or len(found) % rows:
-        ctx.fail(f"{name} in {rows} rows", f"{len(found)} numbers")
-    return found.reshape(rows, -1)
+    numbers = _floats(ctx, name)
+    if not rows or not len(numbers) or len(numbers) % rows:
+        ctx.fail(f"{name} in {rows} rows", f"{len(numbers)} numbers")
+    return numbers.reshape(rows, -1)
 
 
 def _product(ctx: Context, data: Term, weight: Floats, bias: Floats, hint: str) -> Term:
@@ -44,8 +44,8 @@ def _product(ctx: Context, data: Term, weight: Floats, bias: Floats, hint: str) 
     ctx.require_equal(width, wanted)
     if len(bias) not in (0, 1, len(weight)):
         ctx.fail(f"as many numbers to add as there are outputs, {len(weight)}", str(len(bias)))
-    made = data.apply(DenseOp, constant(ctx, weight, hint))
-    return made + constant(ctx, bias, "bias") if len(bias) else made
+    product = data.apply(DenseOp, constant(ctx, weight, hint))
+    return product + constant(ctx, bias, "bias") if len(bias) else product
 
 
 def linear_regressor(ctx: Context) -> SSAValue:

@@ -170,8 +170,8 @@ def _reads(node: NodeProto) -> set[str]:
         if attribute.type == AttributeProto.GRAPH:
             inner = attribute.g
             own = {value.name for value in (*inner.input, *inner.initializer)}
-            own |= {name for one in inner.node for name in one.output}
-            names |= {name for one in inner.node for name in _reads(one)} - own
+            own |= {name for child in inner.node for name in child.output}
+            names |= {name for child in inner.node for name in _reads(child)} - own
             names |= {value.name for value in inner.output} - own
     return names
 

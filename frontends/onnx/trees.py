@@ -95,8 +95,8 @@ def _nodes(ctx: Context, dtype: np.dtype[np.generic], target: str) -> tuple[Fore
     weights = _floats(ctx, f"{target}_weights", dtype)
     _same_length(ctx, len(weights), f"{target}_weights", **{f"{target}_{name}": x for name, x in ids.items()})
     leaves = place(ids["treeids"], ids["nodeids"], "a leaf")
-    found = Forest(modes, features, values, yes, no, missing, roots)
-    return found, _of_leaves(found, Weights(leaves, ids["ids"], weights))
+    forest = Forest(modes, features, values, yes, no, missing, roots)
+    return forest, _of_leaves(forest, Weights(leaves, ids["ids"], weights))
 
 
 def _keys(tree: Ints, node: Ints) -> Array:
@@ -198,9 +198,9 @@ class _Ensemble:
             ctx.fail(f"rows of at least {most + 1} features, as nodes_featureids says", str(width))
         ctx.require_least(width, most + 1, f"whether rows have {most + 1} features")
         laid = trees.laid_out(forest, ctx.fail)
-        place = np.full(len(forest), -1)
-        place[laid.order] = np.arange(len(laid.order))
-        at = place[weights.nodes]
+        position = np.full(len(forest), -1)
+        position[laid.order] = np.arange(len(laid.order))
+        at = position[weights.nodes]
         kept = np.flatnonzero(at >= 0)
         kept = kept[np.argsort(at[kept], kind="stable")]
         weights = Weights(at[kept], weights.targets[kept], weights.values[kept])

@@ -332,7 +332,7 @@ class Constructor(Expr):
     span: AnySpan = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        self.inputs = [plain(one) for one in self.inputs]
+        self.inputs = [plain(value) for value in self.inputs]
 
 
 @dataclass(eq=False, repr=False)
@@ -400,7 +400,7 @@ def pattern_vars(pattern: Pattern) -> list[Var]:
         case PatternVar(var):
             return [var]
         case PatternConstructor(patterns=inner) | PatternTuple(patterns=inner):
-            return [var for one in inner for var in pattern_vars(one)]
+            return [var for nested in inner for var in pattern_vars(nested)]
         case _:
             return []
 
@@ -411,9 +411,9 @@ def with_vars(pattern: Pattern, renamed: Callable[[Var], Var]) -> Pattern:
         case PatternVar(var):
             return PatternVar(renamed(var))
         case PatternConstructor(constructor, inner):
-            return PatternConstructor(constructor, [with_vars(one, renamed) for one in inner])
+            return PatternConstructor(constructor, [with_vars(nested, renamed) for nested in inner])
         case PatternTuple(inner):
-            return PatternTuple([with_vars(one, renamed) for one in inner])
+            return PatternTuple([with_vars(nested, renamed) for nested in inner])
         case _:
             return pattern
 

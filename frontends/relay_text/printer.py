@@ -309,9 +309,9 @@ class Printer:
 
     def _type(self, type_: Any) -> str:
         type_ = plain(type_)
-        if (found := self._types.get(id(type_))) is None:
-            found = self._types[id(type_)] = type_, spelled(type_)
-        return found[1]
+        if (entry := self._types.get(id(type_))) is None:
+            entry = self._types[id(type_)] = type_, spelled(type_)
+        return entry[1]
 
     def _info(self, expr: Expr) -> str:
         """The comment behind an expression, and its mark."""
