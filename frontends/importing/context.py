@@ -151,9 +151,9 @@ class Context:
 
     def dtype(self, index: int) -> np.dtype[np.generic]:
         tensor = self.tensor(index)
-        found = tensor.dtype
-        assert found is not None
-        return found
+        dtype = tensor.dtype
+        assert dtype is not None
+        return dtype
 
     def known(self, index: int) -> Array | None:
         """The values of input `index` if they are known at import, as numbers."""
@@ -188,9 +188,9 @@ class Context:
 
         Also one in floats, as exporters have for a Range.
         """
-        if (found := size_in(self.tensor(index))) is not None:
+        if (size := size_in(self.tensor(index))) is not None:
             self.read.append(self.tensor(index))
-            return found
+            return size
         number = self.number(index, what)
         if not np.isfinite(number):
             self.fail(f"{what} that is finite", str(number))

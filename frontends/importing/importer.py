@@ -137,12 +137,12 @@ def _imported(source: Model, types: Mapping[str, TensorType[Attribute]]) -> Modu
     importer.main.attributes["input_names"] = strings(types)
     importer.convert_steps(source.region)
     outputs = source.region.outputs
-    found = [importer.lookup(name, source.region, None) for name in outputs]
-    for tensor in found:
+    tensors = [importer.lookup(name, source.region, None) for name in outputs]
+    for tensor in tensors:
         if tensor.narrowed is not None or not tensor.plain:
             raise Undecided(message("output", "a tensor whose shape is known at import", tensor.name), tensor)
     importer.main.attributes["output_names"] = strings(outputs)
-    return importer.finish([tensor.materialise(importer.builder, importer.module) for tensor in found])
+    return importer.finish([tensor.materialise(importer.builder, importer.module) for tensor in tensors])
 
 
 class Importer(ABC):
@@ -381,11 +381,11 @@ class Importer(ABC):
         self.required += [(size, location) for size in context.required]
         self.index_bounds += [bound._replace(location=location) for bound in context.bounds]
         # A node may name fewer outputs than there are, or more than exist at inference.
-        found = results if isinstance(results, tuple) else (results,)
-        for name, result in zip(step.outputs, found, strict=False):
+        outputs = results if isinstance(results, tuple) else (results,)
+        for name, result in zip(step.outputs, outputs, strict=False):
             if name:
                 self.bind(name, result, location, context.read)
-        return any(isinstance(result, Narrowed) for result in found)
+        return any(isinstance(result, Narrowed) for result in outputs)
 
     def choose(self, step: Step, region: Region) -> bool:
         """An If whose condition is known is its branch."""

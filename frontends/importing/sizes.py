@@ -36,10 +36,10 @@ def exact(array: Array) -> Sizes | None:
 
 
 def objects(flat: Sequence[Any], shape: Sequence[int]) -> Sizes:
-    found = np.empty(len(flat), np.object_)
+    sizes = np.empty(len(flat), np.object_)
     for at, value in enumerate(flat):
-        found[at] = value
-    return found.reshape(tuple(shape))
+        sizes[at] = value
+    return sizes.reshape(tuple(shape))
 
 
 def settled(array: Sizes) -> Array:

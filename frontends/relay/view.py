@@ -113,7 +113,7 @@ class _Viewer:
             Constructor(constructor, list(inputs), name, tag)
             for tag, (constructor, inputs) in enumerate(zip(op.names(), op.inputs, strict=True))
         ]
-        self._constructors.update({one.name_hint: one for one in constructors})
+        self._constructors.update({item.name_hint: item for item in constructors})
         self.program.types[name] = TypeData(name, op.type_names(), constructors)
 
     def function(self, op: FuncOp) -> Function:
@@ -278,10 +278,10 @@ class _Viewer:
                     fields, type_ = self.args(values), tuple_type([value.type for value in values])
                     whole = _call_of(list(map(_origin, values)), fields)
                     args.append(whole or Tuple(fields, type=type_, span=_span(op)))
-        made = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
+        call = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
         if op.gives_tuple(len(op.results)):
-            made.type = tuple_type([result.type for result in op.results])
-        return made
+            call.type = tuple_type([result.type for result in op.results])
+        return call
 
     def constant(self, op: ConstantOp, _: list[Expr]) -> Expr:
         array = op.value(self.module)

@@ -70,4 +70,4 @@ def value_text(value: Any, meta: MetadataWriter) -> str:
             array = cast(Array, value)
             return meta.reference(CONSTANT, array, id(array))
         case _:
-            return f"[{', '.join(value_text(one, meta) for one in value)}]"
+            return f"[{', '.join(value_text(item, meta) for item in value)}]"

@@ -31,9 +31,9 @@ def number(text: str, negative: bool) -> tuple[Array, int | float]:
 
     An int without suffix is an int32, or an int64 where that is too small. Raises BadNumberError.
     """
-    found = _NUMBER.fullmatch(text)
-    assert found is not None
-    digits, fraction, exponent, kind, width = found.groups()
+    match_ = _NUMBER.fullmatch(text)
+    assert match_ is not None
+    digits, fraction, exponent, kind, width = match_.groups()
     if kind == "f" or fraction or exponent:
         if kind not in ("f", None):
             raise BadNumberError(f"`{text}` is a floating point number with a suffix of integers")

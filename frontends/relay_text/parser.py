@@ -96,8 +96,8 @@ def parse_expr(text: str, source_name: str = FROM_STRING, init_module: Program |
 def _parse(text: str, name: str, start: Literal["module", "expression"], program: Program, given: MetaTable) -> Any:
     context = DiagnosticContext(name, text)
     code, section, end = program_and_metadata(context)
-    if (place := too_deep(code, "{", DEEPEST_BODY)) is not None:
-        context.emit(f"expected at most {DEEPEST_BODY} bodies in each other, got more", context.at(*place))
+    if (position := too_deep(code, "{", DEEPEST_BODY)) is not None:
+        context.emit(f"expected at most {DEEPEST_BODY} bodies in each other, got more", context.at(*position))
         context.fail()
     table = _table(context, section, end, given)
     machine = _idle.pop() if _idle else _Machine()

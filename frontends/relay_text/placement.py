@@ -65,19 +65,19 @@ class Placement:
     @staticmethod
     def of(root: Expr, indent: int) -> Placement:
         """The placement of what a scope `indent` spaces to the right results in."""
-        found = Placement()
+        placement = Placement()
         order = list(post_order(root))
         for node in order:
             for child in children(node):
-                found.uses[child] = found.uses.get(child, 0) + 1
-        found.scopes[root] = Scope(None, indent)
-        found.tail.add(root)
+                placement.uses[child] = placement.uses.get(child, 0) + 1
+        placement.scopes[root] = Scope(None, indent)
+        placement.tail.add(root)
         # Users before what they use: so the scope of a node is known when the scopes of its parts are asked for.
         for node in reversed(order):
-            for child, scope in found._parts(node):
-                known = found.scopes.get(child)
-                found.scopes[child] = scope if known is None or known is scope else known.around(scope)
-        return found
+            for child, scope in placement._parts(node):
+                known = placement.scopes.get(child)
+                placement.scopes[child] = scope if known is None or known is scope else known.around(scope)
+        return placement
 
     def _parts(self, node: Expr) -> Iterator[tuple[Expr, Scope]]:
         scope = self.scopes[node]

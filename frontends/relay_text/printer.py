@@ -119,7 +119,7 @@ class Printer:
     # -- the walk
 
     def _run(self, expr: Expr, room: bool) -> str:
-        return known if (known := self._known(expr)) is not None else self._finish(self._visit(expr, room))
+        return text if (text := self._known(expr)) is not None else self._finish(self._visit(expr, room))
 
     def _finish(self, visit: Visit) -> str:
         """Run a visit, and those that it asks for, to their ends."""
@@ -219,8 +219,8 @@ class Printer:
         if isinstance(op, Op):
             args.extend(operator_attributes(op.name, call.attrs, self.meta))
         else:
-            if (given := self._type_arguments.get(call)) is not None:
-                callee += f"[{', '.join(map(self._type, given))}]"
+            if (arguments := self._type_arguments.get(call)) is not None:
+                callee += f"[{', '.join(map(self._type, arguments))}]"
             elif isinstance(op, Constructor) and not op.inputs:
                 return callee
             args.extend(call_attributes(call.attrs, self.meta))

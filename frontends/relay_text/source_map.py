@@ -96,4 +96,4 @@ def _span(sources: Sequence[Any], source: int, line: int, end_line: int, column:
 def _spans(spans: Sequence[Span], index: int | Sequence[int] | None) -> AnySpan:
     if index is None:
         return None
-    return spans[index] if isinstance(index, int) else SequentialSpan([spans[one] for one in index])
+    return spans[index] if isinstance(index, int) else SequentialSpan([spans[number] for number in index])

@@ -65,7 +65,7 @@ def _checked(model: ModelFile, evaluated: Evaluated, signature: str | None, keep
         raise model.fail("a model with a subgraph", "none")
     index, wanted = 0, None
     if signature is not None:
-        known = {one.key: one for one in model.signatures()}
+        known = {signature_.key: signature_ for signature_ in model.signatures()}
         if signature not in known:
             raise model.fail(f"a signature among {', '.join(known) or 'none'}", repr(signature))
         wanted = known[signature]

@@ -306,8 +306,8 @@ class Builder:
 
     def _instance(self, node: Node, graph: Subgraph, around: Instance) -> Instance:
         """A subgraph that an operator runs."""
-        given = (around.handles.get(at) for at in operands(node.operator))
-        handles = {at: key for at, key in zip(graph.inputs, given, strict=False) if key is not None}
+        keys = (around.handles.get(at) for at in operands(node.operator))
+        handles = {at: key for at, key in zip(graph.inputs, keys, strict=False) if key is not None}
         return Instance(graph, _names(graph, f"{node.layer}/"), f"{node.layer}/", node.index, handles)
 
     def _moved(self, node: Node, instance: Instance, scope: Scope, known: set[str]) -> list[Step]:
@@ -338,9 +338,9 @@ class Builder:
     def _constants(self, instance: Instance, constants: Constants, known: set[str]) -> None:
         """Add the tensors of an instance that need no operator."""
         graph = instance.graph
-        made = {at for operator in graph.operators for at in operator.outputs} | set(graph.inputs)
+        written = {at for operator in graph.operators for at in operator.outputs} | set(graph.inputs)
         for name, info in zip(instance.names, graph.tensors, strict=True):
-            if info.index in made or name in constants.infos or info.type == _RESOURCE:
+            if info.index in written or name in constants.infos or info.type == _RESOURCE:
                 continue
             if info.is_variable and name in known:
                 continue
