@@ -188,9 +188,9 @@ class Context:
 
         Also one in floats, as exporters have for a Range.
         """
-        if (size := size_in(self.tensor(index))) is not None:
+        if (found := size_in(self.tensor(index))) is not None:
             self.read.append(self.tensor(index))
-            return size
+            return found
         number = self.number(index, what)
         if not np.isfinite(number):
             self.fail(f"{what} that is finite", str(number))
