@@ -1,4 +1,4 @@
-"""What reads models. Each kind has a folder; expressions of Relay get their text here, as it stands on them."""
+"""Readers of models. Each kind of model has a folder; this file sets how Relay expressions, as they stand, print."""
 
 from .relay.texts import ExprPrinter, print_with
 

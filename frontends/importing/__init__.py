@@ -1,1 +1,1 @@
-"""What frontends of model files share: nodes become relay operators by the rows of tables, step by step."""
+"""The shared part of frontends of model files: nodes become relay operators by the rows of tables, step by step."""

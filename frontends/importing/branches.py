@@ -1,4 +1,4 @@
-"""What an If gives whose condition sizes of the call decide: of what both branches compute, the elements of one."""
+"""The result of an If whose condition depends on the call's sizes: both branches run, one gives the elements."""
 
 from __future__ import annotations
 

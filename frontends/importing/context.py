@@ -1,4 +1,4 @@
-"""What a converter works with: one node, its inputs, and how to emit relay ops or complain."""
+"""The context of a converter: one node, its inputs, and how to emit relay ops or complain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .limits import excess, expectation
 from .tensor import Tensor, Undecided, dtype_of, shape_of, size_in
 
 Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
-"""What stands for one operand that an operator declares."""
+"""The arguments that may stand for one operand that an operator declares."""
 
 
 def _tensors() -> list[Tensor]:
@@ -52,7 +52,7 @@ class Context:
     """One node under conversion. Inputs and outputs are counted from 0; absent optional inputs are None."""
 
     op_type: str
-    """What the model calls the operator."""
+    """The model's name of the operator."""
     leaf: LocationAttr
     """The node's layer, for errors; the builder is located at it already (or at nothing, with spans off)."""
     inputs: Sequence[Tensor | None]
@@ -61,9 +61,9 @@ class Context:
     read: list[Tensor] = field(default_factory=_tensors)
     """The tensors whose values were looked at."""
     required: list[Size] = field(default_factory=_sizes)
-    """What no call may make negative."""
+    """Expressions that no call may make negative."""
     bounds: list[IndexBound] = field(default_factory=_bounds)
-    """What indices that are inputs of the program must be."""
+    """The bounds of indices that are inputs of the program."""
 
     def require(self, size: Size) -> None:
         """Have every call checked: its sizes must not make this one negative."""
@@ -151,9 +151,9 @@ class Context:
 
     def dtype(self, index: int) -> np.dtype[np.generic]:
         tensor = self.tensor(index)
-        found = tensor.dtype
-        assert found is not None
-        return found
+        dtype = tensor.dtype
+        assert dtype is not None
+        return dtype
 
     def known(self, index: int) -> Array | None:
         """The values of input `index` if they are known at import, as numbers."""

@@ -1,4 +1,4 @@
-"""How one operator is imported: the row of a table."""
+"""The import of one operator: the row of a table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ContextT = TypeVar("ContextT", bound=Context)
 
 @dataclass(frozen=True)
 class Converter(Generic[ContextT]):
-    """How one operator is imported."""
+    """The import of one operator."""
 
     convert: Callable[[ContextT], Result | tuple[Result, ...]]
     """The outputs of a node: relay values, or arrays where they are known at import."""

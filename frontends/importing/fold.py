@@ -37,11 +37,11 @@ def folded(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, .
     outputs = results if isinstance(results, tuple) else (results,)
     if any(isinstance(result, Tensor) and result.array is None for result in outputs):
         return None
-    known = evaluated(builder.block, scratch)
-    if known is None:
+    values = evaluated(builder.block, scratch)
+    if values is None:
         return None
     ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
-    return tuple(_array(result, known) for result in outputs)
+    return tuple(_array(result, values) for result in outputs)
 
 
 def _small(array: Array | None) -> bool:
@@ -53,10 +53,10 @@ def _small(array: Array | None) -> bool:
 def evaluated(block: Block, module: ModuleOp, limit: int | None = FOLD_LIMIT) -> dict[SSAValue, Array] | None:
     """The values of all ops of a block without arguments; None when one has more than `limit` elements, or is no
     function of its operands."""
-    known: dict[SSAValue, Array] = {}
+    values: dict[SSAValue, Array] = {}
     for op in block.ops:
         if isinstance(op, ConstantOp):
-            known[op.result] = op.value(module)
+            values[op.result] = op.value(module)
             continue
         if isinstance(op, ReturnOp):
             break
@@ -67,8 +67,8 @@ def evaluated(block: Block, module: ModuleOp, limit: int | None = FOLD_LIMIT) ->
             or (limit is not None and any(prod(shape_of(value)) > limit for value in op.results))
         ):
             return None
-        known.update(zip(op.results, evaluate(operator, [known[operand] for operand in op.operands]), strict=True))
-    return known
+        values.update(zip(op.results, evaluate(operator, [values[operand] for operand in op.operands]), strict=True))
+    return values
 
 
 def _array(result: Result, known: dict[SSAValue, Array]) -> Array:

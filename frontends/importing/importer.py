@@ -48,7 +48,7 @@ from .tensor import Tensor, Undecided
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Node:
-    """What a step was in the model."""
+    """The node of the model that a step comes from."""
 
     op_type: str
     leaf: LocationAttr
@@ -69,13 +69,13 @@ class Model(ABC):
     name: str
     """Of the graph."""
     prefix: str
-    """What the ledger calls operators of the model: `onnx` in `onnx.Conv`."""
+    """The ledger's prefix for operators of the model: `onnx` in `onnx.Conv`."""
     region: Region
     """Its steps."""
 
     @abstractmethod
     def importer(self, region: Region) -> Importer:
-        """What imports steps of a region."""
+        """Return the importer of the steps of a region."""
 
     @abstractmethod
     def input_types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
@@ -137,12 +137,12 @@ def _imported(source: Model, types: Mapping[str, TensorType[Attribute]]) -> Modu
     importer.main.attributes["input_names"] = strings(types)
     importer.convert_steps(source.region)
     outputs = source.region.outputs
-    found = [importer.lookup(name, source.region, None) for name in outputs]
-    for tensor in found:
+    tensors = [importer.lookup(name, source.region, None) for name in outputs]
+    for tensor in tensors:
         if tensor.narrowed is not None or not tensor.plain:
             raise Undecided(message("output", "a tensor whose shape is known at import", tensor.name), tensor)
     importer.main.attributes["output_names"] = strings(outputs)
-    return importer.finish([tensor.materialise(importer.builder, importer.module) for tensor in found])
+    return importer.finish([tensor.materialise(importer.builder, importer.module) for tensor in tensors])
 
 
 class Importer(ABC):
@@ -163,9 +163,9 @@ class Importer(ABC):
         """Names of values that steps made."""
         self.converted: list[Step] = []
         self.required: list[Required] = []
-        """What sizes must not make negative."""
+        """Expressions that sizes must not make negative."""
         self.index_bounds: list[IndexBound] = []
-        """What inputs that are indices must be."""
+        """The bounds of inputs that are indices."""
         self.reads: list[tuple[Tensor, LocationAttr]] = []
         """Known tensors whose values were looked at, and the layers that did."""
         self.region = region
@@ -202,11 +202,11 @@ class Importer(ABC):
 
     @abstractmethod
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
-        """What the converter of a step works with."""
+        """Return the context for the converter of a step."""
 
     @abstractmethod
     def converter(self, step: Step) -> Converter[Any] | None:
-        """How a step is imported."""
+        """Return the converter of a step."""
 
     def folded(
         self, context: Context, convert: Callable[[Any], Result | tuple[Result, ...]]
@@ -260,7 +260,7 @@ class Importer(ABC):
         return Tensor(name, value=value, leaf=value.location)
 
     def given(self, name: str, value: Value, argument: Argument) -> Tensor:
-        """What the interpreter has under a name."""
+        """Return the tensor that the interpreter has under a name."""
         match value:
             case None:
                 return Tensor(name, items=None, nothing=True)
@@ -291,7 +291,7 @@ class Importer(ABC):
         return flat.reshape(array.shape) if opened else array
 
     def left(self, tensor: Tensor, values: dict[SSAValue, int]) -> Left:
-        """Where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
+        """Return where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
         if tensor.items is not None:
             return Items(tuple(self.left(item, values) for item in tensor.items))
         if tensor.nothing:
@@ -381,11 +381,11 @@ class Importer(ABC):
         self.required += [(size, location) for size in context.required]
         self.index_bounds += [bound._replace(location=location) for bound in context.bounds]
         # A node may name fewer outputs than there are, or more than exist at inference.
-        found = results if isinstance(results, tuple) else (results,)
-        for name, result in zip(step.outputs, found, strict=False):
+        outputs = results if isinstance(results, tuple) else (results,)
+        for name, result in zip(step.outputs, outputs, strict=False):
             if name:
                 self.bind(name, result, location, context.read)
-        return any(isinstance(result, Narrowed) for result in found)
+        return any(isinstance(result, Narrowed) for result in outputs)
 
     def choose(self, step: Step, region: Region) -> bool:
         """An If whose condition is known is its branch."""

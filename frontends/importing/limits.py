@@ -16,7 +16,7 @@ def memory_limit() -> int:
 
 
 def excess(shape: Sequence[int], itemsize: int) -> str | None:
-    """What to say about a tensor that cannot fit into memory; None when it can.
+    """Return a description, for errors, of a tensor that cannot fit into memory; None when it can fit.
 
     Of an empty one, whether its other extents can be counted in bytes: no array has any that cannot.
     """

@@ -25,7 +25,7 @@ def _places() -> dict[Place, LocationAttr]:
 
 @dataclass(frozen=True)
 class Taken:
-    """What a model takes."""
+    """The inputs that a model takes."""
 
     types: Mapping[str, TensorType[Attribute]]
     """Of the inputs."""
@@ -35,7 +35,7 @@ class Taken:
     """Of extents that are another's, those that take no others."""
 
     def narrowed(self, undecided: Undecided) -> Taken | None:
-        """What is left where a question about sizes has one answer; None if nothing is."""
+        """Return the inputs for which a question about sizes has one answer; None if there are none."""
         if (equal := self._made_equal(undecided)) is not None:
             return equal
         needed = range_for(*undecided.equal) if undecided.equal is not None else None

@@ -33,7 +33,7 @@ def as_parameters(module: ModuleOp, name_of: Callable[[tuple[str, ...]], str | N
         op.detach()
         op.erase()
     names = main.attributes.get("input_names")
-    given = list(cast("ArrayAttr[StringAttr]", names).data) if names is not None else []
-    main.attributes["input_names"] = ArrayAttr([*given, *map(StringAttr, values)])
+    declared = list(cast("ArrayAttr[StringAttr]", names).data) if names is not None else []
+    main.attributes["input_names"] = ArrayAttr([*declared, *map(StringAttr, values)])
     main.update_type()
     return values

@@ -16,7 +16,7 @@ from .context import Context
 from .tensor import shape_of
 
 _NEAR = 16
-"""How many operators may stand between a weight and the constants that it is computed from."""
+"""The largest number of operators between a weight and the constants that it is computed from."""
 
 
 def reshaped(ctx: Context, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:

@@ -36,10 +36,10 @@ def exact(array: Array) -> Sizes | None:
 
 
 def objects(flat: Sequence[Any], shape: Sequence[int]) -> Sizes:
-    found = np.empty(len(flat), np.object_)
+    sizes = np.empty(len(flat), np.object_)
     for at, value in enumerate(flat):
-        found[at] = value
-    return found.reshape(tuple(shape))
+        sizes[at] = value
+    return sizes.reshape(tuple(shape))
 
 
 def settled(array: Sizes) -> Array:
@@ -52,7 +52,7 @@ def settled(array: Sizes) -> Array:
 
 
 def counted(ctx: Context, array: Array, dtype: np.dtype[Any]) -> Result:
-    """What a node leaves whose output is an array of sizes, or of truth values, that counts as a dtype."""
+    """Return the output of a node that is an array of sizes, or of truth values, and counts as a dtype."""
     if not is_symbolic(array):
         return array if array.dtype == np.bool_ else array.astype(dtype, copy=False)
     if dtype == SIZE or any(isinstance(value, Decision) for value in array.reshape(-1)):

@@ -28,11 +28,11 @@ class Imported:
     arguments: tuple[Argument, ...]
     """Of `@main`."""
     results: Mapping[str, Left]
-    """What is left of it, by name."""
+    """The values that it leaves, by name."""
     next: Step | None
     """The first step that is not in it."""
     computes: bool
-    """Whether there is anything left to run."""
+    """True if there is anything left to run."""
     cut: Undecided | None = None
     """Why it ends before that step."""
 

@@ -25,7 +25,7 @@ from .decisions import Decision
 from .names import value_name
 
 SIZE, TRUTH = np.dtype(np.int64), np.dtype(np.bool_)
-"""What sizes and what comparisons of them count as, if nothing else is said."""
+"""The dtypes of sizes and of comparisons of them, if nothing else is said."""
 
 
 class Undecided(FrontendError):
@@ -61,9 +61,9 @@ class Tensor:
     items: Sequence[Tensor] | None = None
     """Of a sequence, what is in it."""
     nothing: bool = False
-    """Whether it is an optional without a value."""
+    """True for an optional without a value."""
     narrowed: tuple[SSAValue, int] | None = None
-    """How many of `value` count, and along which axis; nothing else can be computed with it in this stretch."""
+    """How many elements of `value` count, and their axis; nothing else can be computed with it in this stretch."""
     counts: np.dtype[Any] = SIZE
     """As what the sizes of a symbolic `array` count."""
 
@@ -81,7 +81,7 @@ class Tensor:
 
     @property
     def symbolic(self) -> bool:
-        """Whether it is known as sizes that only a call decides: `array` is one of objects, which count as `dtype`."""
+        """Return whether its value is sizes that only a call decides: `array` then has objects, counted as `dtype`."""
         return is_symbolic(self.array)
 
     @property

@@ -41,7 +41,7 @@ class Window:
 
 
 def same_padding(image: Sequence[int], strides: Sizes, dilation: Sizes, kernel: Sequence[int]) -> list[int]:
-    """How much padding, before and after together, gives an output for each stride of an image."""
+    """Return the padding, before and after together, that gives an output for each stride of an image."""
     return [
         cast(int, size_max((-(-extent // s) - 1) * s + d * (k - 1) + 1 - extent, 0))
         for extent, s, d, k in zip(image, strides, dilation, kernel, strict=True)

@@ -67,7 +67,7 @@ def added(ctx: Context, bias: SSAValue | None, more: SSAValue) -> SSAValue:
 
 @dataclass
 class Scores:
-    """What a query thinks of each key, from the product on to what the values are weighted with."""
+    """The scores of a query for each key, from the product on to the weights of the values."""
 
     ctx: Context
     query: SSAValue
@@ -76,9 +76,9 @@ class Scores:
     """1 / sqrt(size) by default."""
     softcap: float = 0.0
     bias: SSAValue | None = None
-    """What is added, (.., queries, keys)."""
+    """Added to the scores, (.., queries, keys)."""
     may_be_empty: bool = False
-    """Whether the bias may leave a query without any key, whose result is then 0."""
+    """True if the bias may leave a query without any key; its result is then 0."""
     precision: np.dtype[np.generic] | None = None
     """In which the softmax is computed, if that is more than those of query and key."""
     steps: list[SSAValue] = field(default_factory=list[SSAValue])
@@ -141,7 +141,7 @@ def distance(ctx: Context, queries: int, keys: int, offset: int = 0) -> Any:
 def frontier(
     ctx: Context, far: Any, at_least: int | None, at_most: int | None, like: SSAValue
 ) -> tuple[SSAValue, bool]:
-    """What is added to scores like `like`: 0 where `at_least <= far <= at_most`, else minus infinity.
+    """Return the bias for scores like `like`: 0 where `at_least <= far <= at_most`, else minus infinity.
 
     And whether that may leave a query without keys.
     """
@@ -157,7 +157,7 @@ def frontier(
 
 @dataclass
 class _Frontier:
-    """Which keys a query sees by its place: `at_least <= key - query - offset <= at_most`."""
+    """The keys that a query sees by its position: `at_least <= key - query - offset <= at_most`."""
 
     ctx: Context
     queries: int
@@ -182,7 +182,7 @@ class _Frontier:
 
 
 def _bias(ctx: Context, query: SSAValue, keys: int, past: int) -> tuple[SSAValue | None, bool]:
-    """What is added to the scores, and whether that may leave a query without keys."""
+    """Return the bias of the scores, and whether it may leave a query without keys."""
     queries = shape_of(query)[2]
     bias, open_ended = None, False
     if ctx.has(3):
@@ -234,7 +234,7 @@ def attention(ctx: Context) -> tuple[SSAValue, ...]:
     if rows[0] != rows[1]:
         ctx.fail("as many values as keys", f"{list(shape_of(value))} and {list(shape_of(key))}")
     # Half precision is computed in float32 from the first product to the last.
-    query, key, value = (as_wide(ctx, one) for one in (query, key, value))
+    query, key, value = (as_wide(ctx, tensor) for tensor in (query, key, value))
     bias, may_be_empty = _bias(ctx, query, shape_of(key)[2], past)
     scale = ctx.float("scale", 0.0) if ctx.has_attribute("scale") else None
     precision = None

@@ -51,7 +51,7 @@ def _joined(ctx: Context, past: SSAValue | None, value: SSAValue) -> SSAValue:
 
 @dataclass
 class _Mask:
-    """What leaves keys out: `filter`, a large negative number, is added to their scores."""
+    """A mask that leaves keys out: `filter`, a large negative number, is added to their scores."""
 
     ctx: Context
     query: SSAValue
@@ -105,7 +105,7 @@ class _Mask:
 def _attended(ctx: Context, heads: Heads, bias: SSAValue | None, softcap: float = 0.0) -> tuple[SSAValue, SSAValue]:
     """The result (batch, length, heads * size), and the product of query and key."""
     own = dtype_of(heads[0])
-    query, key, value = (as_wide(ctx, one) for one in heads)
+    query, key, value = (as_wide(ctx, tensor) for tensor in heads)
     # Zero says that there is no scale, too.
     scale = ctx.float("scale", 0.0) or None
     scores = Scores(ctx, query, key, scale, softcap, bias)
@@ -134,7 +134,7 @@ def projected_attention(ctx: Context, total: SSAValue, index: int, past: int, sc
     )
     before = ctx.shape(past)[3] if ctx.has(past) else 0
     if ctx.has(past):
-        key, value = (_joined(ctx, _at(ctx, ctx.value(past), 0, i), one) for i, one in enumerate((key, value)))
+        key, value = (_joined(ctx, _at(ctx, ctx.value(past), 0, i), tensor) for i, tensor in enumerate((key, value)))
     mask = _Mask(ctx, as_wide(ctx, query), shape_of(key)[2], ctx.float("mask_filter_value", -10000.0))
     bias = mask.index(ctx.value(index)) if ctx.has(index) else None
     if ctx.is_one("unidirectional"):
@@ -144,7 +144,7 @@ def projected_attention(ctx: Context, total: SSAValue, index: int, past: int, sc
     result, _ = _attended(ctx, (query, key, value), bias)
     if not any(ctx.node.output[1:]):
         return (result,)
-    apart = [reshaped(ctx, one, (1, *shape_of(one))) for one in (key, value)]
+    apart = [reshaped(ctx, tensor, (1, *shape_of(tensor))) for tensor in (key, value)]
     return result, ctx.emit(ConcatenateOp, apart, axis=0)
 
 
@@ -154,7 +154,7 @@ def multi_head_attention(ctx: Context) -> tuple[SSAValue, ...]:
     parts = _unpacked(ctx, heads)
     if ctx.has(3):
         parts = _biased(ctx, parts)
-    query, key, value = (split_heads(ctx, one, heads) if len(shape_of(one)) == 3 else one for one in parts)
+    query, key, value = (split_heads(ctx, tensor, heads) if len(shape_of(tensor)) == 3 else tensor for tensor in parts)
     past = [ctx.value(index) if ctx.has(index) else None for index in (6, 7)]
     key, value = _joined(ctx, past[0], key), _joined(ctx, past[1], value)
     before = 0 if past[0] is None else shape_of(past[0])[2]
@@ -234,7 +234,7 @@ def _rotated(ctx: Context, value: SSAValue, past: int) -> SSAValue:
         own = places(ctx, length, 2, 1, start=past).value
     angles = [ctx.emit(TakeOp, ctx.value(index), own, axis=0) for index in (7, 8)]
     turn = 2 * shape_of(angles[0])[-1]
-    angles = [ctx.emit(ReshapeOp, one, newshape=(shape_of(one)[0], 1, length, turn // 2)) for one in angles]
+    angles = [ctx.emit(ReshapeOp, table, newshape=(shape_of(table)[0], 1, length, turn // 2)) for table in angles]
     return turned(ctx, value, angles, ctx.is_one("rotary_interleaved"), min(turn, size))
 
 

@@ -1,4 +1,4 @@
-"""What a converter of ONNX works with: one node, its inputs, its attributes."""
+"""The context of an ONNX converter: one node, its inputs, its attributes."""
 
 from __future__ import annotations
 

@@ -107,21 +107,21 @@ def _renamed(
     for attribute in node.attribute:
         if attribute.ref_attr_name:
             if attribute.ref_attr_name in attributes:
-                found = copy.attribute.add()
-                found.CopyFrom(attributes[attribute.ref_attr_name])
-                found.name = attribute.name
+                added = copy.attribute.add()
+                added.CopyFrom(attributes[attribute.ref_attr_name])
+                added.name = attribute.name
         else:
-            found = copy.attribute.add()
-            found.CopyFrom(attribute)
+            added = copy.attribute.add()
+            added.CopyFrom(attribute)
             if attribute.type == AttributeProto.GRAPH:
-                _rename_graph(found.g, names, attributes, prefix)
+                _rename_graph(added.g, names, attributes, prefix)
     return copy
 
 
 def _rename_graph(
     graph: GraphProto, names: dict[str, str], attributes: Mapping[str, AttributeProto], prefix: str
 ) -> None:
-    """What a subgraph reads from around it gets the new names; its own names get the prefix."""
+    """Rename values in a subgraph: those it reads from around it get the new names, its own get the prefix."""
     inside = dict(names)
     for value in (*graph.input, *graph.initializer):
         inside[value.name] = prefix + value.name

@@ -83,7 +83,7 @@ def _part(ctx: Context, value: Term, begin: int, end: int, stride: int) -> Term:
 
 
 def _shares(ctx: Context) -> Term:
-    """How much each expert weighs for each token: 0 unless it is among the `k` most probable."""
+    """Return the weight of each expert for each token: 0 unless it is among the `k` most probable."""
     if ctx.int("use_sparse_mixer", 0):
         ctx.fail("use_sparse_mixer 0", "1")
     tokens, experts = ctx.shape(1)

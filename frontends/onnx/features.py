@@ -1,4 +1,4 @@
-"""What `ai.onnx.ml` does with features: scaled, put in, chosen, joined, counted."""
+"""Feature operators of `ai.onnx.ml`: they scale, fill in, choose, join and count."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .context import Context
 
 def _per_feature(ctx: Context, name: str, width: int) -> Array:
     """An attribute of one number, or one for each feature."""
-    found = np.asarray(ctx.floats(name) or (), np.float32)
-    if len(found) != 1 and not (len(found) and not proves(width, "!=", len(found))):
-        ctx.fail(f"{name} of 1 number or one for each of {width} features", str(len(found)))
-    if len(found) > 1:
-        ctx.require_equal(width, len(found))
-    return found
+    numbers = np.asarray(ctx.floats(name) or (), np.float32)
+    if len(numbers) != 1 and not (len(numbers) and not proves(width, "!=", len(numbers))):
+        ctx.fail(f"{name} of 1 number or one for each of {width} features", str(len(numbers)))
+    if len(numbers) > 1:
+        ctx.require_equal(width, len(numbers))
+    return numbers
 
 
 def _last(ctx: Context) -> int:
@@ -89,8 +89,8 @@ def array_feature_extractor(ctx: Context) -> SSAValue:
             ctx.fail(f"indices in [0, {extent})", f"{known.min()} to {known.max()}")
         ctx.require_least(extent, int(known.max()) + 1, f"whether there are {int(known.max()) + 1} features")
     places = term(ctx, 1).reshape(count)
-    found = Term(ctx, ctx.emit(TakeOp, data.value, places.value, axis=len(data.shape) - 1))
-    return (found.reshape(1, count) if len(data.shape) == 1 else found).value
+    chosen = Term(ctx, ctx.emit(TakeOp, data.value, places.value, axis=len(data.shape) - 1))
+    return (chosen.reshape(1, count) if len(data.shape) == 1 else chosen).value
 
 
 def feature_vectorizer(ctx: Context) -> SSAValue:
@@ -153,7 +153,7 @@ def _column(ctx: Context, what: str) -> Array | None:
 
 
 def _default(ctx: Context, dtype: np.dtype[np.generic]) -> Array:
-    """What becomes of what is no key."""
+    """Return the value for inputs that are not keys."""
     if (tensor := ctx.tensor_attribute("default_tensor")) is not None:
         if tensor.size != 1:
             ctx.fail("a default_tensor of one element", str(tensor.size))
@@ -169,15 +169,15 @@ def label_encoder(ctx: Context) -> SSAValue:
     default = constant(ctx, pairs.default, "default")
     if len(pairs.keys):
         keys, values = constant(ctx, pairs.keys, "keys"), constant(ctx, pairs.values, "values")
-        place = Term(ctx, ctx.emit(SearchSortedOp, keys.value, data.value, dtype="int64"))
-        place = place.apply(ew.MinimumOp, len(pairs.keys) - 1)
-        hit = Term(ctx, ctx.emit(TakeOp, keys.value, place.value, axis=0)).equal(data)
-        found = where(hit, Term(ctx, ctx.emit(TakeOp, values.value, place.value, axis=0)), default)
+        position = Term(ctx, ctx.emit(SearchSortedOp, keys.value, data.value, dtype="int64"))
+        position = position.apply(ew.MinimumOp, len(pairs.keys) - 1)
+        hit = Term(ctx, ctx.emit(TakeOp, keys.value, position.value, axis=0)).equal(data)
+        result = where(hit, Term(ctx, ctx.emit(TakeOp, values.value, position.value, axis=0)), default)
     else:
-        found = where(data.apply(ew.EqualOp, data), default, default)
+        result = where(data.apply(ew.EqualOp, data), default, default)
     if pairs.of_nan is not None:
-        found = where(data.apply(ew.IsNanOp), constant(ctx, np.asarray(pairs.of_nan), "value"), found)
-    return found.value
+        result = where(data.apply(ew.IsNanOp), constant(ctx, np.asarray(pairs.of_nan), "value"), result)
+    return result.value
 
 
 MACHINE_LEARNING = {

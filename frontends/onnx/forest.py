@@ -40,7 +40,7 @@ class Forest:
     missing: NDArray[np.bool_]
     roots: Ints
     members: Sequence[Floats] = ()
-    """What each node of mode MEMBER, in order, looks for."""
+    """The numbers that each node of mode MEMBER, in order, looks for."""
 
     def __len__(self) -> int:
         return len(self.modes)
@@ -56,7 +56,7 @@ class Forest:
 
 @dataclass(frozen=True, eq=False)
 class Laid:
-    """What the kernel reads, and where nodes of a `Forest` went."""
+    """The arrays that the kernel reads, and where nodes of a `Forest` went in them."""
 
     roots: Array
     depths: Array
@@ -65,7 +65,7 @@ class Laid:
     children: Array
     missing: bool
     order: Ints
-    """Which node of the forest each is; those behind it fill up."""
+    """The forest's node at each position; positions past its end are padding."""
     leaf: NDArray[np.bool_]
     """Of these, which are leaves."""
     owner: Ints
@@ -179,7 +179,7 @@ def laid_out(forest: Forest, fail: Fail) -> Laid:
 
 
 def _ranks(forest: Forest, leaf: NDArray[np.bool_], fail: Fail) -> tuple[Ints, Ints]:
-    """How many steps lead to each node at most, -1 where none does; and a tree that it is in."""
+    """Return the largest number of steps that lead to each node, -1 where none do, and a tree that the node is in."""
     seen = np.zeros(len(forest), np.bool_)
     owner = np.zeros(len(forest), np.int64)
     owner[forest.roots] = np.arange(len(forest.roots))

@@ -126,7 +126,7 @@ def causal_conv_with_state(ctx: Context) -> tuple[SSAValue, ...]:
     if not kept:
         return back(result, length), state(0)
     states = [state(kept - 1 - slot) for slot in range(kept)]
-    rows = [ctx.emit(ReshapeOp, one, newshape=(1, *shape_of(one)), allowzero=int(not behind)) for one in states]
+    rows = [ctx.emit(ReshapeOp, part, newshape=(1, *shape_of(part)), allowzero=int(not behind)) for part in states]
     return back(result, length), ctx.emit(ConcatenateOp, rows, axis=0)
 
 

@@ -1,4 +1,4 @@
-"""Which steps of a model Python does: those that make or read texts and maps, and what they are told.
+"""The steps of a model that Python does, and their options: those that make or read texts and maps.
 
 So are those on sequences that loops carry: native code for one is for as many items as it has. Which values are texts
 or maps is known before anything runs: inputs and initializers say it, operators pass it on.
@@ -77,8 +77,8 @@ def is_hosted_type(type_: TypeProto) -> bool:
 def texts_of(tensor: TensorProto, what: str) -> Array:
     """The texts of a tensor; raises FrontendError where they are not UTF-8, or too few."""
     try:
-        found = [text.decode() for text in tensor.string_data]
-        return np.asarray(found, np.object_).reshape(tuple(tensor.dims))
+        texts = [text.decode() for text in tensor.string_data]
+        return np.asarray(texts, np.object_).reshape(tuple(tensor.dims))
     except ValueError as error:
         expected = f"{list(tensor.dims)} texts in UTF-8"
         raise FrontendError(expectation(what, expected, str(error))) from error
@@ -135,7 +135,7 @@ class Hosts:
         leaf: LocationAttr,
         source_of: Callable[..., object],
     ) -> list[Step]:
-        """What a step becomes: itself, a host step, or one of native code and a host step behind it.
+        """Return the steps that replace a step: itself, a host step, or native code with a host step behind it.
 
         version: the domain of `node`, and its version. source_of: gives the source of a step of another node.
         """
@@ -149,40 +149,40 @@ class Hosts:
             self.lists.update(node.output[: _LISTED[operator]])
             return [replace(step, kind=HOST, attributes={"task": Task(operator, _plain(node, where), where)})]
         if key in _ALWAYS:
-            told, count = _plain(node, where), _ALWAYS[key]
+            options, count = _plain(node, where), _ALWAYS[key]
             special = _SPECIAL.get(key)
-            told = told if special is None else special(told)
+            options = options if special is None else special(options)
         elif key == (_ML, "LabelEncoder"):
-            told = _encoder(node, where, self.reads(node))
-            if told is None:
+            options = _encoder(node, where, self.reads(node))
+            if options is None:
                 return [step]
-            count = int(told.get("dtype", np.int64) is None)
+            count = int(options.get("dtype", np.int64) is None)
             if opset == 1:
                 operator, count = f"{operator}_1", int(not self.reads(node))
         elif key == (_ML, "OneHotEncoder"):
-            told = _plain(node, where)
-            told["categories"] = told.get("cats_strings") or told.get("cats_int64s") or []
-            if not told.get("cats_strings") and told.get("zeros", 1):
+            options = _plain(node, where)
+            options["categories"] = options.get("cats_strings") or options.get("cats_int64s") or []
+            if not options.get("cats_strings") and options.get("zeros", 1):
                 return [step]
             count = 0
         elif (
             domain == "" and node.op_type == "Cast" and (self.reads(node) or _target(attributes) == TensorProto.STRING)
         ):
-            told = _plain(node, where)
-            told["dtype"] = _dtype(_target(attributes))
-            count = int(told["dtype"] is None)
+            options = _plain(node, where)
+            options["dtype"] = _dtype(_target(attributes))
+            count = int(options["dtype"] is None)
         elif domain == "" and node.op_type == "Constant" and _text_constant(attributes):
-            told = {"value": _constant(attributes, where)}
+            options = {"value": _constant(attributes, where)}
         elif self.reads(node):
             operator = node.op_type
             if operator not in OPERATORS or (domain and key != (_ML, "ArrayFeatureExtractor")):
                 raise FrontendError(expectation(node.op_type, "numbers", "texts or maps", where))
-            told = {**_plain(node, where), "outputs": len(node.output)}
+            options = {**_plain(node, where), "outputs": len(node.output)}
             count = _NUMBERS.get(operator, count)
         else:
             return [step]
         self.names.update(name for name in node.output[:count] if name)
-        return [replace(step, kind=HOST, attributes={"task": Task(operator, told, where), "hosted": True})]
+        return [replace(step, kind=HOST, attributes={"task": Task(operator, options, where), "hosted": True})]
 
     def _labelled(self, step: Step, node: NodeProto, where: str, source_of: Callable[..., object]) -> list[Step]:
         """A classifier that gives numbers of classes, and a host step that gives their names."""
@@ -248,26 +248,26 @@ _SPECIAL: dict[tuple[str, str], Callable[[dict[str, Any]], dict[str, Any]]] = {(
 
 
 def _encoder(node: NodeProto, where: str, reads: bool) -> dict[str, Any] | None:
-    """What a LabelEncoder is told; None where it is of numbers only."""
-    told = _plain(node, where)
-    if "classes_strings" in told:
-        return told
-    keys, values = _listed(told, "keys"), _listed(told, "values")
+    """Return the options of a LabelEncoder; None for one of numbers only."""
+    options = _plain(node, where)
+    if "classes_strings" in options:
+        return options
+    keys, values = _listed(options, "keys"), _listed(options, "values")
     if not any(isinstance(item, str) for item in (*keys[:1], *values[:1])) and not reads:
         return None
     if len(keys) != len(values):
         found = f"{len(keys)} and {len(values)}"
         raise FrontendError(expectation(node.op_type, "as many keys as values", found, where))
-    dtype: np.dtype[Any] | None = np.dtype(np.float32 if "values_floats" in told else np.int64)
-    if "values_tensor" in told:
-        dtype = told["values_tensor"].dtype
+    dtype: np.dtype[Any] | None = np.dtype(np.float32 if "values_floats" in options else np.int64)
+    if "values_tensor" in options:
+        dtype = options["values_tensor"].dtype
     if values and isinstance(values[0], str):
-        dtype, default = None, told.get("default_string", "_Unused")
+        dtype, default = None, options.get("default_string", "_Unused")
     elif dtype is not None and dtype.kind == "f":
-        default = told.get("default_float", -0.0)
+        default = options.get("default_float", -0.0)
     else:
-        default = told.get("default_int64", -1)
-    if (given := told.get("default_tensor")) is not None:
+        default = options.get("default_int64", -1)
+    if (given := options.get("default_tensor")) is not None:
         (default,) = given.reshape(-1).tolist() or [default]
     return {"keys": keys, "values": values, "default": default, "dtype": dtype}
 

@@ -158,12 +158,14 @@ def _resize(ctx: Context, axes: list[int], how: list[Resizing], extrapolation: f
 def _emit(
     ctx: Context, op: type[Resize], data: SSAValue, layout: str, how: list[Resizing], extrapolation: float
 ) -> SSAValue:
-    first, scales = how[0], [one.scale for one in how if one.scale is not None]
+    first, scales = how[0], [resizing.scale for resizing in how if resizing.scale is not None]
     return ctx.emit(
         op,
         data,
-        size=[one.size for one in how],
-        roi=[one.roi[0] for one in how] + [one.roi[1] for one in how] if first.mode == "tf_crop_and_resize" else None,
+        size=[resizing.size for resizing in how],
+        roi=[resizing.roi[0] for resizing in how] + [resizing.roi[1] for resizing in how]
+        if first.mode == "tf_crop_and_resize"
+        else None,
         layout=layout,
         method=first.method,
         coordinate_transformation_mode=first.mode,

@@ -70,7 +70,7 @@ def shape(ctx: Context) -> Array:
 
 
 def size(ctx: Context) -> Array:
-    """How many elements a tensor has."""
+    """Return the number of elements of a tensor."""
     return sizes_array(prod(ctx.shape(0)))
 
 

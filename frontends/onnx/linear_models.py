@@ -21,7 +21,7 @@ from .scores import best, chosen, labelled, labels_of, pair, probit, rows_of, tr
 
 Floats = NDArray[np.float32]
 _LEAST = 1e-7
-"""What probabilities of pairs keep from 0 and 1."""
+"""The distance that probabilities of pairs keep from 0 and 1."""
 
 
 def _floats(ctx: Context, name: str) -> Floats:
@@ -30,10 +30,10 @@ def _floats(ctx: Context, name: str) -> Floats:
 
 def _matrix(ctx: Context, name: str, rows: int) -> Floats:
     """An attribute as a matrix of so many rows."""
-    found = _floats(ctx, name)
-    if not rows or not len(found) or len(found) % rows:
-        ctx.fail(f"{name} in {rows} rows", f"{len(found)} numbers")
-    return found.reshape(rows, -1)
+    numbers = _floats(ctx, name)
+    if not rows or not len(numbers) or len(numbers) % rows:
+        ctx.fail(f"{name} in {rows} rows", f"{len(numbers)} numbers")
+    return numbers.reshape(rows, -1)
 
 
 def _product(ctx: Context, data: Term, weight: Floats, bias: Floats, hint: str) -> Term:
@@ -44,8 +44,8 @@ def _product(ctx: Context, data: Term, weight: Floats, bias: Floats, hint: str) 
     ctx.require_equal(width, wanted)
     if len(bias) not in (0, 1, len(weight)):
         ctx.fail(f"as many numbers to add as there are outputs, {len(weight)}", str(len(bias)))
-    made = data.apply(DenseOp, constant(ctx, weight, hint))
-    return made + constant(ctx, bias, "bias") if len(bias) else made
+    product = data.apply(DenseOp, constant(ctx, weight, hint))
+    return product + constant(ctx, bias, "bias") if len(bias) else product
 
 
 def linear_regressor(ctx: Context) -> SSAValue:
@@ -79,7 +79,7 @@ def linear_classifier(ctx: Context) -> tuple[SSAValue, SSAValue]:
 
 
 def _kernel(ctx: Context, data: Term, vectors: Floats, kind: str) -> Term:
-    """What is alike in rows and support vectors (vectors, features): (rows, vectors)."""
+    """Return the similarity of rows and support vectors (vectors, features): (rows, vectors)."""
     gamma, coef0, degree = (*(ctx.floats("kernel_params") or ()), 0.0, 0.0, 0.0)[:3]
     match kind:
         case "LINEAR":
@@ -145,7 +145,7 @@ def svm_classifier(ctx: Context) -> tuple[SSAValue, SSAValue]:
 
 
 def _machine_scores(ctx: Context, data: Term, per_class: NDArray[np.int64]) -> Term:
-    """Which of each pair of classes a row is in: above 0 the first, (rows, pairs)."""
+    """Return which class of each pair a row is in: above 0 the first, (rows, pairs)."""
     count, classes = int(per_class.sum()), len(per_class)
     vectors, coefficients = _matrix(ctx, "support_vectors", count), _matrix(ctx, "coefficients", classes - 1)
     rho, pairs = _floats(ctx, "rho"), list(combinations(range(classes), 2))

@@ -164,14 +164,14 @@ def _check_meaning(graph: GraphProto, layers: Sequence[str], file: str, opset: i
 
 
 def _reads(node: NodeProto) -> set[str]:
-    """What a node reads: its inputs, and what the graphs inside it take from around them."""
+    """Return the names that a node reads: its inputs, and what the graphs inside it take from around them."""
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         if attribute.type == AttributeProto.GRAPH:
             inner = attribute.g
             own = {value.name for value in (*inner.input, *inner.initializer)}
-            own |= {name for one in inner.node for name in one.output}
-            names |= {name for one in inner.node for name in _reads(one)} - own
+            own |= {name for child in inner.node for name in child.output}
+            names |= {name for child in inner.node for name in _reads(child)} - own
             names |= {value.name for value in inner.output} - own
     return names
 

@@ -38,7 +38,7 @@ def batch_norm(ctx: Context) -> Result | tuple[Result, ...]:
         return _trained(ctx, data, (gamma, beta, mean, variance), own)
     if not ctx.int("spatial", 1):
         return ((data - mean) / sqrt(variance + _epsilon(ctx)) * gamma + beta).to(own[0]).value
-    operands = [one.value for one in (data, gamma, beta, mean, variance)]
+    operands = [operand.value for operand in (data, gamma, beta, mean, variance)]
     return Term(ctx, ctx.emit(BatchNormOp, *operands, epsilon=_epsilon(ctx))).to(own[0]).value
 
 
@@ -58,8 +58,8 @@ def _trained(
     axes = [axis for axis in range(rank) if axis != 1]
     mean = data.mean(*axes)
     variance = data.apply(VarianceOp, mean, axis=axes, keepdims=True)
-    place = (channels, *[1] * (rank - 2))
-    result = (data - mean) / sqrt(variance + _epsilon(ctx)) * gamma.reshape(*place) + beta.reshape(*place)
+    shape = (channels, *[1] * (rank - 2))
+    result = (data - mean) / sqrt(variance + _epsilon(ctx)) * gamma.reshape(*shape) + beta.reshape(*shape)
     momentum = ctx.float("momentum", 0.9)
     saved = [mean.reshape(channels), variance.reshape(channels)]
     running = [old * momentum + new * (1 - momentum) for old, new in zip((old_mean, old_variance), saved, strict=True)]
@@ -107,9 +107,9 @@ def _layer_norm(ctx: Context, data: Term, row: tuple[int, ...], gamma: Term, bet
     A scale or bias that differs between rows comes after it, and is never rounded for.
     """
     shape = data.shape
-    if any(one is not None and _differs_by_row(one, row) for one in (gamma, beta)):
-        for one in (gamma, beta):
-            _check_broadcast(ctx, one, shape)
+    if any(weight is not None and _differs_by_row(weight, row) for weight in (gamma, beta)):
+        for weight in (gamma, beta):
+            _check_broadcast(ctx, weight, shape)
         wide = data if data.dtype.itemsize >= 4 else data.to("float32")
         result = _layer_norm(ctx, wide, row, ones(ctx, 1, wide.dtype), None, epsilon) * gamma.to(wide.dtype)
         return (result if beta is None else result + beta.to(wide.dtype)).to(data.dtype)
@@ -132,7 +132,7 @@ def _results(ctx: Context, *results: Term | None) -> tuple[Result, ...]:
     """The results that the node names; those not computed, which nobody reads, are the first."""
     first = results[0]
     assert first is not None
-    return tuple((one or first).value for one in results[: len(ctx.node.output)])
+    return tuple((result or first).value for result in results[: len(ctx.node.output)])
 
 
 def _wants(ctx: Context, *indices: int) -> bool:

@@ -26,7 +26,7 @@ def warn_of(opset: int, file: str) -> None:
 
 
 def differs(node: NodeProto, opset: int) -> tuple[str, str] | None:
-    """What was expected of a node and what was found, where its operator had another meaning in this opset."""
+    """Return what was expected of a node and what was found, where its operator means something else in this opset."""
     given = {attribute.name: attribute for attribute in node.attribute}
     if opset < 7 and node.op_type in _TRAINING:
         if "is_test" not in given or not helper.get_attribute_value(given["is_test"]):

@@ -32,7 +32,7 @@ def _widths(ctx: Context, rank: int) -> list[tuple[int, int]]:
 
 
 def _value(ctx: Context, data: SSAValue) -> SSAValue:
-    """What is padded with, a scalar."""
+    """Return the padding value, a scalar."""
     if ctx.opset < 11:
         return ctx.scalar(ctx.float("value", 0.0), data)
     if not ctx.has(2):

@@ -28,7 +28,7 @@ CONTROL = ("If", "Loop", "Scan")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Node(importer.Node):
-    """What a step was in the model."""
+    """The node of the model that a step comes from."""
 
     proto: NodeProto
     opsets: Mapping[str, int]
@@ -124,7 +124,7 @@ class Builder:
         return steps
 
     def _steps(self, node: Node, region: Region) -> list[Step]:
-        """What a node becomes."""
+        """Return the steps that a node becomes."""
         proto = node.proto
         kind = proto.op_type if canonical(proto.domain) == "" and proto.op_type in CONTROL else ""
         graphs = {a.name: a.g for a in proto.attribute if a.type == AttributeProto.GRAPH}
@@ -153,7 +153,7 @@ class Builder:
 
 
 def _open_type(value: onnx.ValueInfoProto) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
-    """What no iteration at all leaves of an output: an unknown extent is 0."""
+    """Return the shape and dtype of an output after no iteration at all: an unknown extent is 0."""
     tensor = value.type.tensor_type
     shape = tuple(dim.dim_value for dim in tensor.shape.dim)
     return shape, dtype_of(tensor.elem_type or TensorProto.FLOAT, f"output '{value.name}'")

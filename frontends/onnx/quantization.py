@@ -182,15 +182,15 @@ def qlinear_conv(ctx: Context) -> SSAValue:
 
 
 def conv_integer(ctx: Context) -> SSAValue:
-    one = ctx.constant(np.ones((), np.float32), "scale")
-    return convolution(ctx, 0, 1, zero_point_of(ctx, 2), zero_point_of(ctx, 3), one, one)
+    unit = ctx.constant(np.ones((), np.float32), "scale")
+    return convolution(ctx, 0, 1, zero_point_of(ctx, 2), zero_point_of(ctx, 3), unit, unit)
 
 
 def product(ctx: Context, left: SSAValue, right: SSAValue, left_zero: SSAValue, right_zero: SSAValue) -> SSAValue:
     """numpy's matmul of integers above their zero points, one number each or one per row of the left, column of the
     right: qnn.dense on the transposed weight when that is 2-d, else qnn.batch_matmul."""
     left, right, gone = matrices(ctx, left, right)
-    one = ctx.constant(np.ones((), np.float32), "scale")
+    unit = ctx.constant(np.ones((), np.float32), "scale")
     *batch, m, k = shape_of(left)
     n = shape_of(right)[-1]
     if len(shape_of(right)) == 2:
@@ -199,10 +199,10 @@ def product(ctx: Context, left: SSAValue, right: SSAValue, left_zero: SSAValue, 
         rows_zero = _per_row(ctx, left_zero, (*batch, m), prod(batch) * m)
         columns = shape_of(right_zero)
         columns_zero = right_zero if same(prod(columns), 1) else reshaped(ctx, right_zero, (n,))
-        result = ctx.emit(qnn_products.DenseOp, rows, weight, rows_zero, columns_zero, one, one)
+        result = ctx.emit(qnn_products.DenseOp, rows, weight, rows_zero, columns_zero, unit, unit)
         result = reshaped(ctx, result, (*batch, m, n))
     else:
-        result = _batch_product(ctx, left, right, left_zero, right_zero, one)
+        result = _batch_product(ctx, left, right, left_zero, right_zero, unit)
     return ctx.emit(SqueezeOp, result, axis=gone) if gone else result
 
 

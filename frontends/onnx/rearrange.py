@@ -47,12 +47,12 @@ def space_to_depth(ctx: Context) -> SSAValue:
             ctx.require_multiple(extent, block, f"whole blocks of {block} x {block}")
             end = extent // block * block
             data = ctx.emit(StridedSliceOp, data, begin=(0,), end=(end,), strides=(1,), axes=(axis,))
-    found = ctx.emit(SpaceToDepthOp, data, block_size=block)
+    result = ctx.emit(SpaceToDepthOp, data, block_size=block)
     if mode == "DCR":
-        return found
-    shape = shape_of(found)
+        return result
+    shape = shape_of(result)
     n, channels, height, width = shape
-    parts = ctx.emit(ReshapeOp, found, newshape=(n, block**2, channels // block**2, height, width))
+    parts = ctx.emit(ReshapeOp, result, newshape=(n, block**2, channels // block**2, height, width))
     return ctx.emit(ReshapeOp, ctx.emit(TransposeOp, parts, axes=(0, 2, 1, 3, 4)), newshape=shape)
 
 
@@ -66,16 +66,16 @@ def _symbolic_range(ctx: Context) -> SSAValue:
     start, limit, delta = (_number(ctx, at, what) for at, what in enumerate(("start", "limit", "delta")))
     if isinstance(delta, SizeExpr) or not delta:
         raise Undecided(f"Range: expected a delta that is a number other than 0, got {delta}", None)
-    whole = lcm(*(one.denominator for one in (start, limit, delta) if isinstance(one, Fraction)))
-    first, last, step = (_times(one, whole) for one in (start, limit, delta))
+    whole = lcm(*(number.denominator for number in (start, limit, delta) if isinstance(number, Fraction)))
+    first, last, step = (_times(number, whole) for number in (start, limit, delta))
     count = size_max(ceil_div(last - first, step) if step > 0 else ceil_div(first - last, -step), 0)
     wide = "int64" if dtype.kind in "iu" else "float64"
-    found = ctx.emit(ArangeOp, stop=(cast(int, count),) if isinstance(count, SizeExpr) else float(count), dtype=wide)
+    numbers = ctx.emit(ArangeOp, stop=(cast(int, count),) if isinstance(count, SizeExpr) else float(count), dtype=wide)
     if delta != 1:
-        found = ctx.emit(MultiplyOp, found, ctx.scalar(cast(float, delta), found))
+        numbers = ctx.emit(MultiplyOp, numbers, ctx.scalar(cast(float, delta), numbers))
     if not same(first, 0):
-        found = ctx.emit(AddOp, found, ctx.scalar(cast(float, start), found))
-    return found if dtype.name == wide else ctx.emit(CastOp, found, dtype=dtype.name)
+        numbers = ctx.emit(AddOp, numbers, ctx.scalar(cast(float, start), numbers))
+    return numbers if dtype.name == wide else ctx.emit(CastOp, numbers, dtype=dtype.name)
 
 
 def _number(ctx: Context, index: int, what: str) -> Size | Fraction:
@@ -135,7 +135,7 @@ def center_crop_pad(ctx: Context) -> SSAValue:
 
 
 def _open_center(ctx: Context, data: SSAValue, wanted: dict[int, int]) -> SSAValue:
-    """Where the call decides what is cut off and what is added."""
+    """Crop and pad `data` where only the call decides how much is cut off and how much is added."""
     widths: list[tuple[Size, Size]] = []
     for axis, extent in enumerate(shape_of(data)):
         more, less = (size_max(n, 0) for n in (wanted.get(axis, extent) - extent, extent - wanted.get(axis, extent)))

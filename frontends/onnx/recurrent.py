@@ -31,7 +31,7 @@ from .context import Context
 
 @dataclass(frozen=True)
 class _Layer:
-    """What a kind of layer is made of."""
+    """The parts of a kind of layer."""
 
     op: type[Operator]
     gates: int
@@ -181,7 +181,7 @@ class _Node:
         results = self.ctx.emit_all(self.layer.op, *operands, **attributes)
         if self.units == self.hidden:
             return results
-        return tuple(self.cut(one, len(shape_of(one)) - 1, 0, self.hidden) for one in results)
+        return tuple(self.cut(result, len(shape_of(result)) - 1, 0, self.hidden) for result in results)
 
     def together(self, directions: Sequence[tuple[SSAValue, ...]]) -> tuple[SSAValue, ...]:
         """The outputs of the node: directions after time, or first, or last but one if the batch is first."""

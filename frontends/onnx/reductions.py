@@ -52,7 +52,7 @@ class Reduction:
 
 
 class LogSumExp(Reduction):
-    """What is added up is at most 1, so that nothing becomes infinite on the way."""
+    """A LogSumExp whose summands are at most 1, so that nothing overflows to infinity on the way."""
 
     def reduced(self, data: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
         largest = data.apply(reduce.MaxOp, axis=axes, keepdims=True)

@@ -1,4 +1,4 @@
-"""What becomes of the scores of models of `ai.onnx.ml`: transforms, and the label that wins.
+"""The scores of models of `ai.onnx.ml`: transforms, and the label that wins.
 
 Where the standard leaves it open what two classes with one score mean, it is as onnxruntime has it.
 """
@@ -17,7 +17,7 @@ from .context import Context
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 _ZERO = 1e-7
-"""What SOFTMAX_ZERO takes to be 0."""
+"""The number that SOFTMAX_ZERO takes to be 0."""
 
 
 def transform_of(ctx: Context) -> str:

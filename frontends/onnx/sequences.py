@@ -63,7 +63,7 @@ class _Parts(Sequence[Tensor]):
 
 
 def _items(ctx: Context, index: int = 0) -> list[Tensor]:
-    """What is in a sequence."""
+    """Return the items of a sequence."""
     tensor = ctx.tensor(index)
     if tensor.items is None:
         ctx.fail("a sequence", f"'{tensor.name}', which is none")

@@ -31,7 +31,7 @@ from ..importing.tensor import dtype_of
 from .context import Context
 
 _LARGEST = (1 << 31) - 1
-"""Where exporters say "to the end" with 32 bits."""
+"""The number by which exporters say "to the end" with 32 bits."""
 
 
 def axis_of(ctx: Context, axis: int, rank: int) -> int:
@@ -59,7 +59,7 @@ def old_axes(ctx: Context, rank: int) -> tuple[int, ...] | None:
 
 
 def new_shape(ctx: Context) -> tuple[int, ...]:
-    """What a Reshape asks for: an attribute before opset 5, an input since."""
+    """Return the shape that a Reshape asks for: an attribute before opset 5, an input since."""
     return ctx.known_ints(1, "a shape") if ctx.opset >= 5 else ctx.ints("shape") or ()
 
 

@@ -122,7 +122,7 @@ def stft(ctx: Context) -> SSAValue:
     ctx.require_least(ctx.shape(0)[1], length, f"whether {ctx.shape(0)[1]} samples are {length}")
     parts = _parts(ctx, data) if len(shape_of(data)) == 3 else [data]
     if len(parts) == 1:
-        found = ctx.emit(
+        spectrum = ctx.emit(
             StftOp,
             parts[0],
             window,
@@ -131,15 +131,15 @@ def stft(ctx: Context) -> SSAValue:
             win_length=shape_of(window)[0],
             onesided=onesided,
         )
-        return ctx.emit(TransposeOp, found, axes=(0, 2, 1, 3))
+        return ctx.emit(TransposeOp, spectrum, axes=(0, 2, 1, 3))
     count = (shape_of(parts[0])[1] - length) // step + 1
     if isinstance(cast(Size, count), int) and isinstance(cast(Size, length), int):
         samples = ctx.constant(np.arange(count)[:, None] * step + np.arange(length), "frames")
     else:
         samples = (places(ctx, count, 2) * step + places(ctx, length, 2, 1)).value
     frames = [ctx.emit(MultiplyOp, ctx.emit(TakeOp, part, samples, axis=1), window) for part in parts]
-    found = emit_all(ctx, DftOp, *frames)
-    return ctx.emit(StackOp, *(_fitted(ctx, p, length // 2 + 1 if onesided else length) for p in found), axis=-1)
+    spectrum = emit_all(ctx, DftOp, *frames)
+    return ctx.emit(StackOp, *(_fitted(ctx, p, length // 2 + 1 if onesided else length) for p in spectrum), axis=-1)
 
 
 TABLE = {"DFT": Converter(dft), "STFT": Converter(stft)}

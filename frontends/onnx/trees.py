@@ -23,7 +23,7 @@ _LAST_MODE = 6
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What leaves say: entry `k` is of node `nodes[k]`, and adds `values[k]` to target `targets[k]`."""
+    """The weights of leaves: entry `k` belongs to node `nodes[k]` and adds `values[k]` to target `targets[k]`."""
 
     nodes: Ints
     targets: Ints
@@ -95,8 +95,8 @@ def _nodes(ctx: Context, dtype: np.dtype[np.generic], target: str) -> tuple[Fore
     weights = _floats(ctx, f"{target}_weights", dtype)
     _same_length(ctx, len(weights), f"{target}_weights", **{f"{target}_{name}": x for name, x in ids.items()})
     leaves = place(ids["treeids"], ids["nodeids"], "a leaf")
-    found = Forest(modes, features, values, yes, no, missing, roots)
-    return found, _of_leaves(found, Weights(leaves, ids["ids"], weights))
+    forest = Forest(modes, features, values, yes, no, missing, roots)
+    return forest, _of_leaves(forest, Weights(leaves, ids["ids"], weights))
 
 
 def _keys(tree: Ints, node: Ints) -> Array:
@@ -198,20 +198,20 @@ class _Ensemble:
             ctx.fail(f"rows of at least {most + 1} features, as nodes_featureids says", str(width))
         ctx.require_least(width, most + 1, f"whether rows have {most + 1} features")
         laid = trees.laid_out(forest, ctx.fail)
-        place = np.full(len(forest), -1)
-        place[laid.order] = np.arange(len(laid.order))
-        at = place[weights.nodes]
+        position = np.full(len(forest), -1)
+        position[laid.order] = np.arange(len(laid.order))
+        at = position[weights.nodes]
         kept = np.flatnonzero(at >= 0)
         kept = kept[np.argsort(at[kept], kind="stable")]
         weights = Weights(at[kept], weights.targets[kept], weights.values[kept])
         return cls(ctx, data, laid, weights, targets, len(forest.roots))
 
     def combined(self, aggregate: str) -> Term:
-        """What the leaves that rows come to say of each target: (rows, targets)."""
+        """Return the combined weights, for each target, of the leaves that rows reach: (rows, targets)."""
         return self._emitted(aggregate, self.weights.values)
 
     def met(self) -> Term:
-        """Which targets rows met a weight of: (rows, targets)."""
+        """Return the targets for which rows met a weight: (rows, targets)."""
         return self._emitted("max", np.ones_like(self.weights.values)) > 0.0
 
     def meets(self, target: int) -> bool | None:

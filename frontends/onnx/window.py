@@ -17,7 +17,7 @@ class Window(importing.Window):
     """A window of one to three axes."""
 
     def outgrowth(self, image: Sizes) -> Sizes:
-        """How far, with the output size rounded up, the last window reaches beyond the padded image, along each axis.
+        """Return how far the last window reaches beyond the padded image on each axis if the output size is rounded up.
 
         A window that would start in the padding on that side is left out, as in ONNX from opset 19 on and in
         onnxruntime for all.
@@ -34,7 +34,7 @@ class Window(importing.Window):
         return tuple(reach(axis) for axis in range(len(image)))
 
     def shortfall(self, ctx: Context, image: Sizes) -> Sizes:
-        """How far the only window of each axis reaches beyond a padded image that is smaller.
+        """Return how far the only window of each axis reaches beyond a padded image that is smaller.
 
         There is one where less than a stride is missing, as onnxruntime divides towards zero; else there is none. An
         image of symbolic size has to be as large as a window, which the program asks of every call.

@@ -1,4 +1,4 @@
-"""How integers stand for numbers, as rules of operators for FakeQuantizationToInteger are told and tell it."""
+"""Affine types, by which integers stand for numbers: input and output of FakeQuantizationToInteger's operator rules."""
 
 from __future__ import annotations
 

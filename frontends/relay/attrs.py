@@ -33,8 +33,8 @@ class Attrs(dict[str, Any]):
             raise AttributeError(f"{self._op}: expected an operator, got attribute {name} of something else")
         declared = operator.declared_attributes()
         if name not in declared:
-            known = ", ".join(declared) or "none"
-            raise AttributeError(f"{self._op}: expected an attribute among {known}, got {name}")
+            names = ", ".join(declared) or "none"
+            raise AttributeError(f"{self._op}: expected an attribute among {names}, got {name}")
         default = declared[name].default_value
         return None if default is None else _extents(to_python(default))
 
@@ -51,7 +51,7 @@ class Attrs(dict[str, Any]):
 
     def get_int_tuple(self, name: str) -> tuple[int, ...]:
         """An attribute as ints."""
-        return tuple(int(one) for one in getattr(self, name))
+        return tuple(int(extent) for extent in getattr(self, name))
 
     def get_str(self, name: str) -> str:
         """An attribute as text; "" for one that is left open."""
@@ -63,8 +63,8 @@ def _extents(value: Any) -> Any:
     """A value, whose numbers in a sequence answer to `value`, as TVM's do."""
     if isinstance(value, list | tuple):
         items = cast("list[object]", value)
-        made = [Extent(item) if type(item) is int else item for item in items]
-        return tuple(made) if isinstance(value, tuple) else made
+        extents = [Extent(item) if type(item) is int else item for item in items]
+        return tuple(extents) if isinstance(value, tuple) else extents
     return value
 
 

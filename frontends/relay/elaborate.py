@@ -99,7 +99,7 @@ def elaborate(program: Program) -> ModuleOp:
     names, purity = Places(), Purity(program)
     composites = Composites(program.functions)
     for data in program.types.values():
-        constructors = [(one.name_hint, list(one.inputs)) for one in data.constructors]
+        constructors = [(constructor.name_hint, list(constructor.inputs)) for constructor in data.constructors]
         op = TypeDataOp(data.header, list(data.type_vars), constructors)
         fill(op, names.named(None, data.header))
         module.body.block.add_op(op)
@@ -124,7 +124,7 @@ class _Elaborator:
         self.values: dict[Expr, SSAValue] = {}
         self.blocks: dict[Scope, Block] = {}
         self.owner: LocationAttr = UNKNOWN_LOC
-        """Where the function is located, and what gives it its shape: let-blocks, ends of regions."""
+        """The location of the function, and of what gives it its shape: let-blocks, ends of regions."""
         self.bound: dict[Block, dict[Operation, None]] = {}
         """Per block the ops that lets hold."""
         self.unpacked: dict[Block, dict[TupleOp, None]] = {}
@@ -183,13 +183,13 @@ class _Elaborator:
             if (around := op.parent) is not None:
                 self.unpacked.setdefault(around, {})[op] = None
             return list(op.fields)
-        found: list[SSAValue] = []
+        values: list[SSAValue] = []
         for index in range(len(fields_of(value.type) or ())):
             get = TupleGetItemOp(value, index)
             get.location = _place(value)
             block.add_op(get)
-            found.append(get.result)
-        return found
+            values.append(get.result)
+        return values
 
     def _parameters(self, params: Sequence[Var], arguments: Sequence[BlockArgument]) -> None:
         for param, argument in zip(params, arguments, strict=True):
@@ -298,11 +298,11 @@ class _Elaborator:
 
     def _composite(self, function: Function, arguments: list[SSAValue], impure: bool) -> CallOp:
         """A call of a function that is written where it is called, but is one of the module."""
-        made = self.composites.made.get(function)
-        if made is None:
+        func = self.composites.made.get(function)
+        if func is None:
             inner = _Elaborator(self.program, self.module, self.names, self.purity, self.composites)
-            made = self.composites.made[function] = inner.function(self.composites.name(function), function)
-        return CallOp(made.sym_name.data, arguments, list(made.function_type.outputs), impure=impure)
+            func = self.composites.made[function] = inner.function(self.composites.name(function), function)
+        return CallOp(func.sym_name.data, arguments, list(func.function_type.outputs), impure=impure)
 
     def _results(self, name: str, type_: Attribute) -> Sequence[Attribute] | None:
         """The types of a call's results where a function gives several, or none, one by one; None if it gives one.
@@ -370,8 +370,8 @@ class _Elaborator:
         assert signature is not None
         output = cast(AdtType, signature.outputs.data[0])
         op = self.add(FnOp(list(signature.inputs), output), node, node.name_hint)
-        made = ConstructOp(node.name_hint, list(op.block.args), output)
-        op.block.add_ops([made, YieldOp(made.result)])
+        construct = ConstructOp(node.name_hint, list(op.block.args), output)
+        op.block.add_ops([construct, YieldOp(construct.result)])
         fill(op, op.location)
         return op.result
 

@@ -196,7 +196,7 @@ class _Comparison:
         return (self.map_free_vars or lhs is rhs) and self.define(lhs, rhs)
 
     def inner(self, lhs: Expr, rhs: Any) -> bool:
-        """What two nodes of one kind are made of."""
+        """Return whether the parts of two nodes of one kind are equal."""
         match lhs:
             case Tuple():
                 return self.pairs(lhs.fields, rhs.fields)

@@ -31,7 +31,7 @@ class Expr(Node):
     """Base of expressions. Two are the same only if they are one object; `structural_equal` compares."""
 
     type: Attribute | None = field(default=None, kw_only=True)
-    """What type inference found."""
+    """The type that inference found."""
 
     @property
     def inferred(self) -> Attribute:
@@ -115,7 +115,7 @@ class Constant(Expr):
 
 @dataclass(frozen=True)
 class VirtualDevice:
-    """Where a value is to lie; -1 and "" leave it open. There is one device, so that it changes nothing."""
+    """The device of a value; -1 and "" leave it open. There is only one device, so it changes nothing."""
 
     device_type: int = -1
     virtual_device_id: int = -1
@@ -138,7 +138,7 @@ class Var(Expr):
 
     @property
     def vid(self) -> Var:
-        """What makes the variable itself, which has its name: the variable."""
+        """Return the identity of the variable, which carries its name: the variable itself."""
         return self
 
 
@@ -166,11 +166,11 @@ class Op(Expr):
 
     @property
     def num_inputs(self) -> int:
-        """How many arguments a call has at most."""
+        """Return the largest number of arguments of a call."""
         return len(operators()[self.name].operand_groups())
 
     def get_attr(self, attr_name: str) -> Any:
-        """What was said of the operator under a key (`register_op_attr`), or its `TOpPattern`; None without either."""
+        """Return what `register_op_attr` set for the operator under a key, or its `TOpPattern`; None without either."""
         if (told := op_attr(self.name, attr_name)) is not None or attr_name != "TOpPattern":
             return told
         pattern = operators()[self.name].get_trait(FusionPattern)
@@ -254,7 +254,7 @@ class Function(Expr):
     attrs: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
     span: AnySpan = None
     output_names: Sequence[str] = field(default=(), kw_only=True)
-    """What a model calls the results, which text does not say."""
+    """The names that a model gives its results; the text does not have them."""
     home: Callable[[], object] | None = field(default=None, kw_only=True)
     """Infers the types of the program that the function was taken of; called when somebody asks for them."""
 
@@ -306,7 +306,7 @@ class RefCreate(Expr):
 
 @dataclass(eq=False, repr=False)
 class RefRead(Expr):
-    """What a reference holds."""
+    """The value that a reference holds."""
 
     ref: Expr
     span: AnySpan = None
@@ -332,7 +332,7 @@ class Constructor(Expr):
     span: AnySpan = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        self.inputs = [plain(one) for one in self.inputs]
+        self.inputs = [plain(value) for value in self.inputs]
 
 
 @dataclass(eq=False, repr=False)
@@ -369,7 +369,7 @@ class PatternTuple(Pattern):
 
 @dataclass(eq=False, repr=False)
 class Clause:
-    """What a match gives for values that fit a pattern."""
+    """A case of a match: the result for values that fit a pattern."""
 
     lhs: Pattern
     rhs: Expr
@@ -400,7 +400,7 @@ def pattern_vars(pattern: Pattern) -> list[Var]:
         case PatternVar(var):
             return [var]
         case PatternConstructor(patterns=inner) | PatternTuple(patterns=inner):
-            return [var for one in inner for var in pattern_vars(one)]
+            return [var for nested in inner for var in pattern_vars(nested)]
         case _:
             return []
 
@@ -411,9 +411,9 @@ def with_vars(pattern: Pattern, renamed: Callable[[Var], Var]) -> Pattern:
         case PatternVar(var):
             return PatternVar(renamed(var))
         case PatternConstructor(constructor, inner):
-            return PatternConstructor(constructor, [with_vars(one, renamed) for one in inner])
+            return PatternConstructor(constructor, [with_vars(nested, renamed) for nested in inner])
         case PatternTuple(inner):
-            return PatternTuple([with_vars(one, renamed) for one in inner])
+            return PatternTuple([with_vars(nested, renamed) for nested in inner])
         case _:
             return pattern
 

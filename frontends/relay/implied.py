@@ -1,4 +1,4 @@
-"""What operators imply of operands whose types nobody wrote: the weights beside known data, as TVM's relations do."""
+"""Operand types that operators imply where nobody wrote them: weights beside known data, as in TVM's relations."""
 
 from __future__ import annotations
 

@@ -456,7 +456,7 @@ def _is_whole(type_: Attribute) -> bool:
 
 
 def _name(node: Expr) -> str:
-    """What an error calls an expression."""
+    """Return the name of an expression in errors."""
     match node:
         case Var():
             return f"%{node.name_hint}"

@@ -1,4 +1,4 @@
-"""What all expressions have, as TVM's objects do: a span, and identity."""
+"""The base of all expressions: a span and identity, as TVM's objects have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AnySpan: TypeAlias = Span | SequentialSpan | None
 
 class Node:
     span: AnySpan = None
-    """Where it comes from. It is no field here, so that in subclasses it is the last argument, as in TVM."""
+    """The source of the node. Not a dataclass field here, so that in subclasses it is the last argument, as in TVM."""
 
     def same_as(self, other: object) -> bool:
         """Return whether it is the same object."""

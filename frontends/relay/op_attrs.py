@@ -1,4 +1,4 @@
-"""What users say of operators, under TVM's keys: `FTVMLegalize`, `target.<compiler>`, .. and any key of their own."""
+"""Attributes that users set on operators, under TVM's keys (`FTVMLegalize`, `target.<compiler>`, ..) or their own."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     """
 
     def register(given: Any) -> Any:
-        known = _attrs.get((op_name, attr_key))
-        if known is None or level >= known[0]:
+        entry = _attrs.get((op_name, attr_key))
+        if entry is None or level >= entry[0]:
             _attrs[op_name, attr_key] = level, given
         return given
 
@@ -32,9 +32,9 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
 
 
 def op_attr(op_name: str, attr_key: str) -> Any:
-    """What was said of an operator; None where nothing was."""
-    known = _attrs.get((op_name, attr_key))
-    return None if known is None else known[1]
+    """Return the attribute set for an operator; None if there is none."""
+    entry = _attrs.get((op_name, attr_key))
+    return None if entry is None else entry[1]
 
 
 def reset_op_attr(op_name: str, attr_key: str) -> None:

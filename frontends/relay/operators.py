@@ -51,12 +51,12 @@ def name_of(cls: type[Operator]) -> str:
 
 def operator_named(name: str) -> type[Operator]:
     """The class of an operator; raises FrontendError for an unknown name."""
-    found = operators().get(name)
-    if found is None:
+    operator = operators().get(name)
+    if operator is None:
         near = difflib.get_close_matches(name, operators(), n=3)
         hint = f" (did you mean {' or '.join(near)}?)" if near else ""
         raise FrontendError(f"expected the name of an operator, got '{name}'{hint}")
-    return found
+    return operator
 
 
 _SIZE = SizesAttr(ArrayAttr([StringAttr("n")]))

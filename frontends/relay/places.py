@@ -1,4 +1,4 @@
-"""Where expressions are: their spans as locations and back, and names for those that have none."""
+"""Locations of expressions: from their spans and back, and names for those that have none."""
 
 from __future__ import annotations
 

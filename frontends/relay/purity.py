@@ -1,4 +1,4 @@
-"""Which calls may read or write references, as far as expressions tell: functions by what is written in them."""
+"""Calls that may read or write references, as far as expressions tell: functions by what is written in them."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class Purity:
         changed = True
         while changed:
             self._known.clear()
-            found = {name for name, function in functions.items() if not self.is_pure(function)}
-            changed = found != self._impure
-            self._impure = found
+            impure = {name for name, function in functions.items() if not self.is_pure(function)}
+            changed = impure != self._impure
+            self._impure = impure
 
     def is_pure(self, function: Function) -> bool:
         """Return whether a call of `function` only computes."""

@@ -38,7 +38,7 @@ def scopes_of(function: Function) -> tuple[dict[Expr, Scope], dict[tuple[Expr, i
 
 
 def placed(node: Expr) -> Iterator[tuple[Expr, int | None]]:
-    """What a node is made of, and for what it opens a scope for the number of that."""
+    """Yield each part of a node, with the number of the scope that the node opens for it, or None."""
     match node:
         case Function():
             yield node.body, 0
@@ -62,7 +62,7 @@ def _common(first: Scope, second: Scope) -> Scope:
 
 
 def shares_within_scopes(root: Expr) -> bool:
-    """Whether all that several expressions read is read in one scope, unless a let binds it (basic-block form)."""
+    """Return whether what several expressions read is read in one scope, unless a let binds it (basic-block form)."""
     function = root if isinstance(root, Function) else Function(free_vars(root), root)
     inside, opened = scopes_of(function)
     for node in post_order(function.body):

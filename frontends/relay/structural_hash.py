@@ -36,7 +36,10 @@ def structural_hash(what: Expr | Program, map_free_vars: bool = False) -> int:
     """
     if isinstance(what, Program):
         functions = [(name, structural_hash(function)) for name, function in what.functions.items()]
-        types = [(name, tuple(one.name_hint for one in data.constructors)) for name, data in what.types.items()]
+        types = [
+            (name, tuple(constructor.name_hint for constructor in data.constructors))
+            for name, data in what.types.items()
+        ]
         return hash((frozenset(functions), frozenset(types)))
     bound = {var for node in post_order(what) for var in binds(node)}
     return hash(tuple(_tokens(what, bound, map_free_vars)))
@@ -86,7 +89,7 @@ def _name(node: Op | GlobalVar | Constructor) -> Hashable:
 
 
 def _payload(node: Expr, number: Callable[[Expr], Hashable]) -> Hashable:
-    """What a node says besides its parts."""
+    """Return the content of a node besides its parts."""
     match node:
         case Call():
             given = completed(node.op.name if isinstance(node.op, Op) else "", node.attrs)
@@ -118,8 +121,8 @@ def _frozen(value: Any) -> str:
 def _pattern(pattern: Pattern, number: Callable[[Expr], Hashable]) -> Hashable:
     match pattern:
         case PatternConstructor(constructor, inner):
-            return (constructor.name_hint, *(_pattern(one, number) for one in inner))
+            return (constructor.name_hint, *(_pattern(nested, number) for nested in inner))
         case PatternTuple(inner):
-            return ("tuple", *(_pattern(one, number) for one in inner))
+            return ("tuple", *(_pattern(nested, number) for nested in inner))
         case _:
             return (type(pattern).__name__, *map(number, pattern_vars(pattern)))

@@ -75,13 +75,13 @@ class TypeView:
     @classmethod
     def over(cls, attribute: Attribute) -> TypeView:
         """The view of an attribute."""
-        made = cls.__new__(cls)
-        TypeView.__init__(made, attribute)
-        return made
+        instance = cls.__new__(cls)
+        TypeView.__init__(instance, attribute)
+        return instance
 
 
 SPELLINGS: list[Callable[[object], Size | None]] = []
-"""What reads the extents of other levels' languages; None for what it does not know."""
+"""Readers of extents in other levels' languages; each returns None for what it does not know."""
 
 
 _SHORT = {"uint1": "bool", "int": "int32", "uint": "uint32", "float": "float32"}
@@ -113,8 +113,8 @@ def _given(extent: Anything) -> Size:
                 raise FrontendError(f"TensorType: {error}") from error
         case _:
             item = getattr(extent, "item", None)
-            found = (size for read in SPELLINGS if (size := read(extent)) is not None)
-            return item() if item is not None else next(found, DYNAMIC_INDEX)
+            extents = (size for read in SPELLINGS if (size := read(extent)) is not None)
+            return item() if item is not None else next(extents, DYNAMIC_INDEX)
 
 
 class TensorType(TypeView):
@@ -170,11 +170,11 @@ class FuncType(TypeView):
         type_constraints: Sequence[object] | None = None,
     ):
         names = [plain(param).hint.data for param in type_params or ()]
-        super().__init__(types.function_type(names, [plain(one) for one in arg_types], plain(ret_type)))
+        super().__init__(types.function_type(names, [plain(arg) for arg in arg_types], plain(ret_type)))
 
     @property
     def arg_types(self) -> list[Anything]:
-        return [view(one) for one in self._signature.inputs]
+        return [view(arg) for arg in self._signature.inputs]
 
     @property
     def ret_type(self) -> Anything:
@@ -213,7 +213,7 @@ class TypeCall(TypeView):
     """A data type applied to types."""
 
     def __init__(self, func: str, args: Sequence[Anything] = ()):
-        super().__init__(types.adt_type(func, [plain(one) for one in args]))
+        super().__init__(types.adt_type(func, [plain(arg) for arg in args]))
 
     @property
     def func(self) -> str:
@@ -222,7 +222,7 @@ class TypeCall(TypeView):
 
     @property
     def args(self) -> list[Anything]:
-        return [view(one) for one in cast(types.AdtType, self.attribute).arguments]
+        return [view(arg) for arg in cast(types.AdtType, self.attribute).arguments]
 
 
 class TypeVar(TypeView):

@@ -1,4 +1,4 @@
-"""What the text of a program must say of type arguments: those that no operand, annotation or use tells."""
+"""Type arguments that the text of a program must state: those that no operand, annotation or use determines."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ Term: TypeAlias = "Attribute | Hole | Made"
 
 
 def found(term: Term) -> Term:
-    """What a hole stands for, as far as it is known."""
+    """Return what a hole stands for, as far as it is known."""
     path: list[Hole] = []
     while isinstance(term, Hole) and term.found is not None:
         path.append(term)
@@ -82,7 +82,7 @@ def term_of(type_: Attribute, given: Mapping[str, Term] | None = None) -> Term:
 
 
 def _parts(type_: Attribute) -> tuple[str, tuple[Attribute, ...]] | None:
-    """How a type is made of others; None for tensors, type variables and polymorphic functions."""
+    """Return a type's kind and parts; None for tensors, type variables and polymorphic functions."""
     match type_:
         case TupleType():
             return "tuple", tuple(type_.types)

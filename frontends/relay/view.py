@@ -63,7 +63,7 @@ Walk: TypeAlias = Generator[Block, Expr, Expr]
 Steps: TypeAlias = Generator[Block, Expr, None]
 
 _INTERNAL = ("input_names", "output_names", REQUIRED_BY, NARROWED_BY, INDEX_BOUNDS)
-"""What the compiler notes of a function, and the language does not know."""
+"""Attributes that the compiler adds to a function and that the language does not know."""
 
 
 def _is_shown_at_calls(op: FuncOp) -> bool:
@@ -109,12 +109,12 @@ class _Viewer:
 
     def type_data(self, op: TypeDataOp) -> None:
         name = op.sym_name.data
-        made = [
+        constructors = [
             Constructor(constructor, list(inputs), name, tag)
             for tag, (constructor, inputs) in enumerate(zip(op.names(), op.inputs, strict=True))
         ]
-        self._constructors.update({one.name_hint: one for one in made})
-        self.program.types[name] = TypeData(name, op.type_names(), made)
+        self._constructors.update({item.name_hint: item for item in constructors})
+        self.program.types[name] = TypeData(name, op.type_names(), constructors)
 
     def function(self, op: FuncOp) -> Function:
         outputs = op.function_type.outputs.data
@@ -125,10 +125,10 @@ class _Viewer:
         params = self.variables(op.block.args, _names(op), self._params.get(op.sym_name.data, ()))
         outputs_of = op.attributes.get("output_names")
         named = [str(name) for name in cast("Sequence[Any]", _attribute(outputs_of) if outputs_of else ())]
-        made = Function(params, _NOTHING, output, op.type_names(), attrs, output_names=named, span=_span(op))
-        made.type = function_type(op.type_names(), [a.type for a in op.block.args], output)
-        made.body = self.block(op.block)
-        return made
+        function = Function(params, _NOTHING, output, op.type_names(), attrs, output_names=named, span=_span(op))
+        function.type = function_type(op.type_names(), [a.type for a in op.block.args], output)
+        function.body = self.block(op.block)
+        return function
 
     def variables(
         self, arguments: Sequence[BlockArgument], names: Sequence[str] = (), before: Sequence[Var] = ()
@@ -137,7 +137,7 @@ class _Viewer:
 
         before: those that they were.
         """
-        found: list[Var] = []
+        variables: list[Var] = []
         for index, argument in enumerate(arguments):
             name = names[index] if index < len(names) else argument.name_hint or f"p{index}"
             var = before[index] if len(before) == len(arguments) else None
@@ -145,11 +145,11 @@ class _Viewer:
                 var = Var(name, argument.type, span=span_of(argument.location))
             var.type = argument.type
             self.values[argument] = var
-            found.append(var)
-        return found
+            variables.append(var)
+        return variables
 
     def block(self, root: Block) -> Expr:
-        """What a block gives. Blocks within it are done first, on a stack of their own."""
+        """Return the result of a block. Blocks within it are done first, on a stack of their own."""
         return driven(root, self._block)
 
     def _block(self, block: Block) -> Walk:
@@ -170,11 +170,11 @@ class _Viewer:
                 return whole
             if (unpacked := _unpacked(last.operands)) is not None:
                 return self.values[unpacked]
-        made = Tuple(values)
-        made.type = tuple_type([value.inferred for value in values])
+        result = Tuple(values)
+        result.type = tuple_type([value.inferred for value in values])
         if last is not None and own:
-            made.span = _span(last)
-        return made
+            result.span = _span(last)
+        return result
 
     def _ops(self, block: Block, lets: list[tuple[Var, Expr, AnySpan]], bound: bool) -> Steps:
         ordered = _ordered(block)
@@ -247,7 +247,7 @@ class _Viewer:
                 return
 
     def _give(self, op: Operation, node: Expr) -> None:
-        """What stands for the results of an op."""
+        """Record the expressions that stand for the results of an op."""
         if _is_tuple(op):
             for index, result in enumerate(op.results):
                 self.values[result] = TupleGetItem(node, index, span=_span(op), type=result.type)
@@ -278,10 +278,10 @@ class _Viewer:
                     fields, type_ = self.args(values), tuple_type([value.type for value in values])
                     whole = _call_of(list(map(_origin, values)), fields)
                     args.append(whole or Tuple(fields, type=type_, span=_span(op)))
-        made = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
+        call = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
         if op.gives_tuple(len(op.results)):
-            made.type = tuple_type([result.type for result in op.results])
-        return made
+            call.type = tuple_type([result.type for result in op.results])
+        return call
 
     def constant(self, op: ConstantOp, _: list[Expr]) -> Expr:
         array = op.value(self.module)
@@ -291,17 +291,17 @@ class _Viewer:
     def call(self, op: CallOp, _: list[Expr]) -> Expr:
         name = op.callee.string_value()
         target = self._functions.get(name)
-        made = Call(GlobalVar(name), self.args(op.arguments))
+        result = Call(GlobalVar(name), self.args(op.arguments))
         if target is not None:
             outputs = target.function_type.outputs.data
             output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
-            made.op.type = function_type(target.type_names(), target.function_type.inputs.data, output)
-            made.type_args = _type_arguments(made.op.type, op.operand_types, op.result_types)
+            result.op.type = function_type(target.type_names(), target.function_type.inputs.data, output)
+            result.type_args = _type_arguments(result.op.type, op.operand_types, op.result_types)
             if _is_shown_at_calls(target):
                 if name not in self._primitive:
                     self._primitive[name] = self.function(target)
-                made.op = self._primitive[name]
-        return made
+                result.op = self._primitive[name]
+        return result
 
     def fn(self, op: FnOp, blocks: list[Expr]) -> Expr:
         params = [cast(Var, self.values[argument]) for argument in op.block.args]
@@ -373,7 +373,7 @@ def _is_tuple(op: Operation) -> bool:
 
 
 def _type_arguments(callee: Attribute, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> list[Any]:
-    """What the type variables of a callee stand for in a call; nothing where that is open."""
+    """Return the types that the type variables of a callee stand for in a call; an empty list where that is open."""
     if not isinstance(callee, Forall):
         return []
     output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
@@ -390,7 +390,7 @@ def _whole(op: TupleOp, fields: Sequence[Expr]) -> Expr | None:
 
 
 def _origin(value: SSAValue) -> SSAValue:
-    """What a let-block gives on, as the op inside that makes it."""
+    """Follow a value out of let-blocks to the op inside that makes it."""
     while isinstance(op := value.owner, LetOp) and op.kind is not Flavour.REC:
         last = op.block.last_op
         assert last is not None
@@ -437,17 +437,17 @@ def _unpacked(values: Sequence[SSAValue]) -> SSAValue | None:
 
 def _ordered(block: Block) -> set[Operation]:
     """The ops with an effect that others follow, lets or with an effect themselves."""
-    found: set[Operation] = set()
+    ops: set[Operation] = set()
     follows = False
     for op in reversed(list(block.ops)):
         if isinstance(op, ReturnOp | YieldOp):
             continue
         if not is_side_effect_free(op):
             if follows:
-                found.add(op)
+                ops.add(op)
             follows = True
         follows = follows or isinstance(op, LetOp)
-    return found
+    return ops
 
 
 def _span(op: Operation) -> AnySpan:

@@ -10,7 +10,7 @@ AnswerT = TypeVar("AnswerT")
 
 
 def driven(root: NodeT, visit: Callable[[NodeT], Generator[NodeT, AnswerT, AnswerT]]) -> AnswerT:
-    """What the walk of `root` returns, which is not None; what it yields is walked first, and the answer sent to it."""
+    """Return what the walk of `root` returns, never None; what it yields is walked first, and the answer sent to it."""
     answer: AnswerT | None = None
     stack = [visit(root)]
     while stack:

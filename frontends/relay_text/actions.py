@@ -1,4 +1,4 @@
-"""What the parser does when it has read a rule of the grammar: declarations and types. No tree is built."""
+"""The parser's actions for rules of the grammar: declarations and types. No tree is built."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class Declarations(Transformer[Any, Any]):
     def type_parameters(self, items: list[Token]) -> list[str]:
         """Type variables, until what they belong to has been read and closes their scope."""
         self.names.type_variables.push()
-        found = [token for token in items if token.type == "IDENT"]
-        for token in found:
+        names = [token for token in items if token.type == "IDENT"]
+        for token in names:
             if not self.names.type_variables.add(str(token), str(token)):
                 self.error(f"a type variable with the name `{token}` was previously declared here", token)
-        return [str(token) for token in found]
+        return [str(token) for token in names]
 
     def type_head(self, items: list[Any]) -> TypeData:
         name = cast(Token, items[2] if items[0].type == "EXTERN" else items[1])
@@ -109,19 +109,19 @@ class Declarations(Transformer[Any, Any]):
 
     def type_definition(self, items: list[Any]) -> None:
         data = cast(TypeData, items[0])
-        found: list[Constructor] = []
+        constructors: list[Constructor] = []
         types = self.names.program.types
         for item in items[1:]:
             if not isinstance(item, tuple):
                 continue
             name, inputs = cast("tuple[Token, list[Attribute]]", item)
-            if name in self.names.constructors or any(one.name_hint == name for one in found):
+            if name in self.names.constructors or any(one.name_hint == name for one in constructors):
                 self.error(f"a constructor with the name `{name}` was previously defined", name)
             elif name != data.header and name in types:
                 self.error(f"a type definition with the name `{name}` was previously defined", name)
             else:
-                found.append(Constructor(str(name), inputs, data.header, len(found)))
-        data.constructors = found
+                constructors.append(Constructor(str(name), inputs, data.header, len(constructors)))
+        data.constructors = constructors
         self.names.declare(data)
         self._defining = False
         self.close_type_variables(data.type_vars)
@@ -233,7 +233,7 @@ class Declarations(Transformer[Any, Any]):
         return Value([value.value for value in values], first, self.deeper(values, first), text)
 
     def deeper(self, parts: Sequence[Any], at: Token) -> int:
-        """How far what is made of `parts` nests; past the limit this is an error, and said once."""
+        """Return how deep a node made of `parts` nests; past the limit this is an error, reported once."""
         depth = 1 + max((part.depth for part in parts), default=0)
         if depth == DEEPEST:
             self.error(f"expected what nests less than {DEEPEST} deep", at)
@@ -343,8 +343,8 @@ class Declarations(Transformer[Any, Any]):
         *inputs, output = types = self._types(items)
         params = cast("list[str]", items[1]) if isinstance(items[1], list) else []
         self.close_type_variables(params)
-        made = function_type(params, [self.part(t) for t in inputs], self.part(output))
-        return Type(made, self.deeper(types, items[0]))
+        signature = function_type(params, [self.part(t) for t in inputs], self.part(output))
+        return Type(signature, self.deeper(types, items[0]))
 
     def ref_type(self, items: list[Any]) -> Type:
         inner = cast(TypeAttribute, self.part(items[2]))

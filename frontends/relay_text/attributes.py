@@ -50,7 +50,7 @@ def function_attributes(attrs: Mapping[str, Any], meta: MetadataWriter) -> Itera
 
 
 def value_text(value: Any, meta: MetadataWriter) -> str:
-    """How the text spells an attribute's value."""
+    """Return the text of an attribute's value."""
     match value:
         case None | bool():
             return str(value)
@@ -70,4 +70,4 @@ def value_text(value: Any, meta: MetadataWriter) -> str:
             array = cast(Array, value)
             return meta.reference(CONSTANT, array, id(array))
         case _:
-            return f"[{', '.join(value_text(one, meta) for one in value)}]"
+            return f"[{', '.join(value_text(item, meta) for item in value)}]"

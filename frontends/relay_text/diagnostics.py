@@ -1,4 +1,4 @@
-"""What is wrong with a text: diagnostics, collected, shown with the line they are about, and raised together."""
+"""Diagnostics of a text: collected, shown with the line they are about, and raised together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...provenance.span import SourceName, Span
 from ...support.errors import TextError
 
 SHOWN = 20
-"""How many diagnostics are spelled."""
+"""The largest number of diagnostics that an error shows."""
 
 
 class DiagnosticError(TextError):

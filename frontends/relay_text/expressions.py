@@ -1,4 +1,4 @@
-"""What the parser does when it has read a rule of an expression."""
+"""The parser's actions for rules of expressions."""
 
 from __future__ import annotations
 
@@ -283,16 +283,16 @@ class Actions(Declarations):
         return items[0], self._begin(items), items[1]
 
     def signature(self, items: list[Any]) -> Signature:
-        found = Signature([], {}, items[-1].type if isinstance(items[-1], Type) else None)
+        signature = Signature([], {}, items[-1].type if isinstance(items[-1], Type) else None)
         for item in items:
             if isinstance(item, Var):
-                found.params.append(item)
+                signature.params.append(item)
                 if not self.names.variables.add(item.name_hint, item):
                     at = next(i for i in items if isinstance(i, Token))
                     self.error(f"a parameter with the name `%{item.name_hint}` was previously declared here", at)
             elif isinstance(item, Named):
-                self._add_attribute(item, found.attrs)
-        return found
+                self._add_attribute(item, signature.attrs)
+        return signature
 
     def _function(self, items: list[Any], params: list[str]) -> Function:
         signature, body = cast(Signature, items[1]), cast(Placed, items[3])
@@ -357,12 +357,12 @@ class Actions(Declarations):
 
     def pattern_tuple(self, items: list[Any]) -> Read:
         inner = [item for item in items if isinstance(item, Read)]
-        bound = [var for one in inner for var in one.vars]
-        return Read(PatternTuple([one.pattern for one in inner]), bound, self.deeper(inner, items[0]))
+        bound = [var for read in inner for var in read.vars]
+        return Read(PatternTuple([read.pattern for read in inner]), bound, self.deeper(inner, items[0]))
 
     def pattern_constructor(self, items: list[Any]) -> Read:
         token, inner = cast(Token, items[0]), [item for item in items if isinstance(item, Read)]
-        bound = [var for one in inner for var in one.vars]
+        bound = [var for read in inner for var in read.vars]
         constructor = self.names.constructors.get(str(token))
         if constructor is None:
             self.error(f"a constructor with the name `{token}` has not been declared", token)
@@ -370,5 +370,5 @@ class Actions(Declarations):
         if len(inner) != len(constructor.inputs):
             wanted = len(constructor.inputs)
             self.error(f"expected {wanted} patterns for `{token}`, got {len(inner)}", token)
-        pattern = PatternConstructor(self._value_of(constructor), [one.pattern for one in inner])
+        pattern = PatternConstructor(self._value_of(constructor), [read.pattern for read in inner])
         return Read(pattern, bound, self.deeper(inner, token))

@@ -27,9 +27,9 @@ class UniqueNames:
 
     def unique(self, name: str) -> str:
         """`name`, or with a number behind it."""
-        found = name
-        while found in self._again:
+        unique = name
+        while unique in self._again:
             self._again[name] += 1
-            found = f"{name}{self._again[name]}"
-        self._again[found] = 0
-        return found
+            unique = f"{name}{self._again[name]}"
+        self._again[unique] = 0
+        return unique

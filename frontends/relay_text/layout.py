@@ -1,4 +1,4 @@
-"""What comes before the grammar: comments, which nest, become spaces, and the metadata section is cut off.
+"""The step before the grammar: comments, which nest, become spaces, and the metadata section is cut off.
 
 A comment that says a span, `/* ty=.. span=conv:0:0 */` or `/* si=[ a, b ] */`, stays.
 """
@@ -85,7 +85,7 @@ def _placed(text: str) -> Span:
 
 
 def span_comments(span: Span | SequentialSpan | None) -> tuple[str, str]:
-    """What a comment says of a span: what stands behind the type, and a comment of its own; "" for nothing."""
+    """Return two texts of a span: the part behind the type in a comment, and a comment of its own; "" for nothing."""
     if isinstance(span, Span):
         return f" span={spelled(span, always=True)}", ""
     if span is None:

@@ -19,7 +19,7 @@ _SUFFIXES = {
 }
 """The dtypes whose scalars are spelled in the text; a bool is `True` or `False`."""
 _PRECISIONS = {"float16": range(6, 7), "float32": range(6, 10), "float64": range(6, 18)}
-"""How many digits a float of a dtype may take, fewest first: TVM writes 6."""
+"""The numbers of digits that a float of a dtype may take, fewest first: TVM writes 6."""
 
 
 class BadNumberError(ValueError):
@@ -31,9 +31,9 @@ def number(text: str, negative: bool) -> tuple[Array, int | float]:
 
     An int without suffix is an int32, or an int64 where that is too small. Raises BadNumberError.
     """
-    found = _NUMBER.fullmatch(text)
-    assert found is not None
-    digits, fraction, exponent, kind, width = found.groups()
+    match_ = _NUMBER.fullmatch(text)
+    assert match_ is not None
+    digits, fraction, exponent, kind, width = match_.groups()
     if kind == "f" or fraction or exponent:
         if kind not in ("f", None):
             raise BadNumberError(f"`{text}` is a floating point number with a suffix of integers")
@@ -64,7 +64,7 @@ def _float(digits: str, width: str, negative: bool) -> tuple[Array, int | float]
 
 
 def scalar_text(array: Array) -> str | None:
-    """How the text spells a scalar; None for what goes into the metadata section."""
+    """Return the text of a scalar; None for what goes into the metadata section."""
     dtype = array.dtype.name
     if array.ndim:
         return None

@@ -22,7 +22,7 @@ CONSTANT = "relay.Constant"
 DEVICE = "VirtualDevice"
 STRING = "runtime.String"
 DIMENSIONS = ("tir.SizeVar", "tir.Var", "tir.Any")
-"""What stands for a dimension that only a run decides."""
+"""The nodes that stand for a dimension that only a run decides."""
 
 
 @dataclass(frozen=True)
@@ -92,18 +92,18 @@ class _Reader:
 
 @dataclass
 class MetadataWriter:
-    """What a text refers to so far; the same thing twice is one entry."""
+    """The things that a text refers to so far; the same thing twice is one entry."""
 
     table: MetaTable = field(default_factory=MetaTable)
     _references: dict[object, str] = field(default_factory=dict[object, str])
 
     def reference(self, kind: str, entry: Entry, key: object) -> str:
         """`meta[kind][index]`; `key` says what is the same thing."""
-        if (found := self._references.get((kind, key))) is None:
+        if (reference := self._references.get((kind, key))) is None:
             entries = self.table.setdefault(kind, [])
-            found = self._references[(kind, key)] = f"meta[{kind}][{len(entries)}]"
+            reference = self._references[(kind, key)] = f"meta[{kind}][{len(entries)}]"
             entries.append(entry)
-        return found
+        return reference
 
     def section(self) -> str:
         """The JSON of what was referred to."""
@@ -149,15 +149,15 @@ class _Graph:
                 return at
 
     def device(self, device: VirtualDevice) -> int:
-        if (found := self._once.get(device)) is None:
-            found = self._once[device] = self.node(DEVICE)
-            self.nodes[found]["attrs"] = {
+        if (reference := self._once.get(device)) is None:
+            reference = self._once[device] = self.node(DEVICE)
+            self.nodes[reference]["attrs"] = {
                 "device_type_int": str(device.device_type),
                 "memory_scope": str(self.string(device.memory_scope)),
                 "target": "0",
                 "virtual_device_id": str(device.virtual_device_id),
             }
-        return found
+        return reference
 
     def string(self, text: str) -> int:
         return self.node(STRING, repr_str=text) if text else self.node(STRING)

@@ -22,7 +22,7 @@ from .source_map import SOURCE_MAP, restore
 FROM_STRING = "from_string"
 _SHOWN_EXPECTED = 8
 DEEPEST_BODY = 500
-"""How many branches, clauses and functions may stand in each other."""
+"""The largest depth to which branches, clauses and functions may nest."""
 _NAMED = {
     "IDENT": "a name",
     "LOCAL": "a variable such as %x",
@@ -96,8 +96,8 @@ def parse_expr(text: str, source_name: str = FROM_STRING, init_module: Program |
 def _parse(text: str, name: str, start: Literal["module", "expression"], program: Program, given: MetaTable) -> Any:
     context = DiagnosticContext(name, text)
     code, section, end = program_and_metadata(context)
-    if (place := too_deep(code, "{", DEEPEST_BODY)) is not None:
-        context.emit(f"expected at most {DEEPEST_BODY} bodies in each other, got more", context.at(*place))
+    if (position := too_deep(code, "{", DEEPEST_BODY)) is not None:
+        context.emit(f"expected at most {DEEPEST_BODY} bodies in each other, got more", context.at(*position))
         context.fail()
     table = _table(context, section, end, given)
     machine = _idle.pop() if _idle else _Machine()

@@ -1,4 +1,4 @@
-"""Where the text has each expression: in line where it is used, or bound to a graph variable, and in which scope.
+"""The place of each expression in the text: in line where it is used, or bound to a graph variable, and in which scope.
 
 A scope is what has statements: a body in braces, a let in parentheses, the text itself. What several scopes read
 stands in the innermost one around all of them.
@@ -47,12 +47,12 @@ class Placement:
     """The place of each expression below a root."""
 
     scopes: dict[Expr, Scope] = field(default_factory=dict[Expr, Scope])
-    """Where an expression is bound."""
+    """The scope in which an expression is bound."""
     opened: dict[Expr, list[Scope]] = field(default_factory=dict[Expr, list[Scope]])
     """The scopes of a function's body, of the branches of an `if` or `match`, and of a let in parentheses."""
     uses: dict[Expr, int] = field(default_factory=dict[Expr, int])
     tail: set[Expr] = field(default_factory=set[Expr])
-    """What is the result of a scope."""
+    """Expressions that are the result of a scope."""
 
     def in_line(self, expr: Expr) -> bool:
         """Return whether an expression needs no variable where the text has room for it."""
@@ -65,19 +65,19 @@ class Placement:
     @staticmethod
     def of(root: Expr, indent: int) -> Placement:
         """The placement of what a scope `indent` spaces to the right results in."""
-        found = Placement()
+        placement = Placement()
         order = list(post_order(root))
         for node in order:
             for child in children(node):
-                found.uses[child] = found.uses.get(child, 0) + 1
-        found.scopes[root] = Scope(None, indent)
-        found.tail.add(root)
+                placement.uses[child] = placement.uses.get(child, 0) + 1
+        placement.scopes[root] = Scope(None, indent)
+        placement.tail.add(root)
         # Users before what they use: so the scope of a node is known when the scopes of its parts are asked for.
         for node in reversed(order):
-            for child, scope in found._parts(node):
-                known = found.scopes.get(child)
-                found.scopes[child] = scope if known is None or known is scope else known.around(scope)
-        return found
+            for child, scope in placement._parts(node):
+                known = placement.scopes.get(child)
+                placement.scopes[child] = scope if known is None or known is scope else known.around(scope)
+        return placement
 
     def _parts(self, node: Expr) -> Iterator[tuple[Expr, Scope]]:
         scope = self.scopes[node]

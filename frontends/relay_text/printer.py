@@ -54,7 +54,7 @@ Visit: TypeAlias = Generator[tuple[Expr, bool], str, str]
 """Asks for the text of an expression, and whether it may be in line; gets it; ends with a text of its own."""
 _MARK = re.compile("\0([0-9]+)\0")
 _COMMENTED = (Constant, Call, Var, Function, Tuple, TupleGetItem)
-"""What TVM shows type and span of."""
+"""The expressions whose type and span TVM shows."""
 
 
 class Printer:
@@ -66,7 +66,7 @@ class Printer:
         """Names of variables that the text spells otherwise: as in the text -> as they are."""
         self.marked: list[Expr] = []
         self.lossy = False
-        """Whether the text alone would give some expression another span or name."""
+        """True if the text alone would give some expression another span or name."""
         self._spans: set[bool] = set()
         self._annotate = annotate
         self.marks = marks
@@ -119,7 +119,7 @@ class Printer:
     # -- the walk
 
     def _run(self, expr: Expr, room: bool) -> str:
-        return known if (known := self._known(expr)) is not None else self._finish(self._visit(expr, room))
+        return text if (text := self._known(expr)) is not None else self._finish(self._visit(expr, room))
 
     def _finish(self, visit: Visit) -> str:
         """Run a visit, and those that it asks for, to their ends."""
@@ -219,8 +219,8 @@ class Printer:
         if isinstance(op, Op):
             args.extend(operator_attributes(op.name, call.attrs, self.meta))
         else:
-            if (given := self._type_arguments.get(call)) is not None:
-                callee += f"[{', '.join(map(self._type, given))}]"
+            if (arguments := self._type_arguments.get(call)) is not None:
+                callee += f"[{', '.join(map(self._type, arguments))}]"
             elif isinstance(op, Constructor) and not op.inputs:
                 return callee
             args.extend(call_attributes(call.attrs, self.meta))
@@ -309,9 +309,9 @@ class Printer:
 
     def _type(self, type_: Any) -> str:
         type_ = plain(type_)
-        if (found := self._types.get(id(type_))) is None:
-            found = self._types[id(type_)] = type_, spelled(type_)
-        return found[1]
+        if (entry := self._types.get(id(type_))) is None:
+            entry = self._types[id(type_)] = type_, spelled(type_)
+        return entry[1]
 
     def _info(self, expr: Expr) -> str:
         """The comment behind an expression, and its mark."""

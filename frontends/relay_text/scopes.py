@@ -1,4 +1,4 @@
-"""Which definition a name means: scopes of variables, graph bindings and type variables, and what a module declares."""
+"""Definitions that names mean: scopes of variables, graph bindings and type variables, and a module's own names."""
 
 from __future__ import annotations
 

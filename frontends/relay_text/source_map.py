@@ -1,4 +1,4 @@
-"""What comments cannot say of spans: which file a layer is of and where, where a piece of text ends, and the spans of
+"""The parts of spans that comments cannot say: a layer's file and line, where a piece of text ends, and the spans of
 what has no comment. It is an entry of the metadata section, and holds for the text that it was written with.
 
     {"digest": .., "sources": [[name, file], ..], "spans": [[source, line, end line, column, end column], ..],
@@ -25,7 +25,7 @@ SOURCE_MAP = "whence.SourceMap"
 
 
 def digest(text: str) -> str:
-    """What tells whether a text is as it was written."""
+    """Return a digest that tells whether a text is as it was written."""
     return hashlib.sha256("\n".join(text.split("\n")).strip().encode()).hexdigest()[:16]
 
 
@@ -96,4 +96,4 @@ def _span(sources: Sequence[Any], source: int, line: int, end_line: int, column:
 def _spans(spans: Sequence[Span], index: int | Sequence[int] | None) -> AnySpan:
     if index is None:
         return None
-    return spans[index] if isinstance(index, int) else SequentialSpan([spans[one] for one in index])
+    return spans[index] if isinstance(index, int) else SequentialSpan([spans[number] for number in index])

@@ -1,4 +1,4 @@
-"""What the text says of types beyond `relay.type_text`: dtypes, and how far things may nest."""
+"""Types in the text beyond `relay.type_text`: dtypes, and how deep things may nest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VECTOR = re.compile(r"([a-z]+[0-9]+)x([0-9]+)")
 _SHORT = {"int": "int32", "uint": "uint32", "float": "float32"}
 """Dtypes without a width."""
 DEEPEST = 200
-"""How far types, patterns and lists of attributes may nest."""
+"""The largest depth to which types, patterns and lists of attributes may nest."""
 
 
 def dtype_of(name: str) -> Attribute | None:

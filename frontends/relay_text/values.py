@@ -1,4 +1,4 @@
-"""What the actions hand to each other while a text is read: parts of the program with the tokens they reach over."""
+"""The values that actions hand to each other while a text is read: parts of the program and the tokens they span."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Number(NamedTuple):
 
 
 class Meta(NamedTuple):
-    """What a reference into the metadata section stands for; None for nothing, which was reported."""
+    """The entry that a reference into the metadata section stands for; None for a missing one, already reported."""
 
     entry: Entry | None
     first: Token
@@ -87,7 +87,7 @@ class Read(NamedTuple):
 
 @dataclass
 class Signature:
-    """What stands between a function's name and its body."""
+    """The part of a function between its name and its body."""
 
     params: list[Var]
     attrs: dict[str, Any]

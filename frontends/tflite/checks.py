@@ -1,4 +1,4 @@
-"""What a subgraph must be before anything of it is converted: known versions, whole buffers, operators that make
+"""The checks of a subgraph before anything of it is converted: known versions, whole buffers, operators that make
 something else than what they read."""
 
 from __future__ import annotations

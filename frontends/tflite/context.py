@@ -1,4 +1,4 @@
-"""What a converter of TFLite works with: one operator, its tensors, its options."""
+"""The context of a TFLite converter: one operator, its tensors, its options."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Context(context.Context):
     # Tensors of the file.
 
     def info(self, index: int) -> TensorInfo:
-        """What the file says of input `index`, which must be given."""
-        found = self.node.inputs[index] if index < len(self.node.inputs) else None
-        if found is None:
+        """Return the file's description of input `index`, which must be given."""
+        info = self.node.inputs[index] if index < len(self.node.inputs) else None
+        if info is None:
             self.fail(f"an input {index}", "none")
-        return found
+        return info
 
     def out(self, index: int = 0) -> TensorInfo:
-        """What the file says of output `index`."""
+        """Return the file's description of output `index`."""
         if index >= len(self.node.outputs):
             self.fail(f"an output {index}", f"{len(self.node.outputs)} outputs")
         return self.node.outputs[index]
@@ -65,30 +65,31 @@ class Context(context.Context):
         return info.quantization is not None and info.type in INTEGERS
 
     def quantization(self, index: int) -> Quantization:
-        """How input `index` is quantised."""
+        """Return the quantisation of input `index`."""
         return self.checked(self.info(index))
 
     def out_quantization(self, index: int = 0) -> Quantization:
-        """How output `index` is quantised."""
+        """Return the quantisation of output `index`."""
         return self.checked(self.out(index))
 
     def checked(self, info: TensorInfo) -> Quantization:
-        """How a tensor is quantised, which is of integers."""
-        found = info.quantization
-        if found is None:
+        """Return the quantisation of a tensor of integers."""
+        quantization = info.quantization
+        if quantization is None:
             self.fail(f"a scale and zero point of tensor '{info.name}'", "none")
         if info.type not in INTEGERS:
             self.fail(f"quantised numbers in tensor '{info.name}'", info.type.lower())
         low, high = limits(info.type.lower())
-        if (found.zero_point < low).any() or (found.zero_point > high).any():
-            self.fail(f"zero points of tensor '{info.name}' in [{low}, {high}]", str(found.zero_point.tolist()))
-        if not found.scale.all():
+        if (quantization.zero_point < low).any() or (quantization.zero_point > high).any():
+            self.fail(f"zero points of tensor '{info.name}' in [{low}, {high}]", str(quantization.zero_point.tolist()))
+        if not quantization.scale.all():
             self.fail(f"positive scales of tensor '{info.name}'", "0")
-        if info.type == "INT16" and found.zero_point.any():
+        if info.type == "INT16" and quantization.zero_point.any():
             self.fail(
-                f"a zero point of 0 of tensor '{info.name}', which has 16 bits", str(found.zero_point.tolist()[0])
+                f"a zero point of 0 of tensor '{info.name}', which has 16 bits",
+                str(quantization.zero_point.tolist()[0]),
             )
-        return found
+        return quantization
 
     # Values.
 
@@ -102,10 +103,10 @@ class Context(context.Context):
 
     def axes(self, index: int, rank: int) -> tuple[int, ...]:
         """The axes in input `index`, counted from 0, each once."""
-        found = self.known_ints(index, "axes")
-        if any(not -rank <= axis < rank for axis in found):
-            self.fail(f"axes in [{-rank}, {rank})", str(list(found)))
-        return tuple(dict.fromkeys(axis % rank for axis in found))
+        axes = self.known_ints(index, "axes")
+        if any(not -rank <= axis < rank for axis in axes):
+            self.fail(f"axes in [{-rank}, {rank})", str(list(axes)))
+        return tuple(dict.fromkeys(axis % rank for axis in axes))
 
     def axis(self, axis: int, rank: int) -> int:
         """An axis counted from 0."""

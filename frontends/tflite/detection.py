@@ -133,7 +133,9 @@ def _together(
     values, which = ctx.emit_all(TopKOp, scores.value, k=kept, axis=1, ret_type="both", dtype="int32")
     best = Term(ctx, cut(ctx, values, 1, 0, 1)).reshape(scores.shape[0])
     found, total, taken = _best(ctx, boxes, best, most, *limits)
-    each = [_resized(ctx, _taken(ctx, Term(ctx, one), found).to("float32"), 1, classes) for one in (which, values)]
+    each = [
+        _resized(ctx, _taken(ctx, Term(ctx, tensor), found).to("float32"), 1, classes) for tensor in (which, values)
+    ]
     repeated = _taken(ctx, boxes, found).reshape(most, 1, 4)
     repeated = Term(ctx, ctx.emit(BroadcastToOp, repeated.value, shape=(most, classes, 4)))
     return repeated, *each, total, taken
@@ -201,7 +203,7 @@ def detection_postprocess(ctx: Context) -> tuple[SSAValue, ...]:
 QUANTIZED: dict[str, Converter[Context]] = {
     "CUSTOM TFLite_Detection_PostProcess": Converter(detection_postprocess),
 }
-"""What takes floats or quantised numbers."""
+"""Operators that take floats or quantised numbers."""
 TABLE = {
     **QUANTIZED,
     "NON_MAX_SUPPRESSION_V4": Converter(non_max_suppression_v4),

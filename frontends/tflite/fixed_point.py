@@ -48,7 +48,7 @@ def factor(real: float) -> tuple[int, int]:
 
 def multiplied(ctx: context.Context, x: SSAValue, real: float | AnyArray, rounding: str = "DOUBLE") -> SSAValue:
     """Numbers of int32 times a factor, or one per index of the last axis, rounded twice as most kernels do."""
-    factors = [factor(one) for one in np.atleast_1d(np.asarray(real, np.float64)).tolist()]
+    factors = [factor(scale) for scale in np.atleast_1d(np.asarray(real, np.float64)).tolist()]
     if any(shift > _LARGEST for _, shift in factors):
         ctx.fail(f"scales whose quotient is below 2^{_LARGEST}", str(np.max(real)))
     shape = () if len(factors) == 1 else (*[1] * (len(shape_of(x)) - 1), len(factors))
@@ -68,10 +68,10 @@ def shifted_product(
 
 def multiplied_wide(ctx: context.Context, x: SSAValue, real: float | AnyArray) -> SSAValue:
     """Sums of int64 times a factor of 16 bits, rounded once; the result is int32."""
-    found = [factor(one) for one in np.atleast_1d(np.asarray(real, np.float64)).tolist()]
-    small = [(m + (1 << 15)) >> 16 if m < 0x7FFF0000 else 0x7FFF for m, _ in found]
-    right = [15 - shift for _, shift in found]
-    shape = () if len(found) == 1 else (*[1] * (len(shape_of(x)) - 1), len(found))
+    factors = [factor(scale) for scale in np.atleast_1d(np.asarray(real, np.float64)).tolist()]
+    small = [(m + (1 << 15)) >> 16 if m < 0x7FFF0000 else 0x7FFF for m, _ in factors]
+    right = [15 - shift for _, shift in factors]
+    shape = () if len(factors) == 1 else (*[1] * (len(shape_of(x)) - 1), len(factors))
 
     def column(values: list[int], name: str) -> Term:
         return Term(ctx, ctx.constant(np.asarray(values, np.int64).reshape(shape), name))
@@ -115,10 +115,10 @@ def saturated(
 
 
 def centred(ctx: Context, index: int, dtype: str = "int32") -> Term:
-    """What the numbers of input `index` are above their zero point."""
-    found = Term(ctx, ctx.value(index)).to(dtype)
+    """Return the numbers of input `index` minus their zero point."""
+    numbers = Term(ctx, ctx.value(index)).to(dtype)
     zero_point = int(ctx.quantization(index).zero_point[0])
-    return found - zero_point if zero_point else found
+    return numbers - zero_point if zero_point else numbers
 
 
 def scale_of(ctx: Context, index: int) -> float:

@@ -51,25 +51,25 @@ def _exponential(x: AnyArray, integer_bits: int) -> AnyArray:
     fraction = 15 - integer_bits
     quarter = 1 << (fraction - 2) if fraction >= 2 else 0
     low = (x & (quarter - 1)) - quarter
-    found = _near_exponential(_cut(low << integer_bits))
+    result = _near_exponential(_cut(low << integer_bits))
     rest = low - x
     for power, value in _EXPONENTIALS:
         if integer_bits > power:
             chosen = rest & (1 << (fraction + power))
-            found = np.where(chosen != 0, _times(found, _constant(value)), found)
+            result = np.where(chosen != 0, _times(result, _constant(value)), result)
     if integer_bits > 5:
-        found = np.where(x < -(32 << fraction), 0, found)
-    return np.where(x == 0, _ONE, found)
+        result = np.where(x < -(32 << fraction), 0, result)
+    return np.where(x == 0, _ONE, result)
 
 
 def _half_reciprocal(x: AnyArray) -> AnyArray:
     """Of 1 + x, for fractions: half of it, with 1 bit before the point more."""
     total = x + _ONE
     half = np.trunc((total + np.where(total >= 0, 1, -1)) / 2).astype(np.int64)
-    found = _constant(1515870810) + _times(half, -_constant(1010580540))
+    result = _constant(1515870810) + _times(half, -_constant(1010580540))
     for _ in range(3):
-        found = found + _cut(_times(found, (1 << 13) - _times(half, found)) << 2)
-    return found
+        result = result + _cut(_times(result, (1 << 13) - _times(half, result)) << 2)
+    return result
 
 
 def sigmoid_table() -> AnyArray:

@@ -45,7 +45,7 @@ class Model(importer.Model):
         self.file, self.region = source.model.file, source.region
         self.name = "main"
         self.states = source.builder.states
-        """What a call changes for the next one."""
+        """The state that a call changes for the next one."""
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)
@@ -99,16 +99,16 @@ def open_model(model: bytes | str | os.PathLike[str] | Any, signature: str | Non
 
 
 def _evaluated(builder: Builder, region: Region) -> list[Array]:
-    """What the operators of a region leave that is run once, before any call."""
+    """Return the results of the operators of a region that is run once, before any call."""
     try:
         module = importer.import_model(Model(Source(builder.model, region, builder)), {})
     except Undecided as error:
         raise FrontendError(str(error)) from error
     main = main_of(module)
-    found = evaluated(main.block, module, None)
-    if found is None:
+    values = evaluated(main.block, module, None)
+    if values is None:
         raise FrontendError(f"{builder.file}: expected initial values that are functions of constants, got others")
-    return [found[value] for value in cast(Operation, main.block.last_op).operands]
+    return [values[value] for value in cast(Operation, main.block.last_op).operands]
 
 
 def _shape(info: TensorInfo, given: Sequence[int] | None) -> tuple[int, ...]:
@@ -187,18 +187,18 @@ class Importer(importer.Importer):
 
     def converter(self, step: Step) -> Converter[Context] | None:
         node = cast(Node, step.source)
-        found = converter_of(node)
-        return None if found is None else Converter(lambda ctx: _agreeing(ctx, found.convert(ctx)))
+        converter = converter_of(node)
+        return None if converter is None else Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
 
 
 def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tuple[Result, ...]:
-    """What a converter gives, when the file says the same of it; behind the outputs there may be states."""
-    found = results if isinstance(results, tuple) else (results,)
+    """Return a converter's results if the file agrees with them; behind the outputs there may be states."""
+    outputs = results if isinstance(results, tuple) else (results,)
     if ctx.op_type == RENAMING:
         return results
-    if len(found) < len(ctx.node.outputs):
-        ctx.fail(f"{len(found)} outputs", str(len(ctx.node.outputs)))
-    for info, result in zip(ctx.node.outputs, found, strict=False):
+    if len(outputs) < len(ctx.node.outputs):
+        ctx.fail(f"{len(outputs)} outputs", str(len(ctx.node.outputs)))
+    for info, result in zip(ctx.node.outputs, outputs, strict=False):
         own = _dtype(result)
         parts = info.type == COMPLEX
         if own is not None and own != (np.dtype(np.float32) if parts else DTYPES.get(info.type)):

@@ -43,12 +43,12 @@ def gather(ctx: Context) -> SSAValue:
     # The axis comes right behind the batch, and its results go back to where it was.
     order = [*range(batch), axis, *range(batch, axis), *range(axis + 1, rank)]
     points = ctx.emit(ReshapeOp, indices, newshape=(1, *shape_of(indices)))
-    found = ctx.emit(GatherNdOp, ctx.emit(TransposeOp, data, axes=order), points, batch_dims=batch)
+    rows = ctx.emit(GatherNdOp, ctx.emit(TransposeOp, data, axes=order), points, batch_dims=batch)
     own, between = index_rank - batch, axis - batch
-    total = len(shape_of(found))
+    total = len(shape_of(rows))
     back = [*range(batch), *range(batch + own, batch + own + between)]
     back += [*range(batch, batch + own), *range(batch + own + between, total)]
-    return ctx.emit(TransposeOp, found, axes=back)
+    return ctx.emit(TransposeOp, rows, axes=back)
 
 
 def gather_nd(ctx: Context) -> SSAValue:

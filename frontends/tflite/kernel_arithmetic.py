@@ -135,8 +135,8 @@ def inverse_root(number: int) -> tuple[int, int]:
     def wide(a: int, bits: int) -> int:
         return max(min(a << bits, (1 << 31) - 1), -(1 << 31))
 
-    found = newton(int(shifted(np.asarray(value), 1)), 1 << 28, times, wide)
-    return (found << -right, 0) if right < 0 else (found, right)
+    root = newton(int(shifted(np.asarray(value), 1)), 1 << 28, times, wide)
+    return (root << -right, 0) if right < 0 else (root, right)
 
 
 def reciprocal(number: int) -> tuple[int, int]:

@@ -23,7 +23,7 @@ _LARGEST = 1 << 15
 
 @dataclass(frozen=True)
 class Side:
-    """What the function does before it is rounded: the slopes that do, and what limits the start for one of them."""
+    """The function before it is rounded: the slopes that fit, and what limits the start for one of them."""
 
     x: AnyArray
     y: AnyArray
@@ -87,23 +87,23 @@ class Lines:
     high: int
 
     def numbers(self, x: AnyArray) -> AnyArray:
-        found = self.first.numbers(x)
+        numbers = self.first.numbers(x)
         if self.second is not None:
-            found = np.where(x >= self.first.bend, self.second.numbers(x), found)
-        return np.clip(found, self.low, self.high)
+            numbers = np.where(x >= self.first.bend, self.second.numbers(x), numbers)
+        return np.clip(numbers, self.low, self.high)
 
     def value(self, x: Term, numbers: AnyArray, dtype: str) -> SSAValue:
         """Of x, which may hold `numbers`, in another dtype."""
         lines = [self.first] if self.second is None else [self.first, self.second]
         wide = x.to("int16" if all(line.fits("int16", numbers) for line in lines) else "int32")
-        found = self.first.term(wide)
+        result = self.first.term(wide)
         if self.second is not None:
-            found = where(wide.apply(GreaterEqualOp, self.first.bend), self.second.term(wide), found)
-        return found.clip(float(self.low), float(self.high)).to(dtype).value
+            result = where(wide.apply(GreaterEqualOp, self.first.bend), self.second.term(wide), result)
+        return result.clip(float(self.low), float(self.high)).to(dtype).value
 
 
 def lines_of(x: AnyArray, y: AnyArray, bend: int) -> Lines | None:
-    """What gives the number y[i] for each x[i], both int64 and x in order; None when there is no such thing.
+    """Return lines that give the number y[i] for each x[i], both int64 and x in order; None if there are none.
 
     bend: where the second line begins, if one does not do.
     """

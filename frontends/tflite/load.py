@@ -18,7 +18,7 @@ from .program import CALL, COMPOSITE, CONTROL, Builder
 from .variables import ASSIGN, HANDLE, ONCE, READ, run_by
 
 _SHOWN = 3
-"""How many operators of a kind an error names."""
+"""The largest number of operators of a kind that an error names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def _checked(model: ModelFile, evaluated: Evaluated, signature: str | None, keep
         raise model.fail("a model with a subgraph", "none")
     index, wanted = 0, None
     if signature is not None:
-        known = {one.key: one for one in model.signatures()}
+        known = {signature_.key: signature_ for signature_ in model.signatures()}
         if signature not in known:
             raise model.fail(f"a signature among {', '.join(known) or 'none'}", repr(signature))
         wanted = known[signature]

@@ -60,7 +60,7 @@ def _projected(ctx: Context, weight: SSAValue, bias: SSAValue) -> SSAValue:
 
 def _finished(ctx: Context, results: Sequence[SSAValue], units: int) -> tuple[SSAValue, ...]:
     """Results of the operator without the units too many, the first as the file has its axes."""
-    found = [cut(ctx, one, len(shape_of(one)) - 1, 0, units) for one in results]
+    found = [cut(ctx, result, len(shape_of(result)) - 1, 0, units) for result in results]
     if not ctx.option("TimeMajor", False):
         found[0] = ctx.emit(TransposeOp, found[0], axes=(1, 0, 2))
     return tuple(found)

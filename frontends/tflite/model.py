@@ -1,4 +1,4 @@
-"""What a model file says, as plain data: subgraphs of tensors and operators, decoded when they are asked for."""
+"""The contents of a model file as plain data: subgraphs of tensors and operators, decoded when they are asked for."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MORE_OPTIONS = _names(tflite.BuiltinOptions2)
 _CUSTOM = 32
 _VERSION = 3
 _BUILTIN_CODE = 10
-"""Where a table has the number of an operator that may be more than a byte; the class's own accessor guesses."""
+"""The slot of a table with an operator's number, which may be more than a byte; the class's own accessor guesses."""
 TYPES = _names(tflite.TensorType)
 """Number -> name of an element type: `FLOAT32`."""
 
@@ -59,7 +59,7 @@ class TensorInfo:
     shape: tuple[int, ...]
     """As the file has it: an extent that is open is 1 here."""
     open: tuple[bool, ...]
-    """Which extents are open."""
+    """For each extent, True if it is open."""
     type: str
     buffer: int
     quantization: Quantization | None
@@ -128,8 +128,8 @@ class ModelFile:
     def _ints(self, flat: Flat, name: str) -> tuple[int, ...]:
         """A vector of integers, () if it is not there."""
         self._spend(getattr(flat, f"{name}Length")())
-        found = getattr(flat, f"{name}AsNumpy")()
-        return () if isinstance(found, int) else tuple(int(number) for number in found.tolist())
+        numbers = getattr(flat, f"{name}AsNumpy")()
+        return () if isinstance(numbers, int) else tuple(int(number) for number in numbers.tolist())
 
     @property
     def description(self) -> str:
@@ -165,9 +165,11 @@ class ModelFile:
             tensors = [self._tensor(flat.Tensors(place), place) for place in range(flat.TensorsLength())]
             operators = [self._operator(flat.Operators(place), place) for place in range(flat.OperatorsLength())]
             name = (flat.Name() or b"").decode()
-            found = Subgraph(index, name, self._ints(flat, "Inputs"), self._ints(flat, "Outputs"), tensors, operators)
-            self._check(found)
-            self._subgraphs[index] = found
+            subgraph = Subgraph(
+                index, name, self._ints(flat, "Inputs"), self._ints(flat, "Outputs"), tensors, operators
+            )
+            self._check(subgraph)
+            self._subgraphs[index] = subgraph
         return self._subgraphs[index]
 
     def _check(self, graph: Subgraph) -> None:
@@ -257,7 +259,7 @@ class ModelFile:
 
     def signatures(self) -> list[Signature]:
         """The signatures of the model, in order."""
-        found: list[Signature] = []
+        signatures: list[Signature] = []
         for place in range(self._flat.SignatureDefsLength()):
             flat = self._flat.SignatureDefs(place)
             graph = self.subgraph(flat.SubgraphIndex())
@@ -268,8 +270,8 @@ class ModelFile:
                 maps.append({(entry.Name() or b"").decode(): entry.TensorIndex() for entry in entries})
             if any(not 0 <= at < len(graph.tensors) for one in maps for at in one.values()):
                 raise self.fail("a signature of tensors of its subgraph", str(maps))
-            found.append(Signature((flat.SignatureKey() or b"").decode(), graph.index, maps[0], maps[1]))
-        return found
+            signatures.append(Signature((flat.SignatureKey() or b"").decode(), graph.index, maps[0], maps[1]))
+        return signatures
 
 
 def _options(flat: Flat) -> Flat:

@@ -1,4 +1,4 @@
-"""What the options of operators hold, for the check of a file: each field, by slot, in a word.
+"""The fields of the options of operators, for the check of a file: each field, by slot, in a word.
 
 Bytes of a number (`4`), of the numbers of a vector (`v8`), or a string (`s`); `-` is a slot that nothing uses.
 """

@@ -44,7 +44,7 @@ _DEEPEST = 200
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Node(importer.Node):
-    """What a step was in the model."""
+    """The operator of the model that a step comes from."""
 
     operator: OperatorInfo
     inputs: Sequence[TensorInfo | None]
@@ -90,7 +90,7 @@ class Instance:
     names: Sequence[str]
     """Of its tensors, by their numbers; no two are the same."""
     outer: str
-    """What is before the names of its layers."""
+    """The prefix of the names of its layers."""
     index: int | None
     """The operator of the main graph that runs it; None of that graph."""
     handles: dict[int, Key]
@@ -116,7 +116,7 @@ class Scope:
     """The variables of a region under construction."""
 
     current: dict[Key, str]
-    """What each is at this point."""
+    """The name of each variable's value at this point."""
     left: Sequence[Key] = ()
     """Those whose last values are outputs."""
 
@@ -175,7 +175,7 @@ class Builder:
         return region
 
     def _initial(self, main: Subgraph) -> dict[Key, Array]:
-        """What the subgraphs that are called once make variables; of the others zeros are to be."""
+        """Return the values that subgraphs called once give to variables; the others start as zeros."""
         values: dict[Key, Array] = {}
         for operator, graph in run_once(self.model, main):
             outer = f"{operator.op}_{operator.index}/"
@@ -216,7 +216,7 @@ class Builder:
                 region.steps += steps
 
     def _alias(self, name: str) -> Node:
-        """What gives a tensor of the main graph another name."""
+        """Return a node that gives a tensor of the main graph another name."""
         info = self.infos[name]
         return Node(
             op_type=RENAMING,
@@ -306,12 +306,12 @@ class Builder:
 
     def _instance(self, node: Node, graph: Subgraph, around: Instance) -> Instance:
         """A subgraph that an operator runs."""
-        given = (around.handles.get(at) for at in operands(node.operator))
-        handles = {at: key for at, key in zip(graph.inputs, given, strict=False) if key is not None}
+        keys = (around.handles.get(at) for at in operands(node.operator))
+        handles = {at: key for at, key in zip(graph.inputs, keys, strict=False) if key is not None}
         return Instance(graph, _names(graph, f"{node.layer}/"), f"{node.layer}/", node.index, handles)
 
     def _moved(self, node: Node, instance: Instance, scope: Scope, known: set[str]) -> list[Step]:
-        """What becomes of an operator on variables: values under other names."""
+        """Return the steps for an operator on variables: values under other names."""
         operator = node.operator
         if operator.op == HANDLE:
             instance.handles |= dict.fromkeys(operator.outputs, handle(operator))
@@ -338,9 +338,9 @@ class Builder:
     def _constants(self, instance: Instance, constants: Constants, known: set[str]) -> None:
         """Add the tensors of an instance that need no operator."""
         graph = instance.graph
-        made = {at for operator in graph.operators for at in operator.outputs} | set(graph.inputs)
+        written = {at for operator in graph.operators for at in operator.outputs} | set(graph.inputs)
         for name, info in zip(instance.names, graph.tensors, strict=True):
-            if info.index in made or name in constants.infos or info.type == _RESOURCE:
+            if info.index in written or name in constants.infos or info.type == _RESOURCE:
                 continue
             if info.is_variable and name in known:
                 continue
@@ -454,4 +454,4 @@ def _renaming(node: Node) -> Node:
 
 
 RENAMING = "a call's value"
-"""What hands a value into a subgraph that is called, or out of it."""
+"""The kind of step that hands a value into a called subgraph, or out of it."""

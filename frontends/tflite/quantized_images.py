@@ -58,11 +58,11 @@ def _resized_as_floats(ctx: Context) -> SSAValue:
     x, parts = term(ctx, 0).to("float32"), list[Term]()
     for column in (0, 1):
         for row in (0, 1):
-            taken = ctx.emit(TakeOp, x.value, ctx.constant(rows[row], "rows"), axis=1)
-            taken = Term(ctx, ctx.emit(TakeOp, taken, ctx.constant(columns[column], "columns"), axis=2))
+            pixels = ctx.emit(TakeOp, x.value, ctx.constant(rows[row], "rows"), axis=1)
+            pixels = Term(ctx, ctx.emit(TakeOp, pixels, ctx.constant(columns[column], "columns"), axis=2))
             down = ctx.constant(row_weights[row].reshape(1, height, 1, 1), "weights")
             across = ctx.constant(column_weights[column].reshape(1, 1, width, 1), "weights")
-            parts.append(taken * Term(ctx, down) * Term(ctx, across))
+            parts.append(pixels * Term(ctx, down) * Term(ctx, across))
     total = parts[0] + parts[1] + parts[2] + parts[3] + 0.5
     return total.to("int32").to("uint8").value
 
@@ -80,8 +80,8 @@ def resize_bilinear(ctx: Context) -> SSAValue:
         (x,) = found
         parts: list[Term] = []
         for pixels, weight in ((before, _ONE - far), (after, far)):
-            taken = ctx.emit(TakeOp, x.value, ctx.constant(pixels.astype(np.int32), "pixels"), axis=axis)
-            parts.append(Term(ctx, taken) * Term(ctx, ctx.constant(weight.astype(dtype).reshape(shape), "weights")))
+            part = ctx.emit(TakeOp, x.value, ctx.constant(pixels.astype(np.int32), "pixels"), axis=axis)
+            parts.append(Term(ctx, part) * Term(ctx, ctx.constant(weight.astype(dtype).reshape(shape), "weights")))
         found = [parts[0] + parts[1]]
     (total,) = found
     half = _ONE * _ONE // 2

@@ -66,9 +66,9 @@ def quantized_function(ctx: Context, function: Function) -> SSAValue:
     scale, zero_point = np.float32(scale_of(ctx, 0)), ctx.quantization(0).zero_point[0]
     real = scale * (numbers_of(ctx) - zero_point).astype(np.float32)
     with np.errstate(all="ignore"):
-        found = function(ctx, real).astype(np.float32)
+        results = function(ctx, real).astype(np.float32)
     inverse = np.float32(1) / np.float32(out_scale(ctx))
-    steps = rounded((found * inverse).astype(np.float64)) + ctx.out_quantization().zero_point[0]
+    steps = rounded((results * inverse).astype(np.float64)) + ctx.out_quantization().zero_point[0]
     return looked_up(ctx, np.nan_to_num(steps, posinf=1e9, neginf=-1e9))
 
 
@@ -92,7 +92,7 @@ def _gelu(ctx: Context, x: AnyArray) -> AnyArray:
 
 
 def _log(ctx: Context, x: AnyArray) -> AnyArray:
-    """What has no logarithm is the least number."""
+    """Return logarithms; numbers that have none give the least number."""
     info = ctx.out_quantization()
     least = np.float32(float(limits(ctx.out().type.lower())[0]) - float(info.zero_point[0])) * info.scale[0]
     return np.where(x > 0, precise(np.log, x), least)
@@ -116,8 +116,8 @@ def leaky_relu(ctx: Context) -> SSAValue:
     steps = numbers_of(ctx) - ctx.quantization(0).zero_point[0]
     scale, out = np.float32(scale_of(ctx, 0)), np.float32(out_scale(ctx))
     plain, sloped = float(scale / out), float(scale * alpha / out)
-    found = np.where(steps >= 0, scaled(steps, plain), scaled(steps, sloped))
-    return looked_up(ctx, found + ctx.out_quantization().zero_point[0])
+    results = np.where(steps >= 0, scaled(steps, plain), scaled(steps, sloped))
+    return looked_up(ctx, results + ctx.out_quantization().zero_point[0])
 
 
 def absolute(ctx: Context) -> SSAValue:
@@ -134,11 +134,11 @@ def relu(low: float | None, high: float | None) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
         steps = numbers_of(ctx) - ctx.quantization(0).zero_point[0]
         zero = int(ctx.out_quantization().zero_point[0])
-        found = scaled(steps, float(np.float32(scale_of(ctx, 0)) / np.float32(out_scale(ctx)))) + zero
+        results = scaled(steps, float(np.float32(scale_of(ctx, 0)) / np.float32(out_scale(ctx)))) + zero
         for bound, cut in ((low, np.maximum), (high, np.minimum)):
             if bound is not None:
-                found = cut(found, zero + away_from_zero(float(np.float32(bound) / np.float32(out_scale(ctx)))))
-        return looked_up(ctx, found)
+                results = cut(results, zero + away_from_zero(float(np.float32(bound) / np.float32(out_scale(ctx)))))
+        return looked_up(ctx, results)
 
     return Converter(convert)
 
@@ -174,9 +174,9 @@ def hard_swish(ctx: Context) -> SSAValue:
     elif relu_shift < 0:
         value = shifted(value, -relu_shift)
     weight = (value + (1 << 15)) >> 1
-    found = np.where(weight * on_output >= 0, weight * on_output >> 15, -((-weight * on_output) >> 15))
-    found = shifted(found, -out_shift) if out_shift < 0 else bounded(found << out_shift)
-    return looked_up(ctx, found + ctx.out_quantization().zero_point[0])
+    results = np.where(weight * on_output >= 0, weight * on_output >> 15, -((-weight * on_output) >> 15))
+    results = shifted(results, -out_shift) if out_shift < 0 else bounded(results << out_shift)
+    return looked_up(ctx, results + ctx.out_quantization().zero_point[0])
 
 
 def _sigmoid_argument(ctx: Context) -> AnyArray:
@@ -195,8 +195,8 @@ def logistic(ctx: Context) -> SSAValue:
     if ctx.info(0).type != "INT16":
         return quantized_function(ctx, lambda _, x: _logistic(x))
     x = _sigmoid_argument(ctx)
-    found = sigmoid(x, 9)
-    return looked_up(ctx, np.where(x >= 0, found + (1 << 9), (1 << 25) - found + (1 << 9) - 1) >> 10)
+    result = sigmoid(x, 9)
+    return looked_up(ctx, np.where(x >= 0, result + (1 << 9), (1 << 25) - result + (1 << 9) - 1) >> 10)
 
 
 def tanh(ctx: Context) -> SSAValue:

@@ -28,16 +28,16 @@ _BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 
 def parameters(ctx: Context, data: int = 0, weight: int = 1) -> list[SSAValue]:
     """Zero points and scales of data and weight, as qnn operators take them."""
-    found: list[SSAValue] = []
+    parts: list[SSAValue] = []
     for index in (data, weight):
         zero_point = ctx.quantization(index).zero_point.astype(np.int32)
-        found.append(
+        parts.append(
             ctx.constant(zero_point if zero_point.any() and len(zero_point) > 1 else zero_point[0], "zero_point")
         )
     for index in (data, weight):
         scale = ctx.quantization(index).scale
-        found.append(ctx.constant(scale if len(scale) > 1 else scale[0], "scale"))
-    return found
+        parts.append(ctx.constant(scale if len(scale) > 1 else scale[0], "scale"))
+    return parts
 
 
 def per_output(ctx: Context, data: int = 0, weight: int = 1) -> AnyArray:

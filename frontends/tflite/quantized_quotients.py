@@ -43,11 +43,11 @@ def _picked(ctx: Context, values: list[int] | AnyArray, at: Term, name: str) -> 
 
 
 def _bits(ctx: Context, x: Term, most: int) -> Term:
-    """How many bits positive numbers have, up to `most`."""
-    found = x.number(0)
+    """Return the number of bits of positive numbers, up to `most`."""
+    bits = x.number(0)
     for bit in range(most):
-        found = found + where(x.apply(logic.GreaterEqualOp, 1 << bit), x.number(1), x.number(0))
-    return found
+        bits = bits + where(x.apply(logic.GreaterEqualOp, 1 << bit), x.number(1), x.number(0))
+    return bits
 
 
 def inverse_roots(ctx: Context, total: Term) -> tuple[Term, Term]:
@@ -82,9 +82,9 @@ def l2_normalization(ctx: Context) -> SSAValue:
         back = back - 7
     else:
         x = x * (1 << 7)
-    found = _high(x.apply(logic.LeftShiftOp, where(back < 0, -back, none)), inverse)
-    found = _shifted(found, where(back < 0, none, back))
-    return saturated(ctx, found.to("int32").value, ctx.out_quantization(), ctx.out().type.lower())
+    result = _high(x.apply(logic.LeftShiftOp, where(back < 0, -back, none)), inverse)
+    result = _shifted(result, where(back < 0, none, back))
+    return saturated(ctx, result.to("int32").value, ctx.out_quantization(), ctx.out().type.lower())
 
 
 def div(ctx: Context) -> SSAValue:
@@ -95,9 +95,9 @@ def div(ctx: Context) -> SSAValue:
     a, b = where(negative, -a, a), where(negative, -b, b)
     span = int(limits(dtype)[1]) - int(limits(dtype)[0]) + 1
     # Divided by 0 is not defined; it counts as 1.
-    found = [reciprocal(max(number, 1)) for number in range(span + 1)]
-    inverse = _picked(ctx, [one for one, _ in found], b, "inverses")
-    right = _picked(ctx, [one for _, one in found], b, "bits")
+    reciprocals = [reciprocal(max(number, 1)) for number in range(span + 1)]
+    inverse = _picked(ctx, [one for one, _ in reciprocals], b, "inverses")
+    right = _picked(ctx, [one for _, one in reciprocals], b, "bits")
     # A number and one less than its opposite have as many bits.
     room = -_bits(ctx, where(a < 0, -a - 1, a), span.bit_length()) + 31
     quotient = _high(a.apply(logic.LeftShiftOp, room), inverse)
@@ -132,14 +132,14 @@ def reduce_prod(ctx: Context) -> SSAValue:
     total = row(0)
     for at in range(1, count):
         total = Term(ctx, multiplied_wide(ctx, (total * row(at)).value, real)).to("int64")
-    found = saturated(ctx, multiplied_wide(ctx, total.value, real), ctx.out_quantization(), dtype)
+    result = saturated(ctx, multiplied_wide(ctx, total.value, real), ctx.out_quantization(), dtype)
     kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
-    return Term(ctx, found).reshape(*kept).value if ctx.option("KeepDims", False) else found
+    return Term(ctx, result).reshape(*kept).value if ctx.option("KeepDims", False) else result
 
 
 _LOW = 1 << 15
 _NEAR = 1e-3
-"""How far a scale may be from what is meant, as a part of it."""
+"""The largest relative error of a scale."""
 
 
 def softmax_of_16_bits(ctx: Context) -> SSAValue:
@@ -164,8 +164,8 @@ def softmax_of_16_bits(ctx: Context) -> SSAValue:
     inverse = _picked(ctx, between(halves, np.arange(-_LOW, _LOW)), at, "inverses")
     right = bits - 1
     half = right.number(1).apply(logic.LeftShiftOp, right - 1)
-    found = (each * inverse + half).apply(logic.RightShiftOp, right)
-    return ctx.emit(ew.CastOp, found.clip(0.0, _LOW - 1.0).value, dtype="int16")
+    result = (each * inverse + half).apply(logic.RightShiftOp, right)
+    return ctx.emit(ew.CastOp, result.clip(0.0, _LOW - 1.0).value, dtype="int16")
 
 
 QUANTIZED = {

@@ -113,7 +113,7 @@ class _Lstm:
         return x.clip(-bound, bound)
 
     def gate(self, at: int, x: SSAValue, h: SSAValue, c: Term | None) -> Term:
-        """What goes into gate `at`: input, forget, cell or output, int32 within 16 bits."""
+        """Return the input of gate `at`: input, forget, cell or output, int32 within 16 bits."""
         ctx = self.ctx
         total = _product(ctx, x, int(ctx.quantization(0).zero_point[0]), 1 + at)
         bias = vector(ctx, 12 + at, total.shape[-1])

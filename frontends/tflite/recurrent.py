@@ -44,10 +44,10 @@ def times(ctx: Context, x: SSAValue, index: int) -> Term:
 
 def real(ctx: Context, index: int) -> Term:
     """Input `index` as floats."""
-    found = Term(ctx, ctx.value(index))
+    value = Term(ctx, ctx.value(index))
     if not ctx.quantized(index):
-        return found
-    return found.to("float32") * float(ctx.quantization(index).scale[0])
+        return value
+    return value.to("float32") * float(ctx.quantization(index).scale[0])
 
 
 def vector(ctx: Context, index: int, units: int) -> Term:
@@ -93,8 +93,8 @@ def rnn(ctx: Context) -> tuple[SSAValue, ...]:
 
 
 def sequence_rnn(ctx: Context) -> tuple[SSAValue, ...]:
-    if (found := long_rnn(ctx, ctx.value(4))) is not None:
-        return found
+    if (outputs := long_rnn(ctx, ctx.value(4))) is not None:
+        return outputs
     steps, axis = steps_of(ctx)
     h, states = ctx.value(4), list[SSAValue]()
     for x in steps:
@@ -105,7 +105,7 @@ def sequence_rnn(ctx: Context) -> tuple[SSAValue, ...]:
 
 @dataclass(frozen=True)
 class Places:
-    """Where the weights of an LSTM are among the inputs."""
+    """The positions of an LSTM's weights among the inputs."""
 
     inputs: int = 1
     recurrent: int = 5
@@ -125,7 +125,7 @@ class Lstm:
         self.cell_clip, self.projection_clip = ctx.option("CellClip", 0.0), ctx.option("ProjClip", 0.0)
 
     def gate(self, at: int, x: SSAValue, h: SSAValue, c: Term | None, aux: SSAValue | None) -> Term:
-        """What goes into gate `at`: input, forget, cell or output; `c` is the cell that peepholes look at."""
+        """Return the input of gate `at`: input, forget, cell or output; `c` is the cell that peepholes look at."""
         ctx, places = self.ctx, self.places
         total = times(ctx, x, places.inputs + at) + times(ctx, h, places.recurrent + at)
         if aux is not None and places.aux is not None:
@@ -316,8 +316,8 @@ def svdf(ctx: Context) -> tuple[SSAValue, ...]:
     """A filter over features, then one over what the last steps gave."""
     batch, units, rank, memory = svdf_shape(ctx)
     state = remembered(ctx, times(ctx, ctx.value(0), 1), memory)
-    found = (state * real(ctx, 2).reshape(1, units * rank, memory)).sum(2)
-    total = found.reshape(batch, units, rank).sum(2).reshape(batch, units)
+    result = (state * real(ctx, 2).reshape(1, units * rank, memory)).sum(2)
+    total = result.reshape(batch, units, rank).sum(2).reshape(batch, units)
     if ctx.has(3):
         total = total + vector(ctx, 3, units)
     return fused(ctx, total.value), state.reshape(*ctx.shape(4)).value

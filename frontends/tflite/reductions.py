@@ -34,9 +34,9 @@ def reduced(ctx: Context, op: type[Operator], value: SSAValue) -> SSAValue:
 def _extreme(op: type[Operator]) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
         (axis,) = ctx.known_ints(1, "an axis") or (0,)
-        found = ctx.emit(op, ctx.value(0), axis=[ctx.axis(axis, len(ctx.shape(0)))])
+        result = ctx.emit(op, ctx.value(0), axis=[ctx.axis(axis, len(ctx.shape(0)))])
         dtype = DTYPES.get(ctx.out().type, np.dtype(np.int32)).name
-        return found if dtype_of(found).name == dtype else ctx.emit(ew.CastOp, found, dtype=dtype)
+        return result if dtype_of(result).name == dtype else ctx.emit(ew.CastOp, result, dtype=dtype)
 
     return Converter(convert)
 

@@ -108,7 +108,7 @@ def dynamic_update_slice(ctx: Context) -> SSAValue:
 
 
 def bucketize(ctx: Context) -> SSAValue:
-    """How many boundaries are at most as large as each number."""
+    """Return, for each number, how many boundaries are at most as large."""
     count = ctx.option("BoundariesLength")
     bounds = ctx.option("BoundariesAsNumpy").astype(np.float32) if count else np.zeros(0, np.float32)
     value = term(ctx, 0).to("float32").value

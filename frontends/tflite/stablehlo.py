@@ -41,12 +41,12 @@ def _binary(op: type[Operator], logical: type[Operator] | None = None) -> Conver
 
 def _each(ctx: Context, name: str, rank: int, default: int | None = None) -> tuple[int, ...]:
     """A vector of the options, one number for each axis; one that is not there is all `default`."""
-    found = ctx.ints_option(name)
-    if not found and default is not None:
+    numbers = ctx.ints_option(name)
+    if not numbers and default is not None:
         return (default,) * rank
-    if len(found) != rank:
-        ctx.fail(f"{rank} numbers as {name}", str(list(found)))
-    return found
+    if len(numbers) != rank:
+        ctx.fail(f"{rank} numbers as {name}", str(list(numbers)))
+    return numbers
 
 
 def padded(ctx: Context, x: SSAValue, filler: SSAValue, low: Numbers, high: Numbers, inner: Numbers) -> SSAValue:
@@ -96,7 +96,7 @@ _FUNCTIONS = ("", "ADD", "MUL", "MINIMUM", "MAXIMUM", "LOGICAL_AND", "LOGICAL_OR
 def _reduced(
     ctx: Context, body: str, kernel: Numbers, strides: Numbers, apart: Numbers, dilation: Numbers, edges: Numbers
 ) -> SSAValue:
-    """What an operator makes of each window of the data and a start, which stands for what is outside, too."""
+    """Reduce each window of the data, from a start value that also stands for what is outside."""
     if body not in _BODIES:
         ctx.fail(f"one operator among {', '.join(_BODIES)} on windows", body or "another")
     if min((*kernel, *strides, *apart, *dilation), default=1) < 1:
@@ -133,8 +133,8 @@ def reduce_window(ctx: Context) -> SSAValue:
     """Data, a start, then sizes of windows, strides and dilations."""
     rank = len(ctx.shape(0))
     numbers = [ctx.known_ints(index, "sizes of windows") for index in (2, 3, 4)]
-    if any(len(one) != rank for one in numbers):
-        ctx.fail(f"{rank} numbers for each of three inputs", str([len(one) for one in numbers]))
+    if any(len(list_) != rank for list_ in numbers):
+        ctx.fail(f"{rank} numbers for each of three inputs", str([len(list_) for list_ in numbers]))
     kernel, strides, dilation = numbers
     which = int(ctx.option("ReduceFunction", 0))
     body = _FUNCTIONS[which] if 0 <= which < len(_FUNCTIONS) else ""
@@ -228,8 +228,8 @@ def scatter(ctx: Context) -> SSAValue:
     whole = Term(
         ctx, ctx.emit(PadOp, reshaped(ctx, ctx.value(0), (count,)), ctx.number(0, str(ctx.dtype(0))), pad_width=[0, 1])
     )
-    found = ctx.emit(ScatterNdOp, whole.value, flat.value, reshaped(ctx, ctx.value(2), (prod(updates),)), mode=mode)
-    return reshaped(ctx, cut(ctx, found, 0, 0, count), data)
+    result = ctx.emit(ScatterNdOp, whole.value, flat.value, reshaped(ctx, ctx.value(2), (prod(updates),)), mode=mode)
+    return reshaped(ctx, cut(ctx, result, 0, 0, count), data)
 
 
 def _first(ctx: Context, begin: Term, rank: int, mapped: Numbers, free: Numbers, result: int) -> Term:

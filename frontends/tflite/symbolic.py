@@ -33,11 +33,11 @@ def folded_sizes(ctx: Context) -> Result | None:
         if one is None:
             return None
         given.append(one)
-    found = rule(ctx, given)
-    if found is None:
+    results = rule(ctx, given)
+    if results is None:
         return None
     ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
-    return counted(ctx, found, dtype_of(ctx.out()))
+    return counted(ctx, results, dtype_of(ctx.out()))
 
 
 def _pairwise(function: Callable[..., Any]) -> Rule:
@@ -51,10 +51,10 @@ def _moved(function: Callable[[Context, list[Sizes]], Any]) -> Rule:
     """Elements in other places; None where the places are no numbers."""
 
     def rule(ctx: Context, given: list[Sizes]) -> Array | None:
-        found = function(ctx, given)
-        if found is None:
+        sizes = function(ctx, given)
+        if sizes is None:
             return None
-        array = np.asarray(found, np.object_)
+        array = np.asarray(sizes, np.object_)
         return settled(objects(array.reshape(-1).tolist(), array.shape))
 
     return rule

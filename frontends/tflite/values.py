@@ -119,9 +119,9 @@ def _dense(raw: AnyArray, info: TensorInfo, dtype: np.dtype[Any], what: str) -> 
         values = np.frombuffer(values.tobytes(), dtype)
     if len(values) < len(point):
         raise FrontendError(f"{what}: expected {len(point)} values, got {len(values)}")
-    found = np.zeros(info.shape, dtype)
-    found[tuple(point.T)] = values[: len(point)]
-    return found
+    dense = np.zeros(info.shape, dtype)
+    dense[tuple(point.T)] = values[: len(point)]
+    return dense
 
 
 _WIDTHS = {1: "Int32Vector", 2: "Uint16Vector", 3: "Uint8Vector"}

@@ -1,4 +1,4 @@
-"""What is kept from call to call: resource variables, and tensors that recurrent operators write to.
+"""State that is kept from call to call: resource variables, and tensors that recurrent operators write to.
 
 Handles are followed while regions are made, so that a variable is a value like others: it enters a region, operators
 give it new values, and the last of them leaves.
@@ -37,7 +37,7 @@ Key: TypeAlias = tuple[object, ...]
 
 @dataclass(eq=False)
 class Variable:
-    """What a subgraph, or one that it runs, reads or writes."""
+    """A variable that a subgraph, or one that it runs, reads or writes."""
 
     name: str
     info: TensorInfo
@@ -89,13 +89,13 @@ def written_tensors(graph: Subgraph, operator: OperatorInfo) -> list[tuple[int, 
 
 
 def operands(operator: OperatorInfo) -> Sequence[int]:
-    """What a subgraph gets that an operator runs."""
+    """Return the tensors that an operator hands to the subgraph that it runs."""
     return () if operator.op == ONCE else operator.inputs[operator.op == "IF" :]
 
 
 def variables(model: ModelFile, graph: Subgraph, given: Sequence[Key | None]) -> dict[Key, Variable]:
-    """What a subgraph and those that it runs read and write, for handles that it is given, in order."""
-    found: dict[Key, Variable] = {}
+    """Return the variables that a subgraph and those it runs read or write, for the handles it gets, in order."""
+    reached: dict[Key, Variable] = {}
     waiting: list[tuple[Subgraph, tuple[Key | None, ...]]] = [(graph, tuple(given))]
     seen: set[tuple[int, tuple[Key | None, ...]]] = set()
     while waiting:
@@ -110,38 +110,38 @@ def variables(model: ModelFile, graph: Subgraph, given: Sequence[Key | None]) ->
             for at, place in written_tensors(current, operator):
                 info = current.tensors[place]
                 name = info.name or f"{operator.op}_{operator.index}:{at}"
-                found.setdefault((current.index, place), Variable(name, info)).written = True
+                reached.setdefault((current.index, place), Variable(name, info)).written = True
             key = handles.get(operator.inputs[0]) if operator.inputs else None
             if operator.op == READ and key is not None and operator.outputs:
-                found.setdefault(key, Variable(str(key[-1]), current.tensors[operator.outputs[0]]))
+                reached.setdefault(key, Variable(str(key[-1]), current.tensors[operator.outputs[0]]))
             elif operator.op == ASSIGN and key is not None and len(operator.inputs) > 1:
                 info = current.tensors[operator.inputs[1]]
-                found.setdefault(key, Variable(str(key[-1]), info)).written = True
+                reached.setdefault(key, Variable(str(key[-1]), info)).written = True
             if operator.op == ONCE:
                 continue
             inside = tuple(handles.get(place) for place in operands(operator))
             waiting += [(model.subgraph(index), inside) for index in run_by(operator).values()]
             if operator.op == "WHILE":
                 handles.update(zip(operator.outputs, inside, strict=False))
-    return found
+    return reached
 
 
 def run_once(model: ModelFile, main: Subgraph) -> list[tuple[OperatorInfo, Subgraph]]:
     """The subgraphs that are called once, in order and none twice, each with an operator that calls it."""
-    found: dict[int, tuple[OperatorInfo, Subgraph]] = {}
+    graphs: dict[int, tuple[OperatorInfo, Subgraph]] = {}
     waiting, seen = [main.index], {main.index}
     while waiting:
         for operator in model.subgraph(waiting.pop()).operators:
             inner = run_by(operator).values()
             if operator.op == ONCE:
-                found |= {index: (operator, model.subgraph(index)) for index in inner if index not in found}
+                graphs |= {index: (operator, model.subgraph(index)) for index in inner if index not in graphs}
                 continue
             waiting += [index for index in dict.fromkeys(inner) if index not in seen]
             seen.update(inner)
-    return list(found.values())
+    return list(graphs.values())
 
 
 def zeros(info: TensorInfo) -> Array:
-    """What a tensor is at first that nothing gives a value to; of int8 its zero point, as the interpreter has it."""
+    """Return the first value of a tensor that nothing sets; for int8 its zero point, as the interpreter has it."""
     kept = info.type == "INT8" and info.quantization is not None
     return np.full(info.shape, info.quantization.zero_point[0] if kept and info.quantization else 0, dtype_of(info))

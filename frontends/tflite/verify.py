@@ -192,7 +192,7 @@ class Verifier:
         return 0
 
     def _target(self, at: int, what: str) -> int:
-        """Where an offset leads."""
+        """Return the position that an offset leads to."""
         offset = self._number("I", at, what)
         if not offset:
             raise self.fail(f"{what} at byte {at} that leads to itself")

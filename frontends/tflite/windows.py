@@ -29,10 +29,10 @@ DHW = ("D", "H", "W")
 
 
 def strides_of(ctx: Context, axes: Sequence[str]) -> Sizes:
-    found = _positive(ctx, [f"Stride{axis}" for axis in axes], "strides")
-    if max(found) > _LONGEST:
-        ctx.fail(f"strides up to {_LONGEST}", str(list(found)))
-    return found
+    strides = _positive(ctx, [f"Stride{axis}" for axis in axes], "strides")
+    if max(strides) > _LONGEST:
+        ctx.fail(f"strides up to {_LONGEST}", str(list(strides)))
+    return strides
 
 
 def _positive(ctx: Context, names: Sequence[str], what: str) -> Sizes:
@@ -240,7 +240,7 @@ def pool(ctx: Context, op: type[Operator], value: SSAValue) -> SSAValue:
 
 
 def average_pool_2d(ctx: Context) -> SSAValue:
-    """What is outside of the image does not count."""
+    """Average each window; what is outside the image does not count."""
     return fused(ctx, pool(ctx, AvgPool2DOp, ctx.value(0)))
 
 
