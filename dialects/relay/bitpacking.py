@@ -55,8 +55,9 @@ class BitpackOp(Operator):
         rows = x.reshape(*x.shape[:axis], x.shape[axis] // width, width, *x.shape[axis + 1 :])
         places = np.arange(width - 1, -1, -1, dtype=word).reshape(width, *[1] * (x.ndim - axis - 1))
         low = rows.astype(word)
-        one = np.ones((), word)
+        lowest = np.ones((), word)
         planes = [
-            (((low >> one.dtype.type(bit)) & one) << places).sum(axis + 1, dtype=word) for bit in range(sig.int("bits"))
+            (((low >> lowest.dtype.type(bit)) & lowest) << places).sum(axis + 1, dtype=word)
+            for bit in range(sig.int("bits"))
         ]
         return np.stack(planes, sig.int("bit_axis") % (x.ndim + 1))

@@ -200,7 +200,7 @@ class SparseTransposeOp(CompressedRows):
 
 @irdl_op_definition
 class SparseReshapeOp(Operator):
-    """Where the elements of a sparse tensor of `prev_shape` are in one of `new_shape`, and that shape.
+    """The indices of a sparse tensor of `prev_shape` after it is reshaped to `new_shape`, and that shape.
 
     sparse_indices (n, r), prev_shape (r,), new_shape (s,), of which one number may be -1, that takes what is left; the
     results are (n, s) and (s,).

@@ -63,7 +63,7 @@ class Tensor:
     nothing: bool = False
     """True for an optional without a value."""
     narrowed: tuple[SSAValue, int] | None = None
-    """How many elements of `value` count, and their axis; nothing else can be computed with it in this stretch."""
+    """The number of valid elements of `value`, and their axis; nothing else can be computed with it in this stretch."""
     counts: np.dtype[Any] = SIZE
     """As what the sizes of a symbolic `array` count."""
 

@@ -97,8 +97,8 @@ class Hosts:
     def of(graph: GraphProto, around: Hosts | None) -> Hosts:
         names = {value.name for value in graph.input if is_hosted_type(value.type)}
         names |= {tensor.name for tensor in graph.initializer if tensor.data_type == TensorProto.STRING}
-        given = graph.input if around is not None else ()
-        lists = {value.name for value in given if value.type.WhichOneof("value") == "sequence_type"}
+        carried = graph.input if around is not None else ()
+        lists = {value.name for value in carried if value.type.WhichOneof("value") == "sequence_type"}
         return Hosts(names, around, lists - names)
 
     def listed(self, name: str) -> bool:
