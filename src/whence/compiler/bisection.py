@@ -20,13 +20,13 @@ from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.executables.executable import Executable
 from whence.executables.interpret import Evaluator
 from whence.explorer.difference import ATOL, RTOL, Difference, difference, in_shape
-from whence.explorer.results import LayerValue, imported_values, values_in
+from whence.explorer.results import imported_values, values_in
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import HoldsModule
 from whence.planning.build import Progress, build, names_of
-from whence.provenance.ledger import Entry, Ledger
+from whence.provenance.ledger import Entry, LayerValue, Ledger
 from whence.provenance.numbers import same_module
 from whence.provenance.span import layer_names, leaf_name
 from whence.runtime.tensors import TensorSpec
@@ -198,7 +198,7 @@ class _Run:
 
     def bisected(self, original: ModuleOp, passes: Sequence[ModulePass], engine: Engine) -> Bisection:
         module, ledger = original.clone(), Ledger()
-        values = imported_values(module)
+        values = imported_values(module, ledger)
         results = [self._result("import", module, engine)]
         if not _right(results[0]):
             return Bisection(tuple(results), engine, "import")
