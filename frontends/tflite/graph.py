@@ -23,6 +23,7 @@ from ..importing import importer
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.fold import evaluated
 from ..importing.limits import excess, expectation
+from ..importing.node import node_of
 from ..importing.tensor import Tensor, Undecided
 from ..importing.tensor import dtype_of as value_dtype
 from .complex_numbers import COMPLEX
@@ -164,7 +165,7 @@ class Importer(importer.Importer):
         """An input or constant has a name of its own, at its first consumer."""
         users = self.users(region)
         layers = cast(Model, self.source).source.builder.layers
-        return layers.get(name, name), importer.node_of(users[name]).index if name in users else 0
+        return layers.get(name, name), node_of(users[name]).index if name in users else 0
 
     def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
         module = super().finish(values)

@@ -280,7 +280,11 @@ class _Run:
         for op in main.block.ops:
             for layer, gap in gaps.get(op, ()) if op in reached else ():
                 if not gap.right:
-                    earlier = [value.owner for value, layers in before[1].items() if layer in layers]
+                    earlier = [
+                        value.op
+                        for value, layers in before[1].items()
+                        if layer in layers and isinstance(value, OpResult)
+                    ]
                     right = {op for op, each in gaps.items() if all(gap.right for _, gap in each)}
                     return layer, gap, {number_of(maker) for maker in (*earlier, *_makers(op, right))}
         return None, None, set()
