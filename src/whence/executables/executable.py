@@ -102,11 +102,14 @@ class Executable:
         return results[0] if len(results) == 1 else tuple(results)
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
-        """Return seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
+        """Return CPU seconds of all threads per run and kernel call, shape (repeat, calls).
+
+        Calls are `artifact.calls`. See `Runner.profile`.
+        """
         return self.runner.profile(inputs, self._pool, repeat)
 
     def times(self, inputs: Mapping[str, Array], repeat: int = 10, samples: Samples | None = None) -> Times:
-        """Return the median seconds of each kernel call, and of the layers in it.
+        """Return the median CPU seconds, of all threads together, of each kernel call, and of the layers in it.
 
         A call's time is shared out by samples, where there are enough of it, else in proportion to estimated work.
         """
