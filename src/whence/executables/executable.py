@@ -173,7 +173,10 @@ class Executable:
         return where(self.artifact, layer)
 
     def coverage(self) -> dict[str, float]:
-        """Return level -> the fraction of its ops, or machine instructions, that name the layers they serve."""
+        """Return level -> the fraction of its ops, or machine instructions, that name the layers they serve.
+
+        A level that has none, as of a model that external compilers run all of, is not there.
+        """
         from whence.explorer.coverage import coverage
 
         return coverage(self.artifact)

@@ -124,7 +124,8 @@ class InterpretedExecutable(Executable):
     def coverage(self) -> dict[str, float]:
         """Return level -> the least fraction of ops that name their layers, over the programs of the last call."""
         parts = [part.coverage() for part in self.last]
-        return {level: min(part[level] for part in parts) for level in (parts[0] if parts else {})}
+        levels = dict.fromkeys(level for part in parts for level in part)
+        return {level: min(part[level] for part in parts if level in part) for level in levels}
 
     def report(self) -> str:
         """Return a line for each compiled stretch: its shapes, and why it is not for all sizes where it is not."""
