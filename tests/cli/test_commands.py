@@ -40,16 +40,26 @@ def exported(whence: Tool, tiny: Path, tmp_path: Path) -> Path:
 
 def test_compile_writes_what_is_asked_for(whence: Tool, tiny: Path, tmp_path: Path):
     out, params, header = tmp_path / "a.tar", tmp_path / "a.params", tmp_path / "whence.h"
-    words = ("--dump-code", "asm,ll,tir,relay", "--save-params", params, "--c-header", header, "--module-name", "net")
+    words = (
+        "--dump-code",
+        "asm,ll,opt.ll,tir,relay",
+        "--save-params",
+        params,
+        "--c-header",
+        header,
+        "--module-name",
+        "net",
+    )
     done = whence("compile", tiny, "-o", out, *words)
     assert done.code == 0, done.err
     assert done.out.startswith("tiny.onnx: 2 layers, 1 kernel call, 1 distinct kernel; compiled in ")
     written = re.findall(r"^wrote (.*) \((\d+) bytes\)$", done.out, re.MULTILINE)
     assert [(Path(path).stat().st_size) for path, _ in written] == [int(size) for _, size in written]
-    texts = {kind: (tmp_path / f"a.tar.{kind}").read_text() for kind in ("asm", "ll", "tir", "relay")}
+    texts = {kind: (tmp_path / f"a.tar.{kind}").read_text() for kind in ("asm", "ll", "opt.ll", "tir", "relay")}
     assert "def @main" in texts["relay"]
     assert "tir.prim_func" in texts["tir"]
     assert "define void @" in texts["ll"]
+    assert "define void @" in texts["opt.ll"] != texts["ll"]
     assert ".loc" in texts["asm"]
     assert "whence_run" in header.read_text()
     module = load_module(out)
@@ -74,7 +84,7 @@ def test_compile_as_json_and_without_parameters(whence: Tool, tiny: Path, tmp_pa
     [
         (("-o", "x.zip"), r"-o x\.zip: expected a file in \.tar, \.so or \.o"),
         (("-o", "x.so", "-f", "tar"), r"-o x\.so: expected a file in \.tar"),
-        (("--dump-code", "asm,c"), r"--dump-code: expected asm, ll, tir, relay, got c"),
+        (("--dump-code", "asm,c"), r"--dump-code: expected asm, ll, opt.ll, tir, relay, got c"),
         (("--pass-config", "tir.nothing=1"), r"Invalid config option 'tir\.nothing'"),
         (("--pass-config", "tir.disable_vectorize=7"), r"expected true or false, got '7'"),
         (("--pass-config", "tir.disable_vectorize"), r"expected NAME=VALUE"),
@@ -225,6 +235,10 @@ def test_loops_and_completions_for_programs(whence: Tool, exported: Path):
     loops = json.loads(whence("tir", exported, "--kernel", 0, "--json").out)
     assert loops["call"] == call["call"]
     assert loops["lines"][0]["text"].startswith("tir.prim_func @")
+    code = whence("tir", exported, "--kernel", 0, "--emit", "opt.ll").out
+    assert json.loads(whence("tir", exported, "--kernel", 0, "--emit", "opt.ll", "--json").out)["code"] == code[:-1]
+    assert "define void @" in code
+    assert "expected --kernel beside it" in whence("tir", exported, "--emit", "ll").err
     assert "--json" in json.loads(whence("completion", "bash", "--json").out)["commands"]["tir"]
 
 

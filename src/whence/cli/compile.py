@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whence.planning.artifact import Artifact
     from whence.planning.graph import GraphPlan
 
-CODES = ("asm", "ll", "tir", "relay")
+CODES = ("asm", "ll", "opt.ll", "tir", "relay")
 
 
 def add(commands: Subparsers) -> None:
@@ -125,17 +125,19 @@ def _beside(
 
 def code_of(artifact: Artifact, code: str) -> str:
     """The code of a model at a level."""
-    from whence.explorer.code import kernel_of
+    from whence.explorer.code import compiler_of, kernel_of, source
     from whence.explorer.layers import snapshot
     from whence.frontends.relay.view import view
     from whence.frontends.relay_text import astext
 
     if code == "relay":
         return astext(view(snapshot(artifact, "fused")), show_meta_data=False).rstrip("\n") + "\n"
-    kernels = [kernel_of(artifact, index) for index in range(len(artifact.kernels))]
-    field = {"asm": "assembly", "ll": "llvm", "tir": "tir"}[code]
-    mark = {"asm": "#", "ll": ";", "tir": "//"}[code]
-    texts = [f"{mark} {kernel.symbol}\n{getattr(kernel, field).rstrip()}\n" for kernel in kernels]
+    mark, fmt = {"asm": ("#", "s"), "ll": (";", "ll"), "opt.ll": (";", "opt.ll"), "tir": ("//", "tir")}[code]
+    texts = [
+        f"{mark} {kernel.symbol}\n{source(artifact, index, fmt).rstrip()}\n"
+        for index, kernel in enumerate(artifact.kernels)
+        if not compiler_of(kernel_of(artifact, index))
+    ]
     if code == "asm":
         texts.append(f"# whence_main\n{artifact.main_assembly.rstrip()}\n")
     return "\n".join(texts)

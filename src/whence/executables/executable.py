@@ -166,6 +166,17 @@ class Executable:
 
         return why(self.artifact, kernel, line)
 
+    def get_source(self, kernel: str | int, fmt: str = "ll") -> str:
+        """Return the code of a kernel (named as for `why`) as text, of a level between tensor expressions and assembly.
+
+        fmt: "te", "schedule", "tir", "ll" (LLVM IR), "opt.ll" (the same after LLVM's passes) or "s". Raises
+        FrontendError for an unknown kernel, PipelineError for an unknown format.
+        """
+        from whence.explorer.calls import find_calls
+        from whence.explorer.code import source
+
+        return source(self.artifact, find_calls(self.artifact, kernel).kernel, fmt)
+
     def where(self, layer: str) -> Where:
         """Return the fate of a layer at every level; raises FrontendError for an unknown layer."""
         from whence.explorer.where import where
