@@ -43,6 +43,8 @@ def test_compile_writes_what_is_asked_for(whence: Tool, tiny: Path, tmp_path: Pa
     words = (
         "--dump-code",
         "asm,ll,opt.ll,tir,relay",
+        "--snapshot-dir",
+        tmp_path / "passes",
         "--save-params",
         params,
         "--c-header",
@@ -61,6 +63,9 @@ def test_compile_writes_what_is_asked_for(whence: Tool, tiny: Path, tmp_path: Pa
     assert "define void @" in texts["ll"]
     assert "define void @" in texts["opt.ll"] != texts["ll"]
     assert ".loc" in texts["asm"]
+    (input_,) = (tmp_path / "passes").glob("00-*.mlir")
+    assert 'loc("act"("tiny.onnx":1:0))' in input_.read_text()
+    assert len(list((tmp_path / "passes").glob("tvmgen_*/*-tir-vectorize.mlir"))) == 1
     assert "whence_run" in header.read_text()
     module = load_module(out)
     assert {name: array.tobytes() for name, array in load_params(params).items()} == {

@@ -164,17 +164,21 @@ EXPORTED = (".tar", ".so", ".o")
 """The files that hold a compiled model."""
 _BEFORE = (
     *("opt_level", "target", "input_shapes", "desired_layout", "disabled_pass", "pass_config", "print_pass_times"),
-    *("usmp", "workspace_pool", "no_fuse", "signature"),
+    *("usmp", "workspace_pool", "no_fuse", "signature", "snapshot_dir"),
 )
 """The options that shape a compilation."""
 
 
 def compile_model(
-    args: argparse.Namespace, threads: int | None = None, config: Mapping[str, Option] | None = None
+    args: argparse.Namespace,
+    threads: int | None = None,
+    config: Mapping[str, Option] | None = None,
+    *,
+    snapshots: bool = False,
 ) -> tuple[Executable, float]:
     """The model that `add_model`'s arguments stand for, compiled, and the seconds that took.
 
-    config: options of the PassContext beside those that the arguments name.
+    config: options of the PassContext beside those that the arguments name. snapshots: as `whence.compile` has it.
     Errors as `whence.reading.models.model_path` and `whence.compile`.
     """
     import whence
@@ -196,6 +200,7 @@ def compile_model(
                 progress=progress,
                 workspace_memory_pools=pools,
                 desired_layouts=_desired_layouts(args),
+                snapshots=snapshots,
             )
         finally:
             progress.end()

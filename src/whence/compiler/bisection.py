@@ -27,7 +27,7 @@ from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import HoldsModule
 from whence.planning.build import Progress, build, names_of
 from whence.provenance.ledger import Entry, Ledger
-from whence.provenance.numbers import same_module
+from whence.provenance.numbers import same_op
 from whence.provenance.span import layer_names, leaf_name
 from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
@@ -206,7 +206,7 @@ class _Run:
         for number, pass_ in enumerate(passes):
             if self.progress is not None:
                 self.progress("passes", number + 1, len(passes))
-            before, start = same_module(module), len(ledger.entries)
+            before, start = same_op(module), len(ledger.entries)
             values_before = values_in(before, values)
             run_passes(module, (pass_,), ledger=ledger)
             values.follow(ledger.entries[start:], ledger.copies, start)

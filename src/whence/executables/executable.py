@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.executables.choice import KNOWN, Choice
 from whence.lowering.llvm_to_native.thread_pool import thread_pool
-from whence.planning.artifact import Artifact
+from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.loading import load as load_artifact
 from whence.planning.memory import MemoryInfo
 from whence.runtime.executor import Runner
@@ -75,6 +75,14 @@ class Executable:
     def kernels(self) -> tuple[str, ...]:
         """The names of the kernel calls, in order."""
         return tuple(call.name for call in self.artifact.calls)
+
+    @property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """The module, and each kernel, before the first pass and after every one; none unless compiled to keep them.
+
+        `text` of one is the module with locations; ops of the same number (`number_of`) in several are the same op.
+        """
+        return self.artifact.passes
 
     @property
     def memory(self) -> MemoryInfo:
