@@ -20,6 +20,7 @@ from whence.support.dtypes import Array
 
 if TYPE_CHECKING:
     from whence.explorer.compare import Comparison
+    from whence.explorer.index import Index
     from whence.explorer.samples import Samples
     from whence.explorer.times import Times
     from whence.explorer.where import Where
@@ -53,6 +54,13 @@ class Executable:
     def runner(self) -> Runner:
         """The runner of the program, linked into this process."""
         return load_artifact(self.artifact)
+
+    @cached_property
+    def _index(self) -> Index:
+        """The tables that answers are looked up in, so that the next question costs what its answer costs."""
+        from whence.explorer.index import Index
+
+        return Index(self.artifact)
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
@@ -172,7 +180,13 @@ class Executable:
         """
         from whence.explorer.why import why
 
-        return why(self.artifact, kernel, line)
+        return why(self._index, kernel, line)
+
+    def whys(self) -> tuple[Why, ...]:
+        """As `why`, of every kernel with all its calls, in one walk."""
+        from whence.explorer.why import why_all
+
+        return tuple(why_all(self._index))
 
     def get_source(self, kernel: str | int, fmt: str = "ll") -> str:
         """Return the code of a kernel (named as for `why`) as text, of a level between tensor expressions and assembly.
@@ -189,7 +203,13 @@ class Executable:
         """Return the fate of a layer at every level; raises FrontendError for an unknown layer."""
         from whence.explorer.where import where
 
-        return where(self.artifact, layer)
+        return where(self._index, layer)
+
+    def wheres(self) -> tuple[Where, ...]:
+        """As `where`, of every layer in the order of the source, in one walk."""
+        from whence.explorer.where import where_all
+
+        return tuple(where_all(self._index))
 
     def coverage(self) -> dict[str, float]:
         """Return level -> the fraction of its ops, or machine instructions, that name the layers they serve.

@@ -121,6 +121,14 @@ class InterpretedExecutable(Executable):
         """Return the fate of a layer in the first stretch that has it; as `Executable.where`."""
         return self.part(layer).where(layer)
 
+    def whys(self) -> tuple[Why, ...]:
+        """As `Executable.whys`, of the programs that the last call ran, in order."""
+        return tuple(answer for part in self.last for answer in part.whys())
+
+    def wheres(self) -> tuple[Where, ...]:
+        """As `Executable.wheres`, of the programs that the last call ran, in order."""
+        return tuple(answer for part in self.last for answer in part.wheres())
+
     def coverage(self) -> dict[str, float]:
         """Return level -> the least fraction of ops that name their layers, over the programs of the last call."""
         parts = [part.coverage() for part in self.last]
