@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count as count_from
 
 import numpy as np
 
@@ -95,10 +96,11 @@ def compare(
         raise FrontendError(expectation("reference", expected, some(list(map(repr, reference)), 4) or "none"))
     differences: list[LayerDifference] = []
     seen: set[Layer] = set()
-    numbers = {id(call.run): number for number, call in enumerate(artifact.calls)}
+    # A program for all sizes is walked as another one, with numbers for them, so that calls are told by their order.
+    order = count_from(0)
 
     def visit(call: program.Call, seconds: float, outputs: list[Tensor]) -> None:
-        number = numbers[id(call)]
+        number = next(order)
         for output, array in enumerate(outputs):
             for leaf, tensor in values.get((number, output), ()):
                 layer = owner[leaf]

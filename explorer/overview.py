@@ -65,7 +65,9 @@ class Overview:
             header[7:7] = ["ms", "share"]
             for cells, row in zip(rows, self.rows, strict=True):
                 cells[7:7] = [f"{1e3 * row.seconds:.3f}", percent(row.seconds / self.total)]
-            notes.append("a kernel's time is measured, that of each layer in it estimated from work")
+            notes.append(
+                "a kernel's time is measured, CPU time of all threads, that of each layer in it estimated from work"
+            )
         return "\n".join([table(rows, header, indent=""), "", *notes])
 
 

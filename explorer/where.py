@@ -127,9 +127,9 @@ def where(artifact: Artifact | Index, layer: str, times: Times | None = None) ->
 
 
 def where_all(artifact: Artifact | Index, times: Times | None = None) -> Iterator[Where]:
-    """Return what became of every layer, in the order of the source: in time linear in the layers, and lines that serve them.
+    """Return what became of every layer, in the order of the source; arguments as for `where`.
 
-    Arguments as for `where`.
+    It takes time linear in the layers and the lines that serve them.
     """
     index = artifact if isinstance(artifact, Index) else Index(artifact)
     return (_where(index, (layer,), times) for layer in index.layers)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
+from whence.cli.inputs import add_sizes, at_sizes
 from whence.cli.options import OPT_LEVEL, TARGET, add_passes, opt_level, pass_context
 from whence.reading.models import model_path
 from whence.support.errors import PipelineError
@@ -70,9 +71,21 @@ def check_kernel(args: argparse.Namespace, *options: str) -> None:
 
 
 def add_times(parser: argparse.ArgumentParser) -> None:
-    """Return whether kernels are measured."""
+    """Add the option to measure kernels, and the sizes to measure them for."""
     about = "run the model on a ramp, and tell what kernels take, and layers by their work"
     parser.add_argument("--times", action="store_true", help=about)
+    add_sizes(parser)
+
+
+def measured(args: argparse.Namespace, compiled: Executable) -> Times | None:
+    """The times of kernels and layers, where the arguments of `add_times` ask for them."""
+    from whence.cli.timing import measure
+
+    if args.times:
+        return measure(at_sizes(args, compiled, "--times"))
+    if args.sizes is not None:
+        raise PipelineError("--sizes: expected --times beside it, got none")
+    return None
 
 
 def print_calls(args: argparse.Namespace, artifact: Artifact, times: Times | None = None) -> None:

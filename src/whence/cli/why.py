@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from whence.cli.answers import answer
-from whence.cli.common import add_call, add_model, add_times, check_kernel, print_calls, questioned
+from whence.cli.common import add_call, add_model, add_times, check_kernel, measured, print_calls, questioned
 from whence.cli.options import Subparsers, add_json, command, whole
 from whence.support.errors import PipelineError
 
@@ -30,7 +30,6 @@ def add(commands: Subparsers) -> None:
 
 
 def _why(args: argparse.Namespace) -> int:
-    from whence.cli.timing import measure
     from whence.explorer.why import why, why_all
 
     if args.times and args.line is not None:
@@ -39,7 +38,7 @@ def _why(args: argparse.Namespace) -> int:
     if args.all and args.kernel is not None:
         raise PipelineError("--all: expected no --kernel beside it, got both")
     compiled = questioned(args, args.kernel)
-    times = measure(compiled) if args.times else None
+    times = measured(args, compiled)
     if args.all:
         answers = list(why_all(compiled.artifact, times))
         answer(args, lambda: answers, lambda: "\n\n".join(map(str, answers)))

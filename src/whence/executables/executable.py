@@ -147,6 +147,26 @@ class Executable:
 
         return sample(self.artifact, self.runner, self._pool, inputs, seconds=seconds, period=period, runs=runs)
 
+    def sizes_of(self, inputs: Mapping[str, Array]) -> dict[str, int]:
+        """Return the sizes that a program for all reads off its inputs; none for one of fixed shapes.
+
+        Raises FrontendError when they are not what the model takes.
+        """
+        sizes = self.artifact.program.sizes
+        symbols = self.runner.met(inputs)[1].symbols
+        return dict(zip(sizes.symbols, symbols, strict=True)) if sizes is not None else {}
+
+    def at(self, sizes: Mapping[str, int]) -> Executable:
+        """Return the program for all sizes as it is for these, to be looked into: the same code, and numbers for sizes.
+
+        Raises PipelineError unless each symbol has a number within its bounds, and for a program of fixed shapes.
+        """
+        from whence.explorer.open_memory import at_sizes
+
+        executable = Executable(at_sizes(self.artifact, sizes), self.threads, self.choice)
+        executable.runner = self.runner
+        return executable
+
     def report(self) -> str:
         """Return a line for each program."""
         return f"one program of {len(self.kernels)} kernels; {self.choice}"
