@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count as count_from
+from itertools import count as count_up
 
 import numpy as np
 
@@ -96,11 +96,10 @@ def compare(
         raise FrontendError(expectation("reference", expected, some(list(map(repr, reference)), 4) or "none"))
     differences: list[LayerDifference] = []
     seen: set[Layer] = set()
-    # A program for all sizes is walked as another one, with numbers for them, so that calls are told by their order.
-    order = count_from(0)
+    numbers = count_up()
 
     def visit(call: program.Call, seconds: float, outputs: list[Tensor]) -> None:
-        number = next(order)
+        number = next(numbers)
         for output, array in enumerate(outputs):
             for leaf, tensor in values.get((number, output), ()):
                 layer = owner[leaf]

@@ -35,7 +35,7 @@ from ..passes.pipelines import partition_pipeline, relay_pipeline, run_passes
 from ..provenance.audit import check_input
 from ..provenance.ledger import Ledger, recording
 from ..provenance.lost import mark_lost
-from ..provenance.numbers import same_op
+from ..provenance.numbers import same_module
 from ..support.context import PassContext, spans_enabled
 from ..support.errors import PipelineError, ScheduleError
 from ..support.garbage import fewer_collections
@@ -86,7 +86,7 @@ def build(
     kept = PassSnapshots()
     context = PassContext.current().at_level(opt_level, [kept]) if snapshots else nullcontext()
     with context, fewer_collections(), known_ranges(ranges_of(_main(module))):
-        stages = [Snapshot("relay", same_op(module))]
+        stages = [Snapshot("relay", same_module(module))]
         if audit:
             check_input(module)
         elif spans_enabled():

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ..dialects.tir import PrimFuncOp
-from ..provenance.numbers import same_op
+from ..provenance.numbers import number_alike
 from ..support.errors import PipelineError
 from ..support.files import write_text
 from ..support.instrument import PassInfo, PassInstrument
@@ -46,7 +46,8 @@ class PassSnapshots(PassInstrument):
         self.kept.append(snapshot)
 
     def _keep(self, stage: str, mod: Operation) -> None:
-        copy = same_op(mod)
+        copy = mod.clone()
+        number_alike(mod, copy)
         self.keep(Snapshot(stage, copy if isinstance(copy, ModuleOp) else ModuleOp([copy]), self.kernel(mod)))
 
 

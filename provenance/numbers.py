@@ -1,23 +1,22 @@
 """Numbers of ops: identities that can be written down.
 
 An op gets its number when somebody first asks for it and keeps it wherever it moves; no other op of the process gets
-it. A `clone` is another op, `same_op` the same op in another place.
+it. A `clone` is another op, `same_module` the same ops in another module.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from .walk import walk
 
 Value: TypeAlias = tuple[int, int]
 """The number of an op, and which of its results."""
-
-OpT = TypeVar("OpT", bound=Operation)
 
 _KEY = "op_number"
 _fresh = count(1)
@@ -57,12 +56,17 @@ def number_all(root: Operation) -> list[Operation]:
     return unknown
 
 
-def same_op(op: OpT) -> OpT:
-    """A copy of an op, a module for example, which with all that is in it has the numbers of the original."""
-    copy = op.clone()
-    for original, twin in zip(walk(op), walk(copy), strict=True):
-        vars(twin)[_KEY] = number_of(original)
+def same_module(module: ModuleOp) -> ModuleOp:
+    """A copy of a module whose ops have the numbers of the original's."""
+    copy = module.clone()
+    number_alike(module, copy)
     return copy
+
+
+def number_alike(original: Operation, copy: Operation) -> None:
+    """Make a copy of an op, and what is in it, the same ops as the original and what is in that."""
+    for op, twin in zip(walk(original), walk(copy), strict=True):
+        vars(twin)[_KEY] = number_of(op)
 
 
 def moves_of(old: Iterable[SSAValue], new: Iterable[SSAValue | None]) -> list[tuple[Value, Value | None]]:

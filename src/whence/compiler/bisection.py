@@ -20,14 +20,14 @@ from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.executables.executable import Executable
 from whence.executables.interpret import Evaluator
 from whence.explorer.difference import ATOL, RTOL, Difference, difference, in_shape
-from whence.explorer.results import LayerValue, imported_values, values_in
+from whence.explorer.results import imported_values, values_in
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import HoldsModule
 from whence.planning.build import Progress, build, names_of
-from whence.provenance.ledger import Entry, Ledger
-from whence.provenance.numbers import same_op
+from whence.provenance.ledger import Entry, LayerValue, Ledger
+from whence.provenance.numbers import same_module
 from whence.provenance.span import layer_names, leaf_name
 from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
@@ -198,7 +198,7 @@ class _Run:
 
     def bisected(self, original: ModuleOp, passes: Sequence[ModulePass], engine: Engine) -> Bisection:
         module, ledger = original.clone(), Ledger()
-        values = imported_values(module)
+        values = imported_values(module, ledger)
         results = [self._result("import", module, engine)]
         if not _right(results[0]):
             return Bisection(tuple(results), engine, "import")
@@ -206,7 +206,7 @@ class _Run:
         for number, pass_ in enumerate(passes):
             if self.progress is not None:
                 self.progress("passes", number + 1, len(passes))
-            before, start = same_op(module), len(ledger.entries)
+            before, start = same_module(module), len(ledger.entries)
             values_before = values_in(before, values)
             run_passes(module, (pass_,), ledger=ledger)
             values.follow(ledger.entries[start:], ledger.copies, start)
