@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
@@ -36,10 +37,10 @@ class GraphPlan:
     """Argument -> its value."""
     functions: dict[str, int]
     """Function -> the number of its kernel."""
-    sizes: dict[str, tuple[int, ...]]
-    """Function -> the sizes that its kernel is called with, of a program with numbers for all sizes."""
     calls: dict[str, int]
     """Node -> the number of the call that it is."""
+    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """Function -> the sizes that its kernel is called with, of a program with numbers for all sizes."""
 
 
 def graph_plan(artifact: Artifact, name: str = "default") -> GraphPlan:
@@ -98,7 +99,7 @@ class _Builder:
         graph = Graph(tuple(self.nodes), arguments, tuple(heads), entries)
         kernels = {name: kernel for (kernel, _), name in self.functions.items()}
         sizes = {name: sizes for (_, sizes), name in self.functions.items()}
-        return GraphPlan(graph, self.params, kernels, sizes, self.calls)
+        return GraphPlan(graph, self.params, kernels, self.calls, sizes)
 
     def _argument(self, name: str, spec: TensorSpec, slot: Slot) -> Ref:
         self.nodes.append(Node("null", self.names.fresh(name)))

@@ -54,7 +54,7 @@ def load_library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool) -> Libra
     """The functions of an artifact by the names that its graph calls them; errors as `load`."""
     linked = _link(artifact)
     functions = {
-        name: GraphFunction(linked.code[kernel.symbol], kernel.workspace, plan.sizes[name])
+        name: GraphFunction(linked.code[kernel.symbol], kernel.workspace, plan.sizes.get(name, ()))
         for name, kernel in ((name, artifact.kernels[number]) for name, number in plan.functions.items())
     }
     bounds, externals, program = linked.bounds, linked.externals, artifact.program
