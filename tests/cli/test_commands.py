@@ -289,6 +289,29 @@ def test_a_model_of_any_sizes_is_shipped(whence: Tool, tmp_path: Path):
     assert "--svg: expected --sizes" in whence("memory", path, "--svg", tmp_path / "none.svg").err
 
 
+_DECIDED = """
+<ir_version: 8, opset_import: ["": 17]>
+net (float[N, 4] x) => (float[K, 2] y) {
+    [act] r = Relu (x)
+    [places] p = NonZero (r)
+    [columns] t = Transpose <perm = [1, 0]> (p)
+    [cast] f = Cast <to = 1> (t)
+    [prob] y = Softmax <axis = 1> (f)
+}
+"""
+
+
+def test_questions_about_sizes_that_values_decide_take_inputs(whence: Tool, tmp_path: Path):
+    (path := tmp_path / "open.onnx").write_bytes(onnx.parser.parse_model(_DECIDED).SerializeToString())
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(0).standard_normal((3, 4), np.float32))
+    words = ("--input", tmp_path / "x.npz")
+    assert "layer prob (Softmax, open.onnx:4)" in whence("where", path, "--layer", "prob", *words).out
+    calls = whence("why", path, *words)
+    assert calls.out == whence("tir", path, *words).out != ""
+    done = whence("where", path, "--layer", "prob")
+    assert (done.code, "give their shapes" in done.err) == (1, True)
+
+
 def test_an_input_that_is_called_like_a_parameter_is_drawn(whence: Tool, tmp_path: Path):
     text = _OPEN.replace("N, 4", "2, 4").replace(" x)", " p0)").replace("(x)", "(p0)")
     (path := tmp_path / "net.onnx").write_bytes(onnx.parser.parse_model(text).SerializeToString())

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
-from whence.cli.inputs import add_sizes, at_sizes
+from whence.cli.inputs import add_sizes, at_sizes, inputs_of
 from whence.cli.options import OPT_LEVEL, TARGET, add_passes, opt_level, pass_context
 from whence.reading.models import model_path
 from whence.support.errors import PipelineError
@@ -72,7 +72,7 @@ def check_kernel(args: argparse.Namespace, *options: str) -> None:
 
 def add_times(parser: argparse.ArgumentParser) -> None:
     """Add the option to measure kernels, and the sizes to measure them for."""
-    about = "run the model on a ramp, and tell what kernels take, and layers by their work"
+    about = "run the model, and tell what kernels take, and layers by their work"
     parser.add_argument("--times", action="store_true", help=about)
     add_sizes(parser)
 
@@ -82,7 +82,8 @@ def measured(args: argparse.Namespace, compiled: Executable) -> Times | None:
     from whence.cli.timing import measure
 
     if args.times:
-        return measure(at_sizes(args, compiled, "--times"))
+        program = at_sizes(args, compiled, "--times")
+        return measure(program, inputs_of(args, program.inputs))
     if args.sizes is not None:
         raise PipelineError("--sizes: expected --times beside it, got none")
     return None
@@ -239,14 +240,13 @@ def _exported(args: argparse.Namespace, path: Path, threads: int | None) -> Exec
 def called(args: argparse.Namespace) -> Executable:
     """The model that `add_model`'s arguments stand for, ready for questions.
 
-    One that a call decides is called, with the inputs that it gets when none are given.
+    One that a call decides is called, with the inputs that `add_inputs`' arguments stand for.
     """
-    from whence.cli.arrays import default_inputs
     from whence.executables.interpreted import InterpretedExecutable
 
     compiled, _ = compile_model(args)
     if isinstance(compiled, InterpretedExecutable):
-        compiled.run(default_inputs(compiled.inputs))
+        compiled.run(inputs_of(args, compiled.inputs))
     return compiled
 
 

@@ -6,6 +6,7 @@ import argparse
 
 from whence.cli.answers import answer
 from whence.cli.common import add_call, add_model, check_kernel, print_calls, questioned
+from whence.cli.inputs import add_inputs
 from whence.cli.options import Subparsers, add_json, command
 
 
@@ -21,6 +22,7 @@ def add(commands: Subparsers) -> None:
     )
     parser = command(commands, "tir", "the loops of a kernel", about, examples)
     add_model(parser)
+    add_inputs(parser)
     add_call(parser)
     add_json(parser)
     about = "with --kernel: its code as te, schedule, tir, ll (LLVM IR), opt.ll (after LLVM's passes) or s, as text"

@@ -6,6 +6,7 @@ import argparse
 
 from whence.cli.answers import answer
 from whence.cli.common import add_model, add_times, called, measured, questioned
+from whence.cli.inputs import add_inputs
 from whence.cli.options import Subparsers, add_json, command
 from whence.support.errors import PipelineError
 
@@ -16,6 +17,7 @@ def add(commands: Subparsers) -> None:
     examples = ("light_resnet50 --layer n0", "resnet.tar --all", "light_resnet50 --all --times --json")
     parser = command(commands, "where", "what became of a layer", about, examples)
     add_model(parser)
+    add_inputs(parser)
     parser.add_argument("--layer", metavar="NAME", help="the name of a layer or tensor of the model")
     parser.add_argument("--all", action="store_true", help="a line per layer: what it became at each level")
     add_times(parser)

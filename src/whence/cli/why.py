@@ -6,6 +6,7 @@ import argparse
 
 from whence.cli.answers import answer
 from whence.cli.common import add_call, add_model, add_times, check_kernel, measured, print_calls, questioned
+from whence.cli.inputs import add_inputs
 from whence.cli.options import Subparsers, add_json, command, whole
 from whence.support.errors import PipelineError
 
@@ -21,6 +22,7 @@ def add(commands: Subparsers) -> None:
     )
     parser = command(commands, "why", "the layers and passes behind a kernel", about, examples)
     add_model(parser)
+    add_inputs(parser)
     add_call(parser)
     parser.add_argument("--all", action="store_true", help="the answers for all kernels, one after the other")
     parser.add_argument("--line", type=whole(1), metavar="N", help="a line of the kernel's TIR")
