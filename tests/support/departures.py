@@ -66,13 +66,14 @@ def conv(net: Net, x: Tensor) -> Tensor:
 
 
 def dense(net: Net, x: Tensor) -> Tensor:
-    outputs, inputs = net.dice.choice((8, 24)), x[1][len(x[1]) - 1]
+    *_, inputs = x[1]
+    outputs = net.dice.choice((8, 24))
     return net.node("MatMul", [x[0], net.weight(inputs, outputs, scale=inputs**-0.5)], (*x[1][:-1], outputs))
 
 
 def arithmetic(op: str) -> Callable[[Net, Tensor], Tensor]:
     def draw(net: Net, x: Tensor) -> Tensor:
-        shape = net.per_channel(x[1]) if len(x[1]) > 2 else (x[1][-1],)
+        shape = net.per_channel(x[1]) if len(x[1]) > 2 else x[1][-1:]
         positive = net.dice.random() < 0.6
         operands = [x[0], net.weight(*shape, positive=positive or op == "Div")]
         if op in ("Add", "Mul") and net.dice.random() < 0.3:
