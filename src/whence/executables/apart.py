@@ -81,7 +81,9 @@ def portable(build: Callable[[ModuleOp, Ledger], Artifact]) -> Building | None:
     Functions of this process, such as strategies, passes, instruments and external compilers, stay in it.
     """
     context = PassContext.current()
-    if not isinstance(build, Building) or build.external or build.workspace_memory_pools or context.instruments:
+    if not isinstance(build, Building) or build.external or build.workspace_memory_pools or build.snapshots:
+        return None
+    if context.instruments:
         return None
     if outside_fingerprint() or context.option("tir.instrument_bound_checkers") or not _plain(context.config):
         return None

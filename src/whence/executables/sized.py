@@ -302,7 +302,7 @@ class SizedExecutable(Executable):
         return "\n".join(lines)
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
-        """Return seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
+        """Return CPU seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
         return self.runner.profile(inputs, self._pool, repeat)
 
 

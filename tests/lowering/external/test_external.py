@@ -112,6 +112,13 @@ def test_layers_are_known_across_the_border(shared: whence.Executable):
     assert conv[1] > 0.5 * times.calls[0]
 
 
+def test_nothing_is_claimed_of_code_that_is_not_ours():
+    source = '<ir_version: 8, opset_import: ["" : 17]> net (float[2,16] x) => (float[2,16] y) { y = Relu(x) }'
+    whole = whence.compile(onnx.parser.parse_model(source), target="onnxruntime, llvm")
+    assert whole.kernels == (CALL.format("onnxruntime", 0),)
+    assert whole.coverage() == {"relay": 1.0, "native": 1.0, "native_inferred": 0.0}
+
+
 def test_threads_may_share_it(shared: whence.Executable):
     expected = shared(X)[0]
     found: list[Any] = []
