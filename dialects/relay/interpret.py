@@ -5,7 +5,7 @@ Nothing is translated or compiled: an operator is what `evaluate` says, every ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -52,10 +52,10 @@ class Lambda:
 
 
 class Activation:
-    """A block that is being run."""
+    """A block, or ops in a row, being run."""
 
-    def __init__(self, block: Block, scope: Scope, results: Sequence[SSAValue], *, packed: bool = False):
-        self.ops: Iterator[Operation] = iter(block.ops)
+    def __init__(self, ops: Iterable[Operation], scope: Scope, results: Sequence[SSAValue], *, packed: bool = False):
+        self.ops: Iterator[Operation] = iter(ops)
         self.scope = scope
         self.results = results
         """The values of the waiting activation that this one computes."""
@@ -84,10 +84,11 @@ class Evaluator:
         output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
         return self._entered(Lambda(func, None), func.function_type.inputs.data, output, arguments)
 
-    def values(self, block: Block) -> dict[SSAValue, Any]:
-        """Return all values of a block that reads none from outside."""
+    def values(self, ops: Iterable[Operation], values: Mapping[SSAValue, Any]) -> dict[SSAValue, Any]:
+        """Return the values of ops in order, for those that they read from elsewhere."""
         scope = Scope()
-        self._run(Activation(block, scope, ()), scope)
+        scope.values |= values
+        self._run(Activation(ops, scope, ()), scope)
         return scope.values
 
     def call(self, type_: Attribute, function: Any, arguments: Sequence[Any]) -> Any:
@@ -138,7 +139,8 @@ class Evaluator:
                 scope.values |= dict(zip(op.results, evaluate(op, operands), strict=True))
                 return None
             case IfOp():
-                return Activation((op.true_branch if operands[0] else op.false_branch).block, Scope(scope), op.results)
+                branch = op.true_branch if operands[0] else op.false_branch
+                return Activation(branch.block.ops, Scope(scope), op.results)
             case LetOp():
                 return self._let(op, scope)
             case MatchOp():
@@ -191,14 +193,14 @@ class Evaluator:
             for argument, value in zip(op.block.args, yields.values, strict=True):
                 assert isinstance(value.owner, FnOp)
                 inner.values[argument] = Lambda(value.owner, inner)
-        return Activation(op.block, inner, op.results)
+        return Activation(op.block.ops, inner, op.results)
 
     def _match(self, op: MatchOp, value: Any, scope: Scope) -> Activation:
         for pattern, region in zip(op.patterns, op.clauses, strict=True):
             if (bound := _bound(pattern, value)) is not None:
                 inner = Scope(scope)
                 inner.values |= dict(zip(region.block.args, bound, strict=True))
-                return Activation(region.block, inner, op.results)
+                return Activation(region.block.ops, inner, op.results)
         raise FrontendError(message(op.name, "a value that a clause fits", repr(value), op.location))
 
 
@@ -207,7 +209,7 @@ def _activation(function: Lambda, arguments: Sequence[Any], results: Sequence[SS
     scope = Scope(function.scope)
     scope.values |= dict(zip(op.block.args, arguments, strict=True))
     packed = isinstance(op, FuncOp) and len(op.function_type.outputs) != 1 and len(results) == 1
-    return Activation(op.block, scope, results, packed=packed)
+    return Activation(op.block.ops, scope, results, packed=packed)
 
 
 def _bound(pattern: Attribute, value: Any) -> list[Any] | None:

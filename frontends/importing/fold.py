@@ -38,7 +38,7 @@ def folded(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, .
         return None
     if not all(is_fixed(op) and (isinstance(op, ConstantOp) or _is_few(op)) for op in builder.block.ops):
         return None
-    values = Evaluator(scratch).values(builder.block)
+    values = Evaluator(scratch).values(builder.block.ops, {})
     ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
     return tuple(_array(result, values) for result in outputs)
 

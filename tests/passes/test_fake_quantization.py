@@ -78,6 +78,10 @@ REGIONS: dict[str, tuple[Expr, set[str]]] = {
         q(X * relay.clip(X + relay.const(3.0), 0.0, 6.0) / relay.const(6.0)),
         {"reinterpret", "cast", "take"},
     ),
+    "function with a number of four axes": (
+        q(relay.tanh(X * relay.const(np.full((1, 1, 1, 1), 0.3, np.float32)))),
+        {"reinterpret", "cast", "take"},
+    ),
     "add": (q(X + Y), {"qnn.add"}),
     "subtract a constant": (q(X - normal(4, 1, 1)), {"qnn.subtract"}),
     "multiply": (q(X * Y), {"qnn.mul"}),
