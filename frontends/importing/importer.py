@@ -25,6 +25,7 @@ from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
 from ...provenance.ledger import current_ledger
+from ...provenance.numbers import value_of
 from ...provenance.span import fuse, layer_location, leaves, value_location
 from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
 from ...runtime.flow import Source as Left
@@ -478,10 +479,18 @@ class Importer(ABC):
         return self.module
 
     def account(self) -> None:
-        """Tell the open ledger the types of nodes, and which left no op, with the layers that took up their values."""
+        """Tell the open ledger the types of nodes, what computes their outputs, and which left no op.
+
+        Of those that left none the ledger learns the layers that took up their values.
+        """
         if (ledger := current_ledger()) is None:
             return
         ledger.op_types |= {node_of(step).leaf: node_of(step).op_type for step in self.converted}
+        for step in self.converted:
+            for index, name in enumerate(step.outputs):
+                tensor = self.tensors.get(name)
+                if tensor is not None and (value := value_of(tensor.value)) is not None:
+                    ledger.gives[node_of(step).leaf, index] = value
         readers: dict[LocationAttr, dict[LocationAttr, None]] = {}
         for tensor, reader in self.reads:
             for leaf in leaves(tensor.location):
@@ -490,7 +499,7 @@ class Importer(ABC):
         for step in self.converted:
             node = node_of(step)
             if node.leaf not in surviving:
-                ledger.record(
+                ledger.note(
                     node.op_type,
                     removed=[f"{self.source.prefix}.{node.op_type}"],
                     before=[node.leaf],

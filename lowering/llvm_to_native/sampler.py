@@ -12,6 +12,8 @@ import platform
 import signal
 import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Sequence
 from functools import cache
 from types import TracebackType
@@ -125,22 +127,32 @@ def _handler() -> tuple[int, object]:
     return code["whence_sample"], code
 
 
-_free: list[npt.NDArray[np.int64]] = []
-"""Memory of samplers that ended. It is never given back to the system: a thread that the system interrupted within the
-handler goes on whenever it gets a processor, and may still write there, at worst a sample of another sampler's.
+_free: deque[tuple[float, npt.NDArray[np.int64]]] = deque()
+"""Memory of samplers that ended, and when: oldest first. It is never given back to the system, and its tag and capacity
+stay as they are: a thread that the system interrupted within the handler goes on whenever it gets a processor.
 """
+_REST = 1.0
+"""Seconds before memory is used again, lest such a thread write a sample of one sampler's into another's."""
 _tag = np.array([_OUTSIDE], np.int64)
 """Read by handlers, so it stays where it is as well."""
+
+
+def _memory() -> npt.NDArray[np.int64]:
+    """Memory of one thread, without samples."""
+    if _free and _free[0][0] + _REST < time.monotonic():
+        _, memory = _free.popleft()
+    else:
+        memory = aligned_empty((_HEADER + _WORDS * _ROOM,), np.int64)
+        memory[_CAPACITY], memory[_TAG] = _ROOM, address(_tag)
+    memory[_COUNT] = memory[_LOST] = 0
+    return memory
 
 
 class _Thread:
     """A thread that is sampled: the memory that the handler writes to, and a timer."""
 
     def __init__(self):
-        self.memory = _free.pop() if _free else aligned_empty((_HEADER + _WORDS * _ROOM,), np.int64)
-        self.memory[:_HEADER] = 0
-        self.memory[_CAPACITY] = _ROOM
-        self.memory[_TAG] = address(_tag)
+        self.memory = _memory()
         self.timer = ctypes.c_void_p()
         """The first of a process may be 0."""
         self.running = False
@@ -164,7 +176,7 @@ class _Thread:
         memory, samples = self.memory, self.samples
         self.memory = np.concatenate([memory[:_HEADER], samples.ravel()])
         self.memory[_COUNT] = len(samples)
-        _free.append(memory)
+        _free.append((time.monotonic(), memory))
 
     @property
     def samples(self) -> npt.NDArray[np.int64]:

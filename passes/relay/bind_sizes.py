@@ -34,6 +34,7 @@ from ...dialects.relay.types import tuple_type
 from ...dialects.sizes import Size, SizeExpr, substitute
 from ...dialects.sizes.types import SizesAttr, extents_of, sizes_attr, tensor_of
 from ...provenance.diagnostics import message
+from ...provenance.numbers import number_alike
 from ...support.errors import PipelineError
 from .cloning import Retype, clone_op
 
@@ -43,6 +44,7 @@ def bind_sizes(module: ModuleOp, values: Mapping[str, Size]) -> None:
     block = module.body.block
     for op in list(block.ops):
         copy = resized(op, lambda size: substitute(size, values))
+        number_alike(op, copy)
         for inner in copy.walk():
             if isinstance(inner, FuncOp):
                 _drop_ranges(inner, values)
