@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -29,6 +30,12 @@ def constant_value(value: SSAValue, module: ModuleOp) -> Array | None:
     """The array behind a constant value, None when it is not constant or not at hand."""
     owner = value.owner
     return owner.value(module) if isinstance(owner, ConstantOp) and is_at_hand(owner, module) else None
+
+
+def constant_operands(op: Operation, module: ModuleOp) -> list[Array] | None:
+    """The arrays behind the operands of an op; None unless all are constants at hand."""
+    arrays = [constant_value(value, module) for value in op.operands]
+    return None if any(array is None for array in arrays) else cast("list[Array]", arrays)
 
 
 def one_number(value: SSAValue, module: ModuleOp) -> Array | None:

@@ -17,9 +17,9 @@ from whence.dialects.relay.functions import YieldOp
 from whence.dialects.relay.open_extents import is_open
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.types import signature_of, tuple_type
+from whence.dialects.relay.values import Edge
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.executables.sized import SizedExecutable, Tier
-from whence.executables.values import Edge
 from whence.explorer.layers import Layer
 from whence.explorer.where import Where
 from whence.passes.functions import COMPOSITE

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from language_interpreter import Interpreter
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
 from whence.dialects.relay.binding import LetOp
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import NegativeOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.references import RefCreateOp, RefReadOp
 from whence.passes.pipelines import available_passes, run_passes
 from whence.passes.relay.analysis.features import Feature, detect_feature
@@ -96,7 +96,7 @@ FORMS = ("relay-to-a-normal-form", "relay-to-graph-normal-form", "relay-to-basic
 
 def results(module: ModuleOp) -> list[Any]:
     x = np.linspace(0.1, 0.7, 4).astype(np.float32)
-    return Interpreter(module).main(x, np.array(3, np.int32))
+    return evaluate_module(module, [x, np.array(3, np.int32)])
 
 
 def names(module: ModuleOp) -> list[str]:
