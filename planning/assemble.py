@@ -12,10 +12,10 @@ from xdsl.ir import Attribute, SSAValue
 from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ..dialects.relay.index_bounds import index_bounds_of
-from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.signature import element_of, shape_of
 from ..dialects.relay.size_ranges import narrowed_of, ranges_of, required_of, symbols_in
 from ..dialects.sizes import Size, SizeExpr, product
+from ..dialects.sizes.types import is_open
 from ..lowering.kernel.sizes import sizes_of
 from ..provenance.diagnostics import message, places
 from ..provenance.span import layer_names

@@ -52,9 +52,9 @@ def _split(sig: Signature, old: Sequence[int], at: int, parts: Sequence[int]) ->
     if at >= len(old) or len(parts) != 2 or sum(same(part, _LEFT) for part in parts) > 1:
         sig.fail("two extents behind -4 for one of the operand", str(list(sig.ints("newshape"))))
     factor = prod(part for part in parts if not same(part, _LEFT))
-    if proves(factor, "<", 1) or not same(old[at] % factor, 0):
-        sig.fail(f"extents behind -4 that divide {old[at]}", str(list(parts)))
+    divides = f"extents behind -4 that divide {old[at]}"
+    sig.require(factor - 1, divides, str(list(parts)))
+    sig.require_equal(old[at] % factor, 0, divides, str(list(parts)))
     both = [old[at] // factor if same(part, _LEFT) else part for part in parts]
-    if not same(prod(both), old[at]):
-        sig.fail(f"extents behind -4 of the product {old[at]}", str(list(parts)))
+    sig.require_equal(prod(both), old[at], f"extents behind -4 of the product {old[at]}", str(list(parts)))
     return both

@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute
 
 from whence.dialects.element_types import numpy_dtype
+from whence.dialects.relay.canonicalization.fold import knows_sizes
 from whence.dialects.relay.numerics import AnyArray
-from whence.dialects.relay.open_extents import knows_sizes
 from whence.dialects.relay.size_ranges import main_of, ranges_of
 from whence.dialects.sizes import known_ranges
 from whence.executables.interpret import Evaluator
