@@ -120,7 +120,7 @@ class ReshapeOp(Reshaping):
                 divided = 0 if same(rest, 0) else prod(old) // rest * rest
                 if (fits := decide(divided, "==", prod(old))) is None:
                     raise UndecidedSize(f"whether {rest} divides {prod(old)} elements", (divided, prod(old)))
-                if not fits:
+                if not fits or same(rest, 0):
                     sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
             new[left[0]] = prod(old) // rest
         sig.require_equal(prod(new), prod(old), f"a newshape of {prod(old)} elements", str(new))

@@ -1,6 +1,6 @@
 """Tensor types with symbolic sizes: `tensor<?x?x768xf32, #relay.sizes<batch, past + 1>>`.
 
-The encoding has an expression for each `?` in order. A `?` of a type without encoding is a size without a name: a symbol that no other `?` is.
+The encoding has an expression for each `?` in order. A `?` of a type without encoding is a size without a name.
 """
 
 from __future__ import annotations

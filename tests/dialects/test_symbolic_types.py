@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Builtin, TensorType, f32, i8, i32, i64
-from xdsl.ir import Block
+from xdsl.ir import Attribute, Block
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
@@ -227,8 +227,23 @@ def test_what_is_kept_of_a_type_is_found_again():
     assert asked == [type_]
 
 
-def test_rows_for_trees_have_a_number_at_every_call():
-    numbers = [(f32, (4, symbol("w"))), (i32, (3, 1)), (i32, (3,)), (i32, (8,)), (f32, (8,)), (i32, (8, 2))]
-    operands = Block(arg_types=[tensor_of(element, shape) for element, shape in numbers]).args
-    trees = BY_NAME["ml.tree_ensemble"](*operands, [], targets=1)
-    assert [str(size) for size in trees.check_sizes()] == ["w - 1"]
+def _needs(name: str, tensors: list[tuple[Attribute, tuple[Size, ...]]], **attributes: object) -> list[str]:
+    operands = Block(arg_types=[tensor_of(element, shape) for element, shape in tensors]).args
+    more = [[]] if name == "ml.tree_ensemble" else []
+    op = BY_NAME[name](*operands, *more, **attributes)  # pyright: ignore[reportArgumentType]
+    return [str(size) for size in op.check_sizes()]
+
+
+def test_what_a_rule_needs_every_call_is_checked_for():
+    w = symbol("w")
+    trees = [(f32, (4, w)), (i32, (3, 1)), (i32, (3,)), (i32, (8,)), (f32, (8,)), (i32, (8, 2))]
+    assert _needs("ml.tree_ensemble", trees, targets=1) == ["w - 1"]
+    assert _needs("dynamic_time_warping", [(f32, (w, 5))]) == ["5*w - 1"]
+    assert set(_needs("split", [(f32, (w,))], indices_or_sections=(3,))) == {"w - 3"}
+    assert _needs("reshape", [(f32, (6 * w,))], newshape=(-4, w, -1)) == ["w - 1"]
+
+
+@pytest.mark.parametrize("newshape", [(0, -1), (-1, 0, 2), (3, -1, 0)])
+def test_what_is_left_of_no_elements_is_nothing_certain(newshape: tuple[int, ...]):
+    with pytest.raises(VerifyException, match="a newshape that divides 0 elements"):
+        _made("reshape", [(0, 0, 3)], {"newshape": newshape, "allowzero": 1})
