@@ -14,8 +14,9 @@ _MERGES = -3
 _SPLITS = -4
 
 
-def spelled_out(sig: Signature, allowzero: bool) -> list[int]:
-    """`newshape` as extents, of which one may be -1, what is left.
+def spelled_out(sig: Signature, allowzero: bool) -> tuple[list[int], list[int], list[int]]:
+    """`newshape` as extents, of which one may be -1, what is left; the operand's extents that none of them is made of,
+    and the extents that are made of none of the operand's.
 
     0 copies an extent of the operand (unless `allowzero`), -2 all that follow, -3 is the product of two, -4 splits one
     in the two that are written behind it, one of which may be -1. Any other number stands for one extent. Fails at the
@@ -23,6 +24,8 @@ def spelled_out(sig: Signature, allowzero: bool) -> list[int]:
     """
     old, new = sig.shape(0), sig.ints("newshape")
     extents: list[int] = []
+    others: list[int] = []
+    written: list[int] = []
     at = index = 0
     while index < len(new):
         extent = new[index]
@@ -43,8 +46,10 @@ def spelled_out(sig: Signature, allowzero: bool) -> list[int]:
             sig.fail("a newshape of sizes and numbers from -4 to 0", str(list(new)))
         else:
             extents.append(extent)
+            written.append(extent)
+            others += old[at : at + 1]
             at += 1
-    return extents
+    return extents, [*others, *old[at:]], written
 
 
 def _split(sig: Signature, old: Sequence[int], at: int, parts: Sequence[int]) -> list[int]:

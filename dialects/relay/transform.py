@@ -110,19 +110,19 @@ class ReshapeOp(Reshaping):
 
     @classmethod
     def extents(cls, sig: Signature) -> Sequence[int]:
-        old, new = sig.shape(0), spelled_out(sig, bool(sig.int("allowzero")))
+        old, (new, others, written) = sig.shape(0), spelled_out(sig, bool(sig.int("allowzero")))
         left = [i for i, extent in enumerate(new) if same(extent, -1)]
         if len(left) > 1 or any(proves(extent, "<", -1) for extent in new):
             sig.fail("a newshape of sizes with at most one -1", str(new))
         if left:
-            rest = -prod(new)
-            if same(rest, 0) or not same(prod(old) % rest, 0):
-                divided = 0 if same(rest, 0) else prod(old) // rest * rest
-                if (fits := decide(divided, "==", prod(old))) is None:
-                    raise UndecidedSize(f"whether {rest} divides {prod(old)} elements", (divided, prod(old)))
+            whole, rest = prod(others), -prod(written)
+            if same(rest, 0) or not same(whole % rest, 0):
+                divided = 0 if same(rest, 0) else whole // rest * rest
+                if (fits := decide(divided, "==", whole)) is None:
+                    raise UndecidedSize(f"whether {rest} divides {whole} elements", (divided, whole))
                 if not fits or same(rest, 0):
                     sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
-            new[left[0]] = prod(old) // rest
+            new[left[0]] = whole // rest
         sig.require_equal(prod(new), prod(old), f"a newshape of {prod(old)} elements", str(new))
         return new
 

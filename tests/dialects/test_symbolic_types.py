@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from xdsl.context import Context
@@ -227,10 +227,9 @@ def test_what_is_kept_of_a_type_is_found_again():
     assert asked == [type_]
 
 
-def _needs(name: str, tensors: list[tuple[Attribute, tuple[Size, ...]]], **attributes: object) -> list[str]:
+def _needs(name: str, tensors: Sequence[tuple[Attribute, tuple[Size, ...]]], **attributes: object) -> list[str]:
     operands = Block(arg_types=[tensor_of(element, shape) for element, shape in tensors]).args
-    more = [[]] if name == "ml.tree_ensemble" else []
-    op = BY_NAME[name](*operands, *more, **attributes)  # pyright: ignore[reportArgumentType]
+    op = BY_NAME[name](*operands, **attributes)  # pyright: ignore[reportArgumentType]
     return [str(size) for size in op.check_sizes()]
 
 
@@ -247,3 +246,8 @@ def test_what_a_rule_needs_every_call_is_checked_for():
 def test_what_is_left_of_no_elements_is_nothing_certain(newshape: tuple[int, ...]):
     with pytest.raises(VerifyException, match="a newshape that divides 0 elements"):
         _made("reshape", [(0, 0, 3)], {"newshape": newshape, "allowzero": 1})
+
+
+def test_what_is_left_beside_a_copied_extent_of_none_is_the_rest():
+    assert shape_of(_made("reshape", [(0, 3, 5)], {"newshape": (0, -1)}).results[0]) == (0, 15)
+    assert shape_of(_made("reshape", [(4, 0, 6)], {"newshape": (2, 0, -1)}).results[0]) == (2, 0, 12)
