@@ -40,14 +40,15 @@ def infer_cases(infer: Callable[[Signature], Sequence[Tensor]], sig: Signature) 
     VerifyException where the rule takes the operands in no case, or gives results of several ranks.
     """
     types, fresh = _named(sig)
-    cases: list[tuple[Sequence[Tensor], Answers]] = [(types, {})]
+    cases: list[tuple[Sequence[Tensor], Answers, tuple[Size, Size] | None]] = [(types, {}, None)]
     results: list[Sequence[Tensor]] = []
     first: UndecidedSize | None = None
     for _ in range(_MOST):
         if not cases:
             break
-        types, answers = cases.pop()
+        types, answers, equal = cases.pop()
         try:
+            types = _equal(types, *equal) if equal is not None else types
             with answered(answers):
                 results.append(infer(replace(sig, types=tuple(types))))
         except UndecidedSize as undecided:
@@ -59,9 +60,9 @@ def infer_cases(infer: Callable[[Signature], Sequence[Tensor]], sig: Signature) 
             a, b = undecided.sides
             asked = question(a, undecided.relation, b)
             if not undecided.needed:
-                cases.append((types, {**answers, asked: False}))
-            cases.append((_equal(types, a, b) if undecided.equal else types, {**answers, asked: True}))
-        except VerifyException:
+                cases.append((types, {**answers, asked: False}, None))
+            cases.append((types, {**answers, asked: True}, undecided.equal))
+        except (VerifyException, ZeroDivisionError):  # no sizes divide by one that is 0
             if first is None:
                 raise
     if first is None and not fresh:

@@ -368,9 +368,9 @@ def only(name: str, a: Size, b: Size) -> int | None:
     difference, own = a - b, symbol(name)
     try:
         start = substitute(difference, {name: 0})
+        slope = substitute(difference, {name: 1}) - start
     except ZeroDivisionError:
         return None
-    slope = substitute(difference, {name: 1}) - start
     numbers = [1]
     if isinstance(start, int) and isinstance(slope, int) and slope and start % slope == 0:
         numbers.append(-start // slope)

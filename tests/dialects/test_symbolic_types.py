@@ -180,6 +180,7 @@ def test_open_extents_that_no_rule_takes(name: str, shapes: Shapes, error: str):
 def test_a_symbol_that_divides_is_no_certain_number():
     b, s = symbol("b"), symbol("s")
     assert only("s", (b % s) * s, b) is None
+    assert only("s", b // (s - 1) * s, b) is None
 
 
 def test_names_are_kept_beside_open_extents():
