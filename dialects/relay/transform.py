@@ -275,8 +275,8 @@ class StridedSliceOp(Injective):
                 spans[axis] = indices.start, len(indices), indices.step
             else:
                 first, stop = (_clamped(bound, extent, stride < 0) for bound in (begin, end))
-                length = stop - first if stride > 0 else first - stop
-                spans[axis] = first, ceil_div(size_max(length, 0), abs(stride)), stride
+                length, step = (first - stop, -stride) if stride < 0 else (stop - first, stride)
+                spans[axis] = first, ceil_div(size_max(length, 0), step), stride
         return spans
 
     @classmethod
