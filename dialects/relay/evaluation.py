@@ -14,8 +14,8 @@ from xdsl.ir import Block, SSAValue
 from ...provenance.diagnostics import fail
 from ...support.dtypes import Array
 from ..element_types import is_small, numpy_dtype, tensor_type
+from ..sizes.types import is_open
 from .numerics import AnyArray
-from .open_extents import is_open
 from .operator import Operator, element_of, shape_of
 from .signature import as_tensor
 

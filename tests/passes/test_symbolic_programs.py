@@ -9,14 +9,15 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from relay_examples import parse
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import Attribute
 
 from whence.dialects.element_types import numpy_dtype
+from whence.dialects.relay.canonicalization.fold import knows_sizes
 from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.numerics import AnyArray
-from whence.dialects.relay.open_extents import knows_sizes
 from whence.dialects.relay.size_ranges import main_of, ranges_of
 from whence.dialects.sizes import known_ranges
 from whence.frontends.importing.importer import import_symbolic
@@ -91,3 +92,15 @@ def test_numbers_take_the_place_of_all_symbols():
         cast("TensorType[Attribute]", main_of(module).function_type.outputs.data[0]).element_type, [2, 5, 32]
     )
     assert "#relay.sizes" not in str(module)
+
+
+def test_a_size_that_is_none_copies_no_extent():
+    module = parse(
+        "relay.func @main(%x: tensor<4x?x2xf32, #relay.sizes<n>>) -> (tensor<?x4x2xf32, #relay.sizes<n>>) {\n"
+        "%0 = relay.reshape %x {newshape = #relay.sizes<n, 4, 2>}"
+        " : (tensor<4x?x2xf32, #relay.sizes<n>>) -> tensor<?x4x2xf32, #relay.sizes<n>>\n"
+        "relay.return %0 : tensor<?x4x2xf32, #relay.sizes<n>>\n}"
+    )
+    BindSizesPass("n:0").apply(Context(), module)
+    module.verify()
+    assert main_of(module).function_type.outputs.data[0] == TensorType(f32, [0, 4, 2])

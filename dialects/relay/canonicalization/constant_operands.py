@@ -13,11 +13,11 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ....provenance.dce import is_trivially_dead_when_unused
 from ....support.dtypes import Array
 from ...element_types import numpy_dtype
+from ...sizes.types import is_open
 from ..constants import pool_of
 from ..core import ConstantOp
 from ..creation import FullLikeOp, FullOp, OnesOp, ZerosOp
 from ..elementwise import OnesLikeOp, ZerosLikeOp
-from ..open_extents import is_open
 from ..operator import element_of
 
 

@@ -13,10 +13,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from ....provenance.rewrite import replace_with_constant
 from ....support.dtypes import Array
 from ...element_types import numpy_dtype
+from ...sizes.types import SizesAttr, is_static
 from ..constants import module_of
 from ..core import ConstantOp, FuncOp
 from ..evaluation import evaluate
-from ..open_extents import is_static, knows_sizes
 from ..operator import Operator, element_of, shape_of
 from ..shapes import OfShape
 from ..traits import Stateful
@@ -27,6 +27,13 @@ def in_primitive(op: Operation) -> bool:
     """Return whether `op` stands in a fused function."""
     func = op.parent_op()
     return isinstance(func, FuncOp) and func.primitive is not None
+
+
+def knows_sizes(op: Operation) -> bool:
+    """Return whether all extents of an operator's operands and results, and all its attributes, are numbers."""
+    return all(is_static(value.type) for value in (*op.operands, *op.results)) and not any(
+        isinstance(attribute, SizesAttr) for attribute in op.properties.values()
+    )
 
 
 def reads_extents_only(op: Operation) -> bool:
