@@ -99,20 +99,20 @@ def compare(
 
     def visit(call: program.Call, seconds: float, outputs: list[Tensor]) -> None:
         number = numbers[id(call)]
-        layer = owner.get(values[number]) if number in values else None
-        if layer is None:
-            return
-        for name, array in zip(names[layer], outputs, strict=False):
-            if (expected := reference.get(name)) is None:
-                continue
-            if expected.size != array.size:
-                raise FrontendError(expectation(f"reference '{name}'", f"{array.size} elements", str(expected.size)))
-            view = in_shape(array, expected.shape, *layouts.get(number, ()))
-            if view is not None:
-                seen.add(layer)
-                differences.append(
-                    LayerDifference(layer, name, call.name, difference(np.array(view), expected, rtol, atol))
-                )
+        for output, array in enumerate(outputs):
+            for leaf, tensor in values.get((number, output), ()):
+                layer = owner[leaf]
+                name = names[layer][tensor] if tensor < len(names[layer]) else ""
+                if (expected := reference.get(name)) is None:
+                    continue
+                if expected.size != array.size:
+                    size = str(expected.size)
+                    raise FrontendError(expectation(f"reference '{name}'", f"{array.size} elements", size))
+                view = in_shape(array, expected.shape, *layouts.get(number, ()))
+                if view is not None:
+                    seen.add(layer)
+                    gap = difference(np.array(view), expected, rtol, atol)
+                    differences.append(LayerDifference(layer, name, call.name, gap))
 
     runner.walk(inputs, pool, visit)
     asked = {layer for layer, group in names.items() if any(name in reference for name in group)}

@@ -52,7 +52,7 @@ def graph_model_explorer(graph: Graph, origins: Mapping[str, Origin], title: str
     nodes: list[dict[str, object]] = []
     for number, node in enumerate(graph.nodes):
         origin = origins.get(node.name, Origin())
-        attrs = {"layers": ", ".join(origin.layers), **node.attrs}
+        attrs = {"layers": ", ".join(origin.layers), "value of": ", ".join(origin.results), **node.attrs}
         outputs = [
             {"id": str(index), "attrs": [{"key": "tensor_shape", "value": _type(graph.entries[entry])}]}
             for index, entry in enumerate(graph.entries_of(number))

@@ -10,7 +10,7 @@ from ..lowering.kernel.record import Kernel
 from ..planning.artifact import Artifact
 from ..provenance.span import leaves
 from .code import kernel_of, llvm_lines, machine_lines, stages_of
-from .history import told
+from .events import told
 from .layers import Layer, functions, layers_of, owners, snapshot
 from .report import percent, some, table
 from .times import Times

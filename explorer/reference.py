@@ -70,7 +70,7 @@ def numpy_tensors(imported: ModuleOp, inputs: Sequence[Array]) -> dict[str, Arra
     """
     module = imported.clone()
     main = functions(module)["main"]
-    last = last_values(main, {})
+    last = last_values(main)
     named = Counter(map(leaf_name, last))
     values = {leaf_name(leaf): op.results[0] for leaf, op in last.items() if named[leaf_name(leaf)] == 1}
     main.block.erase_op(main.return_op)

@@ -1,68 +1,90 @@
-"""Which layer's value an op or kernel call gives."""
+"""Which layers' values the tensors of a model are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from typing import TypeAlias
 
-from xdsl.dialects.builtin import LocationAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from ..dialects.relay.transform import LayoutTransformOp
 from ..planning.artifact import Artifact
+from ..provenance.layer_values import LayerValues
+from ..provenance.numbers import number_of
 from ..provenance.span import leaves
 from .layers import functions, snapshot
 
-_MOVES = ("relay.layout_transform",)
-"""Operators that passes put between others: the layer that asked for one does not make the value that it moves."""
+LayerValue: TypeAlias = tuple[LocationAttr, int]
+"""The leaf of a layer, and which of the tensors that it gives."""
 
 
-def value_leaf(op: Operation, known: Mapping[str, FuncOp]) -> LocationAttr | None:
-    """The leaf of the layer whose value is the first result of an op of `@main`; None for a mover, and where none is.
-
-    known: the primitive functions that calls call.
-    """
-    if isinstance(op, ConstantOp | ReturnOp) or not op.results or op.name in _MOVES:
-        return None
-    if (
-        isinstance(op, CallOp)
-        and (func := known.get(op.callee.string_value())) is not None
-        and func.primitive is not None
-    ):
-        producer: Operation | object = func.return_op.operands[0].owner
-        while isinstance(producer, Operation) and producer.name in _MOVES:
-            producer = producer.operands[0].owner
-        return next(iter(leaves(producer.location)), None) if isinstance(producer, Operation) else None
-    return next(iter(leaves(op.location)), None)
+def last_values(main: FuncOp) -> dict[LocationAttr, Operation]:
+    """Leaf of a layer -> the op of an imported `@main` that gives its value: the last that works for it."""
+    ops = [op for op in main.block.ops if op.results and not isinstance(op, ConstantOp | ReturnOp)]
+    last = {leaf: op for op in ops for leaf in leaves(op.location)}
+    first = {op: next(iter(leaves(op.location)), None) for op in ops}
+    return {leaf: op for leaf, op in last.items() if first[op] == leaf}
 
 
-def _serves(op: Operation, known: Mapping[str, FuncOp]) -> Iterable[LocationAttr]:
-    """The leaves of the layers that an op works for, movers left out."""
-    if isinstance(op, ConstantOp | ReturnOp) or op.name in _MOVES:
-        return
-    func = known.get(op.callee.string_value()) if isinstance(op, CallOp) else None
-    inner = (
-        [inner_op for inner_op in func.block.ops if not isinstance(inner_op, ReturnOp)] if func is not None else [op]
+def imported_values(module: ModuleOp) -> LayerValues[LayerValue]:
+    """The values of the layers of a module before any pass, to be followed through passes."""
+    return LayerValues(
+        {
+            (number_of(op), index): (leaf, index)
+            for leaf, op in last_values(functions(module)["main"]).items()
+            for index in range(len(op.results))
+        }
     )
-    for inner_op in inner:
-        if inner_op.name not in _MOVES:
-            yield from leaves(inner_op.location)
 
 
-def last_values(main: FuncOp, known: Mapping[str, FuncOp]) -> dict[LocationAttr, Operation]:
-    """Leaf of a layer -> the op of `@main` that gives its value, where no later op works for the layer."""
-    ops = list(main.block.ops)
-    last = {leaf: op for op in ops for leaf in _serves(op, known)}
-    by_leaf: dict[LocationAttr, Operation] = {}
-    for op in ops:
-        leaf = value_leaf(op, known)
-        if leaf is not None and last.get(leaf) is op:
-            by_leaf[leaf] = op
-    return by_leaf
+def values_in(module: ModuleOp, values: LayerValues[LayerValue]) -> dict[SSAValue, tuple[LayerValue, ...]]:
+    """Result of an op of `@main` -> the layers' values that it is, maybe in another layout, where it is any.
+
+    A kernel gives the values that it returns: others in it are nowhere in memory. A value belongs to the op that
+    computes it: what only brings it to another layout gives none.
+    """
+    known = functions(module)
+    calls = [op for op in known["main"].block.ops if isinstance(op, CallOp)]
+    callers = {known[name].block: call for call in calls if (name := call.callee.string_value()) in known}
+    held: dict[SSAValue, dict[LayerValue, None]] = {}
+    for func in known.values():
+        for op in func.block.ops:
+            for result in op.results:
+                if layers := values.of(number_of(op), result.index):
+                    held.setdefault(_computing(result, known, callers), {}).update(dict.fromkeys(layers))
+    by_result: dict[SSAValue, tuple[LayerValue, ...]] = {}
+    for op in known["main"].block.ops:
+        for result in op.results if not isinstance(op, ConstantOp) else ():
+            if layers := held.get(_computing(result, known, {})):
+                by_result[result] = tuple(layers)
+    return by_result
 
 
-def results(artifact: Artifact) -> dict[int, LocationAttr]:
-    """Number of a call -> the leaf of the layer whose value it gives; what only moves another one's value has none."""
-    by_name = functions(snapshot(artifact, "fused"))
-    calls = (op for op in by_name["main"].block.ops if isinstance(op, CallOp))
+def _computing(value: SSAValue, known: Mapping[str, FuncOp], callers: Mapping[Block, CallOp]) -> SSAValue:
+    """The value before it was brought to other layouts, in kernels and, where their callers are known, between them."""
+    while True:
+        owner = value.owner
+        if isinstance(owner, LayoutTransformOp):
+            value = owner.operands[0]
+        elif isinstance(owner, CallOp) and isinstance(value, OpResult) and owner.callee.string_value() in known:
+            value = known[owner.callee.string_value()].return_op.operands[value.index]
+        elif isinstance(owner, Block) and isinstance(value, BlockArgument) and owner in callers:
+            value = callers[owner].arguments[value.index]
+        else:
+            return value
+
+
+def results(artifact: Artifact) -> dict[tuple[int, int], tuple[LayerValue, ...]]:
+    """Number of a call, and of its output -> the layers' values that it is; other tensors have none."""
+    values = imported_values(snapshot(artifact, "relay"))
+    values.follow(artifact.ledger.entries, artifact.ledger.copies)
+    module = snapshot(artifact, "fused")
+    calls = [op for op in functions(module)["main"].block.ops if isinstance(op, CallOp)]
     numbers: dict[Operation, int] = {op: number for number, op in enumerate(calls)}
-    return {numbers[op]: leaf for leaf, op in last_values(by_name["main"], by_name).items()}
+    return {
+        (numbers[result.op], result.index): layers
+        for result, layers in values_in(module, values).items()
+        if isinstance(result, OpResult) and result.op in numbers
+    }

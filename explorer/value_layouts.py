@@ -32,15 +32,17 @@ def call_layouts(artifact: Artifact) -> dict[int, tuple[str, str]]:
     stored = _of_values(fused["main"], fused, {})
     calls = [op for op in fused["main"].block.ops if isinstance(op, CallOp)]
     layouts: dict[int, tuple[str, str]] = {}
-    for number, leaf in results(artifact).items():
-        value = calls[number].results[0]
+    for (number, output), values in results(artifact).items():
+        value = calls[number].results[output]
         kept = stored.get(value, "")
-        if not kept or leaf not in model:
-            continue
-        layout, shape = model[leaf]
-        plain = layout or "".join(axis.letter for axis in parse_layout(kept) if not axis.factor)
-        if kept != plain and _shape(shape_of(value), kept, plain) == shape:
-            layouts[number] = kept, plain
+        for leaf, _ in values if kept and not output else ():
+            if leaf not in model:
+                continue
+            layout, shape = model[leaf]
+            plain = layout or "".join(axis.letter for axis in parse_layout(kept) if not axis.factor)
+            if kept != plain and _shape(shape_of(value), kept, plain) == shape:
+                layouts[number] = kept, plain
+                break
     return layouts
 
 

@@ -15,7 +15,7 @@ from ..planning.artifact import Artifact
 from ..provenance.ledger import Entry
 from ..provenance.span import layer_names, leaves
 from .code import compiler_of, kernel_of, llvm_lines, machine_lines, stages_of
-from .history import told
+from .events import told
 from .layers import Layer, all_leaves, find_layers, functions, snapshot
 from .report import count, percent, some, table
 from .times import Times

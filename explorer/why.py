@@ -13,12 +13,13 @@ from ..dialects.relay.operator import Operator
 from ..lowering.kernel.record import Kernel
 from ..planning.artifact import Artifact, Call
 from ..provenance.ledger import Entry
+from ..provenance.numbers import number_of
 from ..provenance.span import layer_names, leaves
 from ..support.errors import FrontendError
 from ..support.names import shown
 from .calls import find_calls
 from .code import compiler_of, kernel_of, line_location, machine_code, stages_of
-from .history import history, told
+from .events import told
 from .layers import Layer, functions, op_types, owners, snapshot, unique_leaves
 from .report import count, percent, some, table
 from .times import Times
@@ -194,7 +195,7 @@ def _origin(
                 ", ".join(str(result.type) for result in op.results),
                 layer_names(op.location),
                 stages.get(slot, ()),
-                history(artifact.ledger, op),
+                tuple(artifact.ledger.history(number_of(op))),
                 compiler,
             )
     behind = {op: set(leaves(op.location)) for op in operators}

@@ -22,6 +22,7 @@ from ..dialects.table import DIALECTS
 from ..provenance.audit import check_explained, check_located, surviving_leaves
 from ..provenance.ledger import Ledger, current_ledger, recording
 from ..provenance.lost import mark_lost
+from ..provenance.numbers import number_all
 from ..provenance.span import leaves
 from ..support.context import PassContext, spans_enabled
 from ..support.errors import called
@@ -79,7 +80,7 @@ class Losses(PassInstrument):
     """Marks what a pass lost, so that later passes cannot hide it, and has the ledger tell of it.
 
     An op without a location gets one that names the pass. A layer that vanished in a pass of somebody else's, without
-    an entry in the ledger, gets an entry.
+    an entry in the ledger, gets an entry; so do the ops that came without one.
     """
 
     def __init__(self, ledger: Ledger | None, foreign: Iterable[str]):
@@ -89,16 +90,22 @@ class Losses(PassInstrument):
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, Operation)
+        if self.ledger is not None:
+            number_all(mod)
         self.before = _ops_of_leaves(mod) if self.ledger is not None and info.name in self.foreign else {}
 
     def run_after_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, Operation)
         mark_lost(mod, info.name)
-        if self.ledger is None or not self.before:
+        if self.ledger is None:
+            return
+        for op in number_all(mod):
+            self.ledger.record("", created=[op], reason=f"came in pass {info.name}")
+        if not self.before:
             return
         for leaf in self.before.keys() - surviving_leaves(mod) - self.ledger.explained():
             names = list(self.before[leaf])
-            self.ledger.record("unaware of locations", removed=names, before=[leaf], reason=f"lost by pass {info.name}")
+            self.ledger.note("unaware of locations", removed=names, before=[leaf], reason=f"lost by pass {info.name}")
 
 
 def _ops_of_leaves(root: Operation) -> dict[LocationAttr, dict[str, None]]:

@@ -9,7 +9,9 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc, Unknown
 
 from ..lowering.cache import encode
 from ..lowering.kernel.record import Kernel
+from ..provenance.numbers import Value, number_of
 from ..provenance.span import leaves
+from ..provenance.walk import walk
 from .artifact import Artifact
 
 PROVENANCE = "provenance"
@@ -17,7 +19,7 @@ PROVENANCE = "provenance"
 
 def archived(artifact: Artifact) -> dict[str, bytes]:
     """The parts of a package that `restored_artifact` reads: modules, kernels, layers of calls, the ledger."""
-    table = _Locations()
+    table, ops = _Locations(), _Numbers()
     plan, ledger = artifact.plan, artifact.ledger
     data = {
         "calls": [
@@ -33,13 +35,19 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
                 entry.created,
                 [table.number(location) for location in entry.before],
                 [table.number(location) for location in entry.after],
+                [ops.dense(number) for number in entry.sources],
+                [ops.dense(number) for number in entry.targets],
+                [[*ops.value(before), *(ops.value(after) if after else ())] for before, after in entry.moves],
             ]
             for entry in ledger.entries
         ],
+        "copies": [[ops.dense(copy), ops.dense(op), when] for copy, (op, when) in ledger.copies.items()],
+        "ops": [[ops.dense(number_of(op)) for op in walk(snapshot.module)] for snapshot in artifact.snapshots],
         "op_types": [[table.number(leaf), text] for leaf, text in ledger.op_types.items()],
         "plan": [plan.workspaces, plan.arena_bytes, plan.peak_bytes, plan.algorithm, plan.pools],
         "host": artifact.target.host,
     }
+    data["numbered"] = len(ops.numbers)
     record: dict[str, object] = {
         "data": json.dumps(data | {"locations": table.rows}, ensure_ascii=False),
         "main_assembly": artifact.main_assembly,
@@ -49,6 +57,19 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
     }
     record |= {f"module {snapshot.stage}": snapshot.text for snapshot in artifact.snapshots}
     return {PROVENANCE: encode(record)}
+
+
+class _Numbers:
+    """Numbers of ops from 1 in the order in which they are met: those of a process depend on what it did before."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[int, int] = {}
+
+    def dense(self, number: int) -> int:
+        return self.numbers.setdefault(number, len(self.numbers) + 1)
+
+    def value(self, value: Value) -> tuple[int, int]:
+        return self.dense(value[0]), value[1]
 
 
 class _Locations:

@@ -34,6 +34,7 @@ from ..passes.pipelines import partition_pipeline, relay_pipeline, run_passes
 from ..provenance.audit import check_input
 from ..provenance.ledger import Ledger, recording
 from ..provenance.lost import mark_lost
+from ..provenance.numbers import same_module
 from ..support.context import spans_enabled
 from ..support.errors import PipelineError, ScheduleError
 from ..support.garbage import fewer_collections
@@ -79,7 +80,7 @@ def build(
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
     with fewer_collections(), known_ranges(ranges_of(_main(module))):
-        snapshots = [Snapshot("relay", module.clone())]
+        snapshots = [Snapshot("relay", same_module(module))]
         if audit:
             check_input(module)
         elif spans_enabled():

@@ -11,6 +11,7 @@ from xdsl.traits import ConstantLike, DefaultResource, IsolatedFromAbove, IsTerm
 
 from .effects import Known, effects_of
 from .ledger import current_ledger
+from .numbers import moves_of
 from .span import fuse
 
 Key: TypeAlias = Callable[[Operation], Hashable | None]
@@ -135,10 +136,10 @@ def _absorb(survivor: Operation, merged: list[Operation]) -> None:
     if (ledger := current_ledger()) is not None:
         ledger.record(
             "CommonSubexpression",
-            removed=[op.name for op in merged],
-            created=[survivor.name],
+            removed=merged,
+            created=[survivor],
             before=before,
-            after=[survivor.location],
+            moves=[move for op in merged for move in moves_of(op.results, survivor.results)],
             reason="equal ops merged",
         )
     for op in merged:

@@ -8,6 +8,8 @@ from xdsl.traits import IsTerminator, SymbolOpInterface, is_side_effect_free
 from .contents import places_in
 from .effects import acts_on_nothing_else
 from .ledger import current_ledger
+from .moving import moved_value
+from .numbers import moves_of
 
 
 def is_trivially_dead_when_unused(op: Operation) -> bool:
@@ -35,7 +37,9 @@ def eliminate_dead_code(region: Region) -> bool:
                 continue
             if ledger is not None:
                 reason = "nobody reads its result" if op.results else "it has no effect"
-                ledger.record("DeadCode", removed=[op.name], before=[op.location], reason=reason)
+                moved = moved_value(op, op.operands)
+                moves = moves_of(op.results, [moved]) if moved is not None else ()
+                ledger.record("DeadCode", removed=[op], moves=moves, reason=reason)
             op.detach()
             op.erase()
             changed = True
@@ -45,6 +49,6 @@ def eliminate_dead_code(region: Region) -> bool:
 def erase_with_contents(op: Operation, pattern: str, reason: str) -> None:
     """Erase an op that nobody reads, and all in it; the ledger says why."""
     if (ledger := current_ledger()) is not None:
-        ledger.record(pattern, removed=[inner.name for inner in op.walk()], before=places_in(op), reason=reason)
+        ledger.record(pattern, removed=op.walk(), before=places_in(op), reason=reason)
     op.detach()
     op.erase()

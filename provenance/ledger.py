@@ -1,7 +1,8 @@
 """The ledger: per pass, what was created, changed and removed, by which pattern and why.
 
-It answers "why is this here?" (`Ledger.why`) and "where did it go?" (`Ledger.fate`). Whoever wants one opens
-a `recording` scope around the passes; the rewrite driver writes into the innermost open one.
+It answers "why is this here?" (`Ledger.history` of an op) and "where did it go?" (`Ledger.fate` of a layer). Ops are
+told by their numbers, which say which op it was, whatever its name and location. Whoever wants a ledger opens a
+`recording` scope around the passes; the rewrite driver writes into the innermost open one.
 """
 
 from __future__ import annotations
@@ -10,12 +11,17 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Operation, SSAValue
 
 from ..support.names import shown
+from .numbers import Value, number_of, numbered
 from .span import leaves
+from .walk import walk
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 class Entry(NamedTuple):
@@ -30,6 +36,12 @@ class Entry(NamedTuple):
     """Names of the ops that came."""
     before: tuple[LocationAttr, ...]
     after: tuple[LocationAttr, ...]
+    sources: tuple[int, ...] = ()
+    """Numbers of the ops whose work went on: those that went, changed or died of it."""
+    targets: tuple[int, ...] = ()
+    """Numbers of the ops that came, and of those that changed."""
+    moves: tuple[tuple[Value, Value | None], ...] = ()
+    """In order: values, and the values that are the same from now on; None for one that nothing computes any more."""
 
     def __str__(self) -> str:
         gone = ", ".join(self.removed) or "nothing"
@@ -45,7 +57,7 @@ class Entry(NamedTuple):
 
 
 class _Index:
-    """Layer -> entries, so that a question costs what its answer costs. Layers are numbered, locations read once."""
+    """Layer, or op -> entries, so that a question costs what its answer costs. Layers are numbered for the purpose."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -53,7 +65,7 @@ class _Index:
         self.numbers: dict[LocationAttr, int] = {}
         self.known: dict[int, tuple[LocationAttr, tuple[int, ...]]] = {}
         self.before: dict[int, list[int]] = {}
-        self.after: dict[int, list[int]] = {}
+        self.makers: dict[int, list[int]] = {}
         self.explained: set[int] = set()
 
     def layers(self, location: LocationAttr) -> tuple[int, ...]:
@@ -73,9 +85,18 @@ class _Index:
                 self.before.setdefault(layer, []).append(position)
             if entry.removed:
                 self.explained |= gone
-            for layer in {layer for location in entry.after for layer in self.layers(location)}:
-                self.after.setdefault(layer, []).append(position)
+            for number in entry.targets:
+                self.makers.setdefault(number, []).append(position)
         self.size = len(entries)
+
+
+def _with_contents(ops: Iterable[Operation]) -> Iterable[Operation]:
+    """Ops and all that stands in them, each once."""
+    met: dict[int, Operation] = {}
+    for op in ops:
+        if id(op) not in met:
+            met.update((id(inner), inner) for inner in walk(op))
+    return met.values()
 
 
 def _no_entries() -> list[Entry]:
@@ -93,33 +114,90 @@ class Ledger:
     """Leaf of a layer -> what its source calls the operator: `Conv`. Text says nothing of the kind."""
     _lookup: _Index = field(default_factory=_Index, init=False, repr=False, compare=False)
 
+    copies: dict[int, tuple[int, int]] = field(default_factory=lambda: dict[int, tuple[int, int]]())
+    """A copy of an op -> the original, and the number of entries when it was copied: what came before made both."""
+
     def record(
         self,
         pattern: str,
         *,
+        removed: Iterable[Operation] = (),
+        created: Iterable[Operation] = (),
+        changed: Iterable[Operation] = (),
+        died: Iterable[Operation] = (),
+        before: Iterable[LocationAttr] | None = None,
+        after: Iterable[LocationAttr] | None = None,
+        moves: Iterable[tuple[Value, Value | None]] = (),
+        reason: str = "",
+    ) -> None:
+        """Add the event that `pattern` of the pass that runs now brought about.
+
+        changed: ops that were there before, and do other or more work now. died: those that nobody reads any more.
+        before, after: the locations of all these as they were, and of what came or changed as it is; by default as the
+        ops have them now. moves: what became of values.
+        """
+        gone, came, kept, dead = list(removed), list(created), list(changed), list(died)
+        sources = [number_of(op) for op in _with_contents((*gone, *dead))]
+        # What stands in a new op is new as well, where it is not known from elsewhere.
+        new = set(map(id, came))
+        new_ops = [op for op in _with_contents(came) if id(op) in new or not numbered(op)]
+        self.entries.append(
+            Entry(
+                self.pass_name,
+                pattern,
+                reason,
+                tuple(op.name for op in gone),
+                tuple(op.name for op in came),
+                tuple(op.location for op in (*gone, *kept, *dead)) if before is None else tuple(before),
+                tuple(op.location for op in came or kept) if after is None else tuple(after),
+                tuple(sources),
+                tuple(number_of(op) for op in (*new_ops, *kept)),
+                tuple(moves),
+            )
+        )
+
+    def note(
+        self,
+        pattern: str,
+        *,
         removed: Iterable[str] = (),
-        created: Iterable[str] = (),
         before: Iterable[LocationAttr] = (),
         after: Iterable[LocationAttr] = (),
         reason: str = "",
     ) -> None:
-        """Add the event that `pattern` of the pass that runs now brought about."""
-        self.entries.append(
-            Entry(self.pass_name, pattern, reason, tuple(removed), tuple(created), tuple(before), tuple(after))
-        )
+        """Add an event without ops of ours: `removed` are names of operators of a source, or of ops that are gone."""
+        self.entries.append(Entry(self.pass_name, pattern, reason, tuple(removed), (), tuple(before), tuple(after)))
 
-    def why(self, location: LocationAttr) -> list[Entry]:
-        """The events that made ops with exactly these leaves, or a part of them, in order."""
+    def copied(self, original: Operation, copy: Operation) -> None:
+        """Say that `copy` was made as it is of `original`: it has the same history."""
+        self.copies[number_of(copy)] = number_of(original), len(self.entries)
+
+    def go_on(self, other: Ledger) -> None:
+        """Add what another ledger tells of the time after this one."""
+        earlier = len(self.entries)
+        self.entries += other.entries
+        self.copies |= {copy: (op, earlier + position) for copy, (op, position) in other.copies.items()}
+
+    def history(self, number: int) -> list[Entry]:
+        """The events that made the op of a number, and what it was made of, in order."""
         index = self._index()
-        wanted = set(index.layers(location))
-        places = sorted({position for layer in wanted for position in index.after.get(layer, ())})
-        return [
-            self.entries[position]
-            for position in places
-            if any(
-                numbers and wanted.issuperset(numbers) for numbers in map(index.layers, self.entries[position].after)
-            )
-        ]
+        limits: dict[int, int] = {}
+        """Op -> the number of entries that may have made it."""
+        makers: set[int] = set()
+        waiting = [(number, len(self.entries))]
+        while waiting:
+            op, limit = waiting.pop()
+            if limits.get(op, -1) >= limit:
+                continue
+            limits[op] = limit
+            if op in self.copies:
+                original, copied_at = self.copies[op]
+                waiting.append((original, min(limit, copied_at)))
+            for position in index.makers.get(op, ()):
+                if position < limit:
+                    makers.add(position)
+                    waiting += [(source, position) for source in self.entries[position].sources]
+        return [self.entries[position] for position in sorted(makers)]
 
     def fate(self, leaf: LocationAttr) -> list[Entry]:
         """The events that touched a layer, in order: what was folded, merged or dropped, and into what."""
@@ -135,6 +213,23 @@ class Ledger:
     def _index(self) -> _Index:
         self._lookup.extend(self.entries)
         return self._lookup
+
+
+def note_copy(original: Operation, copy: Operation) -> None:
+    """Tell the open ledger that an op has been copied, as it is."""
+    if (ledger := current_ledger()) is not None:
+        ledger.copied(original, copy)
+
+
+def clone_of(op: OpT, values: dict[SSAValue, SSAValue] | None = None) -> OpT:
+    """Return a clone of `op`, which has the history of the original in the open ledger.
+
+    values: as `Operation.clone` takes and extends it.
+    """
+    copy = op.clone(values)
+    for original, twin in zip(walk(op), walk(copy), strict=True):
+        note_copy(original, twin)
+    return copy
 
 
 _current: ContextVar[Ledger | None] = ContextVar("ledger", default=None)

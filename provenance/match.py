@@ -13,6 +13,8 @@ from .builder import fill, locate_arguments
 from .contents import arguments_in
 from .dce import is_trivially_dead_when_unused
 from .ledger import Ledger, current_ledger
+from .moving import moved_value
+from .numbers import Value, number_of, value_of
 from .span import fuse
 
 _DEAD_OPERANDS_LIMIT = 256
@@ -92,6 +94,8 @@ class Match:
         default_factory=lambda: dict[Operation, tuple[Operation, ...]]()
     )
     """Inserted op -> the old ops that the pattern itself says it stands for."""
+    revalued: list[Operation] = field(default_factory=lambda: list[Operation]())
+    """Old ops whose results have another value afterwards, or none, as the pattern says."""
     replacing: bool = False
     nested: frozenset[int] = frozenset()
     """The ops inside the root when the match began (an `if` and the like only)."""
@@ -146,6 +150,7 @@ class Match:
         self.replaced.clear()
         self.renamed.clear()
         self.claimed.clear()
+        self.revalued.clear()
         self.replacing = False
 
     # Who consumed what
@@ -285,12 +290,31 @@ class Match:
         absorbing = self._absorb(root, left) if left and not unknown else []
         if (ledger := current_ledger()) is None:
             return
+        moves = self._moves()
         for group in groups:
-            self._record(ledger, group, pattern, reason)
+            self._record(ledger, group, pattern, reason, moves=moves)
+            moves = ()
         if left or unknown:
-            self._record(ledger, rest, pattern, reason, absorbing)
+            self._record(ledger, rest, pattern, reason, absorbing, moves)
         elif not groups:
-            ledger.record(pattern, before=[root_location], after=[root_location], reason=reason)
+            ledger.record(pattern, changed=[root], before=[root_location], reason=reason, moves=moves)
+
+    def _moves(self) -> Sequence[tuple[Value, Value | None]]:
+        """The fates of the values of old ops: first those that ended, last those that others compute now."""
+        moves: list[tuple[Value, Value | None]] = []
+        for op in self.revalued:
+            moves += [((number_of(op), index), None) for index in range(len(op.results))]
+        replaced = {id(replacement.op) for replacement in self.replaced}
+        for key, entry in self.erased.items():
+            if key not in replaced and (operand := moved_value(entry.op, entry.operands)) is not None:
+                moves.append(((number_of(entry.op), 0), value_of(operand)))
+        for replacement in self.replaced:
+            number = number_of(replacement.op)
+            for index, value in enumerate(replacement.values):
+                while value is not None and value in self.renamed:
+                    value = self.renamed[value]
+                moves.append(((number, index), value_of(value)))
+        return moves
 
     def _root_first(self, root: Operation) -> list[_Erased]:
         """The erased ops, the root before all others."""
@@ -332,17 +356,25 @@ class Match:
         return list(absorbing.values())
 
     def _record(
-        self, ledger: Ledger, group: _Group, pattern: str, reason: str, absorbing: Sequence[Operation] = ()
+        self,
+        ledger: Ledger,
+        group: _Group,
+        pattern: str,
+        reason: str,
+        absorbing: Sequence[Operation] = (),
+        moves: Sequence[tuple[Value, Value | None]] = (),
     ) -> None:
         if not reason and not group.made and not absorbing:
             reason = next((f"users now read {op.name}" for op in reversed(self._read_instead(group))), "")
         ledger.record(
             pattern,
-            removed=[entry.op.name for entry in group.consumed if id(entry.op) in self.erased],
-            created=[op.name for op in group.made],
+            removed=[entry.op for entry in group.consumed if id(entry.op) in self.erased],
+            created=group.made,
+            changed=absorbing,
+            died=group.died,
             before=[*group.before, *(location for entry in group.consumed for location in entry.nested)],
-            after=[op.location for op in group.made or absorbing],
             reason=reason,
+            moves=moves,
         )
 
     def _read_instead(self, group: _Group) -> list[Operation]:

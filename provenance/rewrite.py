@@ -13,7 +13,7 @@ Around each match the driver watches what the pattern inserts, replaces, changes
 A pattern that asks what depends on sizes of the call (UndecidedSize), and has changed nothing yet, does not match.
 
 Where data flow tells the wrong thing, as when a factor moves from the data to the weights, a pattern says so by
-`stands_for`.
+`stands_for`; where what takes the place of a result is not equal to it, by `has_new_value`.
 """
 
 from __future__ import annotations
@@ -60,6 +60,16 @@ def stands_for(new: OpT, *old: Operation) -> OpT:
     """
     _current.get().claimed[new] = old
     return new
+
+
+def has_new_value(*ops: Operation) -> None:
+    """Within a match: say that the results of these old ops, replaced or not, have another value from now on.
+
+    What a layer gave there is nowhere any more. Raises LookupError outside of patterns.
+
+    >>> has_new_value(conv, bias)  # the factor behind them comes before them
+    """
+    _current.get().revalued.extend(ops)
 
 
 @cache

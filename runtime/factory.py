@@ -25,8 +25,8 @@ class Origin(NamedTuple):
 
     layers: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
-    result: str = ""
-    """The layer whose value the node gives; "" where that is a step on the way to one."""
+    results: tuple[str, ...] = ()
+    """The layers whose value the node gives: several where they give the same, none for a step on the way to one."""
     sampled: bool = False
     """True where samples tell the parts; else they are estimates, unless there is one layer."""
     stored: str = ""

@@ -10,6 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
+from ...provenance.moving import MovesElements
 from ...runtime.tensors import lasting_empty
 from ..sizes import ENDLESS, Size, UndecidedSize, ceil_div, decide, proves, same, size_max, size_min, symbols_of
 from ..sizes.types import tensor_of
@@ -92,7 +93,7 @@ def _sliced(op: Operator, layout: Arrangement) -> InLayout | None:
 class Reshaping(Injective):
     """The elements in row-major order, in another shape."""
 
-    traits = traits_def(Layout(_reshaped), Selects())
+    traits = traits_def(Layout(_reshaped), Selects(), MovesElements())
 
     @classmethod
     def evaluate(cls, sig: Signature, *operands: Any) -> AnyArray:
@@ -131,7 +132,7 @@ class TransposeOp(Injective):
     """Without `axes` the order of the axes is reversed."""
 
     name = "relay.transpose"
-    traits = traits_def(Selects())
+    traits = traits_def(Selects(), MovesElements())
     axes = optional_ints()
 
     @classmethod
@@ -398,6 +399,7 @@ class LayoutTransformOp(Injective):
     """From one layout to another, `NCHW` to `NCHW16c` for example: the last has channels in blocks of 16, innermost."""
 
     name = "relay.layout_transform"
+    traits = traits_def(MovesElements())
     src_layout = required_string()
     dst_layout = required_string()
 

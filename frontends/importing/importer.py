@@ -490,7 +490,7 @@ class Importer(ABC):
         for step in self.converted:
             node = node_of(step)
             if node.leaf not in surviving:
-                ledger.record(
+                ledger.note(
                     node.op_type,
                     removed=[f"{self.source.prefix}.{node.op_type}"],
                     before=[node.leaf],

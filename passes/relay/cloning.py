@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute, Block, Operation, ParametrizedAttribute, Region, SSAValue
 
 from ...dialects.relay.types import TypeVar, substituted
+from ...provenance.ledger import note_copy
 
 Retype: TypeAlias = Callable[[Attribute], Attribute]
 """A function from the type of an original to the type of its copy."""
@@ -57,6 +58,7 @@ def clone_op(op: Operation, given: dict[SSAValue, SSAValue], typed: Retype | Non
         regions=regions,
         location=op.location,
     )
+    note_copy(op, copy)
     for old, result in zip(op.results, copy.results, strict=True):
         result.name_hint = old.name_hint
         given[old] = result

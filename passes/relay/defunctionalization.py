@@ -221,10 +221,9 @@ class _Converter:
             places = [a.location for one in gone for region in one.regions for a in region.block.args]
             ledger.record(
                 "Defunctionalize",
-                removed=[one.name for one in gone],
-                created=[replacement.name],
+                removed=gone,
+                created=[replacement],
                 before=[*(one.location for one in gone), *places],
-                after=[replacement.location],
             )
         new.detach()
         new.erase()

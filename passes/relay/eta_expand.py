@@ -83,9 +83,8 @@ def _expand(symbol: GlobalOp, func: FuncOp) -> None:
         if not _calls(use.operation, use.index):
             use.operation.operands[use.index] = fn.result
     if (ledger := current_ledger()) is not None:
-        gone = [symbol.name] if symbol.result.first_use is None else []
-        locations = [symbol.location]
-        ledger.record("EtaExpand", removed=gone, created=[fn.name], before=locations, after=locations)
+        gone = [symbol] if symbol.result.first_use is None else []
+        ledger.record("EtaExpand", removed=gone, created=[fn], before=[symbol.location], after=[symbol.location])
     if symbol.result.first_use is None:
         symbol.detach()
         symbol.erase()

@@ -72,13 +72,7 @@ class FirstOrderGradientPass(ModulePass):
                 gradient.attributes.update(func.attributes)
                 op.body.block.insert_op_before(gradient, func)
                 if (ledger := current_ledger()) is not None:
-                    ledger.record(
-                        "Gradient",
-                        removed=[inner.name for inner in func.walk()],
-                        created=[inner.name for inner in gradient.walk()],
-                        before=[inner.location for inner in func.walk()],
-                        after=[inner.location for inner in gradient.walk()],
-                    )
+                    ledger.record("Gradient", removed=func.walk(), created=gradient.walk())
                 func.detach()
                 func.erase()
 

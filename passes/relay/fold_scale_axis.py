@@ -22,7 +22,7 @@ from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.traits import ScaleEquivariant
 from ...dialects.relay.transform import ReshapeOp
 from ...provenance.diagnostics import message
-from ...provenance.rewrite import rewrite, stands_for
+from ...provenance.rewrite import has_new_value, rewrite, stands_for
 from ...support.dtypes import Array
 from ...support.errors import PipelineError
 from .fold_constant import FoldConstantPass
@@ -107,10 +107,12 @@ class ScaleResult(_Scaling):
         value, _, array = parts
         positive = False
         biased: list[tuple[Operator, int]] = []
+        between: list[Operator] = []
         for _ in range(_REACH):
             owner = value.owner
             if sole_user(value) is None or not isinstance(owner, Operator):
                 return
+            between.append(owner)
             if (channels := owner.get_trait(Channels)) is not None:
                 break
             match owner:
@@ -136,6 +138,7 @@ class ScaleResult(_Scaling):
                 return
         if positive and not np.greater(array, 0).all():
             return
+        has_new_value(*between)
         factor = self.scale_weight(owner, op, axes[1], rewriter)
         for bias, constant in reversed(biased):
             self.scale(bias, constant, factor, 0 if isinstance(bias, BiasAddOp) else None, op, rewriter)
@@ -149,14 +152,14 @@ class ScaleData(_Scaling):
     def match_and_rewrite(self, op: Operator, rewriter: PatternRewriter, /) -> None:
         if (channels := op.get_trait(Channels)) is None:
             return
-        positive = False
+        equivariant: list[Operator] = []
         value = op.operands[0]
         for _ in range(_REACH):
             if sole_user(value) is None or not isinstance(owner := value.owner, Operator):
                 break
             if not owner.has_trait(ScaleEquivariant):
                 break
-            positive = True
+            equivariant.append(owner)
             value = owner.operands[0]
         scaled = value.owner
         if not isinstance(scaled, MultiplyOp) or sole_user(value) is None or not self.is_constant(op.operands[1]):
@@ -164,8 +167,9 @@ class ScaleData(_Scaling):
         if (parts := factor_of(scaled, self.module)) is None or (axes := channels.input(op)) is None:
             return
         data, _, array = parts
-        if not is_along(array.shape, len(shape_of(data)), axes[0]) or (positive and not np.greater(array, 0).all()):
+        if not is_along(array.shape, len(shape_of(data)), axes[0]) or (equivariant and not np.greater(array, 0).all()):
             return
+        has_new_value(scaled, *equivariant)
         self.scale_weight(op, scaled, axes[1], rewriter)
 
 

@@ -17,7 +17,8 @@ from ...dialects.relay.annotation import StopFusionOp
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.operator import Operator, as_tensor
 from ...provenance.diagnostics import message
-from ...provenance.ledger import current_ledger
+from ...provenance.ledger import clone_of, current_ledger
+from ...provenance.numbers import moves_of
 from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...support.errors import PipelineError
@@ -115,9 +116,8 @@ class _Outliner:
         if (ledger := current_ledger()) is not None:
             ledger.record(
                 "FuseGroup",
-                created=[func.name, call.name],
+                created=[call],
                 before=[op.location for op in body],
-                after=[location],
                 reason=f"one kernel: @{name}",
             )
 
@@ -127,7 +127,7 @@ def _fill(block: Block, body: Sequence[Operator], inner: dict[SSAValue, SSAValue
     for op in body:
         for index, value in enumerate(op.operands):
             if value not in inner and isinstance(value.owner, ConstantOp):
-                constant = value.owner.clone()
+                constant = clone_of(value.owner)
                 block.add_op(constant)
                 inner[value] = constant.result
             if value in inner:
@@ -224,7 +224,9 @@ def _mark_ends(block: Block) -> None:
             op.data.owner.attributes[STOP_FUSION] = UnitAttr()
         op.result.replace_all_uses_with(op.data)
         if (ledger := current_ledger()) is not None:
-            ledger.record("StopFusion", removed=[op.name], before=[op.location], reason="a group ends here")
+            ledger.record(
+                "StopFusion", removed=[op], moves=moves_of([op.result], [op.data]), reason="a group ends here"
+            )
         op.detach()
         op.erase()
 

@@ -15,6 +15,7 @@ from ...dialects.relay.grouping import replace_uses
 from ...provenance.contents import places_in
 from ...provenance.diagnostics import message
 from ...provenance.ledger import current_ledger
+from ...provenance.numbers import moves_of
 from ...provenance.span import fuse
 from ...support.errors import PipelineError
 from .analysis.traversal import functions_of, pre_order
@@ -90,10 +91,10 @@ def stand_for(
     if (ledger := current_ledger()) is not None:
         ledger.record(
             pattern,
-            removed=[op.name for op in call.walk()],
-            created=[op.name for op in made],
+            removed=call.walk(),
+            created=made,
             before=before,
-            after=[op.location for op in made],
+            moves=moves_of(call.results, values),
             reason=reason,
         )
     call.detach()

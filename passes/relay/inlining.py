@@ -8,6 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.core import CallOp, FuncOp, ReturnOp
+from ...dialects.relay.grouping import replace_uses
+from ...provenance.ledger import clone_of
 from .analysis.traversal import functions_of
 from .inline import innermost_first
 
@@ -34,10 +36,10 @@ def _inline(call: CallOp, func: FuncOp) -> None:
     assert block is not None
     for op in func.block.ops:
         if isinstance(op, ReturnOp):
-            for old, value in zip(call.outputs, op.values, strict=True):
-                old.replace_all_uses_with(values[value])
+            results = [values[value] for value in op.values]
+            replace_uses(dict(zip(call.outputs, results, strict=True)))
         else:
-            copy = op.clone(values)
+            copy = clone_of(op, values)
             block.insert_op_before(copy, call)
             values.update(zip(op.results, copy.results, strict=True))
     call.detach()

@@ -15,7 +15,8 @@ from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from ...dialects.relay.grouping import replace_uses
 from ...provenance.builder import fill
-from ...provenance.ledger import current_ledger
+from ...provenance.ledger import clone_of, current_ledger
+from ...provenance.numbers import moves_of
 from .analysis.purity import mark_calls
 from .analysis.traversal import functions_of, post_order
 from .analysis.variables import free_type_vars, free_vars, type_variables
@@ -145,7 +146,7 @@ class _Lifter:
         for value in local:
             owner = value.owner
             assert isinstance(owner, Operation)
-            func.block.add_op(copy := owner.clone())
+            func.block.add_op(copy := clone_of(owner))
             replacements[value] = copy.results[0]
         last = fn.block.last_op
         assert last is not None
@@ -201,8 +202,8 @@ class _Lifter:
             call.outputs[0].name_hint = invoke.result.name_hint
             replace_uses({invoke.result: call.outputs[0]})
             if (ledger := current_ledger()) is not None:
-                at = [invoke.location]
-                ledger.record("Lift", removed=[invoke.name], created=[call.name], before=at, after=at)
+                moves = moves_of([invoke.result], [call.outputs[0]])
+                ledger.record("Lift", removed=[invoke], created=[call], moves=moves)
             invoke.detach()
             invoke.erase()
 
@@ -237,7 +238,6 @@ def _is_recursive(fn: FnOp) -> bool:
 
 def _erase(fn: FnOp, func: FuncOp) -> None:
     if (ledger := current_ledger()) is not None:
-        at = [fn.location]
-        ledger.record("Lift", removed=[fn.name], created=[func.name], before=at, after=at)
+        ledger.record("Lift", removed=[fn], created=[func], after=[fn.location])
     fn.detach()
     fn.erase()

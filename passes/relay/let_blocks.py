@@ -12,6 +12,7 @@ from ...dialects.relay.data_types import MatchOp
 from ...dialects.relay.functions import FnOp, GlobalOp, YieldOp
 from ...dialects.relay.grouping import replace_uses
 from ...provenance.ledger import current_ledger
+from ...provenance.numbers import moves_of
 from .analysis.traversal import post_order
 
 
@@ -26,8 +27,9 @@ def dissolve(let: LetOp, reason: str = "values are shared as they are") -> None:
     replace_uses(replacements)
     last.detach()
     if (ledger := current_ledger()) is not None:
+        moves = moves_of(replacements, replacements.values())
         before = [let.location, last.location, *(argument.location for argument in let.block.args)]
-        ledger.record("LetBlock", removed=[let.name, last.name], before=before, reason=reason)
+        ledger.record("LetBlock", removed=[let, last], before=before, moves=moves, reason=reason)
     last.erase()
     move_before(list(let.block.ops), let)
     let.detach()

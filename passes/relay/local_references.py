@@ -16,6 +16,7 @@ from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...provenance.dce import erase_with_contents
 from ...provenance.ledger import current_ledger
+from ...provenance.numbers import moves_of
 
 _DEEPEST = 64
 """The number of branches inside one another that are looked at."""
@@ -58,8 +59,8 @@ def forward_references(block: Block) -> bool:
             replacements[op.result] = unit.result
     replace_uses(replacements)
     if (ledger := current_ledger()) is not None:
-        before = [op.location for op in gone]
-        ledger.record("LocalReference", removed=[op.name for op in gone], before=before, reason="its value is known")
+        moves = moves_of(replacements, replacements.values())
+        ledger.record("LocalReference", removed=gone, moves=moves, reason="its value is known")
     for op in reversed(gone):
         op.detach()
         op.erase()

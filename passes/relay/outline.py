@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr, LocationAttr, StringAttr, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
-from ...provenance.ledger import current_ledger
+from ...provenance.ledger import clone_of, current_ledger
 from ...provenance.span import fuse
 
 
@@ -100,9 +100,8 @@ class Outliner:
         if (ledger := current_ledger()) is not None:
             ledger.record(
                 pattern,
-                created=[func.name, call.name],
+                created=[call],
                 before=[op.location for op in ops],
-                after=[location],
                 reason=f"one function: @{name}",
             )
         return func, call
@@ -119,7 +118,7 @@ class Outliner:
             for index, value in enumerate(op.operands):
                 if value not in inner and isinstance(value.owner, ConstantOp) and value.owner.parent is not func.block:
                     self._constants[value.owner] = None
-                    constant = value.owner.clone()
+                    constant = clone_of(value.owner)
                     func.block.add_op(constant)
                     inner[value] = constant.result
                     constant.result.name_hint = value.name_hint

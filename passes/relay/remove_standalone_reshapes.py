@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import CallOp, FuncOp
 from ...dialects.relay.transform import Reshaping
-from ...provenance.ledger import current_ledger
+from ...provenance.ledger import clone_of, current_ledger
 from ...provenance.span import fuse
 from ..functions import is_closed
 
@@ -30,7 +30,7 @@ def _take_in(reader: CallOp, func: FuncOp, index: int, reshape: CallOp, body: Fu
     replaced = func.block.args[index + 1]
     argument.location, argument.name_hint = body.block.args[0].location, replaced.name_hint
     copies_of: dict[SSAValue, SSAValue] = {body.block.args[0]: argument}
-    copies = [op.clone(copies_of) for op in body.block.ops if op is not body.return_op]
+    copies = [clone_of(op, copies_of) for op in body.block.ops if op is not body.return_op]
     func.block.insert_ops_before(copies, first)
     replaced.name_hint = None
     replaced.replace_all_uses_with(copies_of[body.return_op.operands[0]])
@@ -101,7 +101,7 @@ class RemoveStandaloneReshapesPass(ModulePass):
                 continue
             if (ledger := current_ledger()) is not None:
                 reason = "the kernels that read it reshape"
-                ledger.record("StandaloneReshape", removed=[call.name], before=[call.location], reason=reason)
+                ledger.record("StandaloneReshape", removed=[call], reason=reason)
             call.detach()
             call.erase()
             count[name] -= 1

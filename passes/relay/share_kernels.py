@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp
-from ...provenance.ledger import current_ledger
+from ...provenance.ledger import clone_of, current_ledger
 from ..functions import is_closed
 
 
@@ -47,7 +47,7 @@ def _hand_over(number: ConstantOp, func: FuncOp, calls: Sequence[CallOp]) -> Non
     func.update_type()
     number.detach()
     for call in calls:
-        value = number.clone()
+        value = clone_of(number)
         block = call.parent
         assert block is not None
         block.insert_op_before(value, call)
@@ -125,9 +125,7 @@ class ShareKernelsPass(ModulePass):
                 if (ledger := current_ledger()) is not None:
                     ledger.record(
                         "ShareKernels",
-                        created=[],
-                        before=[number.location],
-                        after=[number.location],
+                        changed=[number],
                         reason=f"a parameter of @{func.sym_name.data}, so that like kernels are one",
                     )
                 _hand_over(number, func, calls[func.sym_name.data])

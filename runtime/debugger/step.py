@@ -106,7 +106,7 @@ class Stepper:
         if isinstance(name, int) or nodes[positions[0]].name == name:
             return positions[0]
         for position in positions:
-            if self.origins[nodes[position].name].result == name:
+            if name in self.origins[nodes[position].name].results:
                 return position
         last = nodes[positions[-1]].name
         beside = [layer for layer in self.layers(positions[-1]) if layer != name]
@@ -121,7 +121,7 @@ class Stepper:
         """
         node = self.executor.graph.nodes[self.value_of(name)].name
         origin = self.origins.get(node, Origin())
-        return (origin.stored, origin.plain) if name == origin.result != node else ("", "")
+        return (origin.stored, origin.plain) if name != node and name in origin.results else ("", "")
 
     def shown(self, name: str | int, array: Tensor) -> Tensor:
         """Return the value of a name: of a layer in the model's layout, of a node as its kernel stores it."""

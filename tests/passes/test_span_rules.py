@@ -123,7 +123,7 @@ def test_3_what_a_pass_lost_stays_lost() -> None:
     (op,) = (op for op in main_of(net.module).block.ops if isinstance(op, e.MaximumOp))
     assert [is_lost(leaf) for leaf in leaves(op.location)] == [True]
     assert "forgets" in str(op.location)
-    assert reasons(ledger) == ["lost by pass forgets"]
+    assert reasons(ledger) == ["came in pass forgets", "lost by pass forgets"]
 
 
 def test_4_a_folded_constant_names_its_operator_and_its_constants() -> None:

@@ -75,5 +75,5 @@ def test_a_vanished_layer_must_be_explained(parse: Parse):
     with pytest.raises(LocationError) as error:
         check_explained(before, module, "dce", ledger)
     assert str(error.value) == "pass dce: 2 layers vanished without an entry in the ledger: a, b"
-    ledger.record("DeadCode", removed=["relay.exp"], before=before)
+    ledger.note("DeadCode", removed=["relay.exp"], before=before)
     check_explained(before, module, "dce", ledger)

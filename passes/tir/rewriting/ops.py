@@ -19,10 +19,11 @@ def record(pattern: str, op: Operation, reason: str, after: Sequence[Operation] 
     inside = [op.location, *(inner.location for inner in walk(op) if inner is not op)] if gone else [op.location]
     ledger.record(
         pattern,
-        removed=[inner.name for inner in walk(op)] if gone else (),
-        created=[new.name for new in after],
+        removed=walk(op) if gone else (),
+        created=after,
+        changed=() if gone else [op],
         before=inside,
-        after=[new.location for new in after] if gone else [op.location],
+        after=None if gone else [op.location],
         reason=reason,
     )
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Literal, cast
+from typing import Literal, TypeAlias, cast
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from whence.dialects.element_types import numpy_dtype
@@ -20,14 +20,14 @@ from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.executables.executable import Executable
 from whence.executables.interpret import Evaluator
 from whence.explorer.difference import ATOL, RTOL, Difference, difference, in_shape
-from whence.explorer.layers import functions
-from whence.explorer.results import last_values
+from whence.explorer.results import LayerValue, imported_values, values_in
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import HoldsModule
 from whence.planning.build import Progress, build, names_of
 from whence.provenance.ledger import Entry, Ledger
+from whence.provenance.numbers import same_module
 from whence.provenance.span import layer_names, leaf_name
 from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
@@ -178,6 +178,10 @@ def _in_order(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
     return [inputs[name] for name in names]
 
 
+_Valued: TypeAlias = "tuple[ModuleOp, dict[SSAValue, tuple[LayerValue, ...]]]"
+"""A module, and the layers' values that results of ops of its `@main` are."""
+
+
 class _Run:
     def __init__(
         self,
@@ -194,6 +198,7 @@ class _Run:
 
     def bisected(self, original: ModuleOp, passes: Sequence[ModulePass], engine: Engine) -> Bisection:
         module, ledger = original.clone(), Ledger()
+        values = imported_values(module)
         results = [self._result("import", module, engine)]
         if not _right(results[0]):
             return Bisection(tuple(results), engine, "import")
@@ -201,8 +206,10 @@ class _Run:
         for number, pass_ in enumerate(passes):
             if self.progress is not None:
                 self.progress("passes", number + 1, len(passes))
-            before, start = module.clone(), len(ledger.entries)
+            before, start = same_module(module), len(ledger.entries)
+            values_before = values_in(before, values)
             run_passes(module, (pass_,), ledger=ledger)
+            values.follow(ledger.entries[start:], ledger.copies, start)
             after = str(module)
             if after == text:
                 results.append(PassResult(pass_.name, False, None, 0.0))
@@ -210,7 +217,8 @@ class _Run:
             text = after
             results.append(self._result(pass_.name, module, engine))
             if not _right(results[-1]):
-                layer, by = self._layer(before, module, engine)
+                values_after = values_in(module, values)
+                layer, by = self._layer((before, values_before), (module, values_after), engine)
                 events = [event for event in ledger.entries[start:] if not layer or _touches(event, layer)]
                 patterns = tuple(dict.fromkeys(event.pattern for event in events if event.pattern))
                 return Bisection(tuple(results), engine, pass_.name, layer, by, patterns, tuple(events))
@@ -245,39 +253,44 @@ class _Run:
         results = Executable(artifact)(*arrays)
         return list(results) if isinstance(results, tuple) else [results]
 
-    def _layer(self, before: ModuleOp, after: ModuleOp, engine: Engine) -> tuple[str, Difference | None]:
+    def _layer(self, before: _Valued, after: _Valued, engine: Engine) -> tuple[str, Difference | None]:
         """Return the first layer whose value departs in a pass, of those whose departing values reach the outputs."""
-        values = dict(zip(*self._values(before, engine), strict=True))
-        locations, arrays = self._values(after, engine)
-        main = _main(after)
-        makers = last_values(main, functions(after))
-        gaps: dict[Operation, tuple[LocationAttr, Difference]] = {}
-        for location, array in zip(locations, arrays, strict=True):
-            reference = values.get(location)
-            reshaped = in_shape(array, reference.shape) if reference is not None else None
-            if reference is None or reshaped is None:
-                continue
-            gaps[makers[location]] = location, difference(reshaped, reference, *self.tolerance)
-        reached = _reached(main, {op: gap.right for op, (_, gap) in gaps.items()})
+        expected = {
+            layer: array
+            for array, layers in zip(self._arrays(before, engine), before[1].values(), strict=True)
+            for layer in layers
+        }
+        module, values = after
+        gaps: dict[Operation, list[tuple[LayerValue, Difference]]] = {}
+        for array, (value, layers) in zip(self._arrays(after, engine), values.items(), strict=True):
+            for layer in layers:
+                reference = expected.get(layer)
+                reshaped = in_shape(array, reference.shape) if reference is not None else None
+                if reference is not None and reshaped is not None and isinstance(value.owner, Operation):
+                    gap = difference(reshaped, reference, *self.tolerance)
+                    gaps.setdefault(value.owner, []).append((layer, gap))
+        main = _main(module)
+        reached = _reached(main, {op: all(gap.right for _, gap in each) for op, each in gaps.items()})
         for op in main.block.ops:
-            if op in reached and op in gaps and not gaps[op][1].right:
-                location, gap = gaps[op]
-                return leaf_name(location), gap
+            for (leaf, _), gap in gaps.get(op, ()) if op in reached else ():
+                if not gap.right:
+                    return leaf_name(leaf), gap
         return "", None
 
-    def _values(self, module: ModuleOp, engine: Engine) -> tuple[list[LocationAttr], list[Array]]:
-        """Return the value of each layer that one op of `@main` gives at its end, by the layer's leaf."""
+    def _arrays(self, valued: _Valued, engine: Engine) -> list[Array]:
+        """Return the values of layers that ops of `@main` give, in order."""
+        module, values = valued
         copy = module.clone()
         main = _main(copy)
-        last = last_values(main, functions(copy))
-        values = [op.results[0] for op in last.values()]
+        copies = dict(zip(_main(module).block.ops, main.block.ops, strict=True))
+        wanted = [copies[value.op].results[value.index] for value in values if isinstance(value, OpResult)]
         main.block.erase_op(main.return_op)
-        end = ReturnOp(*values)
+        end = ReturnOp(*wanted)
         end.location = main.location
         main.block.add_op(end)
         main.attributes.pop("output_names", None)
         main.update_type()
-        return list(last), self.outputs(copy, engine) if values else []
+        return self.outputs(copy, engine) if wanted else []
 
 
 def _right(result: PassResult) -> bool:

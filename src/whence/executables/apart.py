@@ -214,7 +214,7 @@ class CompiledApart(Executable):
 
         artifact = artifact_of(self._package, "program")
         ledger = imported(self._known.ledger)
-        ledger.entries += artifact.ledger.entries
+        ledger.go_on(artifact.ledger)
         pool = copied_pool(self._known.snapshots[0].module)
         for name, number in cast("list[tuple[str, int]]", self._package.head["weights"]):
             if name not in pool:

@@ -25,10 +25,9 @@ def origins(artifact: Artifact, plan: GraphPlan, samples: Samples | None = None)
         for layer, share in parts.items():
             key = layer.name if layer is not None else ""
             names[key] = names.get(key, 0.0) + share
-        gives = owner.get(producers[number]) if number in producers else None
-        result = gives.name if gives is not None else ""
+        values = tuple(dict.fromkeys(owner[leaf].name for leaf, _ in producers.get((number, 0), ())))
         layouts = layouts_by_call.get(number, ("", ""))
-        by_node[name] = Origin(tuple(names), tuple(names.values()), result, sampled is not None, *layouts)
+        by_node[name] = Origin(tuple(names), tuple(names.values()), values, sampled is not None, *layouts)
     graph = plan.graph
     calls = [op for op in functions(snapshot(artifact, "fused"))["main"].block.ops if isinstance(op, CallOp)]
     for node in graph.nodes:

@@ -23,7 +23,9 @@ from whence.planning.archive import PROVENANCE
 from whence.planning.artifact import Artifact, Call, Snapshot
 from whence.planning.lifetimes import Plan, PoolUse
 from whence.provenance.ledger import Entry, Ledger
+from whence.provenance.numbers import fresh_numbers, set_number
 from whence.provenance.span import fuse
+from whence.provenance.walk import walk
 from whence.reading.textio import context
 from whence.runtime.package import Package
 from whence.runtime.saved_program import restored
@@ -48,15 +50,31 @@ def artifact_of(package: Package, name: str) -> Artifact:
     program = restored(package.head["program"])
     runs = zip(program.calls, data["calls"], strict=True)
     calls = tuple(Call(run, tuple(at[layer] for layer in layers), at[location]) for run, (location, layers) in runs)
+    numbers = dict(enumerate(fresh_numbers(data["numbered"]), 1))
     workspaces, arena, peak, algorithm, pools = data["plan"]
     entries = [
-        Entry(name, pattern, reason, tuple(removed), tuple(created), _all(at, before), _all(at, after))
-        for name, pattern, reason, removed, created, before, after in data["ledger"]
+        Entry(
+            name,
+            pattern,
+            reason,
+            tuple(removed),
+            tuple(created),
+            _all(at, before),
+            _all(at, after),
+            tuple(numbers[op] for op in sources),
+            tuple(numbers[op] for op in targets),
+            tuple(((numbers[op], index), (numbers[rest[0]], rest[1]) if rest else None) for op, index, *rest in moves),
+        )
+        for name, pattern, reason, removed, created, before, after, sources, targets, moves in data["ledger"]
     ]
+    copies = {numbers[copy]: (numbers[op], when) for copy, op, when in data["copies"]}
     snapshots = tuple(
         Snapshot(stage, LocatedParser(context(), record[f"module {stage}"], f"{name} ({stage})").parse_module())
         for stage in record["stages"]
     )
+    for snapshot, rows in zip(snapshots, data["ops"], strict=True):
+        for op, number in zip(walk(snapshot.module), rows, strict=True):
+            set_number(op, numbers[number])
     head = package.head
     return Artifact(
         program=program,
@@ -68,7 +86,7 @@ def artifact_of(package: Package, name: str) -> Artifact:
         kernels=kernels,
         main=record["main"],
         target=Target(head["triple"], head["cpu"], head["features"], data["host"]),
-        ledger=Ledger(entries, op_types={at[leaf]: text for leaf, text in data["op_types"]}),
+        ledger=Ledger(entries, copies=copies, op_types={at[leaf]: text for leaf, text in data["op_types"]}),
         snapshots=snapshots,
         main_assembly=record["main_assembly"],
     )

@@ -1,0 +1,19 @@
+"""Entries of the ledger, as a person reads them."""
+
+from __future__ import annotations
+
+from ..provenance.ledger import Entry
+from .report import tally
+
+
+def told(entry: Entry) -> tuple[str, str, str]:
+    """(pass, pattern, what it did) for a table, without the dialect of ops and with equal ones counted."""
+    gone = tally(name.removeprefix("relay.") for name in entry.removed)
+    came = tally(name.removeprefix("relay.") for name in entry.created)
+    if came:
+        what = f"{gone} -> {came}" if gone else f"made {came}"
+    elif gone:
+        what = f"{gone} {'absorbed' if entry.after else 'removed'}"
+    else:
+        what = "changed in place"
+    return entry.pass_name, entry.pattern or "(unknown)", what + (f" ({entry.reason})" if entry.reason else "")

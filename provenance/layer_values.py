@@ -1,0 +1,52 @@
+"""Values of layers: which result of which op is what a layer gives, followed through the passes by the ledger.
+
+A layer's value is where its op is until a match puts another result in the place of that one. It ends where a match
+says that results have another value (`has_new_value`), and where nothing computes it any more: what stands for two
+layers gives the value of one of them, as a rule of the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Generic, TypeVar
+
+from .ledger import Entry
+from .numbers import Value
+
+LayerT = TypeVar("LayerT")
+
+
+class LayerValues(Generic[LayerT]):
+    """Whose values results of ops are, as entry after entry is told."""
+
+    def __init__(self, values: Mapping[Value, LayerT]):
+        self.held: dict[int, dict[int, dict[LayerT, None]]] = {}
+        """Number of an op -> which result -> the layers whose value it is."""
+        for (op, index), layer in values.items():
+            self.held.setdefault(op, {}).setdefault(index, {})[layer] = None
+
+    def follow(self, entries: Iterable[Entry], copies: Mapping[int, tuple[int, int]], first: int = 0) -> None:
+        """Go on by `entries`, of which the first is number `first` of its ledger, with the copies of that ledger."""
+        copied: dict[int, list[tuple[int, int]]] = {}
+        for copy, (original, position) in copies.items():
+            copied.setdefault(position, []).append((copy, original))
+        position = first
+        for position, entry in enumerate(entries, first):
+            self._copy(copied.get(position, ()))
+            for old, new in entry.moves:
+                self._move(old, new)
+        self._copy(copied.get(position + 1, ()))
+
+    def of(self, op: int, index: int = 0) -> tuple[LayerT, ...]:
+        """The layers whose value a result is."""
+        return tuple(self.held.get(op, {}).get(index, ()))
+
+    def _copy(self, pairs: Iterable[tuple[int, int]]) -> None:
+        for copy, original in pairs:
+            for index, layers in self.held.get(original, {}).items():
+                self.held.setdefault(copy, {}).setdefault(index, {}).update(layers)
+
+    def _move(self, old: Value, new: Value | None) -> None:
+        layers = self.held.get(old[0], {}).pop(old[1], None)
+        if layers and new is not None:
+            self.held.setdefault(new[0], {}).setdefault(new[1], {}).update(layers)
