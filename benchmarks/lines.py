@@ -12,21 +12,15 @@ import argparse
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
-
-import onnx
 
 import whence
 from whence.explorer.code import MainCode, kernel_of, machine_code
 from whence.lowering.llvm_to_native.assembly import Instruction
-from whence.reading.models import model_path
 
-TESTS = Path(__file__).parent.parent / "tests"
-sys.path.append(str(TESTS / "support"))
-from random_weights import randomize_weights  # noqa: E402
-from tflite_networks import mobilenet  # noqa: E402
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
+from named_networks import NETWORKS
 
 KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("zeros", re.compile(r"v?p?xor\w* (%\w+)(?:, \1)+$")),
@@ -38,24 +32,6 @@ KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("jumps", re.compile(r"j")),
     ("addresses, counts", re.compile(r"(?!v|k|call)")),
 )
-
-
-def _light(name: str) -> Callable[[], object]:
-    # The networks that onnx ships have no weights of their own; tests fill them in the same way.
-    return lambda: randomize_weights(cast(Any, onnx).load(model_path(f"light_{name}")))
-
-
-def _exported(name: str) -> Callable[[], object]:
-    return lambda: str(TESTS / "exports" / f"{name}.onnx")
-
-
-NETWORKS: dict[str, Callable[[], object]] = {
-    **{name: _light(name) for name in ("squeezenet", "resnet50", "shufflenet", "densenet121")},
-    **{name: _exported(name) for name in ("bert", "gpt2", "vit.qdq", "lstm", "whisper", "unet", "unet.qop")},
-    **{name: _exported(name) for name in ("mobilenet_v3", "mobilenet_v3.qdq", "efficientnet")},
-    "tflite mobilenet": lambda: mobilenet(96, 0.5, integers=False),
-    "tflite mobilenet int8": lambda: mobilenet(96, 0.5, integers=True),
-}
 
 
 def code_of(exe: whence.Executable) -> Iterator[Instruction]:
@@ -77,7 +53,7 @@ def main() -> None:
     total = 0
     print(f"{'network':24}{'instructions':>12}{'exact':>8}{'inferred':>10}{'both':>8}")
     for name in parser.parse_args().names:
-        exe = whence.compile(cast(Any, NETWORKS[name]()), threads=1)
+        exe = whence.compile(NETWORKS[name](), threads=1)
         code = list(code_of(exe))
         total += len(code)
         for instruction in code:
