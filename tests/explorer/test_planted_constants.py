@@ -34,7 +34,7 @@ def planted(
     dtype: np.dtype[Any] = np.dtype(kind)
     constants: dict[bytes, Array] = {}
     while len(constants) < count:
-        random: float = rng.uniform(0.25, 1.5) if dtype.kind == "f" else int(rng.integers(2**16, 2**30)) | 1
+        random: float = rng.uniform(0.25, 1.5) if dtype.kind == "f" else 1 + 2 * round(rng.uniform(2**15, 2**29))
         constant: Array = np.asarray(random, dtype)
         constants[constant.tobytes()] = constant
     values = list(constants.values())
