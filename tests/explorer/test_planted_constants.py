@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,12 @@ def planted(
     kind: str, shape: tuple[int, ...], operators: tuple[str, ...], count: int
 ) -> tuple[ModelProto, list[Array]]:
     """A chain of layers `layer0`, `layer1`, .., and the constant of each."""
-    rng = np.random.default_rng(count)
+    rng = Random(count)
     dtype: np.dtype[Any] = np.dtype(kind)
     constants: dict[bytes, Array] = {}
     while len(constants) < count:
-        random: float = rng.uniform(0.25, 1.5) if dtype.kind == "f" else 1 + 2 * round(rng.uniform(2**15, 2**29))
-        constant: Array = np.asarray(random, dtype)
+        value = rng.uniform(0.25, 1.5) if dtype.kind == "f" else rng.randrange(2**16 + 1, 2**30, 2)
+        constant: Array = np.asarray(value, dtype)
         constants[constant.tobytes()] = constant
     values = list(constants.values())
     nodes: list[NodeProto] = []
