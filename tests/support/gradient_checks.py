@@ -18,7 +18,7 @@ from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator, shape_of
 from whence.passes.relay.analysis.traversal import functions_of
-from whence.passes.relay.first_order_gradient import first_order_gradient
+from whence.passes.relay.first_order_gradient import gradient
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
 
@@ -77,7 +77,7 @@ def differences(module: ModuleOp, arrays: list[Array], which: int, step: float =
 def check(module: ModuleOp, arrays: list[Array]) -> None:
     func = functions_of(module)["main"]
     before = str(func)
-    made = first_order_gradient(func, module)
+    made = gradient(func, module)
     expected = evaluate_module(module, arrays)
     wanted = [
         differences(module, arrays, i) if array.dtype == np.float64 else np.zeros_like(array)

@@ -41,7 +41,7 @@ PASSES = {row.name: partial(pass_class, row) for row in ROWS} | {
 OPTIONS: dict[str, dict[str, Any]] = {
     "relay-annotate-target": {"targets": ("onnxruntime",)},
     "relay-merge-composite": {"compiler": "onnxruntime"},
-    "relay-first-order-gradient": {"function": "main"},
+    "relay-first-order-gradient": {"function": "main", "higher_order": True},
 }
 """Of passes that do not run without."""
 SEQUENCES = {

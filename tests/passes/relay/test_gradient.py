@@ -30,7 +30,7 @@ from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.traits import Flat
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.analysis.traversal import functions_of
-from whence.passes.relay.first_order_gradient import FirstOrderGradientPass, first_order_gradient
+from whence.passes.relay.first_order_gradient import FirstOrderGradientPass, gradient
 from whence.passes.relay.gradients.table import RULES
 
 Parse = Callable[[str], ModuleOp]
@@ -217,5 +217,5 @@ def test_values_that_are_read_twice_and_tuples(parse: Parse) -> None:
 def test_what_has_no_gradient_is_named(parse: Parse, body: str, error: str) -> None:
     module = parse(f"relay.func @main(%x: {T}, %c: tensor<i1>) -> ({T}) {{\n{body}\nrelay.return %i : {T}\n}}")
     with pytest.raises(VerifyException) as caught:
-        first_order_gradient(functions_of(module)["main"], module)
+        gradient(functions_of(module)["main"], module)
     assert str(caught.value).startswith(error)
