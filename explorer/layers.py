@@ -75,8 +75,7 @@ def all_leaves(artifact: Artifact) -> tuple[LocationAttr, ...]:
         collected.extend(argument.location for argument in func.block.args)
         collected.extend(op.location for op in func.block.ops)
     for entry in artifact.ledger.entries:
-        if entry.pass_name == "import":
-            collected.extend(entry.before)
+        collected.extend(entry.before)
     return unique_leaves(collected)
 
 

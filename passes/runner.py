@@ -7,7 +7,7 @@ and cannot put anything around one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -19,10 +19,11 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ..dialects.table import DIALECTS
-from ..provenance.audit import check_explained, check_located, surviving_leaves
+from ..provenance.audit import check_blame, check_explained, check_located, surviving_leaves
 from ..provenance.ledger import Ledger, current_ledger, recording
 from ..provenance.lost import mark_lost
 from ..provenance.numbers import number_all
+from ..provenance.responsible import Blame, Responsible, blame_of
 from ..provenance.span import leaves
 from ..support.context import PassContext, spans_enabled
 from ..support.errors import called
@@ -119,23 +120,34 @@ def _ops_of_leaves(root: Operation) -> dict[LocationAttr, dict[str, None]]:
 
 
 class AuditInstrument(PassInstrument):
-    """Raises LocationError when a pass leaves an op without location or loses a layer unexplained."""
+    """Raises LocationError when a pass leaves an op without location, or loses a layer unexplained.
 
-    def __init__(self, ledger: Ledger):
+    foreign: the names of passes that do not come with Whence: their ops must name no layers that they have no part in.
+    """
+
+    def __init__(self, ledger: Ledger, foreign: Container[str] = ()):
         self.ledger = ledger
+        self.foreign = foreign
         self.seen: object = None
         """The module that the last pass left; its leaves then are in `before`."""
         self.before: set[LocationAttr] = set()
+        self.blame: dict[int, Blame] = {}
+        self.since = 0
+        """The number of entries of the ledger before the pass."""
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, Operation)
         if mod is not self.seen:
             self.before = surviving_leaves(mod)
+        if info.name in self.foreign:
+            self.blame, self.since = blame_of(mod), len(self.ledger.entries)
 
     def run_after_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, Operation)
         check_located(mod, info.name)
         self.before = check_explained(self.before, mod, info.name, self.ledger)
+        if info.name in self.foreign:
+            check_blame(Responsible(self.blame, self.ledger, self.since), mod, info.name)
         self.seen = mod
 
 
@@ -174,9 +186,10 @@ def run_passes(
         ledger = Ledger()
     given = list(passes)
     context = context or pass_context()
-    around = [AuditInstrument(ledger), *instruments] if audit and ledger is not None else [*instruments]
+    foreign = [one.name for one in given if not is_ours(one)]
+    around = [AuditInstrument(ledger, foreign), *instruments] if audit and ledger is not None else [*instruments]
     if spans_enabled():
-        around.append(Losses(ledger, [one.name for one in given if not is_ours(one)]))
+        around.append(Losses(ledger, foreign))
     for one in given:
         told = [*around, _Told(one, on_pass)] if on_pass is not None else around
         with recording(ledger, one.name) if ledger is not None else nullcontext():

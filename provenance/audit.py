@@ -12,6 +12,7 @@ from ..support.names import shown
 from .diagnostics import LocationError
 from .ledger import Ledger
 from .lost import is_located, is_lost, unlocated
+from .responsible import Responsible
 from .span import leaf_name, leaves
 from .walk import walk
 
@@ -68,6 +69,15 @@ def unexplained(before: set[LocationAttr], after: set[LocationAttr], ledger: Led
     """The leaves of `before` that are neither in those of `after` nor in the ledger."""
     vanished = before - after
     return vanished - ledger.explained() if vanished else vanished
+
+
+def check_blame(responsible: Responsible, root: Operation, pass_name: str) -> None:
+    """Raise LocationError when an op names layers which it has no part in."""
+    if blamed := responsible.wrongly_blamed(root):
+        op, wrong = blamed[0]
+        names = ", ".join(shown(leaf_name(leaf)) for leaf in wrong)
+        rest = f", and {_count(len(blamed) - 1, 'other op')}" if len(blamed) > 1 else ""
+        raise LocationError(f"pass {pass_name}: {op.name} names layers that it has no part in: {names}{rest}")
 
 
 def check_explained(before: set[LocationAttr], root: Operation, pass_name: str, ledger: Ledger) -> set[LocationAttr]:

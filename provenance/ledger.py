@@ -181,6 +181,8 @@ class Ledger:
         earlier = len(self.entries)
         self.entries += other.entries
         self.copies |= {copy: (op, earlier + position) for copy, (op, position) in other.copies.items()}
+        self.op_types |= other.op_types
+        self.gives |= other.gives
 
     def history(self, number: int) -> list[Entry]:
         """The events that made the op of a number, and what it was made of, in order."""

@@ -116,7 +116,7 @@ class _Outliner:
         if (ledger := current_ledger()) is not None:
             ledger.record(
                 "FuseGroup",
-                created=[call],
+                created=[func, call],
                 before=[op.location for op in body],
                 reason=f"one kernel: @{name}",
             )

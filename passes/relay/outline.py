@@ -100,7 +100,7 @@ class Outliner:
         if (ledger := current_ledger()) is not None:
             ledger.record(
                 pattern,
-                created=[call],
+                created=[func, call],
                 before=[op.location for op in ops],
                 reason=f"one function: @{name}",
             )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 from relay_nets import Net, check, layers, main_of, names
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -18,6 +19,7 @@ from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
 from whence.dialects.relay import transform as t
 from whence.dialects.relay.core import CallOp, FuncOp
+from whence.dialects.relay.operator import Operator
 from whence.passes.classes import pass_class
 from whence.passes.pipelines import relay_pipeline
 from whence.passes.relay.convert_layout import ConvertLayoutPass
@@ -29,6 +31,7 @@ from whence.passes.relay.simplify_expr import SimplifyExprPass
 from whence.passes.relay.simplify_inference import SimplifyInferencePass
 from whence.passes.relay.to_mixed_precision import ToMixedPrecisionPass
 from whence.passes.runner import pass_context, run_passes
+from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger
 from whence.provenance.lost import is_lost
 from whence.provenance.rewrite import rewrite
@@ -221,3 +224,63 @@ def test_7_a_stage_names_its_operator_and_a_shared_loop_all_that_is_in_it() -> N
     # One stage took in the other: what is stored is made by both, but each function by its own.
     assert layers_of(loops, "tir.store") == {("layer2", "layer1")}
     assert (layers_of(loops, "math.exp"), layers_of(loops, "math.tanh")) == ({("layer1",)}, {("layer2",)})
+
+
+class Tampering(ModulePass):
+    """A pass of somebody else's that writes locations itself."""
+
+    name = "tampering"
+
+    def __init__(self, tamper: Callable[[list[Operation]], None]):
+        self.tamper = tamper
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        self.tamper([inner for inner in main_of(op).block.ops if isinstance(inner, Operator)])
+
+
+def _swap(ops: list[Operation]) -> None:
+    ops[0].location, ops[1].location = ops[1].location, ops[0].location
+
+
+def _blame_all(ops: list[Operation]) -> None:
+    everything = fuse(op.location for op in ops)
+    for op in ops:
+        op.location = everything
+
+
+@dataclass
+class _OfAnother(RewritePattern):
+    """A match that locates what it makes at a layer that has nothing to do with it."""
+
+    location: LocationAttr
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: e.ReluOp, rewriter: PatternRewriter):
+        new = e.MaximumOp(op.data, op.data)
+        new.location = self.location
+        rewriter.replace(op, new)
+
+
+def _relu_of_another(ops: list[Operation]) -> None:
+    func = ops[0].parent_op()
+    assert func is not None
+    module = func.parent_op()
+    assert isinstance(module, ModuleOp)
+    rewrite(module, [_OfAnother(ops[2].location)])
+
+
+@pytest.mark.parametrize(
+    ("tamper", "op", "layer"),
+    [
+        (_swap, "relay.nn.relu", "layer2"),
+        (_blame_all, "relay.nn.relu", "layer2, layer3"),
+        (_relu_of_another, "relay.maximum", "layer3"),
+    ],
+)
+def test_an_op_names_no_layer_that_it_has_no_part_in(
+    tamper: Callable[[list[Operation]], None], op: str, layer: str
+) -> None:
+    net = vector()
+    net.finish(net(e.ExpOp, net(e.TanhOp, net(e.ReluOp, net.inputs[0]))))
+    with pytest.raises(LocationError, match=rf"pass tampering: {op} names layers that it has no part in: {layer}\b"):
+        run_passes(net.module, [Tampering(tamper)], audit=True)

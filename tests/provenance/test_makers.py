@@ -5,8 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
+import whence
 from tests.support.makers import judged
+from whence.passes.pipelines import relay_pipeline
+from whence.passes.runner import run_passes
+from whence.provenance.ledger import Ledger
+from whence.provenance.responsible import Responsible, blame_of
+from whence.support.instrument import PassInfo, PassInstrument
 
 EXPORTS = Path(__file__).parents[1] / "exports"
 SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
@@ -21,6 +28,33 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "tflite/ds_cnn.int16.tflite": {},
     "tflite/mobilebert.int8.tflite": {},
 }
+
+
+class Blamed(PassInstrument):
+    """Collects what ops name that they have no part in, after every pass."""
+
+    def __init__(self, ledger: Ledger):
+        self.ledger = ledger
+        self.wrong: list[str] = []
+
+    def run_before_pass(self, mod: object, info: PassInfo) -> None:
+        assert isinstance(mod, ModuleOp)
+        self.responsible = Responsible(blame_of(mod), self.ledger, len(self.ledger.entries))
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        assert isinstance(mod, ModuleOp)
+        before = self.responsible
+        blamed = Responsible(before.before, self.ledger, before.since).wrongly_blamed(mod)
+        self.wrong += [f"{info.name}: {op.name} {layers}" for op, layers in blamed]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_ops_name_no_layers_that_they_have_no_part_in(name: str):
+    ledger = Ledger()
+    blamed = Blamed(ledger)
+    module = whence.load(str(EXPORTS / name) if "." in name else name, SHAPES[name])
+    run_passes(module, relay_pipeline(3), ledger=ledger, instruments=[blamed])
+    assert blamed.wrong == []
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -44,6 +44,7 @@ def compile(
     tier: Tier = "auto",
     specialize: Specialize | None = None,
     signature: str | None = None,
+    ledger: Ledger | None = None,
     snapshots: bool = False,
 ) -> Executable:
     """Compile a model.
@@ -68,6 +69,8 @@ def compile(
     desired_layouts: operator -> its data layout and, if any, kernel layout, which it is brought to first, or text such
     as `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
     signature: the key of a signature of a TFLite model, which then names the inputs and outputs.
+    ledger: what passes did with a module before, `run_passes(module, passes, ledger=ledger)`; it stays as it is, and
+    the compiled model answers of both times.
     snapshots: keep the module and each kernel as they are after every pass, in `Executable.snapshots`.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
@@ -84,8 +87,10 @@ def compile(
         layouts = ConvertLayoutPass.of(layouts).desired_layouts
 
     build = Building(machine, opt_level, audit, progress, workspace_memory_pools, external, layouts, snapshots)
-    ledger = Ledger()
+    told = Ledger()
+    if ledger is not None:
+        told.go_on(ledger)
     with PassContext.current().at_level(opt_level):
-        with recording(ledger, "import"):
+        with recording(told, "import"):
             opened = open_model(source, wanted, tier, signature)
-        return Policy(build, ledger, wanted, threads, tier, specialize).executable(opened)
+        return Policy(build, told, wanted, threads, tier, specialize).executable(opened)

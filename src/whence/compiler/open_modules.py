@@ -17,6 +17,7 @@ from whence.passes.relay.bind_sizes import resized
 from whence.passes.relay.infer_type import infer_types
 from whence.passes.relay.name_sizes import named, shape_inputs
 from whence.provenance.diagnostics import fail
+from whence.provenance.numbers import same_module
 from whence.reading.input_shapes import GivenShapes
 from whence.support.errors import FrontendError
 
@@ -58,7 +59,7 @@ def without_names(module: ModuleOp) -> ModuleOp:
     for op in module.walk():
         if any(isinstance(attribute, SizesAttr) for attribute in op.properties.values()):
             fail(op, "sizes that are numbers, or a program that runs for all sizes", "names in attributes")
-    copy = module.clone()
+    copy = same_module(module)
     block = copy.body.block
     for op in list(block.ops):
         bare = resized(op, lambda _: DYNAMIC_INDEX)

@@ -22,6 +22,7 @@ from whence.executables.sized import SizedExecutable, Specialize, Tier
 from whence.passes.pipelines import preparation, run_passes
 from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
+from whence.provenance.numbers import same_module
 from whence.reading.input_shapes import InputShapes, given_shapes, numbers_in
 from whence.support.errors import FrontendWarning, ScheduleError
 
@@ -75,7 +76,7 @@ class Policy:
         if step is None and not is_sized(module):
             return self._static(module, None)
         try:
-            opened = module.clone() if step is None else for_all_sizes(module)
+            opened = same_module(module) if step is None else for_all_sizes(module)
             if is_sized(opened):
                 each = step is not None and self.tier == "static"
                 return self._virtual(module, _EACH) if each else self._sized(opened)

@@ -28,6 +28,7 @@ from whence.planning.language import translate
 from whence.planning.stretches import Operators
 from whence.provenance.diagnostics import describe
 from whence.provenance.ledger import Ledger, recording
+from whence.provenance.numbers import same_module
 from whence.provenance.span import layer_names, leaf_name, leaves
 from whence.runtime.flow import Closure, Stretch
 from whence.runtime.frames import Run
@@ -76,7 +77,7 @@ class VirtualExecutable(InterpretedExecutable):
     ):
         super().__init__(build, threads, limit)
         if any(COMPOSITE in op.attributes for op in module.ops if isinstance(op, FuncOp)):
-            module = module.clone()
+            module = same_module(module)
             inline_calls(module, lambda func: COMPOSITE in func.attributes)
         self._module = module
         self._program = translate(module)

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TupleType
 from xdsl.ir import SSAValue
@@ -18,6 +18,7 @@ from whence.dialects.relay.tuples import TupleGetItemOp
 from whence.dialects.relay.types import fields_of
 from whence.executables.graph_factory import GraphExecutorFactoryModule as GraphExecutorFactoryModule
 from whence.frontends.relay.expr import Function
+from whence.provenance.numbers import same_module
 from whence.relay.binding import bind as bind
 from whence.relay.binding import bind_params_by_name as bind_params_by_name
 from whence.relay.execution import create_executor as create_executor
@@ -28,9 +29,6 @@ from whence.support.doors import door
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError, expectation
 from whence.target import TargetLike, params_beside, target_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def build_config(
@@ -86,7 +84,7 @@ def _flat(module: ModuleOp) -> ModuleOp:
     """The module, or a copy of which `@main` returns what tuples among its results hold, one by one."""
     if not any(isinstance(value.type, TupleType) for value in _main(module).return_op.values):
         return module
-    copied = module.clone()
+    copied = same_module(module)
     main = _main(copied)
     end = main.return_op
     stack, values = list(reversed(end.values)), list[SSAValue]()

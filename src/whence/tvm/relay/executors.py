@@ -23,6 +23,7 @@ from whence.executables.executable import Executable
 from whence.executables.virtual_machine import VirtualExecutable
 from whence.lowering.llvm_to_native.target import Target
 from whence.provenance.diagnostics import message
+from whence.provenance.numbers import same_module
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 from whence.target import TargetLike, target_of
@@ -110,7 +111,7 @@ def bound_params(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
 
     Raises PipelineError for names that no argument has, values of other types, and a `@main` that others call.
     """
-    bound = module.clone()
+    bound = same_module(module)
     main = next((op for op in bound.ops if isinstance(op, FuncOp) and op.sym_name.data == "main"), None)
     arguments = dict(zip(_names_of(main), main.block.args, strict=True)) if main is not None else {}
     called = any(
