@@ -74,4 +74,6 @@ def _check_operator(model: ModelFile, graph: Subgraph, operator: OperatorInfo) -
         versions = f"a version from 1 to {last}" if last > 1 else "version 1"
         raise FrontendError(message(operator.op, versions, f"version {operator.version}", where))
     if len(set(operator.outputs)) < len(operator.outputs) or set(operator.outputs) & set(operator.inputs):
-        raise FrontendError(message(operator.op, "outputs that are no inputs, each once", "others", where))
+        raise FrontendError(
+            message(operator.op, "distinct outputs, none of which is an input", "a repeated one, or an input", where)
+        )

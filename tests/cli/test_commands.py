@@ -122,7 +122,7 @@ def test_an_exported_file_is_a_model(whence: Tool, tiny: Path, exported: Path, t
     assert data["top"]["y"][0] == [", ".join(map(str, np.argwhere(y == y.max())[0].tolist())), float(y.max())]
     assert {row["layer"] for row in data["layers"]} == {"dense", "act"}
     late = whence("run", exported, "--input-shapes", "x:[1,2]")
-    assert "--input-shapes: expected a model that is yet to be compiled" in late.err
+    assert "--input-shapes: expected a model that is not compiled yet" in late.err
 
 
 def test_both_executors_give_the_same(whence: Tool, exported: Path, tmp_path: Path):
@@ -252,8 +252,8 @@ def test_switches_come_too_late_for_an_exported_file(whence: Tool, exported: Pat
         for command in ("run", "bench", "debug", "why"):
             done = whence(command, exported, *words)
             assert done.code == 1
-            assert "expected a model that is yet to be compiled" in done.err
-    assert "bisect: expected a model that is yet to be compiled" in whence("bisect", exported).err
+            assert "expected a model that is not compiled yet" in done.err
+    assert "bisect: expected a model that is not compiled yet" in whence("bisect", exported).err
 
 
 _OPEN = """<ir_version: 8, opset_import: ["": 17]>

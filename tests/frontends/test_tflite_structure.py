@@ -262,7 +262,7 @@ def _odd(**odd: Any) -> bytes:
         ({"results": "yz"}, "expected 1 outputs, got 2"),
         ({"zero_point": []}, "as many zero points as scales of tensor 'x', got 0, 1"),
         ({"bytes": 7}, "tensor 'points': expected a buffer of 8 bytes, got 7"),
-        ({"again": True}, "expected outputs that are no inputs, each once"),
+        ({"again": True}, "expected distinct outputs, none of which is an input"),
     ],
 )
 def test_what_litert_refuses_is_refused(odd: dict[str, Any], message: str):

@@ -50,7 +50,7 @@ def _bisect(args: argparse.Namespace) -> int:
 
     path = model_path(args.model)
     if path.suffix in EXPORTED:
-        raise PipelineError(f"bisect: expected a model that is yet to be compiled, got {path}")
+        raise PipelineError(f"bisect: expected a model that is not compiled yet, got {path}")
     module = _module(args, path)
     inputs, outputs = signature(module)
     arrays = inputs_of(args, inputs)

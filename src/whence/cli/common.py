@@ -225,7 +225,7 @@ def check_uncompiled(args: argparse.Namespace, path: Path) -> None:
     """Raise PipelineError for options that come too late for a compiled model."""
     if late := [name for name in _BEFORE if getattr(args, name, None) not in (None, False, [])]:
         option = f"--{late[0].replace('_', '-')}"
-        raise PipelineError(f"{option}: expected a model that is yet to be compiled, got {path}")
+        raise PipelineError(f"{option}: expected a model that is not compiled yet, got {path}")
 
 
 def _exported(args: argparse.Namespace, path: Path, threads: int | None) -> Executable:

@@ -91,7 +91,7 @@ def _output(args: argparse.Namespace, source: Path) -> Path:
         expected = suffix if args.output_format else ", ".join(EXPORTED[:-1]) + f" or {EXPORTED[-1]}"
         raise PipelineError(f"-o {path}: expected a file in {expected}")
     if path.exists() and source.exists() and path.samefile(source):
-        raise PipelineError(f"-o {path}: expected another file than the model, got the model")
+        raise PipelineError(f"-o {path}: expected a file other than the model, got the model")
     return path
 
 

@@ -32,12 +32,12 @@ class Subparsers(Protocol):
 
 
 def whole(lowest: int) -> Callable[[str], int]:
-    """The type of an option that is a whole number from `lowest` on."""
+    """Return the type of an option that is a whole number of at least `lowest`."""
 
     def read(text: str) -> int:
         digits = text.removeprefix("-")
         if not (digits.isascii() and digits.isdecimal()) or int(text) < lowest:
-            raise argparse.ArgumentTypeError(f"expected a whole number from {lowest} on, got {text!r}")
+            raise argparse.ArgumentTypeError(f"expected a whole number of at least {lowest}, got {text!r}")
         return int(text)
 
     return read
@@ -67,7 +67,7 @@ def new_file(text: str) -> Path:
     if path.is_dir():
         raise argparse.ArgumentTypeError(f"expected a file to write, got the folder {text}")
     if not path.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"expected a file in a folder that is there, got {text}")
+        raise argparse.ArgumentTypeError(f"expected a file in an existing folder, got {text}")
     return path
 
 

@@ -95,7 +95,9 @@ def _run(args: argparse.Namespace) -> int:
     first = 0.0
     if isinstance(compiled, InterpretedExecutable):
         if args.executor == "graph":
-            raise PipelineError("--executor graph: expected a model of fixed shapes, got one that a call decides")
+            raise PipelineError(
+                "--executor graph: expected a model of fixed shapes, got one whose shapes a call decides"
+            )
         start = time.perf_counter()
         compiled.run(inputs)
         first = time.perf_counter() - start

@@ -35,7 +35,7 @@ def _why(args: argparse.Namespace) -> int:
     from whence.explorer.why import why, why_all
 
     if args.times and args.line is not None:
-        raise PipelineError("--times: expected no --line beside it, as what is measured is a kernel")
+        raise PipelineError("--times: expected no --line beside it, because it measures whole kernels")
     check_kernel(args, "line")
     if args.all and args.kernel is not None:
         raise PipelineError("--all: expected no --kernel beside it, got both")
