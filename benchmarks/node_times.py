@@ -2,11 +2,11 @@
 
     python benchmarks/node_times.py [--threads 1] [light_resnet50 lstm ..]
 
-Per network, on random weights: the milliseconds of a whole run; the sum of its graph's nodes as the
-debugger's report has them, by turns with whole runs, and that sum as a part of the whole, each the least of all rounds,
-as what else runs on the machine interrupts a long run more often than a node; how much of the nodes'
-time the layers account for; and of the kernel calls that take at least 2 % the largest difference between their parts
-by samples of the program counter and by the clock, of the same runs, in points of a percentage.
+Per network, on random weights: the milliseconds of a whole run, CPU time of all threads; the sum of its graph's nodes
+as the debugger's report has them, by turns with whole runs, and that sum as a part of the whole, each the least of all
+rounds; how much of the nodes' time the layers account for; and of the kernel calls that take at least 2 % the largest
+difference between their parts by samples of the program counter and by the clock, of the same runs, in points of a
+percentage.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from whence.contrib.debugger.debug_executor import GraphModuleDebug
 from whence.executables.executable import Executable
 from whence.explorer.layers import snapshot
 from whence.lowering.llvm_to_native.sampler import can_sample
+from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.reading.models import model_path
 from whence.relay.build_module import GraphExecutorFactoryModule
 
@@ -125,9 +126,10 @@ def measure(compiled: Executable, inputs: Mapping[str, NDArray[Any]]) -> tuple[o
     while len(wholes) < ROUNDS or time.monotonic() < end:
         # The report warms up, too.
         compiled.run(inputs)
-        start = time.perf_counter()
-        compiled.run(inputs)
-        wholes.append(time.perf_counter() - start)
+        with thread_pool(compiled.threads).clock() as clock:
+            start = clock()
+            compiled.run(inputs)
+            wholes.append(clock() - start)
         report = debug.profile(**inputs)
         nodes.append([float(call["Duration (us)"]) * 1e-6 for call in report.calls])
         accounted = sum(report.by_layer().values()) * 1e-6 / sum(nodes[-1])
@@ -138,7 +140,7 @@ def measure(compiled: Executable, inputs: Mapping[str, NDArray[Any]]) -> tuple[o
         # Both of the same runs: what else the machine does then is in both.
         samples = compiled.sample(inputs, 2.0)
         parts = [taken / sum(samples.timed) for taken in samples.timed]
-        sampled = [call.own / max(samples.own, 1) for call in samples.calls]
+        sampled = [call.total / max(samples.total, 1) for call in samples.calls]
         gap = f"{100 * max((abs(a - b) for a, b in zip(parts, sampled, strict=True) if a >= LEAST), default=0):.1f}"
     return f"{whole * 1e3:.2f}", f"{total * 1e3:.2f}", f"{total / whole:.1%}", f"{accounted:.1%}", gap
 

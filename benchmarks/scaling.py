@@ -2,8 +2,10 @@
 
 chain: relus and additions by turns, fused into few kernels. calls: the same without fusion, one call per operator.
 concat: one Concat of n equal parts; uneven concat: of parts of five sizes. The last column is the time at 4n over that
-at n: 4 is linear. Of each shape of graph that reads values twice (`tests/support/dag_shapes.py`; as trees they have
-2 ** n operators) it shows the time in all, and the lines of loops that were made.
+at n: 4 is linear. answers, and answers, calls (without fusion): what `whence where --all` and `why --all` take of a
+compiled chain, and compiling it with a snapshot after every pass. Of each shape of graph that reads values twice
+(`tests/support/dag_shapes.py`; as trees they have 2 ** n operators) it shows the time in all, and the lines of loops
+that were made.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import AddOp, ReluOp
 from whence.dialects.relay.transform import ConcatenateOp
 from whence.executables.executable import Executable
+from whence.explorer.overview import overview
+from whence.explorer.why import why_all
 from whence.lowering.cache import KernelCache
 from whence.lowering.kernel.record import Kernel
 from whence.lowering.llvm_to_native.compile import compile_text
@@ -108,6 +112,20 @@ def compile_whole(module: ModuleOp, opt_level: int) -> Times:
     return clock.seconds
 
 
+def answers(length: int, opt_level: int) -> Times:
+    """The questions about all layers and kernels of a chain, and snapshots of it after every pass."""
+    clock = Clock()
+    executable = clock("compile", lambda: whence.compile(chain(length), opt_level=opt_level))
+    kept = clock("compile, snapshots", lambda: whence.compile(chain(length), opt_level=opt_level, snapshots=True))
+    assert len(kept.snapshots) > len(relay_pipeline(opt_level))
+    del kept
+    overviewed = clock("where, all layers", lambda: overview(executable.artifact))
+    whys = clock("why, all kernels", lambda: list(why_all(executable.artifact)))
+    assert len(overviewed.rows) >= length
+    assert len(whys) == len(executable.artifact.kernels)
+    return clock.seconds
+
+
 def report(title: str, sizes: list[int], run: Callable[[int], Times]) -> None:
     with fewer_collections():
         found = [run(size) for size in sizes]
@@ -153,6 +171,7 @@ def load_and_compile(model: ModelProto) -> Sequence[Kernel]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chain", type=int, default=2500, metavar="N", help="operators of the shortest chain")
+    parser.add_argument("--answers", type=int, default=4000, metavar="N", help="operators of the shortest chain asked")
     parser.add_argument("--concat", type=int, default=500, metavar="N", help="parts of the smallest Concat")
     parser.add_argument("--uneven", type=int, default=500, metavar="N", help="parts of the smallest uneven Concat")
     parser.add_argument("--graphs", type=int, default=16, metavar="N", help="steps of the smallest graphs")
@@ -161,6 +180,9 @@ def main() -> None:
     sizes = [args.chain * factor for factor in (1, 2, 4)]
     report("chain", sizes, lambda size: compile_whole(chain(size), 3))
     report("calls", sizes, lambda size: compile_whole(chain(size), 0))
+    sizes = [args.answers * factor for factor in (1, 2, 4)]
+    report("answers", sizes, lambda size: answers(size, 3))
+    report("answers, calls", sizes, lambda size: answers(size, 0))
     report("concat", [args.concat * factor for factor in (1, 2, 4)], lambda size: compile_whole(concat(size), 3))
     # Parts of many sizes make kernels of many kinds.
     sizes = [args.uneven * factor for factor in (1, 2, 4)]

@@ -1,7 +1,10 @@
 """Text that xDSL 0.74 prints and cannot read back, or reads without end: what `install` changes in it.
 
 - A float in a dense literal that is printed in hexadecimal (an infinity, a NaN, 123456792.0) is read as an integer.
-  Such literals are printed as the bytes of their elements, `dense<"0x000080FF">`, a form that MLIR has, too.
+  It is read as the bits of a float, as it is outside of such literals: `dense<0xFF800000> : tensor<f32>` is -inf.
+- 0.0 and -0.0 are taken for the same, and NaNs for different ones, when a dense literal is printed as a splat; the bits
+  of some NaNs do not get through Python. What is equal is printed as a splat, and what would change as the bytes of all
+  elements, `dense<"0x0000008000000000">`, a form that MLIR has, too.
 - A string with an escape and a character beyond ASCII is read as bytes, where nothing expects them. It is a string
   whenever it is UTF-8. All characters beyond ASCII are printed as escapes.
 - A string that does not end takes time exponential in its length. Its regular expression gets possessive quantifiers.
@@ -17,14 +20,14 @@ All tools of Whence, and a plain `xdsl-opt` that has loaded a dialect or pass of
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from io import StringIO
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineExpr
 from xdsl.parser.affine_parser import AffineParser
+from xdsl.parser.attribute_parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Position, Token
@@ -34,27 +37,44 @@ _STRING = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
 _print_value = Printer.print_ssa_value
 _print_dense = DenseIntOrFPElementsAttr.print_without_type
+_Element = AttrParser._TensorLiteralElement  # pyright: ignore[reportPrivateUsage]
+_element_to_type = _Element.to_type
 _lex_string = MLIRLexer._lex_string_literal  # pyright: ignore[reportPrivateUsage]
 _combine = AffineParser._create_binop_expr  # pyright: ignore[reportPrivateUsage]
 
 
 def print_dense(self: DenseIntOrFPElementsAttr[Any], printer: Printer) -> None:
     """The elements as xDSL prints them, or as bytes where that would not be read back."""
-    if not isinstance(self.get_element_type(), AnyFloat) or not len(self):
+    kind = self.get_element_type()
+    if not isinstance(kind, AnyFloat) or not len(self):
         _print_dense(self, printer)
         return
-    stream, printer.stream = printer.stream, StringIO()
-    try:
-        _print_dense(self, printer)
-        text = printer.stream.getvalue()
-    finally:
-        printer.stream = stream
-    data = self.data.data
-    first = data[: len(data) // len(self)]
+    data: bytes = self.data.data
+    first = data[: kind.compile_time_size]
     is_splat = data == first * len(self)
-    # xDSL takes 0.0 and -0.0 for the same when it looks for a splat.
-    lossy = "0x" in text or (self.is_splat() and not is_splat)
-    printer.print_string(f'dense<"0x{(first if is_splat else data).hex().upper()}">' if lossy else text)
+    data = first if is_splat else data
+    values = cast("Sequence[float]", kind.unpack(data, len(data) // len(first)))
+    if kind.pack(values) != data or (not is_splat and self.is_splat()):
+        printer.print_string(f'dense<"0x{data.hex().upper()}">')
+    elif is_splat:
+        printer.print_string("dense<")
+        printer.print_float(values[0], kind)
+        printer.print_string(">")
+    else:
+        _print_dense(self, printer)
+
+
+def element_to_type(self: Any, parser: AttrParser, type: Any) -> Any:
+    """The value of an element of a dense literal; hexadecimal digits are the bits of a float.
+
+    Raises ParseError for more bits than the float has.
+    """
+    if not isinstance(type, AnyFloat) or self.span.text[:2] not in ("0x", "0X"):
+        return _element_to_type(self, parser, type)
+    size = type.compile_time_size
+    if self.value >= 1 << 8 * size:
+        parser.raise_error(f"expected {8 * size} bits of {type}, got {self.span.text}", at_position=self.span)
+    return type.unpack(self.value.to_bytes(size, "little"), 1)[0]
 
 
 def print_ssa_value(self: Printer, value: SSAValue) -> str:
@@ -130,6 +150,7 @@ def install() -> None:
     for name, (kind, affine) in _OPERATORS.items():
         setattr(AffineExpr, name, semi_affine(kind, affine))
     DenseIntOrFPElementsAttr.print_without_type = print_dense
+    _Element.to_type = element_to_type
     Printer.print_ssa_value = print_ssa_value
     AffineParser._create_binop_expr = combine_affine  # pyright: ignore[reportPrivateUsage]
     MLIRLexer._lex_string_literal = lex_string_literal  # pyright: ignore[reportPrivateUsage]

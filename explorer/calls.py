@@ -26,10 +26,12 @@ def find_calls(artifact: Artifact, kernel: str | int, call: str | None = None) -
     index, only = _resolve(artifact, kernel)
     of_kernel = [one for one in artifact.calls if one.kernel == index]
     name = call if call is not None else only
-    asked = tuple(candidate for candidate in of_kernel if name is None or candidate.name == name)
-    if name is not None and not asked:
+    if name is None:
+        return Found(index, tuple(of_kernel), ())
+    asked = tuple(candidate for candidate in of_kernel if candidate.name == name)
+    if not asked:
         raise FrontendError(unknown(f"call of kernel {kernel}", name, [candidate.name for candidate in of_kernel]))
-    return Found(index, asked, tuple(candidate for candidate in of_kernel if candidate not in asked))
+    return Found(index, asked, tuple(candidate for candidate in of_kernel if candidate.name != name))
 
 
 def _resolve(artifact: Artifact, kernel: str | int) -> tuple[int, str | None]:

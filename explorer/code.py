@@ -17,12 +17,14 @@ from ..lowering.external.kernel import ExternalKernel
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.slots import anonymous, slots_of
 from ..lowering.llvm_to_native.assembly import LOCATION, Instruction, instructions, line_of_all
+from ..lowering.llvm_to_native.compile import optimized_text
 from ..lowering.llvm_to_native.line_table import line_table
 from ..lowering.relay_to_te.lower import lower_function
 from ..passes.functions import COMPILER, text_of
 from ..planning.artifact import Artifact
 from ..provenance.lost import is_located
 from ..provenance.span import fuse, leaves
+from ..support.errors import PipelineError, expectation
 
 _ATTACHED = re.compile(r", !dbg !(\d+)$", re.MULTILINE)
 _LOCATION = re.compile(r"^!(\d+) = !DILocation\(line: (\d+)", re.MULTILINE)
@@ -36,6 +38,27 @@ def kernel_of(artifact: Artifact, index: int) -> Kernel:
 def compiler_of(kernel: Kernel) -> str:
     """The external compiler that runs a kernel; "" for our own."""
     return kernel.compiler if isinstance(kernel, ExternalKernel) else ""
+
+
+SOURCES = ("te", "schedule", "tir", "ll", "opt.ll", "s")
+"""The texts of a kernel, from tensor expressions to assembly; `ll` is LLVM IR, `opt.ll` that after its passes."""
+
+
+def source(artifact: Artifact, index: int, fmt: str) -> str:
+    """The code of kernel number `index` in a format of `SOURCES`.
+
+    What LLVM's passes made of it is not kept: they are run again, with the same outcome. Raises PipelineError for
+    another format, and for a kernel that an external compiler runs.
+    """
+    kernel = kernel_of(artifact, index)
+    if fmt not in SOURCES:
+        raise PipelineError(expectation("source", f"a format among {', '.join(SOURCES)}", repr(fmt)))
+    if compiler := compiler_of(kernel):
+        raise PipelineError(expectation("source", "a kernel of ours", f"{kernel.symbol}, which {compiler} runs"))
+    if fmt == "opt.ll":
+        return optimized_text(kernel.llvm, artifact.target)
+    texts = {"te": kernel.te, "schedule": kernel.schedule, "tir": kernel.tir, "ll": kernel.llvm, "s": kernel.assembly}
+    return texts[fmt]
 
 
 def machine_code(kernel: Kernel) -> tuple[Instruction, ...]:

@@ -44,6 +44,8 @@ def _known(kernel: Kernel, slots: set[int]) -> Known:
 def coverage(artifact: Artifact) -> dict[str, float]:
     """Level -> the fraction of its ops, or machine instructions, that name the layers they serve.
 
+    A level without any, as of a model that external compilers run all of, is not there: nothing is known of their code.
+
     te, tir and llvm count each kernel once, and an op as located if it has a slot and its slot has a layer. Where only
     some slots of a kernel have one, the share of its TIR lines stands for all three levels.
 
@@ -54,18 +56,13 @@ def coverage(artifact: Artifact) -> dict[str, float]:
     kernels = [kernel_of(artifact, index) for index in range(len(artifact.kernels))]
     fractions = {"relay": audit.coverage([snapshot(artifact, "fused")])}
     for level in ("te", "tir", "llvm"):
-        located = sum(kernel.located[level] * part.share for kernel, part in zip(kernels, parts, strict=True))
-        fractions[level] = _ratio(located, sum(kernel.ops[level] for kernel in kernels))
+        if total := sum(kernel.ops[level] for kernel in kernels):
+            located = sum(kernel.located[level] * part.share for kernel, part in zip(kernels, parts, strict=True))
+            fractions[level] = located / total
     main = MainCode.of(artifact)
     attributed = Counter(instruction.exact for instruction in main.instructions if main.knows(instruction))
     for kernel, part in zip(kernels, parts, strict=True):
         attributed.update(instruction.exact for instruction in machine_code(kernel) if instruction.line in part.lines)
     total = len(main.instructions) + sum(len(machine_code(kernel)) for kernel in kernels)
-    return fractions | {
-        "native": _ratio(attributed[True], total),
-        "native_inferred": attributed[False] / total if total else 0.0,
-    }
-
-
-def _ratio(part: float, whole: int) -> float:
-    return part / whole if whole else 1.0
+    native = {"native": attributed[True] / total, "native_inferred": attributed[False] / total} if total else {}
+    return fractions | native

@@ -26,7 +26,7 @@ class HotLine(NamedTuple):
     """0: no line is known."""
     samples: int
     seconds: float
-    """Its part of what the call takes in a run."""
+    """Its part of the CPU time that the call takes in a run."""
     text: str
     layers: tuple[str, ...]
 
@@ -60,7 +60,7 @@ def hot_table(samples: Samples, top: int = 10) -> str:
         )
         for line in lines[:top]
     ]
-    head = f"{samples.total} samples of the program counter in {samples.runs} runs"
+    head = f"{samples.total} samples of the program counter in {samples.runs} runs, CPU time of all threads"
     return f"{head}\n" + table(rows, ("ms", "share", "kernel call", "line", "layers", "tir"), indent="")
 
 
@@ -78,7 +78,7 @@ def _chosen(samples: Samples, kernel: str | int, call: str | None) -> tuple[Kern
     ]
     code = kernel_of(artifact, selection.kernel)
     total = sum(samples.calls[number].total for number in numbers)
-    share = percent(sum(samples.calls[number].own for number in numbers) / max(samples.own, 1))
+    share = percent(total / max(samples.total, 1))
     return code, f"kernel {code.symbol}\n{total} samples, {share} of the run, in {some(names, 3)}", numbers
 
 

@@ -24,7 +24,7 @@ def layer_times(artifact: Artifact, times: Times, top: int) -> str:
         rows.append((*cells, *((estimated,) if guessed else ()), name, kind, some(layer_time.calls, 1)))
     rest = f"; {count(len(ranked) - top, 'more layer')}" if len(ranked) > top else ""
     header = ("ms", "share", *(("estimated",) if guessed else ()), "layer", "type", "kernel")
-    about = "a kernel's time is measured, that of each layer in it "
+    about = "a kernel's time is measured, CPU time of all threads, that of each layer in it "
     about += "told by samples" if sampled else "estimated from work"
     if guessed:
         about += ", estimated from work where there are too few"

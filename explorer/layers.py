@@ -37,11 +37,6 @@ class Layer:
             return Layer(leaf_name(leaf), source.filename.data, source.line.data, leaf, type)
         return Layer(leaf_name(leaf), "", -1, leaf, type)
 
-    def owns(self, leaf: LocationAttr) -> bool:
-        """Return True if `leaf` is a tensor of this layer: its weight or bias, `<layer>.<tensor>` at the same node."""
-        other = Layer.of(leaf)
-        return (other.file, other.node) == (self.file, self.node) and other.name.startswith(f"{self.name}.")
-
     @property
     def place(self) -> str:
         """`model.onnx:4`: the file, and the number of the node in it."""
@@ -130,19 +125,6 @@ def _owner(layer: Layer, beside: Mapping[str, Layer], alone: Layer | None, opera
     dots = (dot for dot, letter in enumerate(layer.name) if letter == ".")
     owner = next((beside[layer.name[:dot]] for dot in dots if layer.name[:dot] in beside), None)
     return owner or (layer if operator or alone is None else alone)
-
-
-def find_layers(artifact: Artifact, name: str) -> tuple[Layer, ...]:
-    """The layers called `name` (names need not be unique), or else the tensors.
-
-    Raises FrontendError for an unknown name.
-    """
-    layers = layers_of(artifact)
-    if matches := tuple(layer for layer in layers if layer.name == name):
-        return matches
-    if matches := tuple(layer for layer in map(Layer.of, all_leaves(artifact)) if layer.name == name):
-        return matches
-    raise FrontendError(unknown("layer", name, [layer.name for layer in layers]))
 
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:

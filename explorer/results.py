@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
@@ -12,12 +11,10 @@ from ..dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ..dialects.relay.transform import LayoutTransformOp
 from ..planning.artifact import Artifact
 from ..provenance.layer_values import LayerValues
+from ..provenance.ledger import LayerValue, Ledger
 from ..provenance.numbers import number_of
 from ..provenance.span import leaves
 from .layers import functions, snapshot
-
-LayerValue: TypeAlias = tuple[LocationAttr, int]
-"""The leaf of a layer, and which of the tensors that it gives."""
 
 
 def last_values(main: FuncOp) -> dict[LocationAttr, Operation]:
@@ -28,15 +25,17 @@ def last_values(main: FuncOp) -> dict[LocationAttr, Operation]:
     return {leaf: op for leaf, op in last.items() if first[op] == leaf}
 
 
-def imported_values(module: ModuleOp) -> LayerValues[LayerValue]:
-    """The values of the layers of a module before any pass, to be followed through passes."""
-    return LayerValues(
-        {
-            (number_of(op), index): (leaf, index)
-            for leaf, op in last_values(functions(module)["main"]).items()
-            for index in range(len(op.results))
-        }
-    )
+def imported_values(module: ModuleOp, ledger: Ledger) -> LayerValues[LayerValue]:
+    """The values of the layers of a module before any pass, to be followed through passes.
+
+    They are those that the import wrote down; of other layers the results of the last op that works for them.
+    """
+    written = {leaf for leaf, _ in ledger.gives}
+    values = [(value, layer) for layer, value in ledger.gives.items()]
+    for leaf, op in last_values(functions(module)["main"]).items():
+        if leaf not in written:
+            values += [((number_of(op), index), (leaf, index)) for index in range(len(op.results))]
+    return LayerValues(values)
 
 
 def values_in(module: ModuleOp, values: LayerValues[LayerValue]) -> dict[SSAValue, tuple[LayerValue, ...]]:
@@ -78,7 +77,7 @@ def _computing(value: SSAValue, known: Mapping[str, FuncOp], callers: Mapping[Bl
 
 def results(artifact: Artifact) -> dict[tuple[int, int], tuple[LayerValue, ...]]:
     """Number of a call, and of its output -> the layers' values that it is; other tensors have none."""
-    values = imported_values(snapshot(artifact, "relay"))
+    values = imported_values(snapshot(artifact, "relay"), artifact.ledger)
     values.follow(artifact.ledger.entries, artifact.ledger.copies)
     module = snapshot(artifact, "fused")
     calls = [op for op in functions(module)["main"].block.ops if isinstance(op, CallOp)]

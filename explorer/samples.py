@@ -39,20 +39,11 @@ class CallSamples:
     """By the number of the run of instructions in the object's line table."""
     elsewhere: int = 0
     """Of the calling thread outside the kernel's code: in the thread pool, in C functions, in the system."""
-    helped: int = 0
-    """Those of `runs` that were taken in other threads than the calling one."""
-    missed: int = 0
-    """Ticks at which the calling thread did not run, as it waited for others, or they had its CPU: time as well."""
 
     @cached_property
     def total(self) -> int:
         """Of all threads."""
         return sum(self.runs.values()) + self.elsewhere
-
-    @property
-    def own(self) -> int:
-        """Ticks of the calling thread, sampled or missed: what tells how long the call takes."""
-        return self.total - self.helped + self.missed
 
 
 @dataclass(frozen=True)
@@ -62,29 +53,18 @@ class Samples:
     artifact: Artifact
     calls: tuple[CallSamples, ...]
     """Per call of the artifact."""
-    between: int
-    """Ticks of the calling thread outside all calls."""
-    lost: int
-    """Ticks of the calling thread at which it did not run."""
     runs: int
-    seconds: float
-    """Of all runs together."""
-    timed: tuple[float, ...] = ()
-    """Per call the seconds of all runs together, by the clock."""
+    timed: tuple[float, ...]
+    """Per call the CPU seconds of all runs together, as `Runner.repeat` has them."""
 
     @property
     def total(self) -> int:
         """The samples of all calls, in all threads."""
         return sum(call.total for call in self.calls)
 
-    @cached_property
-    def own(self) -> int:
-        """The ticks of the calling thread."""
-        return sum(call.own for call in self.calls)
-
     def seconds_of(self, call: int) -> float:
-        """Estimated seconds per run of a call: its part of the calling thread's ticks."""
-        return self.calls[call].own / max(self.own + self.between, 1) * self.seconds / max(self.runs, 1)
+        """The CPU seconds per run of a call."""
+        return self.timed[call] / max(self.runs, 1)
 
     def lines(self, call: int) -> Counter[int]:
         """Line of the kernel's TIR -> samples of a call; line 0 where no line is known, in the kernel or elsewhere.
@@ -176,17 +156,12 @@ def sample(
             sampler.tag,
             lambda n: not sampler.full and (n < max(runs, 1) or time.perf_counter() - start < seconds),
         )
-        elapsed = time.perf_counter() - start
-    by_call = _sorted(artifact, runner, sampler.samples.tolist(), sampler.others.tolist())
-    calls = tuple(by_call[number] for number in range(len(artifact.calls)))
-    return Samples(artifact, calls, by_call[-1].own, sampler.lost, done, elapsed, tuple(timed))
+    return Samples(artifact, _sorted(artifact, runner, sampler), done, tuple(timed))
 
 
-def _sorted(
-    artifact: Artifact, runner: Runner, own: Sequence[Sequence[int]], others: Sequence[Sequence[int]]
-) -> dict[int, CallSamples]:
-    """The samples of each call, and under -1 those of none; of other threads those in the code of the call alone, as
-    elsewhere they wait for work.
+def _sorted(artifact: Artifact, runner: Runner, sampler: Sampler) -> tuple[CallSamples, ...]:
+    """The samples of each call; of other threads those in the code of the call alone, as elsewhere they wait for
+    work.
     """
     places: dict[int, tuple[int, int, int]] = {}
 
@@ -201,19 +176,14 @@ def _sorted(
         begin, end, section = places[index]
         return line_table(kernel.object).run(section, counter - begin) if begin <= counter < end else -1
 
-    runs: dict[int, Counter[int]] = {number: Counter() for number in range(-1, len(artifact.calls))}
-    elsewhere, helped, missed = Counter[int](), Counter[int](), Counter[int]()
-    for number, _, ticks in own:
-        missed[number] += ticks
-    for rows, around, inside in ((own, elsewhere, Counter[int]()), (others, Counter[int](), helped)):
-        for (number, counter), count in Counter((tag, counter) for tag, counter, _ in rows).items():
+    runs: dict[int, Counter[int]] = {number: Counter() for number in range(len(artifact.calls))}
+    elsewhere = Counter[int]()
+    for table, own in ((sampler.samples, True), (sampler.others, False)):
+        rows: list[tuple[int, int]] = table.tolist()
+        for (number, counter), count in Counter((tag, counter) for tag, counter in rows).items():
             run = run_of(number, counter)
             if run >= 0:
                 runs[number][run] += count
-                inside[number] += count
-            else:
-                around[number] += count
-    return {
-        number: CallSamples(counts, elsewhere[number], helped[number], missed[number])
-        for number, counts in runs.items()
-    }
+            elif own:
+                elsewhere[number] += count
+    return tuple(CallSamples(counts, elsewhere[number]) for number, counts in runs.items())

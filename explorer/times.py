@@ -1,4 +1,4 @@
-"""The times of the layers of a compiled model: measured times of its kernel calls, shared out by samples or by work."""
+"""The times of the layers of a compiled model: CPU times of its kernel calls, shared out by samples or by work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .shares import Shares
 
 @dataclass(frozen=True)
 class LayerTime:
-    """The time of a layer in all kernel calls that serve it."""
+    """The CPU time of a layer in all kernel calls that serve it."""
 
     layer: Layer | None
     """None: what no layer is known of."""
@@ -29,7 +29,12 @@ class LayerTime:
 
 @dataclass(frozen=True)
 class Times:
-    """The seconds of each kernel call, in the order of `artifact.calls`, and the part of every layer in them."""
+    """The CPU seconds of each kernel call, in the order of `artifact.calls`, and the part of every layer in them.
+
+    They are those of all threads that work on the call, as `ThreadPool.clock` has them: what else the machine does is
+    not in them. On an idle machine they are what one thread takes by the clock on the wall; of several threads they are
+    the sum.
+    """
 
     calls: tuple[float, ...]
     layers: tuple[Shares, ...]

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import isclose
 
-from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.dialects.builtin import LocationAttr
 
-from ..dialects.relay.core import CallOp, ConstantOp
 from ..dialects.relay.operator import Operator
-from ..passes.functions import COMPILER, text_of
 from ..planning.artifact import Artifact
 from ..provenance.ledger import Entry
-from ..provenance.span import layer_names, leaves
-from .code import compiler_of, kernel_of, llvm_lines, machine_lines, stages_of
+from ..provenance.span import leaves
+from .code import compiler_of, kernel_of
 from .events import told
-from .layers import Layer, all_leaves, find_layers, functions, snapshot
+from .index import Index, Param, unique_names
+from .layers import Layer
 from .report import count, percent, some, table
 from .times import Times
 
@@ -77,16 +76,6 @@ class KernelPart:
 
 
 @dataclass(frozen=True)
-class Param:
-    """A constant of the compiled model that carries a layer."""
-
-    name: str
-    type: str
-    calls: tuple[str, ...]
-    """Who reads it."""
-
-
-@dataclass(frozen=True)
 class Where:
     """The answer to `where`."""
 
@@ -127,79 +116,65 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 2]}.."
 
 
-def where(artifact: Artifact, layer: str, times: Times | None = None) -> Where:
+def where(artifact: Artifact | Index, layer: str, times: Times | None = None) -> Where:
     """Return what became of the layer (or tensor) called `layer`, from relay to machine code.
 
-    times: what its kernels took, to be told as well.
+    artifact: or its index, for one who asks more than once. times: what its kernels took, to be told as well.
     Raises FrontendError for an unknown name.
     """
-    layers = find_layers(artifact, layer)
-    wanted = {match.leaf for match in layers}
-    wanted |= {leaf for leaf in all_leaves(artifact) if any(match.owns(leaf) for match in layers)}
-    module = snapshot(artifact, "fused")
-    entries = dict.fromkeys(entry for match in layers for entry in artifact.ledger.fate(match.leaf))
-    names = {match.name for match in layers}
-    fate = tuple((entry, tuple(name for name in _names(entry.after) if name not in names)) for entry in entries)
-    params = tuple(param for behind, param in constants(module) if not wanted.isdisjoint(behind))
-    return Where(layers, tuple(_kernels(artifact, module, wanted, times)), params, fate)
+    index = artifact if isinstance(artifact, Index) else Index(artifact)
+    return _where(index, index.find(layer), times)
 
 
-def _names(locations: Sequence[LocationAttr]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for location in locations for name in layer_names(location)))
+def where_all(artifact: Artifact | Index, times: Times | None = None) -> Iterator[Where]:
+    """Return what became of every layer, in the order of the source; arguments as for `where`.
+
+    It takes time linear in the layers and the lines that serve them.
+    """
+    index = artifact if isinstance(artifact, Index) else Index(artifact)
+    return (_where(index, (layer,), times) for layer in index.layers)
 
 
-def _kernels(artifact: Artifact, module: ModuleOp, wanted: set[LocationAttr], times: Times | None) -> list[KernelPart]:
-    named = functions(module)
-    parts: list[KernelPart] = []
-    for position, call in enumerate(artifact.calls):
-        slots = {slot for slot, location in enumerate(call.layers) if not wanted.isdisjoint(leaves(location))}
-        ops = [op for slot, op in enumerate(named[call.name].block.ops) if slot in slots and isinstance(op, Operator)]
+def _where(index: Index, layers: tuple[Layer, ...], times: Times | None) -> Where:
+    wanted = dict.fromkeys(leaf for layer in layers for leaf in index.leaves.get(layer, (layer.leaf,)))
+    ledger = index.artifact.ledger
+    entries = {id(entry): entry for layer in layers for entry in ledger.fate(layer.leaf)}.values()
+    names = {layer.name for layer in layers}
+    fate = tuple((entry, tuple(name for name in index.into(entry) if name not in names)) for entry in entries)
+    params = {id(param): param for leaf in wanted for param in index.params.get(leaf, ())}
+    return Where(layers, tuple(_kernels(index, layers, wanted, times)), tuple(params.values()), fate)
+
+
+def _kernels(
+    index: Index, layers: Sequence[Layer], wanted: Collection[LocationAttr], times: Times | None
+) -> Iterator[KernelPart]:
+    slots_of: dict[int, set[int]] = {}
+    for leaf in wanted:
+        for position, slots in index.slots.get(leaf, {}).items():
+            slots_of.setdefault(position, set()).update(slots)
+    for position, slots in sorted(slots_of.items()):
+        call = index.artifact.calls[position]
+        ops = [op for slot in sorted(slots) if isinstance(op := index.ops(call.name)[slot], Operator)]
         if not ops:
             continue
-        kernel = kernel_of(artifact, call.kernel)
-        own = {leaf for op in ops for leaf in leaves(op.location)}
-        stages = stages_of(named[call.name])
-        lines = [number for number, behind in enumerate(kernel.lines, 1) if not slots.isdisjoint(behind)]
-        text = kernel.tir.splitlines()
-        llvm, native, inferred = llvm_lines(kernel), machine_lines(kernel), machine_lines(kernel, exact=False)
-        parts.append(
-            KernelPart(
-                call.name,
-                tuple(op.name for op in ops),
-                tuple(layer_name for layer_name in _names(tuple(own - wanted))),
-                tuple(dict.fromkeys(label for slot in sorted(slots) for label in stages.get(slot, ()))),
-                tuple((number, text[number - 1]) for number in lines),
-                (sum(llvm[number] for number in lines), llvm.total()),
-                (sum(native[number] for number in lines), native.total()),
-                sum(inferred[number] for number in lines),
-                _time(times, position, wanted),
-                compiler_of(kernel),
-            )
+        own = dict.fromkeys(leaf for op in ops for leaf in leaves(op.location))
+        part = index.parts(call.kernel, call.name)
+        lines = sorted({number for slot in slots for number in part.lines.get(slot, ())})
+        yield KernelPart(
+            call.name,
+            tuple(op.name for op in ops),
+            unique_names([leaf for leaf in own if leaf not in wanted]),
+            tuple(dict.fromkeys(label for slot in sorted(slots) for label in part.stages.get(slot, ()))),
+            tuple((number, part.text[number - 1]) for number in lines),
+            (sum(part.llvm[number] for number in lines), part.totals[0]),
+            (sum(part.native[number] for number in lines), part.totals[1]),
+            sum(part.inferred[number] for number in lines),
+            _time(times, position, layers),
+            compiler_of(kernel_of(index.artifact, call.kernel)),
         )
-    return parts
 
 
-def _time(times: Times | None, number: int, wanted: set[LocationAttr]) -> tuple[float, float] | None:
+def _time(times: Times | None, call: int, layers: Sequence[Layer]) -> tuple[float, float] | None:
     if times is None:
         return None
-    own = sum(seconds for layer, seconds in times.layers[number].items() if layer is not None and layer.leaf in wanted)
-    return own, times.calls[number]
-
-
-def constants(module: ModuleOp) -> Iterator[tuple[tuple[LocationAttr, ...], Param]]:
-    """The constants of a fused module, each behind its leaves; those inside of what external compilers run included."""
-    named = functions(module)
-    for name, func in named.items():
-        if text_of(func, COMPILER):
-            for op in func.block.ops:
-                if isinstance(op, ConstantOp):
-                    yield leaves(op.location), Param(_name(op), str(op.result.type), (name,))
-    for op in named["main"].block.ops:
-        if isinstance(op, ConstantOp):
-            users = [use.operation for use in op.result.uses]
-            calls = tuple(user.callee.string_value() for user in users if isinstance(user, CallOp))
-            yield leaves(op.location), Param(_name(op), str(op.result.type), calls)
-
-
-def _name(op: ConstantOp) -> str:
-    return op.key.data if op.key is not None else (op.result.name_hint or "literal")
+    return sum(times.layers[call].get(layer, 0.0) for layer in layers), times.calls[call]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation
 
-from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import Operator
 from ..lowering.kernel.record import Kernel
 from ..planning.artifact import Artifact, Call
@@ -17,10 +16,11 @@ from ..provenance.numbers import number_of
 from ..provenance.span import layer_names, leaves
 from ..support.errors import FrontendError
 from ..support.names import shown
-from .calls import find_calls
-from .code import compiler_of, kernel_of, line_location, machine_code, stages_of
+from .calls import Found, find_calls
+from .code import compiler_of, kernel_of, line_location, machine_code
 from .events import told
-from .layers import Layer, functions, op_types, owners, snapshot, unique_leaves
+from .index import Index
+from .layers import Layer, unique_leaves
 from .report import count, percent, some, table
 from .times import Times
 
@@ -158,7 +158,7 @@ class Why:
 
 
 def why(
-    artifact: Artifact,
+    artifact: Artifact | Index,
     kernel: str | int,
     line: int | None = None,
     call: str | None = None,
@@ -166,29 +166,43 @@ def why(
 ) -> Why:
     """The layers, operators, passes and stages behind a kernel, or behind one line of its TIR.
 
+    artifact: or its index, for one who asks more than once.
     kernel, call: as in `find_calls`. times: what calls and layers took, to be told as well.
     Raises FrontendError for an unknown kernel, call or line.
     """
-    selection = find_calls(artifact, kernel, call)
-    code = kernel_of(artifact, selection.kernel)
-    others = tuple(kernel_call.name for kernel_call in selection.others)
-    compiler = compiler_of(code)
+    index = artifact if isinstance(artifact, Index) else Index(artifact)
+    selection = find_calls(index.artifact, kernel, call)
+    code = kernel_of(index.artifact, selection.kernel)
     if line is not None:
+        others = tuple(kernel_call.name for kernel_call in selection.others)
         return Why(code.symbol, (), others, _line(code, line, selection.asked))
-    named = functions(snapshot(artifact, "fused"))
-    types = op_types(artifact)
-    origins = tuple(
-        _origin(artifact, kernel_call, named[kernel_call.name], types, times) for kernel_call in selection.asked
-    )
-    return Why(code.symbol, origins, others, None, compiler)
+    return _why(index, selection, times)
 
 
-def _origin(
-    artifact: Artifact, call: Call, func: FuncOp, types: Mapping[LocationAttr, str], times: Times | None
-) -> CallOrigin:
-    stages, compiler = stages_of(func), compiler_of(kernel_of(artifact, call.kernel))
+def why_all(artifact: Artifact | Index, times: Times | None = None) -> Iterator[Why]:
+    """The layers, operators, passes and stages behind every kernel, with all its calls: in time linear in the calls.
+
+    Arguments as for `why`.
+    """
+    index = artifact if isinstance(artifact, Index) else Index(artifact)
+    calls: dict[int, list[Call]] = {number: [] for number in range(len(index.artifact.kernels))}
+    for call in index.artifact.calls:
+        calls[call.kernel].append(call)
+    return (_why(index, Found(kernel, tuple(own), ()), times) for kernel, own in calls.items())
+
+
+def _why(index: Index, selection: Found, times: Times | None) -> Why:
+    code = kernel_of(index.artifact, selection.kernel)
+    others = tuple(kernel_call.name for kernel_call in selection.others)
+    origins = tuple(_origin(index, kernel_call, times) for kernel_call in selection.asked)
+    return Why(code.symbol, origins, others, None, compiler_of(code))
+
+
+def _origin(index: Index, call: Call, times: Times | None) -> CallOrigin:
+    artifact, ops = index.artifact, index.ops(call.name)
+    stages, compiler = index.parts(call.kernel, call.name).stages, compiler_of(kernel_of(artifact, call.kernel))
     operators: dict[Operation, OperatorOrigin] = {}
-    for slot, op in enumerate(func.block.ops):
+    for slot, op in enumerate(ops):
         if isinstance(op, Operator):
             operators[op] = OperatorOrigin(
                 op.name,
@@ -198,12 +212,14 @@ def _origin(
                 tuple(artifact.ledger.history(number_of(op))),
                 compiler,
             )
-    behind = {op: set(leaves(op.location)) for op in operators}
+    serving: dict[LocationAttr, list[Operation]] = {}
+    for op in operators:
+        for leaf in dict.fromkeys(leaves(op.location)):
+            serving.setdefault(leaf, []).append(op)
     # Weights are inside of what an external compiler runs; they are no layers of their own.
-    tensors = (
-        {leaf for leaf, layer in owners(artifact).items() if layer.leaf != leaf} if compiler else set[LocationAttr]()
-    )
-    position = artifact.calls.index(call)
+    inside = unique_leaves(op.location for op in ops)
+    layers = [leaf for leaf in inside if not compiler or leaf not in index.owners or index.owners[leaf].leaf == leaf]
+    position = index.positions[id(call)]
     spent = (
         {layer.leaf: seconds for layer, seconds in times.layers[position].items() if layer}
         if times is not None
@@ -211,12 +227,11 @@ def _origin(
     )
     parts = [
         LayerPart(
-            Layer.of(leaf, types.get(leaf, "")),
-            tuple(origin for op, origin in operators.items() if leaf in behind[op]),
+            Layer.of(leaf, index.types.get(leaf, "")),
+            tuple(operators[op] for op in serving.get(leaf, ())),
             spent.get(leaf, 0.0) if spent is not None else None,
         )
-        for leaf in _sorted(unique_leaves(op.location for op in func.block.ops))
-        if leaf not in tensors
+        for leaf in _sorted(layers)
     ]
     return CallOrigin(
         call.name,

@@ -71,6 +71,11 @@ PASSES: tuple[Row, ...] = (
     _relay("CombineParallelBatchMatmul", 4, "batched products with the same left operand become one"),
     _relay("CombineParallelConv2D", 4, "convolutions of the same data become one"),
     _relay("CombineParallelDense", 4, "dense layers of the same data become one"),
+    Row(
+        "relay-concretize",
+        "passes.relay.concretize:ConcretizePass",
+        "no operator reads a tensor for its shape or dtype alone",
+    ),
     _relay("ConvertLayout", 0, "operators compute in the layouts that are asked for"),
     _relay("DeadCodeElimination", 1, "what nobody reads goes"),
     _relay("Defunctionalization", 1, "functions are no values any more", whole=True),
@@ -102,6 +107,12 @@ PASSES: tuple[Row, ...] = (
     _relay("Legalize", 1, "transposed convolutions become convolutions"),
     _relay("MergeCompilerRegions", 0, "neighbours for one external compiler become one region", whole=True),
     _relay("MergeComposite", 0, "operators that an external compiler takes together become a function", whole=True),
+    Row(
+        "relay-monomorphize",
+        "passes.relay.monomorphize:MonomorphizePass",
+        "polymorphic functions become copies for the types that they are called with",
+        whole=True,
+    ),
     _relay(
         "PartialEvaluate",
         1,

@@ -43,6 +43,7 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
         ],
         "copies": [[ops.dense(copy), ops.dense(op), when] for copy, (op, when) in ledger.copies.items()],
         "ops": [[ops.dense(number_of(op)) for op in walk(snapshot.module)] for snapshot in artifact.snapshots],
+        "gives": [[table.number(leaf), index, *ops.value(value)] for (leaf, index), value in ledger.gives.items()],
         "op_types": [[table.number(leaf), text] for leaf, text in ledger.op_types.items()],
         "plan": [plan.workspaces, plan.arena_bytes, plan.peak_bytes, plan.algorithm, plan.pools],
         "host": artifact.target.host,

@@ -96,10 +96,12 @@ class Assembly:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A relay module as it was after a stage; the module must not change any more (hand in a clone)."""
+    """A module as it was after a stage; it must not change any more (hand in a clone)."""
 
     stage: str
     module: ModuleOp
+    kernel: str = ""
+    """The symbol of the kernel that it is of; "" for one of the whole model."""
 
     @cached_property
     def text(self) -> str:
@@ -123,6 +125,8 @@ class Artifact(Assembly):
     snapshots: tuple[Snapshot, ...] = ()
     main_assembly: str = ""
     """The LLVM IR from which `main` was assembled; its `.loc` lines number the calls, then the copies, from 1."""
+    passes: tuple[Snapshot, ...] = ()
+    """The module, and each kernel, before the first pass and after every one, where that was asked for."""
 
     @staticmethod
     def of(
@@ -133,6 +137,7 @@ class Artifact(Assembly):
         ledger: Ledger,
         snapshots: tuple[Snapshot, ...] = (),
         main_assembly: str = "",
+        passes: tuple[Snapshot, ...] = (),
     ) -> Artifact:
         """The artifact of an assembled program."""
         return Artifact(
@@ -143,4 +148,5 @@ class Artifact(Assembly):
             ledger=ledger,
             snapshots=snapshots,
             main_assembly=main_assembly,
+            passes=passes,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -35,13 +36,14 @@ from ..provenance.audit import check_input
 from ..provenance.ledger import Ledger, recording
 from ..provenance.lost import mark_lost
 from ..provenance.numbers import same_module
-from ..support.context import spans_enabled
+from ..support.context import PassContext, spans_enabled
 from ..support.errors import PipelineError, ScheduleError
 from ..support.garbage import fewer_collections
 from .artifact import Artifact, Snapshot
 from .assemble import assemble
 from .main_program import main_program
 from .pools import Pools
+from .snapshots import PassSnapshots
 from .sources import source_folder, write_source
 from .usmp import PoolInfo
 
@@ -68,6 +70,7 @@ def build(
     workspace_memory_pools: Sequence[PoolInfo] = (),
     external: Sequence[str] = (),
     desired_layouts: str = "",
+    snapshots: bool = False,
 ) -> Artifact:
     """Compile `module`, which is rewritten in place, for `target`.
 
@@ -76,11 +79,14 @@ def build(
     external: the compilers that take what they can before, the first one first.
     desired_layouts: of operators, as the pass `relay-convert-layout` has them. Where nobody asks for any, convolutions
     on NHWC come to NCHW where layouts are altered at all: blocks of channels are made of that.
+    snapshots: keep the module and each kernel, those from the cache, too, as they are after every pass.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
-    with fewer_collections(), known_ranges(ranges_of(_main(module))):
-        snapshots = [Snapshot("relay", same_module(module))]
+    kept = PassSnapshots()
+    context = PassContext.current().at_level(opt_level, [kept]) if snapshots else nullcontext()
+    with context, fewer_collections(), known_ranges(ranges_of(_main(module))):
+        stages = [Snapshot("relay", same_module(module))]
         if audit:
             check_input(module)
         elif spans_enabled():
@@ -101,14 +107,16 @@ def build(
         with recording(ledger, "external"):
             externals = _externals(module) if external or _has_parts(module) else {}
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
-        snapshots.append(Snapshot("fused", module))
-        compiled, kernel_of = compile_kernels(module, target, cache, tell)
+        stages.append(Snapshot("fused", module))
+        compiled, kernel_of = compile_kernels(module, target, cache, tell, redraft=snapshots)
         left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
         kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
         kernels = [*compiled, *left.values()]
         assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
         native = compile_main(main_program(assembly), target, cache)
-    return Artifact.of(assembly, tuple(kernels), native.object, target, ledger, tuple(snapshots), native.assembly)
+    return Artifact.of(
+        assembly, tuple(kernels), native.object, target, ledger, tuple(stages), native.assembly, tuple(kept.kept)
+    )
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,7 @@ class Building:
     workspace_memory_pools: Sequence[PoolInfo] = ()
     external: Sequence[str] = ()
     desired_layouts: str = ""
+    snapshots: bool = False
 
     def __call__(self, module: ModuleOp, ledger: Ledger) -> Artifact:
         """Compile `module`, which is rewritten in place."""
@@ -136,6 +145,7 @@ class Building:
             workspace_memory_pools=self.workspace_memory_pools,
             external=self.external,
             desired_layouts=self.desired_layouts,
+            snapshots=self.snapshots,
         )
 
 
@@ -209,9 +219,11 @@ class _Job:
 
 
 def compile_kernels(
-    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress
+    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress, *, redraft: bool = False
 ) -> tuple[list[Kernel], dict[str, int]]:
     """The distinct kernels of a fused module, and per primitive function the index of its kernel.
+
+    redraft: lower those that are in the cache as well, for instruments to see; their machine code is the cache's.
 
     Lowering is Python and LLVM releases its lock, so that LLVM works on one kernel while the next is lowered.
     """
@@ -227,7 +239,10 @@ def compile_kernels(
             key = kernel_key(copy, target)
             if key not in index:
                 index[key] = len(jobs)
-                jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers)))
+                stored = _stored(cache, key, Kernel)
+                if stored is not None and redraft:
+                    draft_kernel(copy, target, key)
+                jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers, stored)))
             kernel_of[func.sym_name.data] = index[key]
             tell("kernels", done + 1, len(functions))
         kernels = [job.future.result() for job in jobs]
@@ -235,11 +250,20 @@ def compile_kernels(
 
 
 def _kernel(
-    func: FuncOp, original: FuncOp, target: Target, key: str, cache: KernelCache, workers: ThreadPoolExecutor
+    func: FuncOp,
+    original: FuncOp,
+    target: Target,
+    key: str,
+    cache: KernelCache,
+    workers: ThreadPoolExecutor,
+    stored: Kernel | None,
 ) -> Future[Kernel]:
-    """The kernel of an anonymous function; `original` is the one that knows its layers."""
+    """The kernel of an anonymous function; `original` is the one that knows its layers.
+
+    stored: what the cache has of it.
+    """
     sources = source_folder(cache.folder)
-    if (stored := _stored(cache, key, Kernel)) is not None:
+    if stored is not None:
         done: Future[Kernel] = Future()
         write_source(stored, sources)
         done.set_result(stored)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
@@ -38,6 +39,8 @@ class GraphPlan:
     """Function -> the number of its kernel."""
     calls: dict[str, int]
     """Node -> the number of the call that it is."""
+    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """Function -> the sizes that its kernel is called with, of a program with numbers for all sizes."""
 
 
 def graph_plan(artifact: Artifact, name: str = "default") -> GraphPlan:
@@ -61,7 +64,8 @@ class _Builder:
         """Where each slot was written last."""
         self.names = _Names()
         self.params: dict[str, Array] = {}
-        self.functions: dict[int, str] = {}
+        self.functions: dict[tuple[int, tuple[int, ...]], str] = {}
+        """By kernel, and the sizes that it is called with."""
         self.function_names = _Names()
         self.calls: dict[str, int] = {}
         self.attributes: dict[str, dict[str, str]] = {}
@@ -93,8 +97,9 @@ class _Builder:
         )
         arguments = tuple(position for position, node in enumerate(self.nodes) if node.is_argument)
         graph = Graph(tuple(self.nodes), arguments, tuple(heads), entries)
-        kernels = {name: kernel for kernel, name in self.functions.items()}
-        return GraphPlan(graph, self.params, kernels, self.calls)
+        kernels = {name: kernel for (kernel, _), name in self.functions.items()}
+        sizes = {name: sizes for (_, sizes), name in self.functions.items()}
+        return GraphPlan(graph, self.params, kernels, self.calls, sizes)
 
     def _argument(self, name: str, spec: TensorSpec, slot: Slot) -> Ref:
         self.nodes.append(Node("null", self.names.fresh(name)))
@@ -114,7 +119,7 @@ class _Builder:
     def _call(self, position: int, call: Call) -> None:
         inputs = tuple(self._ref(slot) for slot in call.run.inputs)
         view = len(inputs) == 1 and not self.nodes[inputs[0].node].is_argument and self._is_view(call)
-        function = NOP if view else self._function(call.kernel)
+        function = NOP if view else self._function(call)
         attrs = {
             "num_outputs": str(len(call.run.outputs)),
             "num_inputs": str(len(inputs)),
@@ -132,11 +137,13 @@ class _Builder:
     def _kernel(self, number: int) -> Kernel:
         return cast(Kernel, self.artifact.kernels[number])
 
-    def _function(self, kernel: int) -> str:
-        if kernel not in self.functions:
-            plain = _HASH.sub("", self._kernel(kernel).symbol).removeprefix("tvmgen_default_")
-            self.functions[kernel] = self.function_names.fresh(self.prefix + plain)
-        return self.functions[kernel]
+    def _function(self, call: Call) -> str:
+        # Where sizes are open, all calls of a kernel are of one function.
+        key = call.kernel, tuple(size for size in call.run.sizes if isinstance(size, int))
+        if key not in self.functions:
+            plain = _HASH.sub("", self._kernel(call.kernel).symbol).removeprefix("tvmgen_default_")
+            self.functions[key] = self.function_names.fresh(self.prefix + plain)
+        return self.functions[key]
 
     def _is_view(self, call: Call) -> bool:
         function = self.fused.get(call.name)

@@ -54,8 +54,8 @@ def load_library(artifact: Artifact, plan: GraphPlan, pool: ThreadPool) -> Libra
     """The functions of an artifact by the names that its graph calls them; errors as `load`."""
     linked = _link(artifact)
     functions = {
-        name: GraphFunction(linked.code[artifact.kernels[kernel].symbol], artifact.kernels[kernel].workspace)
-        for name, kernel in plan.functions.items()
+        name: GraphFunction(linked.code[kernel.symbol], kernel.workspace, plan.sizes.get(name, ()))
+        for name, kernel in ((name, artifact.kernels[number]) for name, number in plan.functions.items())
     }
     bounds, externals, program = linked.bounds, linked.externals, artifact.program
 

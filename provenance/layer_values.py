@@ -19,10 +19,10 @@ LayerT = TypeVar("LayerT")
 class LayerValues(Generic[LayerT]):
     """Whose values results of ops are, as entry after entry is told."""
 
-    def __init__(self, values: Mapping[Value, LayerT]):
+    def __init__(self, values: Iterable[tuple[Value, LayerT]]):
         self.held: dict[int, dict[int, dict[LayerT, None]]] = {}
         """Number of an op -> which result -> the layers whose value it is."""
-        for (op, index), layer in values.items():
+        for (op, index), layer in values:
             self.held.setdefault(op, {}).setdefault(index, {})[layer] = None
 
     def follow(self, entries: Iterable[Entry], copies: Mapping[int, tuple[int, int]], first: int = 0) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
@@ -22,6 +22,8 @@ from .span import leaves
 from .walk import walk
 
 OpT = TypeVar("OpT", bound=Operation)
+LayerValue: TypeAlias = tuple[LocationAttr, int]
+"""The leaf of a layer, and which of the tensors that it gives."""
 
 
 class Entry(NamedTuple):
@@ -112,6 +114,8 @@ class Ledger:
     """The pass that runs now."""
     op_types: dict[LocationAttr, str] = field(default_factory=lambda: dict[LocationAttr, str]())
     """Leaf of a layer -> what its source calls the operator: `Conv`. Text says nothing of the kind."""
+    gives: dict[LayerValue, Value] = field(default_factory=lambda: dict[LayerValue, Value]())
+    """The values of layers as they were imported, where the source says which tensors a layer gives."""
     _lookup: _Index = field(default_factory=_Index, init=False, repr=False, compare=False)
 
     copies: dict[int, tuple[int, int]] = field(default_factory=lambda: dict[int, tuple[int, int]]())

@@ -59,9 +59,14 @@ def number_all(root: Operation) -> list[Operation]:
 def same_module(module: ModuleOp) -> ModuleOp:
     """A copy of a module whose ops have the numbers of the original's."""
     copy = module.clone()
-    for op, twin in zip(walk(module), walk(copy), strict=True):
-        vars(twin)[_KEY] = number_of(op)
+    number_alike(module, copy)
     return copy
+
+
+def number_alike(original: Operation, copy: Operation) -> None:
+    """Make a copy of an op, and what is in it, the same ops as the original and what is in that."""
+    for op, twin in zip(walk(original), walk(copy), strict=True):
+        vars(twin)[_KEY] = number_of(op)
 
 
 def moves_of(old: Iterable[SSAValue], new: Iterable[SSAValue | None]) -> list[tuple[Value, Value | None]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import struct
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -23,7 +22,7 @@ from .tensors import Tensor, address, check_inputs, lasting_empty, readable
 from .threads import ThreadPool
 
 Visit = Callable[[Call, float, list[Tensor]], None]
-"""Callback of `Runner.walk` after each kernel: the call, seconds, its outputs (views, gone after the visit)."""
+"""Callback of `Runner.walk` after each kernel: the call, CPU seconds, its outputs (views, gone after the visit)."""
 
 Native = tuple[Callable[..., None], "list[int | None]"]
 """A function and its arguments."""
@@ -158,16 +157,19 @@ class Runner:
     def walk(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool, visit: Visit) -> list[Tensor]:
         """As `run`, but kernel by kernel from Python, over the same memory plan; `visit` sees every call."""
         runner, arrays = self.at(inputs)
-        return runner._walked(arrays, pool, visit)
+        with pool.clock() as clock:
+            return runner._walked(arrays, pool, visit, clock)
 
-    def _walked(self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit) -> list[Tensor]:
+    def _walked(
+        self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit, clock: Callable[[], float]
+    ) -> list[Tensor]:
         outputs, block = self._outputs(), self._take_arena(self.program.arena_bytes)
         io, arena, handle = [*arrays, *outputs], block[0], pool.handle or None
         for call in self.program.calls:
             function, arguments = self._native(call, io, arena, handle)
-            start = time.perf_counter()
+            start = clock()
             function(*arguments)
-            seconds = time.perf_counter() - start
+            seconds = clock() - start
             if self._bounds is not None:
                 self._bounds.check(call.name, checked_access(call, self.program.kernels[call.kernel]))
             if self._externals is not None:
@@ -188,15 +190,19 @@ class Runner:
     def profile(
         self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool, repeat: int = 10
     ) -> npt.NDArray[np.float64]:
-        """Seconds per run and call, shape (repeat, calls). Each includes about a microsecond of Python."""
+        """CPU seconds per run and call of all threads that work on it, as `ThreadPool.clock` has them.
+
+        Shape (repeat, calls). Each includes about two microseconds of Python.
+        """
         runner, arrays = self.at(inputs)
         natives, block, _io = runner._natives(arrays, pool)
         seconds = np.zeros((repeat, len(natives)))
-        for row in seconds:
-            for column, (function, arguments) in enumerate(natives):
-                start = time.perf_counter()
-                function(*arguments)
-                row[column] = time.perf_counter() - start
+        with pool.clock() as clock:
+            for row in seconds:
+                for column, (function, arguments) in enumerate(natives):
+                    start = clock()
+                    function(*arguments)
+                    row[column] = clock() - start
         runner._arenas.append(block)
         if self._externals is not None:
             self._externals.check()
@@ -211,20 +217,21 @@ class Runner:
     ) -> tuple[int, list[float]]:
         """Run call by call, `mark[0]` the number of the call while it runs and -1 between runs.
 
-        Runs go on as long as `more`, of the runs so far, says so. Returns how many it were, and the seconds that each
-        call took in all of them.
+        Runs go on as long as `more`, of the runs so far, says so. Returns how many it were, and the CPU seconds that
+        each call took in all of them, as `profile` has them.
         """
         runner, arrays = self.at(inputs)
         natives, block, _io = runner._natives(arrays, pool)
-        runs, seconds, clock = 0, [0.0] * len(natives), time.perf_counter
-        while more(runs):
-            for number, (function, arguments) in enumerate(natives):
-                mark[0] = number
-                start = clock()
-                function(*arguments)
-                seconds[number] += clock() - start
-            mark[0] = -1
-            runs += 1
+        runs, seconds = 0, [0.0] * len(natives)
+        with pool.clock() as clock:
+            while more(runs):
+                for number, (function, arguments) in enumerate(natives):
+                    mark[0] = number
+                    start = clock()
+                    function(*arguments)
+                    seconds[number] += clock() - start
+                mark[0] = -1
+                runs += 1
         runner._arenas.append(block)
         if self._externals is not None:
             self._externals.check()

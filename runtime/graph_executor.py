@@ -66,13 +66,15 @@ class GraphExecutor(NamedFunctions):
             scratch = max(scratch, function.workspace)
             for position, number in enumerate(numbers):
                 self._users.setdefault(number, []).append((len(self.calls), position))
-            prototype: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(numbers) + 2))
+            places = [address(self.entries[number]) for number in numbers]
+            arguments: list[int | None] = [*places, *function.sizes, None, None]
+            prototype: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(arguments))
             self.calls.append(index)
             self._functions.append(prototype(function.address))
-            self._arguments.append([*(address(self.entries[number]) for number in numbers), None, None])
+            self._arguments.append(arguments)
         self._scratch = aligned_empty((scratch or 1,), np.uint8)
-        for arguments in self._arguments:
-            arguments[-2] = address(self._scratch)
+        for call in self._arguments:
+            call[-2] = address(self._scratch)
         self._handle: int | None = None
         self._places = {node: position for position, node in enumerate(self.calls)}
         self._made_by = [node for node in range(len(graph.nodes)) for _ in graph.entries_of(node)]

@@ -12,11 +12,13 @@ from .threads import PoolCode, ThreadPool
 
 
 class GraphFunction(NamedTuple):
-    """A kernel: `void (ptr inputs..., ptr outputs..., ptr workspace, ptr pool)`."""
+    """A kernel: `void (ptr inputs..., ptr outputs..., i64 sizes..., ptr workspace, ptr pool)`."""
 
     address: int
     workspace: int = 0
     """Bytes of scratch that a call needs."""
+    sizes: tuple[int, ...] = ()
+    """The sizes that it is called with, where it is for all."""
 
 
 Compile = Callable[..., object] | Literal[False] | None

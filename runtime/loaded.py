@@ -125,7 +125,10 @@ def _functions(package: Package, linked: Linked, pool: ThreadPool) -> Library:
 
 def _origins(package: Package) -> dict[str, Origin]:
     data: dict[str, Any] = json.loads(bytes(package.part("origins")))
-    return {node: Origin(tuple(layers), tuple(parts), *rest) for node, (layers, parts, *rest) in data.items()}
+    return {
+        node: Origin(tuple(layers), tuple(shares), tuple(results), *rest)
+        for node, (layers, shares, results, *rest) in data.items()
+    }
 
 
 @door()

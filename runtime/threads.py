@@ -12,7 +12,8 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -60,6 +61,10 @@ class Layout:
     STATE, NEXT, BODY, CONTEXT, EXTENT, CHUNK, PIECES, SPIN, SLEEPERS, WORDS = 0, 8, 16, 17, 18, 19, 24, 25, 32, 40
     WORKERS = 26
     """The number of workers, where nobody else counts them: in a program in C."""
+    TIMED = 27
+    """How many take times of loops now."""
+    HELPED = 33
+    """Nanoseconds of CPU time that workers worked, less those that callers waited for them, while times were taken."""
     # Parts of the word STATE.
     ACTIVE, OPEN, BUSY, STOPPED = 0xFFFF, 1 << 16, 1 << 17, 1 << 18
 
@@ -156,6 +161,17 @@ class _Workers:
             numbers.append(~(clock.value >> 3))
         return numbers
 
+    @contextmanager
+    def timed(self) -> Generator[Callable[[], int]]:
+        """Take times, which the function reads: those of `Layout.HELPED`."""
+        with _pools.lock:
+            self.memory[Layout.TIMED] += 1
+        try:
+            yield lambda: int(self.memory[Layout.HELPED])
+        finally:
+            with _pools.lock:
+                self.memory[Layout.TIMED] -= 1
+
     def forget(self) -> None:
         """After a fork: the workers are in the parent only."""
         self.workers = 0
@@ -242,6 +258,21 @@ class ThreadPool:
     def workers(self) -> list[int]:
         """The numbers that Linux has given to the workers, which are started."""
         return _pools.running(self._key, self.threads).numbers() if self.handle else []
+
+    @contextmanager
+    def clock(self, own: Callable[[], float] = time.thread_time) -> Generator[Callable[[], float]]:
+        """Return a clock of the CPU seconds that loops and all else of the calling thread take, workers' included.
+
+        Time at which a thread sleeps, waits for others of the pool, or has no processor is not in it; nor is that of
+        threads that other libraries start. Loops that other callers share with the same workers at the time count, too.
+
+        own: the CPU seconds of the calling thread.
+        """
+        if not self.handle:
+            yield own
+            return
+        with _pools.running(self._key, self.threads).timed() as helped:
+            yield lambda: own() + helped() * 1e-9
 
     def close(self) -> None:
         """Stop and join the workers of this size."""

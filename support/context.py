@@ -129,9 +129,13 @@ class PassContext:
         self._tokens: list[Token[PassContext | None]] = []
         self._begins = True
 
-    def at_level(self, opt_level: int) -> PassContext:
-        """This context with another opt level, to be entered within its scope: the instruments' scope goes on."""
-        inner = PassContext(opt_level, self.required_pass, self.disabled_pass, self.config, self.instruments)
+    def at_level(self, opt_level: int, instruments: Sequence[PassInstrument] = ()) -> PassContext:
+        """This context with another opt level, to be entered within its scope: the instruments' scope goes on.
+
+        instruments: further ones, for which no scope begins.
+        """
+        everybody = (*self.instruments, *instruments)
+        inner = PassContext(opt_level, self.required_pass, self.disabled_pass, self.config, everybody)
         inner._begins = False
         return inner
 

@@ -25,20 +25,8 @@ def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
     Kernels are vectorised before they come here, so LLVM's vectorisers are off. Raises PipelineError when LLVM rejects
     the text.
     """
-    llvm, machine = binding(), target.machine()
-    try:
-        module = _parsed(text, target)
-        module.verify()
-    except RuntimeError as error:
-        raise PipelineError(f"llvm: expected a valid module, got {str(error).strip()}") from error
-    if level:
-        _optimize(llvm, module, machine, level)
-        optimized = str(module)
-        if has_lost(optimized):
-            module = _parsed(with_lines(optimized, lines_of(text)), target)
-        elif " = phi " in optimized:
-            # What it does to a loop depends on the order of uses, which is that of the text in all modules so.
-            module = _parsed(optimized, target)
+    machine = target.machine()
+    module = _optimized(text, target, machine, level)
     if not _assembles(target):
         # Generating code changes the module: the object is made of another one.
         twin = _parsed(str(module), target)
@@ -46,6 +34,29 @@ def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
     # Code is generated once, as text, and the object is made of that text: what is shown is what runs.
     assembly = without_inherited_lines(str(machine.emit_assembly(module)))
     return Native(assemble(assembly, target), compact(assembly))
+
+
+def optimized_text(text: str, target: Target, level: int = 1) -> str:
+    """The LLVM IR of which `compile_text` generates code; errors as its."""
+    return str(_optimized(text, target, target.machine(), level))
+
+
+def _optimized(text: str, target: Target, machine: Any, level: int) -> Any:
+    """The module of a text after the pipeline of a level, with the lines that it lost."""
+    try:
+        module = _parsed(text, target)
+        module.verify()
+    except RuntimeError as error:
+        raise PipelineError(f"llvm: expected a valid module, got {str(error).strip()}") from error
+    if level:
+        _optimize(module, machine, level)
+        optimized = str(module)
+        if has_lost(optimized):
+            return _parsed(with_lines(optimized, lines_of(text)), target)
+        if " = phi " in optimized:
+            # What it does to a loop depends on the order of uses, which is that of the text in all modules so.
+            return _parsed(optimized, target)
+    return module
 
 
 def _assembles(target: Target) -> bool:
@@ -76,7 +87,8 @@ def _parsed(text: str, target: Target) -> Any:
     return module
 
 
-def _optimize(llvm: Any, module: Any, machine: Any, level: int) -> None:
+def _optimize(module: Any, machine: Any, level: int) -> None:
+    llvm = binding()
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_unrolling = True
     options.loop_vectorization = options.slp_vectorization = options.loop_interleaving = False

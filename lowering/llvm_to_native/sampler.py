@@ -12,6 +12,8 @@ import platform
 import signal
 import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Sequence
 from functools import cache
 from types import TracebackType
@@ -28,14 +30,12 @@ from .target import Target
 
 _COUNTER = {"x86_64": 168, "aarch64": 440}
 """Machine -> where the program counter is in a `ucontext_t` of Linux, in bytes."""
-_COUNT, _CAPACITY, _TAG, _LOST, _HEADER = 0, 1, 2, 3, 8
-"""Words of a thread's memory; samples follow, `_WORDS` each. _TAG is the address of the tag, of all."""
-_WORDS = 3
-"""Tag, program counter, and how many ticks came before it in vain."""
+_COUNT, _CAPACITY, _TAG, _HEADER = 0, 1, 2, 8
+"""Words of a thread's memory; pairs of tag and program counter follow. _TAG is the address of the tag, of all."""
 _ROOM = 1 << 18
 _OUTSIDE = -1
 
-# void (int signal, siginfo_t*, ucontext_t*); si_code is at 8, si_overrun at 20, si_value at 24.
+# void (int signal, siginfo_t*, ucontext_t*); si_code is at 8, si_value at 24.
 _HANDLER = """
 define void @whence_sample(i32 %signal, ptr %info, ptr %context) {
 entry:
@@ -46,13 +46,6 @@ entry:
 note:
   %p.memory = getelementptr i8, ptr %info, i64 24
   %memory = load ptr, ptr %p.memory
-  %p.over = getelementptr i8, ptr %info, i64 20
-  %over = load i32, ptr %p.over
-  %lost = sext i32 %over to i64
-  %p.lost = getelementptr i64, ptr %memory, i64 $LOST
-  %before = load i64, ptr %p.lost
-  %sum = add i64 %before, %lost
-  store i64 %sum, ptr %p.lost
   %count = load i64, ptr %memory
   %p.capacity = getelementptr i64, ptr %memory, i64 $CAPACITY
   %capacity = load i64, ptr %p.capacity
@@ -64,14 +57,12 @@ store:
   %tag = load i64, ptr %where
   %p.counter = getelementptr i8, ptr %context, i64 $COUNTER
   %counter = load i64, ptr %p.counter
-  %words = mul i64 %count, $WORDS
+  %words = shl i64 %count, 1
   %at = add i64 %words, $HEADER
   %p.first = getelementptr i64, ptr %memory, i64 %at
   %p.second = getelementptr i64, ptr %p.first, i64 1
   store i64 %tag, ptr %p.first
   store i64 %counter, ptr %p.second
-  %p.third = getelementptr i64, ptr %p.first, i64 2
-  store i64 %lost, ptr %p.third
   %more = add i64 %count, 1
   store i64 %more, ptr %memory
   br label %done
@@ -117,7 +108,7 @@ def can_sample(system: str = sys.platform, machine: str = platform.machine()) ->
 @cache
 def _handler() -> tuple[int, object]:
     """The address of the handler, and what keeps it."""
-    words = {"CAPACITY": _CAPACITY, "LOST": _LOST, "TAG": _TAG, "HEADER": _HEADER, "WORDS": _WORDS}
+    words = {"CAPACITY": _CAPACITY, "TAG": _TAG, "HEADER": _HEADER}
     text = _HANDLER.replace("$COUNTER", str(_COUNTER[platform.machine()]))
     for name, value in words.items():
         text = text.replace(f"${name}", str(value))
@@ -125,22 +116,32 @@ def _handler() -> tuple[int, object]:
     return code["whence_sample"], code
 
 
-_free: list[npt.NDArray[np.int64]] = []
-"""Memory of samplers that ended. It is never given back to the system: a thread that the system interrupted within the
-handler goes on whenever it gets a processor, and may still write there, at worst a sample of another sampler's.
+_free: deque[tuple[float, npt.NDArray[np.int64]]] = deque()
+"""Memory of samplers that ended, and when: oldest first. It is never given back to the system, and its tag and capacity
+stay as they are: a thread that the system interrupted within the handler goes on whenever it gets a processor.
 """
+_REST = 1.0
+"""Seconds before memory is used again, lest such a thread write a sample of one sampler's into another's."""
 _tag = np.array([_OUTSIDE], np.int64)
 """Read by handlers, so it stays where it is as well."""
+
+
+def _memory() -> npt.NDArray[np.int64]:
+    """Memory of one thread, without samples."""
+    if _free and _free[0][0] + _REST < time.monotonic():
+        _, memory = _free.popleft()
+    else:
+        memory = aligned_empty((_HEADER + 2 * _ROOM,), np.int64)
+        memory[_CAPACITY], memory[_TAG] = _ROOM, address(_tag)
+    memory[_COUNT] = 0
+    return memory
 
 
 class _Thread:
     """A thread that is sampled: the memory that the handler writes to, and a timer."""
 
     def __init__(self):
-        self.memory = _free.pop() if _free else aligned_empty((_HEADER + _WORDS * _ROOM,), np.int64)
-        self.memory[:_HEADER] = 0
-        self.memory[_CAPACITY] = _ROOM
-        self.memory[_TAG] = address(_tag)
+        self.memory = _memory()
         self.timer = ctypes.c_void_p()
         """The first of a process may be 0."""
         self.running = False
@@ -164,13 +165,13 @@ class _Thread:
         memory, samples = self.memory, self.samples
         self.memory = np.concatenate([memory[:_HEADER], samples.ravel()])
         self.memory[_COUNT] = len(samples)
-        _free.append(memory)
+        _free.append((time.monotonic(), memory))
 
     @property
     def samples(self) -> npt.NDArray[np.int64]:
         """As `Sampler.samples`."""
         count = int(self.memory[_COUNT])
-        return np.array(self.memory[_HEADER : _HEADER + _WORDS * count]).reshape(count, _WORDS)
+        return np.array(self.memory[_HEADER : _HEADER + 2 * count]).reshape(count, 2)
 
 
 class Sampler:
@@ -231,18 +232,14 @@ class Sampler:
         return int(self._own.memory[_COUNT]) >= _ROOM
 
     @property
-    def lost(self) -> int:
-        """The number of samples that were not taken, as the thread could not be interrupted in time."""
-        return int(self._own.memory[_LOST])
-
-    @property
     def samples(self) -> npt.NDArray[np.int64]:
-        """Of each sample of the thread that entered, shape (samples, 3), a copy: tag, program counter, and how many
-        ticks came before while the thread did not run, as it waited or others had its CPU.
+        """Of each sample of the thread that entered, shape (samples, 2), a copy: tag and program counter.
+
+        Of all ticks at which the thread did not run, as it waited or others had its CPU, there is one sample.
         """
         return self._own.samples
 
     @property
     def others(self) -> npt.NDArray[np.int64]:
         """As `samples`, of all further threads."""
-        return np.concatenate([np.empty((0, _WORDS), np.int64), *(thread.samples for thread in self._others)])
+        return np.concatenate([np.empty((0, 2), np.int64), *(thread.samples for thread in self._others)])

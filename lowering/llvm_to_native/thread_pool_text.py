@@ -8,6 +8,9 @@ One 32-bit word holds the whole state, and is what idle workers sleep on (futex)
 A caller takes the pool by 0 -> BUSY, or else runs its loop alone: that makes nested loops and other threads safe. It
 opens the loop, works on it, closes it when no chunk is left, and waits only for the workers that are inside. A worker
 that wakes late (another process has its core) is never waited for. Chunks come from an atomic counter.
+
+While somebody takes times, workers add the CPU time of their work to the word HELPED, and a caller subtracts that of
+its waiting, which is none of the loop's. Otherwise no clock is read.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ import sys
 
 from ...runtime.threads import Layout
 
-# machine -> number of the futex system call on Linux, what eases a spinning loop: its intrinsic, declared and called
+# machine -> numbers of the system calls futex and clock_gettime on Linux, what eases a spinning loop: its intrinsic,
+# declared and called
 _MACHINES = {
-    "x86_64": (202, "@llvm.x86.sse2.pause()", "@llvm.x86.sse2.pause()"),
-    "aarch64": (98, "@llvm.aarch64.hint(i32)", "@llvm.aarch64.hint(i32 1)"),  # yield
+    "x86_64": (202, 228, "@llvm.x86.sse2.pause()", "@llvm.x86.sse2.pause()"),
+    "aarch64": (98, 113, "@llvm.aarch64.hint(i32)", "@llvm.aarch64.hint(i32 1)"),  # yield
 }
 
 
@@ -33,9 +37,9 @@ def pool_text(system: str = sys.platform, machine: str = platform.machine()) -> 
     """The module for a system, exporting `whence_parallel_for` and what `runtime/threads.py` needs."""
     if not has_workers(system, machine):
         return _SERIAL + _MEMORY
-    futex, hint, relax = _MACHINES[machine]
+    futex, clock, hint, relax = _MACHINES[machine]
     names = {name: str(value) for name, value in vars(Layout).items() if name.isupper()}
-    names |= {"FUTEX": str(futex), "HINT": hint, "RELAX": f"call void {relax}"}
+    names |= {"FUTEX": str(futex), "GETTIME": str(clock), "HINT": hint, "RELAX": f"call void {relax}"}
     names |= {"KEEP_OPEN": str(~Layout.OPEN), "KEEP_BUSY": str(~Layout.BUSY)}
     text = _POOL
     for name in sorted(names, key=len, reverse=True):
@@ -98,11 +102,45 @@ done:
   ret void
 }
 
+; The CPU time of this thread in nanoseconds, where it counts; else 0.
+define internal i64 @cpu_time(i64 %timed) {
+entry:
+  %time = alloca [2 x i64]
+  %counts = icmp ne i64 %timed, 0
+  br i1 %counts, label %read, label %none
+read:
+  ; 3 is CLOCK_THREAD_CPUTIME_ID
+  call i64 (i64, ...) @syscall(i64 $GETTIME, i64 3, ptr %time)
+  %p.rest = getelementptr i64, ptr %time, i64 1
+  %seconds = load i64, ptr %time
+  %rest = load i64, ptr %p.rest
+  %whole = mul i64 %seconds, 1000000000
+  %sum = add i64 %whole, %rest
+  ret i64 %sum
+none:
+  ret i64 0
+}
+
+; Add the time between two to that of the workers, where it counts.
+define internal void @help(ptr %pool, i64 %timed, i64 %begin, i64 %end) {
+entry:
+  %counts = icmp ne i64 %timed, 0
+  br i1 %counts, label %add, label %done
+add:
+  %p.helped = getelementptr i64, ptr %pool, i64 $HELPED
+  %time = sub i64 %end, %begin
+  atomicrmw add ptr %p.helped, i64 %time monotonic
+  br label %done
+done:
+  ret void
+}
+
 define internal ptr @worker(ptr %pool) {
 entry:
   %sleepers = getelementptr i64, ptr %pool, i64 $SLEEPERS
   %p.spin = getelementptr i64, ptr %pool, i64 $SPIN
   %spin = load i64, ptr %p.spin
+  %p.timed = getelementptr i64, ptr %pool, i64 $TIMED
   br label %look
 look:
   %turn = phi i64 [0, %entry], [%turn, %join], [0, %inside], [%turn1, %relax], [0, %sleep]
@@ -116,7 +154,11 @@ join:
   %joined = extractvalue {i32, i1} %swap, 1
   br i1 %joined, label %inside, label %look
 inside:
+  %timed = load atomic i64, ptr %p.timed monotonic, align 8
+  %start = call i64 @cpu_time(i64 %timed)
   call void @work(ptr %pool)
+  %end = call i64 @cpu_time(i64 %timed)
+  call void @help(ptr %pool, i64 %timed, i64 %start, i64 %end)
   atomicrmw and ptr %pool, i32 $KEEP_OPEN acq_rel
   atomicrmw sub ptr %pool, i32 1 acq_rel
   br label %look
@@ -184,6 +226,9 @@ wake:
   br label %begin
 begin:
   call void @work(ptr %pool)
+  %p.timed = getelementptr i64, ptr %pool, i64 $TIMED
+  %timed = load atomic i64, ptr %p.timed monotonic, align 8
+  %worked = call i64 @cpu_time(i64 %timed)
   atomicrmw and ptr %pool, i32 $KEEP_OPEN acq_rel
   br label %look
 look:
@@ -203,6 +248,8 @@ yield:
   call i32 @sched_yield()
   br label %look
 done:
+  %waited = call i64 @cpu_time(i64 %timed)
+  call void @help(ptr %pool, i64 %timed, i64 %waited, i64 %worked)
   atomicrmw and ptr %pool, i32 $KEEP_BUSY release
   ret void
 }

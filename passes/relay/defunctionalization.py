@@ -23,9 +23,8 @@ from .analysis.purity import mark_calls
 from .analysis.traversal import functions_of, pre_order
 from .cloning import clone_block
 from .lambda_lift import LambdaLiftPass
-from .monomorphize import monomorphize
+from .monomorphize import MonomorphizePass
 from .remove_unused_functions import RemoveUnusedFunctionsPass
-from .to_graph_normal_form import dissolve_all
 
 
 @dataclass(frozen=True)
@@ -85,8 +84,7 @@ class DefunctionalizationPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if "main" not in functions_of(op):
             return
-        dissolve_all(op)
-        monomorphize(op)
+        MonomorphizePass().apply(ctx, op)
         RemoveUnusedFunctionsPass().apply(ctx, op)
         LambdaLiftPass().apply(ctx, op)
         converter = _Converter(op)

@@ -1,11 +1,14 @@
-"""Copies of polymorphic functions for the types that they are called with."""
+"""relay-monomorphize: copies of polymorphic functions for the types that they are called with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import CallOp, FuncOp, ReturnOp
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp
@@ -14,6 +17,7 @@ from ...provenance.diagnostics import fail
 from .analysis.traversal import functions_of, pre_order
 from .analysis.variables import type_variables
 from .cloning import clone_block, unified, with_types
+from .to_graph_normal_form import dissolve_all
 
 
 def monomorphize(module: ModuleOp, entry: str = "main") -> None:
@@ -164,3 +168,42 @@ def _is_open(op: Operation) -> bool:
             return True
         outer = outer.parent_op()
     return False
+
+
+@dataclass(frozen=True)
+class MonomorphizePass(ModulePass):
+    """Has each use of a polymorphic function call a copy of it for the types at hand.
+
+    Before: a module with `@main`.
+    After: what `@main` reaches has no type parameters; values are bound as `relay-to-graph-normal-form` leaves them.
+    The polymorphic functions stay, for `relay-remove-unused-functions`. Raises VerifyException, which names the layer,
+    where the types of a use are not told by it.
+    Locations: copies have those of what they copy.
+
+    ```mlir
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.call @id(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("call")
+      relay.return %0 : tensor<4xf32> loc("end")
+    } loc("main")
+    relay.func @id["A"](%y: !relay.type_var<"A"> loc("y")) -> (!relay.type_var<"A">) {
+      relay.return %y : !relay.type_var<"A"> loc("out")
+    } loc("id")
+    // becomes
+    relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
+      %0 = relay.call @id_0(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("call")
+      relay.return %0 : tensor<4xf32> loc("end")
+    } loc("main")
+    relay.func @id["A"](%y: !relay.type_var<"A"> loc("y")) -> (!relay.type_var<"A">) {
+      relay.return %y : !relay.type_var<"A"> loc("out")
+    } loc("id")
+    relay.func @id_0(%y: tensor<4xf32> loc("y")) -> (tensor<4xf32>) {
+      relay.return %y : tensor<4xf32> loc("out")
+    } loc("id")
+    ```
+    """
+
+    name = "relay-monomorphize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        dissolve_all(op)
+        monomorphize(op)

@@ -33,7 +33,7 @@ from .dump import (
     layers_dump,
     trace_dump,
 )
-from .report import Metric, Report
+from .report import CLOCK, Metric, Report
 from .step import Finding, Stepper, Stop
 from .table import Row, debug_table, layer_table
 
@@ -140,7 +140,7 @@ class GraphModuleDebug(GraphModule):
         return debug_table(self.rows, sort_by_time=sort_by_time, times=times, layers=layers)
 
     def by_layer(self) -> dict[str, float]:
-        """Microseconds of each layer in the last `run`, longest first; together those of all nodes.
+        """Microseconds of CPU time of each layer in the last `run`, longest first; together those of all nodes.
 
         A node's time is measured; its layers share it by the work that each is worth. "" are nodes of no known layer.
         """
@@ -173,7 +173,7 @@ class GraphModuleDebug(GraphModule):
         cooldown_interval_ms: float = 0,
         repeats_to_cooldown: int = 1,
     ) -> list[list[float]]:
-        """Seconds of every node, arguments included, which take none: a list of repeats for each."""
+        """CPU seconds of every node, arguments included, which take none: a list of repeats for each."""
         timing = Timing(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
         )
@@ -190,7 +190,8 @@ class GraphModuleDebug(GraphModule):
         if native is None:
             return BenchmarkResult((0.0,) * timing.repeat)
         function, arguments = native
-        result = timing.measure(lambda: function(*arguments))
+        with self.module.library.pool.clock() as clock:
+            result = timing.measure(lambda: function(*arguments), clock)
         if self.module.library.check is not None:
             self.module.library.check(self.module.graph.nodes[position].name)
         return result
@@ -205,7 +206,7 @@ class GraphModuleDebug(GraphModule):
         cooldown_interval_ms: float = 0,
         repeats_to_cooldown: int = 1,
     ) -> BenchmarkResult:
-        """Seconds of one node, after a run up to it; 0 for an argument. Raises FrontendError for no such node."""
+        """CPU seconds of one node, after a run up to it; 0 for an argument. Raises FrontendError for no such node."""
         (position,) = self.stepper.places(index)
         timing = Timing(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown
@@ -298,22 +299,27 @@ class GraphModuleDebug(GraphModule):
         return self.stepper.resume()
 
     def profile(self, collectors: object = None, **inputs: object) -> Report:
-        """The metrics of every call of one run, after one that warms up."""
+        """The metrics of every call of one run, after one that warms up; durations are CPU time of all threads."""
         if collectors:
             raise PipelineError(expectation("profile", "no collectors", str(collectors)))
         self.set_input(None, None, **inputs)
         executor, graph = self.module, self.module.graph
         executor.run()
         calls: list[tuple[int, float]] = []
-        start = time.perf_counter()
-        for position in graph.calls:
-            before = time.perf_counter()
-            executor.run_node(position)
-            calls.append((position, time.perf_counter() - before))
-        whole = time.perf_counter() - start
+        with executor.library.pool.clock() as clock:
+            start = clock()
+            for position in graph.calls:
+                before = clock()
+                executor.run_node(position)
+                calls.append((position, clock() - before))
+            whole = clock() - start
         metrics = [self._metrics(position, seconds, whole) for position, seconds in calls]
         total: dict[str, Metric] = {"Duration (us)": whole * 1e6, "Percent": 100.0, "Device": "cpu0", "Count": 1}
-        configuration: dict[str, Metric] = {"Number of threads": executor.library.pool.threads, "Executor": "Graph"}
+        configuration: dict[str, Metric] = {
+            "Number of threads": executor.library.pool.threads,
+            "Executor": "Graph",
+            "Clock": CLOCK,
+        }
         layers = tuple(self._shares(graph.nodes[position].name) for position, _ in calls)
         return Report(tuple(metrics), {"CPU": total}, configuration, layers)
 

@@ -13,6 +13,8 @@ from ...support.errors import FrontendError, expectation
 from ...support.names import shown
 
 _FIRST = ("Name", "Duration (us)", "Percent", "Device", "Count", "Argument Shapes")
+CLOCK = "CPU time of all threads"
+"""How durations are measured, in the configuration."""
 _UNITS = {"Duration (us)": "microseconds", "Percent": "percent", "Count": "count"}
 
 Metric: TypeAlias = str | int | float

@@ -83,6 +83,10 @@ class Stepper:
         """The layers behind a node."""
         return self.origins.get(self.executor.graph.nodes[place].name, Origin()).layers
 
+    def gives(self, position: int) -> tuple[str, ...]:
+        """The layers whose value a node gives."""
+        return self.origins.get(self.executor.graph.nodes[position].name, Origin()).results
+
     def places(self, name: str | int) -> list[int]:
         """The nodes of a name or number; raises FrontendError when there are none."""
         nodes = self.executor.graph.nodes
@@ -91,7 +95,9 @@ class Stepper:
                 raise FrontendError(expectation("debugger", f"a node below {len(nodes)}", str(name)))
             return [name]
         named = [position for position, node in enumerate(nodes) if node.name == name]
-        positions = named or [position for position in self._order if name in self.layers(position)]
+        positions = named or [
+            position for position in self._order if name in (*self.layers(position), *self.gives(position))
+        ]
         if not positions:
             raise FrontendError(f"Could not find a node named {shown(name)} in this graph, nor a layer")
         return positions
@@ -106,12 +112,14 @@ class Stepper:
         if isinstance(name, int) or nodes[positions[0]].name == name:
             return positions[0]
         for position in positions:
-            if name in self.origins[nodes[position].name].results:
+            if name in self.gives(position):
                 return position
         last = nodes[positions[-1]].name
         beside = [layer for layer in self.layers(positions[-1]) if layer != name]
         expected = f"a tensor of layer '{shown(name)}'"
         together = f"together with {', '.join(map(shown, beside))}" if beside else "as a step on the way"
+        if others := self.gives(positions[-1]):
+            together += f", and gives the value of {', '.join(map(shown, others))}"
         got = f"none: node '{last}' computes it {together} (PassContext config relay.FuseOps.max_depth=1 parts them)"
         raise FrontendError(expectation("debugger", expected, got))
 

@@ -40,17 +40,32 @@ def exported(whence: Tool, tiny: Path, tmp_path: Path) -> Path:
 
 def test_compile_writes_what_is_asked_for(whence: Tool, tiny: Path, tmp_path: Path):
     out, params, header = tmp_path / "a.tar", tmp_path / "a.params", tmp_path / "whence.h"
-    words = ("--dump-code", "asm,ll,tir,relay", "--save-params", params, "--c-header", header, "--module-name", "net")
+    words = (
+        "--dump-code",
+        "asm,ll,opt.ll,tir,relay",
+        "--snapshot-dir",
+        tmp_path / "passes",
+        "--save-params",
+        params,
+        "--c-header",
+        header,
+        "--module-name",
+        "net",
+    )
     done = whence("compile", tiny, "-o", out, *words)
     assert done.code == 0, done.err
     assert done.out.startswith("tiny.onnx: 2 layers, 1 kernel call, 1 distinct kernel; compiled in ")
     written = re.findall(r"^wrote (.*) \((\d+) bytes\)$", done.out, re.MULTILINE)
     assert [(Path(path).stat().st_size) for path, _ in written] == [int(size) for _, size in written]
-    texts = {kind: (tmp_path / f"a.tar.{kind}").read_text() for kind in ("asm", "ll", "tir", "relay")}
+    texts = {kind: (tmp_path / f"a.tar.{kind}").read_text() for kind in ("asm", "ll", "opt.ll", "tir", "relay")}
     assert "def @main" in texts["relay"]
     assert "tir.prim_func" in texts["tir"]
     assert "define void @" in texts["ll"]
+    assert "define void @" in texts["opt.ll"] != texts["ll"]
     assert ".loc" in texts["asm"]
+    (input_,) = (tmp_path / "passes").glob("00-*.mlir")
+    assert 'loc("act"("tiny.onnx":1:0))' in input_.read_text()
+    assert len(list((tmp_path / "passes").glob("tvmgen_*/*-tir-vectorize.mlir"))) == 1
     assert "whence_run" in header.read_text()
     module = load_module(out)
     assert {name: array.tobytes() for name, array in load_params(params).items()} == {
@@ -74,7 +89,7 @@ def test_compile_as_json_and_without_parameters(whence: Tool, tiny: Path, tmp_pa
     [
         (("-o", "x.zip"), r"-o x\.zip: expected a file in \.tar, \.so or \.o"),
         (("-o", "x.so", "-f", "tar"), r"-o x\.so: expected a file in \.tar"),
-        (("--dump-code", "asm,c"), r"--dump-code: expected asm, ll, tir, relay, got c"),
+        (("--dump-code", "asm,c"), r"--dump-code: expected asm, ll, opt.ll, tir, relay, got c"),
         (("--pass-config", "tir.nothing=1"), r"Invalid config option 'tir\.nothing'"),
         (("--pass-config", "tir.disable_vectorize=7"), r"expected true or false, got '7'"),
         (("--pass-config", "tir.disable_vectorize"), r"expected NAME=VALUE"),
@@ -225,6 +240,10 @@ def test_loops_and_completions_for_programs(whence: Tool, exported: Path):
     loops = json.loads(whence("tir", exported, "--kernel", 0, "--json").out)
     assert loops["call"] == call["call"]
     assert loops["lines"][0]["text"].startswith("tir.prim_func @")
+    code = whence("tir", exported, "--kernel", 0, "--emit", "opt.ll").out
+    assert json.loads(whence("tir", exported, "--kernel", 0, "--emit", "opt.ll", "--json").out)["code"] == code[:-1]
+    assert "define void @" in code
+    assert "expected --kernel beside it" in whence("tir", exported, "--emit", "ll").err
     assert "--json" in json.loads(whence("completion", "bash", "--json").out)["commands"]["tir"]
 
 
@@ -268,6 +287,29 @@ def test_a_model_of_any_sizes_is_shipped(whence: Tool, tmp_path: Path):
     assert "32*N" in whence("memory", tmp_path / "open.tar", "--sizes", "N=3", "--svg", tmp_path / "open.svg").out
     assert "open.tar, N = 3: arena" in (tmp_path / "open.svg").read_text()
     assert "--svg: expected --sizes" in whence("memory", path, "--svg", tmp_path / "none.svg").err
+
+
+_DECIDED = """
+<ir_version: 8, opset_import: ["": 17]>
+net (float[N, 4] x) => (float[K, 2] y) {
+    [act] r = Relu (x)
+    [places] p = NonZero (r)
+    [columns] t = Transpose <perm = [1, 0]> (p)
+    [cast] f = Cast <to = 1> (t)
+    [prob] y = Softmax <axis = 1> (f)
+}
+"""
+
+
+def test_questions_about_sizes_that_values_decide_take_inputs(whence: Tool, tmp_path: Path):
+    (path := tmp_path / "open.onnx").write_bytes(onnx.parser.parse_model(_DECIDED).SerializeToString())
+    np.savez(tmp_path / "x.npz", x=np.random.default_rng(0).standard_normal((3, 4), np.float32))
+    words = ("--input", tmp_path / "x.npz")
+    assert "layer prob (Softmax, open.onnx:4)" in whence("where", path, "--layer", "prob", *words).out
+    calls = whence("why", path, *words)
+    assert calls.out == whence("tir", path, *words).out != ""
+    done = whence("where", path, "--layer", "prob")
+    assert (done.code, "give their shapes" in done.err) == (1, True)
 
 
 def test_an_input_that_is_called_like_a_parameter_is_drawn(whence: Tool, tmp_path: Path):

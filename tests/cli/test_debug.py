@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import onnx.parser
 import pytest
 from tflite_builder import Net
 
@@ -70,6 +72,60 @@ def test_debug_shows_and_saves_the_tensor_of_a_layer(
     assert "layer 'dense', got none" in done.err
     assert whence(*given, "--watch", "dense", "--no-fuse", "-o", tmp_path / "o.npz").code == 0
     np.testing.assert_allclose(np.load(tmp_path / "o.npz")["dense"], expected, rtol=1e-4)
+
+
+_OPEN = """
+<ir_version: 8, opset_import: ["": 17]>
+net (float[N, 4] x) => (float[N, 4] y) {
+    [act] r = Relu (x)
+    [prob] y = Softmax <axis = 1> (r)
+}
+"""
+
+
+def test_open_sizes_are_looked_into_at_some(whence: Tool, tmp_path: Path):
+    (path := tmp_path / "open.onnx").write_bytes(onnx.parser.parse_model(_OPEN).SerializeToString())
+    np.savez(tmp_path / "x.npz", x=(x := np.random.default_rng(0).standard_normal((3, 4), np.float32)))
+    for words in (("--sizes", "N=3"), ("--input", tmp_path / "x.npz")):
+        done = whence("debug", path, *words)
+        assert done.code == 0, done.err
+        assert "(3, 4)" in done.out
+    out = tmp_path / "out.npz"
+    assert whence("debug", path, "--input", tmp_path / "x.npz", "--watch", "prob", "-o", out).code == 0
+    powers = np.exp(np.maximum(x, 0))
+    np.testing.assert_allclose(np.load(out)["prob"], powers / powers.sum(1, keepdims=True), rtol=1e-5)
+    done = whence("debug", path, "--compare", "--sizes", "N=3", "--seed", 1)
+    assert (done.code, "no departure" in done.out) == (0, True), done.err
+    assert "no departure" in whence("debug", path, "--compare", "--input", tmp_path / "x.npz").out
+    for command in (("where", "--all"), ("where", "--layer", "prob"), ("why",), ("why", "--kernel", 0)):
+        assert re.search(r"\d\.\d\d\d( ms| +)", whence(command[0], path, *command[1:], "--times", "--sizes", "N=3").out)
+    assert whence("profile", path, "--seconds", 0.05, "--sizes", "N=3").out.splitlines()[0].split()[:2] == [
+        "ms",
+        "share",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("debug",), r"debug: expected sizes of the inputs \(--sizes N=1\), got float32\[N, 4\] 'x'"),
+        (("profile",), r"profile: expected sizes of the inputs \(--sizes N=1\)"),
+        (("where", "--times"), r"--times: expected sizes of the inputs"),
+        (("where", "--layer", "prob", "--sizes", "N=1"), "--sizes: expected --times beside it, got none"),
+        (("debug", "--sizes", "N=1", "--input", "x.npz"), "--sizes: expected no --input beside it, got both"),
+        (("debug", "--sizes", "M=1"), "sizes: expected a number for each of N, got M"),
+        (("debug", "--sizes", "N"), "--sizes: expected text such as batch=1,seq=128, got 'N'"),
+        (
+            ("debug", "--sizes", "N=1", "--input-shapes", "x:[1,4]"),
+            "expected a program for all sizes, got one of fixed",
+        ),
+    ],
+)
+def test_sizes_that_will_not_do(whence: Tool, tmp_path: Path, words: tuple[str, ...], complaint: str):
+    (path := tmp_path / "open.onnx").write_bytes(onnx.parser.parse_model(_OPEN).SerializeToString())
+    done = whence(words[0], path, *words[1:])
+    assert (done.code, done.out) == (1, "")
+    assert re.search(complaint, done.err)
 
 
 def test_debug_puts_a_tensor_in(whence: Tool, tiny: Path, tmp_path: Path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -128,6 +129,14 @@ def test_where_tells_of_all_layers_at_once(whence: Tool, tiny: Path):
     assert dense.split()[:2] == ["dense", "Gemm"]
     assert act.split()[:4] == ["act", "Relu", "1", "1"]
     assert act.split()[-1].startswith("fused_")
+
+
+def test_why_tells_of_all_kernels_at_once(whence: Tool, tiny: Path):
+    done = whence("why", tiny, "--all")
+    assert done.code == 0, done.err
+    assert done.out == whence("why", tiny, "--kernel", 0).out
+    assert len(json.loads(whence("why", tiny, "--all", "--json").out)) == 1
+    assert "--all: expected no --kernel beside it, got both" in whence("why", tiny, "--all", "--kernel", 0).err
 
 
 def test_times_are_told_where_asked(whence: Tool, tiny: Path):

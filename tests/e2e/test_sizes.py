@@ -99,9 +99,9 @@ def test_one_compilation_serves_every_batch(monkeypatch: pytest.MonkeyPatch):
     weights = {"w": floats(6, 20), "c": floats(20), "v": floats(20, 3)}
     made: list[int] = []
 
-    def counted(*args: Any) -> Any:
+    def counted(*args: Any, **options: Any) -> Any:
         made.append(1)
-        return compile_kernels(*args)
+        return compile_kernels(*args, **options)
 
     monkeypatch.setattr("whence.planning.build.compile_kernels", counted)
     executable = compiled(MLP, tier="symbolic")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 from onnx import ModelProto, helper
 
 import whence
+from whence.explorer import index, where, why
 from whence.explorer.layers import layers_of
 from whence.explorer.loops import loops
 from whence.explorer.overview import overview
+from whence.explorer.times import Times
+from whence.explorer.where import where_all
+from whence.explorer.why import why_all
+from whence.planning.artifact import Artifact
 
 
 def test_a_row_says_what_where_says(compiled: whence.Executable):
@@ -39,9 +46,12 @@ def test_layers_have_the_types_of_their_nodes(source: ModelProto, compiled: when
     assert "layer conv1 (Conv, <memory>:1)" in str(compiled.where("conv1"))
 
 
-def test_each_layer_is_looked_at_once(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("question", [where_all, why_all])
+def test_each_layer_is_looked_at_once(
+    question: Callable[[Artifact], Iterator[object]], monkeypatch: pytest.MonkeyPatch
+):
     """Twice as many layers ask for as many locations per call as before: no walk over all of them for each."""
-    from whence.explorer import overview as module
+    modules, leaves = (index, where, why), index.leaves
 
     def asked(length: int) -> int:
         nodes = [helper.make_node("Softmax", [f"v{i}"], [f"v{i + 1}"], name=f"n{i}") for i in range(length)]
@@ -55,14 +65,27 @@ def test_each_layer_is_looked_at_once(monkeypatch: pytest.MonkeyPatch):
             looked += 1
             return leaves(*words)  # pyright: ignore[reportArgumentType]
 
-        monkeypatch.setattr(module, "leaves", counted)
-        rows = overview(compiled.artifact).rows
-        monkeypatch.setattr(module, "leaves", leaves)
-        assert all(row.calls for row in rows)
+        with monkeypatch.context() as patched:
+            for module in modules:
+                patched.setattr(module, "leaves", counted)
+            answers = list(question(compiled.artifact))
+        assert len(answers) == (length if question is where_all else len(compiled.artifact.kernels))
         return looked
 
-    leaves = module.leaves
     assert asked(16) == 2 * asked(8) > 0
+
+
+def test_all_at_once_is_one_by_one(compiled: whence.Executable):
+    wheres, whys = compiled.wheres(), compiled.whys()
+    assert wheres == tuple(where_all(compiled.artifact)) == tuple(map(compiled.where, compiled.layers))
+    assert wheres == tuple(where.where(compiled.artifact, name) for name in compiled.layers)
+    assert whys == tuple(why_all(compiled.artifact)) == tuple(map(compiled.why, range(len(whys))))
+    assert len(whys) == len(compiled.artifact.kernels)
+    times = Times.of(compiled.artifact, [1.0] * len(compiled.kernels))
+    timed = [answer.kernels for answer in where_all(compiled.artifact, times)]
+    assert timed == [where.where(compiled.artifact, name, times).kernels for name in compiled.layers]
+    parts = [part.time for kernels in timed for part in kernels]
+    assert sum(own for own, _ in filter(None, parts)) == pytest.approx(len(compiled.kernels))
 
 
 def test_lines_of_loops_have_the_layers_of_the_call(compiled: whence.Executable):

@@ -12,6 +12,7 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 import whence
+from whence.cli.arrays import default_inputs
 from whence.cli.timing import measure
 from whence.explorer.code import kernel_of
 from whence.explorer.layers import layers_of, owners
@@ -76,7 +77,7 @@ def test_the_convolution_takes_nearly_all_of_its_group():
 
 
 def test_times_of_layers_add_up_to_their_kernels(compiled: whence.Executable):
-    times = measure(compiled)
+    times = measure(compiled, default_inputs(compiled.inputs))
     assert len(times.calls) == len(compiled.kernels)
     for taken, parts in zip(times.calls, times.layers, strict=True):
         assert sum(parts.values()) == pytest.approx(taken)

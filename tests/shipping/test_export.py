@@ -20,6 +20,7 @@ from whence.executables.restoring import read_artifact, read_library
 from whence.explorer.coverage import coverage
 from whence.explorer.layers import layers_of
 from whence.explorer.overview import overview
+from whence.explorer.results import results
 from whence.explorer.why import why
 from whence.relay.build_module import GraphExecutorFactoryModule
 from whence.runtime import load_module, save_param_dict
@@ -103,7 +104,10 @@ def test_parameters_are_where_the_file_is(files: dict[str, Path]):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_file_answers_as_the_compilation_did(kind: str, lib: Lib, files: dict[str, Path], image: Array):
     artifact, original = read_artifact(files[kind]), lib.artifact
-    assert artifact.ledger.entries == original.ledger.entries
+    # Numbers of ops are those of a process; what follows from them is the same.
+    plain = [[entry[:7] for entry in ledger.entries] for ledger in (artifact.ledger, original.ledger)]
+    assert plain[0] == plain[1]
+    assert results(artifact) == results(original) != {}
     assert [call.layers for call in artifact.calls] == [call.layers for call in original.calls]
     assert artifact.kernels == original.kernels
     assert layers_of(artifact) == layers_of(original)

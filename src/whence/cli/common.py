@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
+from whence.cli.inputs import add_sizes, at_sizes, inputs_of
 from whence.cli.options import OPT_LEVEL, TARGET, add_passes, opt_level, pass_context
 from whence.reading.models import model_path
 from whence.support.errors import PipelineError
@@ -70,9 +71,22 @@ def check_kernel(args: argparse.Namespace, *options: str) -> None:
 
 
 def add_times(parser: argparse.ArgumentParser) -> None:
-    """Return whether kernels are measured."""
-    about = "run the model on a ramp, and tell what kernels take, and layers by their work"
+    """Add the option to measure kernels, and the sizes to measure them for."""
+    about = "run the model, and tell what kernels take, and layers by their work"
     parser.add_argument("--times", action="store_true", help=about)
+    add_sizes(parser)
+
+
+def measured(args: argparse.Namespace, compiled: Executable) -> Times | None:
+    """The times of kernels and layers, where the arguments of `add_times` ask for them."""
+    from whence.cli.timing import measure
+
+    if args.times:
+        program = at_sizes(args, compiled, "--times")
+        return measure(program, inputs_of(args, program.inputs))
+    if args.sizes is not None:
+        raise PipelineError("--sizes: expected --times beside it, got none")
+    return None
 
 
 def print_calls(args: argparse.Namespace, artifact: Artifact, times: Times | None = None) -> None:
@@ -164,17 +178,21 @@ EXPORTED = (".tar", ".so", ".o")
 """The files that hold a compiled model."""
 _BEFORE = (
     *("opt_level", "target", "input_shapes", "desired_layout", "disabled_pass", "pass_config", "print_pass_times"),
-    *("usmp", "workspace_pool", "no_fuse", "signature"),
+    *("usmp", "workspace_pool", "no_fuse", "signature", "snapshot_dir"),
 )
 """The options that shape a compilation."""
 
 
 def compile_model(
-    args: argparse.Namespace, threads: int | None = None, config: Mapping[str, Option] | None = None
+    args: argparse.Namespace,
+    threads: int | None = None,
+    config: Mapping[str, Option] | None = None,
+    *,
+    snapshots: bool = False,
 ) -> tuple[Executable, float]:
     """The model that `add_model`'s arguments stand for, compiled, and the seconds that took.
 
-    config: options of the PassContext beside those that the arguments name.
+    config: options of the PassContext beside those that the arguments name. snapshots: as `whence.compile` has it.
     Errors as `whence.reading.models.model_path` and `whence.compile`.
     """
     import whence
@@ -196,6 +214,7 @@ def compile_model(
                 progress=progress,
                 workspace_memory_pools=pools,
                 desired_layouts=_desired_layouts(args),
+                snapshots=snapshots,
             )
         finally:
             progress.end()
@@ -221,14 +240,13 @@ def _exported(args: argparse.Namespace, path: Path, threads: int | None) -> Exec
 def called(args: argparse.Namespace) -> Executable:
     """The model that `add_model`'s arguments stand for, ready for questions.
 
-    One that a call decides is called, with the inputs that it gets when none are given.
+    One that a call decides is called, with the inputs that `add_inputs`' arguments stand for.
     """
-    from whence.cli.arrays import default_inputs
     from whence.executables.interpreted import InterpretedExecutable
 
     compiled, _ = compile_model(args)
     if isinstance(compiled, InterpretedExecutable):
-        compiled.run(default_inputs(compiled.inputs))
+        compiled.run(inputs_of(args, compiled.inputs))
     return compiled
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whence.planning.artifact import Artifact
     from whence.planning.graph import GraphPlan
 
-CODES = ("asm", "ll", "tir", "relay")
+CODES = ("asm", "ll", "opt.ll", "tir", "relay")
 
 
 def add(commands: Subparsers) -> None:
@@ -37,6 +37,8 @@ def add(commands: Subparsers) -> None:
     parser.add_argument("-f", "--output-format", choices=("tar", "so", "o"), help=about)
     about = "write the code, too, beside the file: " + ", ".join(CODES) + ", separated by commas"
     parser.add_argument("--dump-code", metavar="FORMATS", help=about)
+    about = "write the module, and each kernel, as they are after every pass, into this folder"
+    parser.add_argument("--snapshot-dir", type=Path, metavar="DIR", help=about)
     parser.add_argument("--no-params", action="store_true", help="leave the parameters out; a run has to bring them")
     about = "write the parameters, too, as a params file"
     parser.add_argument("--save-params", type=new_file, metavar="FILE", help=about)
@@ -57,7 +59,7 @@ def _compile(args: argparse.Namespace) -> int:
 
     source = model_path(args.model)
     path, codes = _output(args, source), _codes(args)
-    compiled, took = compile_model(args)
+    compiled, took = compile_model(args, snapshots=args.snapshot_dir is not None)
     artifact = native(compiled, "compile").artifact
     plan = graph_plan(artifact, args.module_name)
     export_artifact(artifact, plan, None, path, name=args.module_name, params=not args.no_params)
@@ -106,6 +108,7 @@ def _beside(
 ) -> list[Path]:
     """Write what is asked for beside the model; the files."""
     from whence.planning.c_interface import HEADER
+    from whence.planning.snapshots import SnapshotFolder
     from whence.runtime.params import write_params
     from whence.support.files import replacing, write_text
 
@@ -120,22 +123,29 @@ def _beside(
     for code in codes:
         written.append(path.with_name(f"{path.name}.{code}"))
         write_text(written[-1], code_of(artifact, code))
+    if args.snapshot_dir is not None:
+        folder = SnapshotFolder(args.snapshot_dir)
+        for snapshot in artifact.passes:
+            folder.write(snapshot)
+        written += folder.written
     return written
 
 
 def code_of(artifact: Artifact, code: str) -> str:
     """The code of a model at a level."""
-    from whence.explorer.code import kernel_of
+    from whence.explorer.code import compiler_of, kernel_of, source
     from whence.explorer.layers import snapshot
     from whence.frontends.relay.view import view
     from whence.frontends.relay_text import astext
 
     if code == "relay":
         return astext(view(snapshot(artifact, "fused")), show_meta_data=False).rstrip("\n") + "\n"
-    kernels = [kernel_of(artifact, index) for index in range(len(artifact.kernels))]
-    field = {"asm": "assembly", "ll": "llvm", "tir": "tir"}[code]
-    mark = {"asm": "#", "ll": ";", "tir": "//"}[code]
-    texts = [f"{mark} {kernel.symbol}\n{getattr(kernel, field).rstrip()}\n" for kernel in kernels]
+    mark, fmt = {"asm": ("#", "s"), "ll": (";", "ll"), "opt.ll": (";", "opt.ll"), "tir": ("//", "tir")}[code]
+    texts = [
+        f"{mark} {kernel.symbol}\n{source(artifact, index, fmt).rstrip()}\n"
+        for index, kernel in enumerate(artifact.kernels)
+        if not compiler_of(kernel_of(artifact, index))
+    ]
     if code == "asm":
         texts.append(f"# whence_main\n{artifact.main_assembly.rstrip()}\n")
     return "\n".join(texts)

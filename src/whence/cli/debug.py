@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer, print_json
 from whence.cli.common import EXPORTED, add_model, compile_model
-from whence.cli.inputs import add_inputs, check_inputs, inputs_of, static
+from whence.cli.inputs import add_inputs, add_sizes, at_sizes, check_inputs, inputs_of
 from whence.cli.options import Subparsers, add_json, add_output, add_threads, command, whole
 from whence.support.errors import PipelineError
 
@@ -32,11 +32,13 @@ def add(commands: Subparsers) -> None:
         "model.onnx --seed 0 --nan                   # the first node that makes NaN or Inf",
         "model.onnx --seed 0 --compare               # the first layer that departs from onnxruntime",
         "model.onnx --inject conv1=mine.npy --watch fc",
+        "model.onnx --sizes batch=1,seq=128 --layers # one of the sizes that a model takes",
         "model.onnx --step                           # stop, look and go on by hand",
     )
     parser = command(commands, "debug", "look into a run, node by node", about, examples)
     add_model(parser)
     add_inputs(parser)
+    add_sizes(parser)
     add_threads(parser)
     parser.add_argument("--no-fuse", action="store_true", help="a kernel per operator, so that all layers have tensors")
     parser.add_argument("--watch", action="append", default=[], metavar="NAME", help="show what a layer or node gives")
@@ -65,7 +67,7 @@ def add(commands: Subparsers) -> None:
 def _debug(args: argparse.Namespace) -> int:
     _check(args)
     compiled, _ = compile_model(args, args.threads, {"relay.FuseOps.max_depth": 1} if args.no_fuse else {})
-    executable = static(compiled, "debug")
+    executable = at_sizes(args, compiled, "debug")
     inputs = inputs_of(args, executable.inputs)
     if args.compare is not None:
         return _compare(args, executable, inputs)

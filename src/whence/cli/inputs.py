@@ -28,6 +28,50 @@ def add_inputs(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seed", type=whole(0), metavar="N", help="random inputs from this seed (--fill-mode random)")
 
 
+def add_sizes(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the sizes of a program for all sizes."""
+    about = "of a program for all sizes: the numbers for these, such as batch=1,seq=128"
+    parser.add_argument("--sizes", metavar="SIZES", help=about)
+
+
+def named_sizes(args: argparse.Namespace) -> dict[str, int] | None:
+    """`--sizes batch=1,seq=128` as numbers by name, if given; raises PipelineError for another text."""
+    if args.sizes is None:
+        return None
+    sizes: dict[str, int] = {}
+    for part in args.sizes.split(","):
+        name, _, number = (word.strip() for word in part.partition("="))
+        if not name or not number.isdecimal():
+            raise PipelineError(expectation("--sizes", "text such as batch=1,seq=128", repr(args.sizes)))
+        sizes[name] = int(number)
+    return sizes
+
+
+def at_sizes(args: argparse.Namespace, compiled: Executable, what: str) -> Executable:
+    """Return `compiled`, if it is one native call; of a program for all sizes that for --sizes, or of the --input.
+
+    Raises PipelineError as `native`, and where sizes are open.
+    """
+    sizes = named_sizes(args)
+    program = native(compiled, what).artifact.program
+    if program.sizes is None:
+        if sizes is not None:
+            raise PipelineError(expectation("--sizes", "a program for all sizes", "one of fixed shapes"))
+        return compiled
+    if (file := getattr(args, "input", None)) is not None:
+        from whence.cli.arrays import named, read_arrays
+
+        if sizes is not None:
+            raise PipelineError("--sizes: expected no --input beside it, got both")
+        return compiled.at(compiled.sizes_of(named(read_arrays(file), compiled.inputs)))
+    if sizes is None:
+        symbols = zip(program.sizes.symbols, program.sizes.ranges, strict=True)
+        example = ",".join(f"{name}={max(low, 1)}" for name, (low, _) in symbols)
+        opened = ", ".join(map(str, compiled.inputs))
+        raise PipelineError(expectation(what, f"sizes of the inputs (--sizes {example})", opened))
+    return compiled.at(sizes)
+
+
 def check_inputs(args: argparse.Namespace) -> None:
     """Raises PipelineError for options of `add_inputs` that do not fit together."""
     if args.seed is not None:

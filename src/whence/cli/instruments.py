@@ -6,15 +6,16 @@ import json
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
+from xdsl.ir import Operation
 from xdsl.printer import Printer
 
 from whence.explorer.report import percent, table
+from whence.planning.artifact import Snapshot
+from whence.planning.snapshots import PassSnapshots, SnapshotFolder
 from whence.provenance.audit import check_explained, check_located, coverage, surviving_leaves, unexplained
 from whence.provenance.ledger import Ledger
-from whence.support.errors import PipelineError
 from whence.support.instrument import PassInfo, PassInstrument
 
 
@@ -82,27 +83,17 @@ class Audit(PassInstrument):
 
 
 @dataclass
-class Snapshots(PassInstrument):
-    """A folder of `00-input.mlir`, `01-<pass>.mlir`, ..., with locations."""
+class WrittenSnapshots(PassSnapshots):
+    """Writes snapshots into a folder, each as soon as it is there, instead of keeping them."""
 
-    folder: Path
-    count: int = 0
+    folder: SnapshotFolder = field(kw_only=True)
 
-    def run_after_pass(self, mod: object, info: PassInfo) -> None:
-        assert isinstance(mod, ModuleOp)
-        self.write(mod, info.name)
+    def kernel(self, mod: Operation) -> str:
+        """Return "": the input is one module, of kernels or not."""
+        return ""
 
-    def write(self, module: ModuleOp, name: str) -> None:
-        """Write the next snapshot; raises PipelineError when that is impossible."""
-        path = self.folder / f"{self.count:02}-{name}.mlir"
-        self.count += 1
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with open(path, "w") as stream:
-                Printer(stream, print_debuginfo=True).print_op(module)
-                stream.write("\n")
-        except OSError as error:
-            raise PipelineError(f"--snapshot-dir: {path}: {error.strerror}") from error
+    def keep(self, snapshot: Snapshot) -> None:
+        self.folder.write(snapshot)
 
 
 class Verifier(PassInstrument):

@@ -6,7 +6,7 @@ import argparse
 
 from whence.cli.answers import answer
 from whence.cli.common import add_memory, add_model, compile_model
-from whence.cli.inputs import native
+from whence.cli.inputs import add_sizes, named_sizes, native
 from whence.cli.options import Subparsers, add_json, command, new_file
 from whence.reading.models import model_path
 from whence.support.errors import PipelineError, expectation
@@ -24,8 +24,7 @@ def add(commands: Subparsers) -> None:
     parser = command(commands, "memory", "what memory is used for", about, examples)
     add_model(parser)
     parser.add_argument("--svg", type=new_file, metavar="FILE", help="draw what lies in the arena, over time")
-    about = "of a program for all sizes: the numbers for these, such as batch=1,seq=128"
-    parser.add_argument("--sizes", metavar="SIZES", help=about)
+    add_sizes(parser)
     add_memory(parser)
     add_json(parser)
     parser.set_defaults(command=_memory)
@@ -37,7 +36,7 @@ def _memory(args: argparse.Namespace) -> int:
     from whence.explorer.open_memory import open_memory_report
     from whence.support.files import write_text
 
-    at = _sizes(args.sizes)
+    at = named_sizes(args)
     compiled, _ = compile_model(args)
     artifact, title = native(compiled, "memory").artifact, model_path(args.model).name
     if artifact.program.sizes is None:
@@ -54,16 +53,3 @@ def _memory(args: argparse.Namespace) -> int:
         write_text(args.svg, memory_svg(drawn, title))
     answer(args, lambda: report, lambda: str(report))
     return 0
-
-
-def _sizes(text: str | None) -> dict[str, int] | None:
-    """`batch=1,seq=128` as numbers by name; raises PipelineError for another text."""
-    if text is None:
-        return None
-    sizes: dict[str, int] = {}
-    for part in text.split(","):
-        name, _, number = (word.strip() for word in part.partition("="))
-        if not name or not number.isdecimal():
-            raise PipelineError(expectation("--sizes", "text such as batch=1,seq=128", repr(text)))
-        sizes[name] = int(number)
-    return sizes

@@ -19,11 +19,12 @@ from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from whence.cli.errors import did_you_mean, guarded
-from whence.cli.instruments import Audit, BetweenPasses, Snapshots, Timer, Verifier, complain
+from whence.cli.instruments import Audit, BetweenPasses, Timer, Verifier, WrittenSnapshots, complain
 from whence.cli.pipeline_text import parse_passes
 from whence.passes.relay.annotate_target import AnnotateTargetPass
 from whence.passes.relay.merge_composite import MergeCompositePass
 from whence.passes.runner import run_passes
+from whence.planning.snapshots import SnapshotFolder
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
 from whence.reading.located_parser import LocatedParser
@@ -242,7 +243,7 @@ class WhenceOptMain(xDSLOptMain):
 
     def apply_passes(self, prog: ModuleOp) -> None:
         self.kind, self.running = "", self.get_input_name()
-        instruments = self._instruments(prog)
+        instruments = self._instruments()
         if not self.args.disable_verify:
             prog.verify()
         for audit in self.audits[-1:]:
@@ -252,15 +253,14 @@ class WhenceOptMain(xDSLOptMain):
         )
         self.running = ""
 
-    def _instruments(self, module: ModuleOp) -> list[PassInstrument]:
+    def _instruments(self) -> list[PassInstrument]:
         """Return the instruments of the passes over one chunk of the input, in order."""
         self.chunks += 1
         instruments: list[PassInstrument] = [self.timer]
         if self.args.snapshot_dir is not None:
             folder = Path(self.args.snapshot_dir)
-            snapshots = Snapshots(folder / f"chunk-{self.chunks}" if self.args.split_input_file else folder)
-            snapshots.write(module, "input")
-            instruments.append(snapshots)
+            folder = folder / f"chunk-{self.chunks}" if self.args.split_input_file else folder
+            instruments.append(WrittenSnapshots(folder=SnapshotFolder(folder)))
         if not self.args.disable_verify:
             instruments.append(Verifier())
         if self.args.audit:

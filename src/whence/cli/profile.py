@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
 from whence.cli.common import add_call, add_model, check_kernel, compile_model
-from whence.cli.inputs import add_inputs, check_inputs, inputs_of, static
+from whence.cli.inputs import add_inputs, add_sizes, at_sizes, check_inputs, inputs_of
 from whence.cli.options import Subparsers, add_json, add_threads, amount, command, new_file, whole
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def add(commands: Subparsers) -> None:
     parser = command(commands, "profile", "where time goes, by line", about, examples)
     add_model(parser)
     add_inputs(parser)
+    add_sizes(parser)
     add_call(parser)
     parser.add_argument("--asm", action="store_true", help="with --kernel: its assembly instead of its TIR")
     add_threads(parser)
@@ -48,7 +49,7 @@ def _profile(args: argparse.Namespace) -> int:
     check_kernel(args, "asm")
     check_inputs(args)
     compiled, _ = compile_model(args, args.threads)
-    executable = static(compiled, "profile")
+    executable = at_sizes(args, compiled, "profile")
     inputs = inputs_of(args, executable.inputs)
     if args.kernel is not None:
         find_calls(executable.artifact, args.kernel, args.call)

@@ -262,9 +262,13 @@ def _levels(compiled: Executable) -> list[tuple[str, int, str, str]]:
     rows += [(level, sum(kernel.ops[level] for kernel in kernels), "ops", level) for level in ("te", "tir", "llvm")]
     native = len(MainCode.of(artifact).instructions) + sum(len(machine_code(kernel)) for kernel in kernels)
     rows.append(("native", native, "instructions", "native"))
-    shown = [(name, number, unit, percent(fractions[level]) if level else "") for name, number, unit, level in rows]
+    shown = [
+        (name, number, unit, percent(fractions[level]) if level in fractions else "")
+        for name, number, unit, level in rows
+    ]
     # Beside what the object's own line table tells, what only the code around does.
-    shown[-1] = (*shown[-1][:3], f"{shown[-1][3]}, inferred {percent(fractions['native_inferred'])}")
+    if "native_inferred" in fractions:
+        shown[-1] = (*shown[-1][:3], f"{shown[-1][3]}, inferred {percent(fractions['native_inferred'])}")
     return shown
 
 

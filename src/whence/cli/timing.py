@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
-from whence.cli.arrays import default_inputs
 from whence.executables.executable import Executable
 from whence.explorer.times import Times
 from whence.runtime.tensors import Tensor
@@ -45,8 +44,7 @@ def call_times(compiled: Executable, inputs: Mapping[str, Array], run: float, sa
     return compiled.times(inputs, min(most, max(fewest, int(_BUDGET / max(run, 1e-6)))), samples)
 
 
-def measure(compiled: Executable) -> Times:
-    """Measure the times of kernel calls and layers with the default inputs."""
-    inputs = default_inputs(compiled.inputs)
+def measure(compiled: Executable, inputs: Mapping[str, Array]) -> Times:
+    """Measure the times of kernel calls and layers."""
     _, times = run_times(compiled, inputs)
     return call_times(compiled, inputs, median(times))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from whence.cli.answers import answer
-from whence.cli.common import add_model, add_times, called, questioned
+from whence.cli.common import add_model, add_times, called, measured, questioned
+from whence.cli.inputs import add_inputs
 from whence.cli.options import Subparsers, add_json, command
 from whence.support.errors import PipelineError
 
@@ -16,6 +17,7 @@ def add(commands: Subparsers) -> None:
     examples = ("light_resnet50 --layer n0", "resnet.tar --all", "light_resnet50 --all --times --json")
     parser = command(commands, "where", "what became of a layer", about, examples)
     add_model(parser)
+    add_inputs(parser)
     parser.add_argument("--layer", metavar="NAME", help="the name of a layer or tensor of the model")
     parser.add_argument("--all", action="store_true", help="a line per layer: what it became at each level")
     add_times(parser)
@@ -24,7 +26,6 @@ def add(commands: Subparsers) -> None:
 
 
 def _where(args: argparse.Namespace) -> int:
-    from whence.cli.timing import measure
     from whence.explorer.layers import layers_of
     from whence.explorer.overview import overview
     from whence.explorer.report import table
@@ -32,13 +33,13 @@ def _where(args: argparse.Namespace) -> int:
 
     if args.all and args.layer is not None:
         raise PipelineError("--all: expected no --layer beside it, got both")
-    if args.layer is not None and not args.times:
+    if args.layer is not None and not args.times and args.sizes is None:
         fate = called(args).where(args.layer)
         answer(args, lambda: fate, lambda: str(fate))
         return 0
     compiled = questioned(args, args.layer)
     artifact = compiled.artifact
-    times = measure(compiled) if args.times else None
+    times = measured(args, compiled)
     if args.layer is not None:
         fate = where(artifact, args.layer, times)
         answer(args, lambda: fate, lambda: str(fate))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from whence.cli.answers import answer
-from whence.cli.common import add_call, add_model, add_times, check_kernel, print_calls, questioned
+from whence.cli.common import add_call, add_model, add_times, check_kernel, measured, print_calls, questioned
+from whence.cli.inputs import add_inputs
 from whence.cli.options import Subparsers, add_json, command, whole
 from whence.support.errors import PipelineError
 
@@ -17,10 +18,13 @@ def add(commands: Subparsers) -> None:
         "light_resnet50",
         "resnet.tar --kernel fused_nn_softmax --line 3",
         "light_resnet50 --kernel 0 --times --json",
+        "light_resnet50 --all --json",
     )
     parser = command(commands, "why", "the layers and passes behind a kernel", about, examples)
     add_model(parser)
+    add_inputs(parser)
     add_call(parser)
+    parser.add_argument("--all", action="store_true", help="the answers for all kernels, one after the other")
     parser.add_argument("--line", type=whole(1), metavar="N", help="a line of the kernel's TIR")
     add_times(parser)
     add_json(parser)
@@ -28,14 +32,19 @@ def add(commands: Subparsers) -> None:
 
 
 def _why(args: argparse.Namespace) -> int:
-    from whence.cli.timing import measure
-    from whence.explorer.why import why
+    from whence.explorer.why import why, why_all
 
     if args.times and args.line is not None:
         raise PipelineError("--times: expected no --line beside it, as what is measured is a kernel")
     check_kernel(args, "line")
+    if args.all and args.kernel is not None:
+        raise PipelineError("--all: expected no --kernel beside it, got both")
     compiled = questioned(args, args.kernel)
-    times = measure(compiled) if args.times else None
+    times = measured(args, compiled)
+    if args.all:
+        answers = list(why_all(compiled.artifact, times))
+        answer(args, lambda: answers, lambda: "\n\n".join(map(str, answers)))
+        return 0
     if args.kernel is None:
         print_calls(args, compiled.artifact, times)
         return 0

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal, TypeAlias, cast
@@ -17,18 +17,18 @@ from xdsl.passes import ModulePass
 
 from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay.core import FuncOp, ReturnOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.executables.executable import Executable
-from whence.executables.interpret import Evaluator
 from whence.explorer.difference import ATOL, RTOL, Difference, difference, in_shape
-from whence.explorer.results import LayerValue, imported_values, values_in
+from whence.explorer.results import imported_values, values_in
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import HoldsModule
 from whence.planning.build import Progress, build, names_of
-from whence.provenance.ledger import Entry, Ledger
-from whence.provenance.numbers import same_module
-from whence.provenance.span import layer_names, leaf_name
+from whence.provenance.ledger import Entry, LayerValue, Ledger
+from whence.provenance.numbers import number_of, same_module
+from whence.provenance.span import leaf_name
 from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
 from whence.support.doors import door
@@ -162,13 +162,8 @@ def evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]
 
     Raises FrontendError when inputs are not the module's.
     """
-    outputs = _evaluated(module, inputs)
+    outputs = evaluate_module(module, _in_order(module, inputs))
     return dict(zip(_names(module, "output_names", len(outputs), "output"), outputs, strict=True))
-
-
-def _evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
-    result = Evaluator(module).invoke("main", *_in_order(module, inputs))
-    return list(cast("tuple[Array, ...]", result)) if isinstance(result, tuple) else [result]
 
 
 def _in_order(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
@@ -198,7 +193,7 @@ class _Run:
 
     def bisected(self, original: ModuleOp, passes: Sequence[ModulePass], engine: Engine) -> Bisection:
         module, ledger = original.clone(), Ledger()
-        values = imported_values(module)
+        values = imported_values(module, ledger)
         results = [self._result("import", module, engine)]
         if not _right(results[0]):
             return Bisection(tuple(results), engine, "import")
@@ -218,10 +213,11 @@ class _Run:
             results.append(self._result(pass_.name, module, engine))
             if not _right(results[-1]):
                 values_after = values_in(module, values)
-                layer, by = self._layer((before, values_before), (module, values_after), engine)
-                events = [event for event in ledger.entries[start:] if not layer or _touches(event, layer)]
+                layer, by, makers = self._layer((before, values_before), (module, values_after), engine)
+                events = _events(ledger, start, layer, makers)
                 patterns = tuple(dict.fromkeys(event.pattern for event in events if event.pattern))
-                return Bisection(tuple(results), engine, pass_.name, layer, by, patterns, tuple(events))
+                name = leaf_name(layer[0]) if layer is not None else ""
+                return Bisection(tuple(results), engine, pass_.name, name, by, patterns, tuple(events))
         return Bisection(tuple(results), engine)
 
     def _result(self, name: str, module: ModuleOp, engine: Engine) -> PassResult:
@@ -244,17 +240,22 @@ class _Run:
 
     def outputs(self, module: ModuleOp, engine: Engine) -> list[Array]:
         """Return the outputs of a module, which stays unchanged."""
-        if engine == "numpy":
-            return _evaluated(module, self.inputs)
         arrays = _in_order(module, self.inputs)
+        if engine == "numpy":
+            return evaluate_module(module, arrays)
         # Options that are about the passes of the model do not reach those that only make it run.
         with PassContext(0):
             artifact = build(module.clone(), self.target, 0, ledger=Ledger(), cache=KernelCache())
         results = Executable(artifact)(*arrays)
         return list(results) if isinstance(results, tuple) else [results]
 
-    def _layer(self, before: _Valued, after: _Valued, engine: Engine) -> tuple[str, Difference | None]:
-        """Return the first layer whose value departs in a pass, of those whose departing values reach the outputs."""
+    def _layer(
+        self, before: _Valued, after: _Valued, engine: Engine
+    ) -> tuple[LayerValue | None, Difference | None, set[int]]:
+        """Return the first value that departs in a pass, of those from which outputs do, by how much, and its makers.
+
+        Those are the numbers of the ops that computed it before, and of those that do now, back to right values.
+        """
         expected = {
             layer: array
             for array, layers in zip(self._arrays(before, engine), before[1].values(), strict=True)
@@ -272,10 +273,16 @@ class _Run:
         main = _main(module)
         reached = _reached(main, {op: all(gap.right for _, gap in each) for op, each in gaps.items()})
         for op in main.block.ops:
-            for (leaf, _), gap in gaps.get(op, ()) if op in reached else ():
+            for layer, gap in gaps.get(op, ()) if op in reached else ():
                 if not gap.right:
-                    return leaf_name(leaf), gap
-        return "", None
+                    earlier = [
+                        value.op
+                        for value, layers in before[1].items()
+                        if layer in layers and isinstance(value, OpResult)
+                    ]
+                    right = {op for op, each in gaps.items() if all(gap.right for _, gap in each)}
+                    return layer, gap, {number_of(maker) for maker in (*earlier, *_makers(op, right))}
+        return None, None, set()
 
     def _arrays(self, valued: _Valued, engine: Engine) -> list[Array]:
         """Return the values of layers that ops of `@main` give, in order."""
@@ -310,8 +317,25 @@ def _reached(main: FuncOp, right: Mapping[Operation, bool]) -> set[Operation]:
     return reached
 
 
-def _touches(event: Entry, layer: str) -> bool:
-    return any(layer in layer_names(location) for location in (*event.before, *event.after))
+def _makers(op: Operation, right: Set[Operation]) -> set[Operation]:
+    """Return the ops that a value is computed by, from right values on."""
+    makers: set[Operation] = set()
+    waiting = [op]
+    while waiting:
+        maker = waiting.pop()
+        if maker not in makers:
+            makers.add(maker)
+            owners = [value.owner for value in maker.operands]
+            waiting += [owner for owner in owners if isinstance(owner, Operation) and owner not in right]
+    return makers
+
+
+def _events(ledger: Ledger, start: int, layer: LayerValue | None, makers: set[int]) -> list[Entry]:
+    """Return the entries from `start` on that made what computes a layer's value, or took what did; all without one."""
+    entries = ledger.entries[start:]
+    if layer is None:
+        return entries
+    return [entry for entry in entries if not makers.isdisjoint((*entry.sources, *entry.targets))]
 
 
 def _main(module: ModuleOp) -> FuncOp:

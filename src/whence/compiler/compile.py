@@ -44,6 +44,7 @@ def compile(
     tier: Tier = "auto",
     specialize: Specialize | None = None,
     signature: str | None = None,
+    snapshots: bool = False,
 ) -> Executable:
     """Compile a model.
 
@@ -67,6 +68,7 @@ def compile(
     desired_layouts: operator -> its data layout and, if any, kernel layout, which it is brought to first, or text such
     as `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
     signature: the key of a signature of a TFLite model, which then names the inputs and outputs.
+    snapshots: keep the module and each kernel as they are after every pass, in `Executable.snapshots`.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -81,7 +83,7 @@ def compile(
     if not isinstance(layouts, str):
         layouts = ConvertLayoutPass.of(layouts).desired_layouts
 
-    build = Building(machine, opt_level, audit, progress, workspace_memory_pools, external, layouts)
+    build = Building(machine, opt_level, audit, progress, workspace_memory_pools, external, layouts, snapshots)
     ledger = Ledger()
     with PassContext.current().at_level(opt_level):
         with recording(ledger, "import"):

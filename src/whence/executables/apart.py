@@ -31,6 +31,8 @@ from whence.planning.artifact import Artifact
 from whence.planning.build import Building
 from whence.planning.loading import load_objects
 from whence.provenance.ledger import Ledger
+from whence.provenance.numbers import number_of
+from whence.provenance.walk import walk
 from whence.runtime.package import Package, packed
 from whence.runtime.program import Program
 from whence.runtime.saved_program import restored
@@ -79,7 +81,9 @@ def portable(build: Callable[[ModuleOp, Ledger], Artifact]) -> Building | None:
     Functions of this process, such as strategies, passes, instruments and external compilers, stay in it.
     """
     context = PassContext.current()
-    if not isinstance(build, Building) or build.external or build.workspace_memory_pools or context.instruments:
+    if not isinstance(build, Building) or build.external or build.workspace_memory_pools or build.snapshots:
+        return None
+    if context.instruments:
         return None
     if outside_fingerprint() or context.option("tir.instrument_bound_checkers") or not _plain(context.config):
         return None
@@ -178,7 +182,8 @@ def _run(source: int, result: int, sizes: str) -> int:
 
 def imported(ledger: Ledger) -> Ledger:
     """Return the part of a ledger that holds for every program of a model: the import, and the names of layers."""
-    return Ledger([entry for entry in ledger.entries if entry.pass_name == "import"], op_types=dict(ledger.op_types))
+    entries = [entry for entry in ledger.entries if entry.pass_name == "import"]
+    return Ledger(entries, op_types=dict(ledger.op_types), gives=dict(ledger.gives))
 
 
 def copied_pool(module: ModuleOp) -> ConstantPool:
@@ -215,6 +220,10 @@ class CompiledApart(Executable):
         artifact = artifact_of(self._package, "program")
         ledger = imported(self._known.ledger)
         ledger.go_on(artifact.ledger)
+        # Both begin with the same ops, whose numbers differ.
+        sources = (known.snapshots[0].module for known in (self._known, artifact))
+        numbers = dict(zip(*(map(number_of, walk(module)) for module in sources), strict=True))
+        ledger.gives = {layer: (numbers[op], index) for layer, (op, index) in ledger.gives.items()}
         pool = copied_pool(self._known.snapshots[0].module)
         for name, number in cast("list[tuple[str, int]]", self._package.head["weights"]):
             if name not in pool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.executables.choice import KNOWN, Choice
 from whence.lowering.llvm_to_native.thread_pool import thread_pool
-from whence.planning.artifact import Artifact
+from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.loading import load as load_artifact
 from whence.planning.memory import MemoryInfo
 from whence.runtime.executor import Runner
@@ -20,6 +20,7 @@ from whence.support.dtypes import Array
 
 if TYPE_CHECKING:
     from whence.explorer.compare import Comparison
+    from whence.explorer.index import Index
     from whence.explorer.samples import Samples
     from whence.explorer.times import Times
     from whence.explorer.where import Where
@@ -54,6 +55,13 @@ class Executable:
         """The runner of the program, linked into this process."""
         return load_artifact(self.artifact)
 
+    @cached_property
+    def _index(self) -> Index:
+        """The tables that answers are looked up in, so that the next question costs what its answer costs."""
+        from whence.explorer.index import Index
+
+        return Index(self.artifact)
+
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
         """Name, shape and dtype of each input."""
@@ -75,6 +83,14 @@ class Executable:
     def kernels(self) -> tuple[str, ...]:
         """The names of the kernel calls, in order."""
         return tuple(call.name for call in self.artifact.calls)
+
+    @property
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """The module, and each kernel, before the first pass and after every one; none unless compiled to keep them.
+
+        `text` of one is the module with locations; ops of the same number (`number_of`) in several are the same op.
+        """
+        return self.artifact.passes
 
     @property
     def memory(self) -> MemoryInfo:
@@ -102,11 +118,14 @@ class Executable:
         return results[0] if len(results) == 1 else tuple(results)
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
-        """Return seconds per run and kernel call, shape (repeat, calls); calls are `artifact.calls`."""
+        """Return CPU seconds of all threads per run and kernel call, shape (repeat, calls).
+
+        Calls are `artifact.calls`. See `Runner.profile`.
+        """
         return self.runner.profile(inputs, self._pool, repeat)
 
     def times(self, inputs: Mapping[str, Array], repeat: int = 10, samples: Samples | None = None) -> Times:
-        """Return the median seconds of each kernel call, and of the layers in it.
+        """Return the median CPU seconds, of all threads together, of each kernel call, and of the layers in it.
 
         A call's time is shared out by samples, where there are enough of it, else in proportion to estimated work.
         """
@@ -127,6 +146,26 @@ class Executable:
         from whence.explorer.samples import sample
 
         return sample(self.artifact, self.runner, self._pool, inputs, seconds=seconds, period=period, runs=runs)
+
+    def sizes_of(self, inputs: Mapping[str, Array]) -> dict[str, int]:
+        """Return the sizes that a program for all reads off its inputs; none for one of fixed shapes.
+
+        Raises FrontendError when they are not what the model takes.
+        """
+        sizes = self.artifact.program.sizes
+        symbols = self.runner.met(inputs)[1].symbols
+        return dict(zip(sizes.symbols, symbols, strict=True)) if sizes is not None else {}
+
+    def at(self, sizes: Mapping[str, int]) -> Executable:
+        """Return the program for all sizes as it is for these, to be looked into: the same code, and numbers for sizes.
+
+        Raises PipelineError unless each symbol has a number within its bounds, and for a program of fixed shapes.
+        """
+        from whence.explorer.open_memory import at_sizes
+
+        executable = Executable(at_sizes(self.artifact, sizes), self.threads, self.choice)
+        executable.runner = self.runner
+        return executable
 
     def report(self) -> str:
         """Return a line for each program."""
@@ -161,16 +200,42 @@ class Executable:
         """
         from whence.explorer.why import why
 
-        return why(self.artifact, kernel, line)
+        return why(self._index, kernel, line)
+
+    def whys(self) -> tuple[Why, ...]:
+        """As `why`, of every kernel with all its calls, in one walk."""
+        from whence.explorer.why import why_all
+
+        return tuple(why_all(self._index))
+
+    def get_source(self, kernel: str | int, fmt: str = "ll") -> str:
+        """Return the code of a kernel (named as for `why`) as text, of a level between tensor expressions and assembly.
+
+        fmt: "te", "schedule", "tir", "ll" (LLVM IR), "opt.ll" (the same after LLVM's passes) or "s". Raises
+        FrontendError for an unknown kernel, PipelineError for an unknown format.
+        """
+        from whence.explorer.calls import find_calls
+        from whence.explorer.code import source
+
+        return source(self.artifact, find_calls(self.artifact, kernel).kernel, fmt)
 
     def where(self, layer: str) -> Where:
         """Return the fate of a layer at every level; raises FrontendError for an unknown layer."""
         from whence.explorer.where import where
 
-        return where(self.artifact, layer)
+        return where(self._index, layer)
+
+    def wheres(self) -> tuple[Where, ...]:
+        """As `where`, of every layer in the order of the source, in one walk."""
+        from whence.explorer.where import where_all
+
+        return tuple(where_all(self._index))
 
     def coverage(self) -> dict[str, float]:
-        """Return level -> the fraction of its ops, or machine instructions, that name the layers they serve."""
+        """Return level -> the fraction of its ops, or machine instructions, that name the layers they serve.
+
+        A level that has none, as of a model that external compilers run all of, is not there.
+        """
         from whence.explorer.coverage import coverage
 
         return coverage(self.artifact)

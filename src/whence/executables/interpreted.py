@@ -121,10 +121,19 @@ class InterpretedExecutable(Executable):
         """Return the fate of a layer in the first stretch that has it; as `Executable.where`."""
         return self.part(layer).where(layer)
 
+    def whys(self) -> tuple[Why, ...]:
+        """As `Executable.whys`, of the programs that the last call ran, in order."""
+        return tuple(answer for part in self.last for answer in part.whys())
+
+    def wheres(self) -> tuple[Where, ...]:
+        """As `Executable.wheres`, of the programs that the last call ran, in order."""
+        return tuple(answer for part in self.last for answer in part.wheres())
+
     def coverage(self) -> dict[str, float]:
         """Return level -> the least fraction of ops that name their layers, over the programs of the last call."""
         parts = [part.coverage() for part in self.last]
-        return {level: min(part[level] for part in parts) for level in (parts[0] if parts else {})}
+        levels = dict.fromkeys(level for part in parts for level in part)
+        return {level: min(part[level] for part in parts if level in part) for level in levels}
 
     def report(self) -> str:
         """Return a line for each compiled stretch: its shapes, and why it is not for all sizes where it is not."""

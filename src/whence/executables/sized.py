@@ -20,6 +20,7 @@ from whence.executables.executable import Executable
 from whence.passes.relay.bind_sizes import bind_sizes
 from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
+from whence.provenance.numbers import same_module
 from whence.runtime.executor import Visit
 from whence.runtime.tensors import Tensor
 from whence.runtime.threads import ThreadPool
@@ -249,7 +250,7 @@ class SizedExecutable(Executable):
 
     def _specialised(self, key: _Key) -> Executable:
         """Return the program for some sizes."""
-        module = self._source.clone()
+        module = same_module(self._source)
         set_pool(module, copied_pool(self._source))
         bind_sizes(module, self._named(key))
         return Executable(self._build(module, imported(self.artifact.ledger)), self._threads)
@@ -301,7 +302,7 @@ class SizedExecutable(Executable):
         return "\n".join(lines)
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
-        """Return seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
+        """Return CPU seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
         return self.runner.profile(inputs, self._pool, repeat)
 
 

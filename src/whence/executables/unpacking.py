@@ -67,6 +67,7 @@ def artifact_of(package: Package, name: str) -> Artifact:
         )
         for name, pattern, reason, removed, created, before, after, sources, targets, moves in data["ledger"]
     ]
+    gives = {(at[leaf], index): (numbers[op], result) for leaf, index, op, result in data["gives"]}
     copies = {numbers[copy]: (numbers[op], when) for copy, op, when in data["copies"]}
     snapshots = tuple(
         Snapshot(stage, LocatedParser(context(), record[f"module {stage}"], f"{name} ({stage})").parse_module())
@@ -86,7 +87,9 @@ def artifact_of(package: Package, name: str) -> Artifact:
         kernels=kernels,
         main=record["main"],
         target=Target(head["triple"], head["cpu"], head["features"], data["host"]),
-        ledger=Ledger(entries, copies=copies, op_types={at[leaf]: text for leaf, text in data["op_types"]}),
+        ledger=Ledger(
+            entries, copies=copies, gives=gives, op_types={at[leaf]: text for leaf, text in data["op_types"]}
+        ),
         snapshots=snapshots,
         main_assembly=record["main_assembly"],
     )

@@ -12,7 +12,7 @@ from whence.runtime.library import Compile
 from whence.support.errors import PipelineError, expectation
 from whence.support.files import write_text
 
-_SOURCES = {"ll": "llvm", "s": "assembly", "asm": "assembly", "tir": "tir"}
+_SOURCES = {"ll": "llvm", "opt.ll": "optimized_llvm", "s": "assembly", "asm": "assembly", "tir": "tir"}
 """Format -> the text of a function."""
 
 
@@ -29,7 +29,10 @@ class FunctionModule(NamedFunctions):
         return cast("Callable[..., Any]", self)
 
     def get_source(self, fmt: str = "") -> str:
-        """The code as text: "ll" (or ""), "asm" or "s", "tir"; raises PipelineError for another format."""
+        """The code as text: "ll" (or ""), "opt.ll" after LLVM's passes, "asm" or "s", "tir".
+
+        Raises PipelineError for another format.
+        """
         if (fmt or "ll") not in _SOURCES:
             raise PipelineError(expectation("get_source", f"a format among {', '.join(_SOURCES)}", repr(fmt)))
         return getattr(self, _SOURCES[fmt or "ll"])

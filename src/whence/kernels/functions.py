@@ -19,7 +19,7 @@ from whence.dialects.te import ExternOp
 from whence.dialects.tir import PrimFuncOp, buffer_of
 from whence.kernels.function_module import FunctionModule
 from whence.lowering.kernel.printing import located_lines, print_with_lines
-from whence.lowering.llvm_to_native.compile import compile_text
+from whence.lowering.llvm_to_native.compile import compile_text, optimized_text
 from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.link import link
 from whence.lowering.llvm_to_native.symbols import check_symbols
@@ -107,6 +107,11 @@ class Function(FunctionModule):
         self._workspace = aligned_empty((low.workspace,), np.uint8)
         self._scratch = address(self._workspace)
         self._pool = thread_pool(threads)
+
+    @property
+    def optimized_llvm(self) -> str:
+        """The LLVM IR after LLVM's passes, which are run again for it."""
+        return optimized_text(self.llvm, self.target)
 
     def _fix(self, values: tuple[int, ...]) -> None:
         """Take arrays of the shapes that these sizes give from now on."""

@@ -164,6 +164,10 @@ class OpenFunction(Function):
         return self._last.llvm
 
     @property
+    def optimized_llvm(self) -> str:
+        return self._last.optimized_llvm
+
+    @property
     def assembly(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self._last.assembly
 

@@ -1,4 +1,4 @@
-// RUN: whence-opt --disable-verify -p InferType --print-debuginfo %s | filecheck %s
+// RUN: whence-opt --disable-verify -p relay-infer-type --print-debuginfo %s | filecheck %s
 
 // A parameter that grew: what reads it grows, and so do the function and its caller.
 

@@ -14,10 +14,10 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from reference_runtime import onnxruntime_outputs
 
 import whence
+from whence.dialects.relay.interpret import evaluate_module
 from whence.lowering.external import registry
 from whence.lowering.external.registry import register_external_codegen, split_target
 from whence.passes.relay import pattern_table
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.pattern_table import register_supported
 from whence.support.errors import FrontendError, FrontendWarning, PipelineError, WhenceError
 
@@ -110,6 +110,13 @@ def test_layers_are_known_across_the_border(shared: whence.Executable):
     assert {layer.name for shares in times.layers for layer in shares if layer} >= {"conv1", "sum", "pool"}
     conv = next(part for part in times.layers[0].items() if part[0] and part[0].name == "conv1")
     assert conv[1] > 0.5 * times.calls[0]
+
+
+def test_nothing_is_claimed_of_code_that_is_not_ours():
+    source = '<ir_version: 8, opset_import: ["" : 17]> net (float[2,16] x) => (float[2,16] y) { y = Relu(x) }'
+    whole = whence.compile(onnx.parser.parse_model(source), target="onnxruntime, llvm")
+    assert whole.kernels == (CALL.format("onnxruntime", 0),)
+    assert whole.coverage() == {"relay": 1.0, "native": 1.0, "native_inferred": 0.0}
 
 
 def test_threads_may_share_it(shared: whence.Executable):

@@ -141,8 +141,8 @@ def compile(
     """Compile a model to a file; without `package_path`, one that goes with the package.
 
     output_format: "tar", "so" or "o", where the path's suffix does not say it. cross: what links a shared library, as
-    `export_library` takes it. dump_code: "asm", "ll", "tir" or "relay", each to a file beside. The rest is as the
-    options of `whence compile`. Raises PipelineError for what is no such option, and errors as `whence.compile`.
+    `export_library` takes it. dump_code: "asm", "ll", "opt.ll", "tir" or "relay", each to a file beside. The rest is as
+    the options of `whence compile`. Raises PipelineError for what is no such option, and errors as `whence.compile`.
     """
     from whence.driver.compilation import Wish, compile_to
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,9 +15,10 @@ from whence.executables.executable import Executable
 from whence.executables.virtual_machine import VirtualExecutable
 from whence.explorer.layers import Layer, owners
 from whence.explorer.times import shares
+from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning.artifact import Artifact
 from whence.relay.vm import VirtualMachine
-from whence.runtime.debugger.report import Metric, Report
+from whence.runtime.debugger.report import CLOCK, Metric, Report
 from whence.runtime.flow import Stretch
 from whence.runtime.program import Call
 from whence.runtime.tensors import TensorSpec
@@ -38,8 +38,8 @@ class VirtualMachineProfiler(VirtualMachine):
     ) -> Report:
         """The calls of one run of a function with their times, after one that warms up and compiles what it meets.
 
-        Control and what is done in numpy are in the time of the whole, as no call has them. Raises PipelineError for
-        collectors, of which there are none.
+        Durations are CPU time of all threads. Control and what is done in numpy are in the time of the whole, as no
+        call has them. Raises PipelineError for collectors, of which there are none.
         """
         if collectors:
             raise PipelineError(expectation("profile", "no collectors", str(collectors)))
@@ -49,7 +49,19 @@ class VirtualMachineProfiler(VirtualMachine):
         self.invoke(func_name, *arguments)
         calls: list[tuple[Artifact, int, float]] = []
         executable = self.executable
-        start = time.perf_counter()
+        with thread_pool(executable.threads).clock() as clock:
+            start = clock()
+            self._run(executable, func_name, arguments, calls)
+            return _report(calls, clock() - start)
+
+    def _run(
+        self,
+        executable: Executable,
+        func_name: str,
+        arguments: Sequence[Any],
+        calls: list[tuple[Artifact, int, float]],
+    ) -> None:
+        """Run a function, and add its calls."""
         if isinstance(executable, VirtualExecutable):
 
             def visit(stretch: Stretch, call: Call, taken: float) -> None:
@@ -62,7 +74,6 @@ class VirtualMachineProfiler(VirtualMachine):
             names = [spec.name for spec in executable.inputs]
             seconds = executable.profile(dict(zip(names, arguments, strict=True)), 1)[0]
             calls += [(executable.artifact, place, float(taken)) for place, taken in enumerate(seconds)]
-        return _report(calls, time.perf_counter() - start)
 
 
 def _place(artifact: Artifact, call: Call) -> int:
@@ -90,7 +101,7 @@ def _report(calls: Sequence[tuple[Artifact, int, float]], whole: float) -> Repor
             }
         )
     total: dict[str, Metric] = {"Duration (us)": whole * 1e6, "Percent": 100.0, "Device": "cpu0", "Count": 1}
-    return Report(tuple(metrics), {"CPU": total}, {"Executor": "VM"}, tuple(layers))
+    return Report(tuple(metrics), {"CPU": total}, {"Executor": "VM", "Clock": CLOCK}, tuple(layers))
 
 
 def _shape(spec: TensorSpec) -> str:

@@ -1,4 +1,4 @@
-// RUN: whence-opt -p 'AnnotateTarget{targets=onnxruntime}' --audit --print-debuginfo %s | filecheck %s
+// RUN: whence-opt -p "relay-annotate-target{targets=onnxruntime}" --audit --print-debuginfo %s | filecheck %s
 
 relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
   %0 = relay.nn.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc("act")
@@ -12,4 +12,4 @@ relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
 // CHECK-NEXT: %3 = relay.annotation.compiler_begin %2 {compiler = "default"} {{.*}} loc("tan")
 // CHECK-NEXT: %4 = relay.tan %3 {{.*}} loc("tan")
 // CHECK-NEXT: %5 = relay.annotation.compiler_end %4 {compiler = "default"} {{.*}} loc("tan")
-// CHECK-NEXT: relay.return %5
+// CHECK-NEXT: relay.return %5 : tensor<4xf32> loc("end")

@@ -1,4 +1,4 @@
-// RUN: whence-opt -p MergeCompilerRegions --audit --print-debuginfo %s | filecheck %s
+// RUN: whence-opt -p relay-merge-compiler-regions --audit --print-debuginfo %s | filecheck %s
 
 relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
   %0 = relay.annotation.compiler_begin %x {compiler = "test"} : (tensor<4xf32>) -> tensor<4xf32> loc("act")
@@ -13,10 +13,10 @@ relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
   relay.return %8 : tensor<4xf32> loc("end")
 } loc("main")
 
-// CHECK: relay.annotation.compiler_begin %x {compiler = "test"}
+// CHECK: relay.annotation.compiler_begin %x {compiler = "test"} {{.*}} loc("act")
 // CHECK-NEXT: relay.nn.relu {{.*}} loc("act")
 // CHECK-NEXT: relay.tan {{.*}} loc("tan")
-// CHECK-NEXT: relay.annotation.compiler_end {{.*}} {compiler = "test"}
-// CHECK-NEXT: relay.annotation.compiler_begin {{.*}} {compiler = "other"}
+// CHECK-NEXT: relay.annotation.compiler_end {{.*}} {compiler = "test"} {{.*}} loc("tan")
+// CHECK-NEXT: relay.annotation.compiler_begin {{.*}} {compiler = "other"} {{.*}} loc("sin")
 // CHECK-NEXT: relay.sin {{.*}} loc("sin")
-// CHECK-NEXT: relay.annotation.compiler_end {{.*}} {compiler = "other"}
+// CHECK-NEXT: relay.annotation.compiler_end {{.*}} {compiler = "other"} {{.*}} loc("sin")

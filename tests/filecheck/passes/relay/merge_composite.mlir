@@ -1,4 +1,4 @@
-// RUN: whence-opt -p 'MergeComposite{compiler=onnxruntime}' --audit --print-debuginfo %s | filecheck %s
+// RUN: whence-opt -p "relay-merge-composite{compiler=onnxruntime}" --audit --print-debuginfo %s | filecheck %s
 
 // A product with its bias and activation is one function; sin is not in the table.
 

@@ -1,5 +1,5 @@
-// RUN: whence-opt -p PartitionGraph --audit --print-debuginfo %s | filecheck %s
-// RUN: whence-opt -p 'PartitionGraph{mod-name=net bind-constants=false},relay-simplify-inference' %s | filecheck %s --check-prefix=APART
+// RUN: whence-opt -p relay-partition-graph --audit --print-debuginfo %s | filecheck %s
+// RUN: whence-opt -p "relay-partition-graph{mod-name=net bind-constants=false},relay-simplify-inference" %s | filecheck %s --check-prefix=APART
 
 relay.func @main(%x: tensor<4xf32> loc("x")) -> (tensor<4xf32>) {
   %c = relay.constant dense<2.0> : tensor<4xf32> loc("c")

@@ -4,6 +4,8 @@
 // The dims of a view are the last ones of its source.
 // CHECK-LABEL: tir.prim_func @rows
 // CHECK-NOT:  tir.decl_buffer
+// CHECK:      tir.load %a[%i, %j + 16] : {{.*}} loc("load")
+// CHECK:      tir.store %{{.*}}, %b[%i, %j] : {{.*}} loc("store")
 // SIMPLE-LABEL: tir.prim_func @rows
 // SIMPLE:      %0 = tir.load %a[%i, %j + 16] : !tir.buffer<8x64xf32> -> f32
 // SIMPLE-NEXT: %1 = tir.load %a[%i, %j * 2] if [%j - 2] >= 0 else 0.000000e+00 : f32 : !tir.buffer<8x64xf32> -> f32
