@@ -13,12 +13,12 @@ import whence
 from whence import relay
 from whence.executables.executable import Executable
 from whence.executables.origins import origins
-from whence.explorer.code import kernel_of
+from whence.explorer.code import assembly_runs, kernel_of, machine_code, run_lines
 from whence.explorer.exports import chrome_trace, folded_stacks, node_data
-from whence.explorer.hot import annotated_assembly, annotated_tir, assembly_runs, hot_lines, hot_table
+from whence.explorer.hot import annotated_assembly, annotated_tir, hot_lines, hot_table
 from whence.explorer.layer_table import layer_times
 from whence.explorer.layers import owners
-from whence.explorer.samples import CallSamples, Samples, run_lines
+from whence.explorer.samples import CallSamples, Samples
 from whence.lowering.llvm_to_native.line_table import line_table
 from whence.lowering.llvm_to_native.sampler import can_sample
 from whence.planning.graph import graph_plan
@@ -55,6 +55,23 @@ def lines_of_one(network: Executable, layer: str) -> list[int]:
         if layers == {layer} and len(slots) == 1:
             found.append(line)
     return found
+
+
+def test_a_run_without_a_line_has_that_of_what_reads_its_results(network: Executable):
+    kernel = kernel_of(network.artifact, network.artifact.calls[0].kernel)
+    said, lines, begins = line_table(kernel.object).lines, run_lines(kernel), assembly_runs(kernel)
+    assert begins is not None
+    code, run = iter(machine_code(kernel)), -1
+    behind: dict[int, set[int]] = {}
+    for number, text in enumerate(kernel.assembly.splitlines()):
+        if text.startswith("\t") and ".loc" not in text:
+            run = begins.get(number, run)
+            behind.setdefault(run, set()).add(next(code).line)
+    assert all(lines[run] == max(said[run], 0) for run in range(len(said)) if said[run])
+    unsaid = {run: some for run, some in behind.items() if not said[run]}
+    assert all(lines[run] in some or not lines[run] for run, some in unsaid.items())
+    assert any(lines[run] for run in unsaid)
+    assert not any(lines[run] for run, some in unsaid.items() if 0 in some)
 
 
 def test_time_is_shared_out_by_samples(network: Executable):
