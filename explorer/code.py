@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import cast
 
 from xdsl.dialects.builtin import LocationAttr
@@ -16,13 +16,14 @@ from ..dialects.te import ComputeOp
 from ..lowering.external.kernel import ExternalKernel
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.slots import anonymous, slots_of
-from ..lowering.llvm_to_native.assembly import Instruction, instructions
+from ..lowering.llvm_to_native.assembly import LOCATION, Instruction, instructions, line_of_all
 from ..lowering.llvm_to_native.compile import optimized_text
+from ..lowering.llvm_to_native.line_table import line_table
 from ..lowering.relay_to_te.lower import lower_function
 from ..passes.functions import COMPILER, text_of
 from ..planning.artifact import Artifact
 from ..provenance.lost import is_located
-from ..provenance.span import fuse
+from ..provenance.span import fuse, leaves
 from ..support.errors import PipelineError, expectation
 
 _ATTACHED = re.compile(r", !dbg !(\d+)$", re.MULTILINE)
@@ -61,13 +62,58 @@ def source(artifact: Artifact, index: int, fmt: str) -> str:
 
 
 def machine_code(kernel: Kernel) -> tuple[Instruction, ...]:
-    """The machine instructions of a kernel, each with its line of TIR; a line is inferred within one layer's code."""
+    """The machine instructions of a kernel, each with its line of TIR."""
     return _machine_code(kernel.assembly, kernel.lines)
 
 
 @lru_cache(maxsize=512)
 def _machine_code(assembly: str, lines: tuple[tuple[int, ...], ...]) -> tuple[Instruction, ...]:
-    return tuple(instructions(assembly, lambda line: lines[line - 1] if line <= len(lines) else ()))
+    return tuple(instructions(assembly, partial(_slots, lines)))
+
+
+def _slots(lines: Sequence[tuple[int, ...]], line: int) -> tuple[int, ...]:
+    """The slots behind a line (from 1); none behind line 0, nor behind one that is not there."""
+    return lines[line - 1] if 1 <= line <= len(lines) else ()
+
+
+def assembly_runs(kernel: Kernel) -> dict[int, int] | None:
+    """Number of a line (from 0) of a kernel's assembly -> the run of the object's line table that begins there.
+
+    Both come of the same `.loc` directives; None where they do not agree, as of an object that was not made of the
+    text.
+    """
+    begins: list[tuple[int, int]] = []
+    waiting: int | None = None
+    for number, text in enumerate(kernel.assembly.splitlines()):
+        if (match := LOCATION.match(text)) is not None:
+            waiting = int(match[1])
+        elif text.startswith("\t") and waiting is not None:
+            begins.append((number, waiting))
+            waiting = None
+    table = line_table(kernel.object)
+    code = [run for run, line in enumerate(table.lines) if line >= 0]
+    if [line for _, line in begins] != [table.lines[run] for run in code]:
+        return None
+    return {number: run for (number, _), run in zip(begins, code, strict=True)}
+
+
+def run_lines(kernel: Kernel) -> tuple[int, ...]:
+    """The line of each run of instructions of a kernel's object.
+
+    A run without one in the line table has the line that is inferred for its instructions: 0 where none is for all.
+    """
+    lines = [max(line, 0) for line in line_table(kernel.object).lines]
+    if (begins := assembly_runs(kernel)) is None:
+        return tuple(lines)
+    behind: dict[int, set[int]] = {}
+    code, run = iter(machine_code(kernel)), -1
+    for number, text in enumerate(kernel.assembly.splitlines()):
+        if text.startswith("\t") and not LOCATION.match(text):
+            run = begins.get(number, run)
+            behind.setdefault(run, set()).add(next(code).line)
+    for run, some in behind.items():
+        lines[run] = lines[run] or line_of_all(some, partial(_slots, kernel.lines))
+    return tuple(lines)
 
 
 def machine_lines(kernel: Kernel, *, exact: bool | None = None) -> Counter[int]:
@@ -90,7 +136,7 @@ class MainCode:
         locations = [call.location for call in artifact.calls]
         locations += [artifact.returned] * len(artifact.program.copies)
         locations.append(fuse(locations))
-        code = instructions(artifact.main_assembly, lambda line: locations[line - 1])
+        code = instructions(artifact.main_assembly, lambda line: leaves(locations[line - 1]))
         return MainCode(tuple(code), tuple(locations))
 
     def knows(self, instruction: Instruction) -> bool:
@@ -112,9 +158,7 @@ def llvm_lines(kernel: Kernel) -> Counter[int]:
 
 def line_location(kernel: Kernel, line: int, layers: Sequence[LocationAttr]) -> LocationAttr:
     """The layers that a call finds behind a line (from 1) of its kernel's TIR."""
-    if not 1 <= line <= len(kernel.lines):
-        return fuse(())
-    return fuse(layers[slot] for slot in kernel.lines[line - 1] if slot < len(layers))
+    return fuse(layers[slot] for slot in _slots(kernel.lines, line) if slot < len(layers))
 
 
 def stages_of(func: FuncOp) -> dict[int, tuple[str, ...]]:

@@ -50,8 +50,7 @@ def coverage(artifact: Artifact) -> dict[str, float]:
     some slots of a kernel have one, the share of its TIR lines stands for all three levels.
 
     native: machine instructions, those of the main program too, whose layers follow from the object's own line table.
-    native_inferred: what follows, beside those, from the code around (see `llvm_to_native/assembly.py`). The rest is
-    what LLVM merged from several lines.
+    native_inferred: what follows, beside those, from what reads their results (see `llvm_to_native/readers.py`).
     """
     parts = known_parts(artifact)
     kernels = [kernel_of(artifact, index) for index in range(len(artifact.kernels))]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..lowering.kernel.record import Kernel
-from ..lowering.llvm_to_native.line_table import line_table
+from ..lowering.llvm_to_native.assembly import LOCATION
 from ..provenance.span import layer_names
 from .calls import find_calls
-from .code import kernel_of, line_location
+from .code import assembly_runs, kernel_of, line_location
 from .report import percent, some, table
 from .samples import Samples
 
@@ -136,31 +135,6 @@ def annotated_tir(samples: Samples, kernel: str | int, call: str | None = None) 
     return Annotated(title, "tir", sum(counts.values()), tuple(lines))
 
 
-_LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
-
-
-def assembly_runs(kernel: Kernel) -> dict[int, int] | None:
-    """Number of a line (from 0) of a kernel's assembly -> the run of the object's line table that begins there.
-
-    Both come of the same `.loc` directives; None where they do not agree, as of an object that was not made of the
-    text.
-    """
-    lines = kernel.assembly.splitlines()
-    begins: list[tuple[int, int]] = []
-    waiting: int | None = None
-    for number, text in enumerate(lines):
-        if (match := _LOC.match(text)) is not None:
-            waiting = int(match[1])
-        elif text.startswith("\t") and waiting is not None:
-            begins.append((number, waiting))
-            waiting = None
-    table_ = line_table(kernel.object)
-    code = [run for run, line in enumerate(table_.lines) if line >= 0]
-    if [line for _, line in begins] != [table_.lines[run] for run in code]:
-        return None
-    return {number: run for (number, _), run in zip(begins, code, strict=True)}
-
-
 def annotated_assembly(samples: Samples, kernel: str | int, call: str | None = None) -> Annotated:
     """The assembly of a kernel, beside the first instruction of each run of one line the run's part of the time.
 
@@ -179,7 +153,7 @@ def annotated_assembly(samples: Samples, kernel: str | int, call: str | None = N
     lines: list[AnnotatedLine] = []
     line = 0
     for number, text in enumerate(code.assembly.splitlines()):
-        if (match := _LOC.match(text)) is not None:
+        if (match := LOCATION.match(text)) is not None:
             line = int(match[1])
         elif number in runs:
             names = layer_names(line_location(code, line, layers))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from ..dialects.relay.core import ReturnOp
+from ..dialects.relay.interpret import evaluate_module
 from ..frontends.onnx.program import layer_names
-from ..passes.relay.evaluate import evaluate_module
 from ..provenance.span import leaf_name
 from ..support.dtypes import Array
 from ..support.errors import FrontendError
@@ -66,7 +66,7 @@ def onnxruntime_tensors(model: ModelProto, inputs: Mapping[str, Array]) -> dict[
 def numpy_tensors(imported: ModuleOp, inputs: Sequence[Array]) -> dict[str, Array]:
     """The value of each layer of a module by the layer's name, its operators done in numpy; inputs in order.
 
-    Layers that share their name with others are left out. Raises PipelineError when the inputs are not the module's.
+    Layers that share their name with others are left out. Raises FrontendError when the inputs are not the module's.
     """
     module = imported.clone()
     main = functions(module)["main"]
@@ -77,4 +77,5 @@ def numpy_tensors(imported: ModuleOp, inputs: Sequence[Array]) -> dict[str, Arra
     end = ReturnOp(*values.values())
     end.location = main.location
     main.block.add_op(end)
+    main.update_type()
     return dict(zip(values, evaluate_module(module, inputs), strict=True))

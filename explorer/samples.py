@@ -16,14 +16,14 @@ from xdsl.dialects.builtin import LocationAttr
 
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.work import Work
-from ..lowering.llvm_to_native.line_table import LineTable, code_range, line_table
+from ..lowering.llvm_to_native.line_table import code_range, line_table
 from ..lowering.llvm_to_native.sampler import Sampler
 from ..planning.artifact import Artifact, Call
 from ..provenance.span import leaves
 from ..runtime.executor import Runner
 from ..runtime.threads import ThreadPool
 from ..support.dtypes import Array
-from .code import kernel_of
+from .code import kernel_of, run_lines
 from .layers import Layer
 from .shares import Shares
 
@@ -69,8 +69,7 @@ class Samples:
     def lines(self, call: int) -> Counter[int]:
         """Line of the kernel's TIR -> samples of a call; line 0 where no line is known, in the kernel or elsewhere.
 
-        A run of instructions without a line, such as spills, counts for the line around it where all code around
-        serves the same layers.
+        A run of instructions without a line, such as spills, counts for the line that is inferred for it.
         """
         kernel = kernel_of(self.artifact, self.artifact.calls[call].kernel)
         line_of_run = run_lines(kernel)
@@ -135,21 +134,6 @@ def slot_samples(kernel: Kernel, lines: Mapping[int, int]) -> dict[int, float]:
         for slot, weight in zip(slots, weights, strict=True):
             samples[slot] = samples.get(slot, 0.0) + count * weight / sum(weights)
     return samples
-
-
-def run_lines(kernel: Kernel) -> tuple[int, ...]:
-    """The line of each run of instructions of a kernel's object, inferred where its own line table has none."""
-    table: LineTable = line_table(kernel.object)
-    lines = list(table.lines)
-    slots = [frozenset(kernel.lines[line - 1]) if 0 < line <= len(kernel.lines) else None for line in lines]
-    for number, line in enumerate(lines):
-        if line:
-            continue
-        before = next((k for k in range(number - 1, -1, -1) if slots[k] is not None), None)
-        after = next((k for k in range(number + 1, len(lines)) if slots[k] is not None), None)
-        if before is not None and (after is None or slots[before] == slots[after]):
-            lines[number] = table.lines[before]
-    return tuple(max(line, 0) for line in lines)
 
 
 def sample(

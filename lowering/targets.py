@@ -9,12 +9,11 @@ from typing import IO
 from xdsl.context import Context
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
-from xdsl.ir import Operation
 from xdsl.utils.target import Target as XdslTarget
 
 from ..dialects.tir import PrimFuncOp
-from ..provenance.span import fuse, layer_names
-from .kernel.printing import print_with_lines
+from ..provenance.span import fuse, layer_names, leaves
+from .kernel.printing import located_lines, print_with_lines
 from .llvm_to_native.assembly import instructions
 from .llvm_to_native.compile import compile_text
 from .llvm_to_native.emit import emit_module
@@ -41,8 +40,7 @@ class LLVMTarget(XdslTarget):
 class AssemblyTarget(XdslTarget):
     """The machine code of all `tir.prim_func`s and `llvm.func`s.
 
-    What follows a comment `# layers | tir` comes from that line of tir; `# several` stands before what LLVM merged from
-    several lines.
+    What follows a comment `# layers | tir` comes from that line of tir; `# several` stands before what serves several.
     """
 
     name = "whence-asm"
@@ -64,9 +62,10 @@ def _listing(func: PrimFuncOp, target: Target) -> Iterator[str]:
     kernel = convert(func, lines)
     source = f"{func.sym_name.data}.tir"
     native = compile_text(emit_module(kernel.module, lines=kernel.lines, source=source, target=target), target)
-    comments = _comments(text, lines)
+    places = [fuse(group) for group in located_lines(text, lines)]
+    comments = ["several", *map(_comment, places, text.split("\n"))]
     current, shown = "", 0
-    for instruction in instructions(native.assembly, comments.__getitem__):
+    for instruction in instructions(native.assembly, lambda line: leaves(places[line - 1])):
         if instruction.function != current:
             yield f"{instruction.function}:"
             current, shown = instruction.function, -1
@@ -76,14 +75,9 @@ def _listing(func: PrimFuncOp, target: Target) -> Iterator[str]:
         yield f"    {instruction.text}"
 
 
-def _comments(text: str, lines: dict[Operation, int]) -> list[str]:
-    """Return the comments before the code of each line; first, for 0, of several lines."""
-    spelled = text.splitlines()
-    locations: list[list[LocationAttr]] = [[] for _ in spelled]
-    for op, line in lines.items():
-        locations[line - 1].append(op.location)
-    layers = [", ".join(layer_names(fuse(group))) for group in locations]
-    return ["several", *[_one_line(f"{names} | {line.strip()}") for names, line in zip(layers, spelled, strict=True)]]
+def _comment(location: LocationAttr, line: str) -> str:
+    """The comment before the code of a line of tir."""
+    return _one_line(f"{', '.join(layer_names(location))} | {line.strip()}")
 
 
 def _one_line(text: str) -> str:

@@ -6,21 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, LocationAttr, ModuleOp
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.element_types import numpy_dtype
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ..dialects.relay.index_bounds import index_bounds_of
-from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.signature import element_of, shape_of
 from ..dialects.relay.size_ranges import narrowed_of, ranges_of, required_of, symbols_in
-from ..dialects.sizes import Size, SizeExpr, product
+from ..dialects.sizes import Size, product
+from ..dialects.sizes.types import is_open
 from ..lowering.kernel.sizes import sizes_of
 from ..provenance.diagnostics import message, places
 from ..provenance.span import layer_names
 from ..runtime import program
 from ..runtime.index_bounds import IndexBound
+from ..runtime.open_specs import OPEN
 from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
 from ..runtime.sizes import SizedSpec
 from ..runtime.tensors import TensorSpec, lasting
@@ -193,9 +194,9 @@ class _Specs:
         sizes = cast("Sequence[Size]", shape_of(value))
         return SizedSpec(
             name,
-            tuple(size if isinstance(size, int) else DYNAMIC_INDEX for size in sizes),
+            tuple(size if isinstance(size, int) else OPEN for size in sizes),
             numpy_dtype(element_of(value)),
-            tuple(self.values.number(size, location) if isinstance(size, SizeExpr) else -1 for size in sizes),
+            tuple(self.values.quantity(size, location) for size in sizes),
             tuple(map(str, sizes)),
         )
 

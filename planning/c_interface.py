@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..lowering.llvm_to_native.thread_pool_text import has_workers
 from ..runtime.program import ENTRY, Program
-from ..runtime.sizes import SizedSpec, Sizes
+from ..runtime.sizes import SizedSpec, Sizes, Value
 from ..runtime.tensors import TensorSpec
 from ..runtime.threads import MAX_THREADS, Layout
 
@@ -55,10 +55,10 @@ def _tensors(name: str, specs: Sequence[TensorSpec]) -> list[str]:
     for number, spec in enumerate(specs):
         for part, text in (("name", spec.name), ("dtype", spec.dtype.name)):
             lines.append(_text(f"{name}.{number}.{part}", text))
-        places = spec.places if isinstance(spec, SizedSpec) else (-1,) * len(spec.shape)
-        fixed = all(at < 0 for at in places)
-        numbers = [extent if at < 0 else -1 - at for extent, at in zip(spec.shape, places, strict=True)]
-        extents = ", ".join(f"i64 {number}" for number in numbers) or "i64 0"
+        numbers = spec.numbers if isinstance(spec, SizedSpec) else spec.shape
+        fixed = not any(isinstance(extent, Value) for extent in numbers)
+        coded = [-1 - extent.place if isinstance(extent, Value) else extent for extent in numbers]
+        extents = ", ".join(f"i64 {number}" for number in coded) or "i64 0"
         count = max(len(spec.shape), 1)
         lines.append(f"@{name}.{number}.shape = private constant [{count} x i64] [{extents}]")
         fields = f"ptr @{name}.{number}.name, ptr @{name}.{number}.dtype, i32 {len(spec.shape)}"

@@ -12,11 +12,10 @@ from xdsl.ir import SSAValue
 from ..dialects.relay.constants import pool_of
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ..dialects.relay.dynamic import Dynamic
-from ..dialects.relay.open_extents import is_open
 from ..dialects.relay.operator import Operator, element_of, shape_of
 from ..dialects.relay.size_ranges import main_of, set_ranges
 from ..dialects.sizes import Size, UndecidedSize, known_ranges
-from ..dialects.sizes.types import tensor_of
+from ..dialects.sizes.types import is_open, tensor_of
 from ..dialects.sizes.unknowns import Unknowns
 from ..provenance.builder import LocatedBuilder
 from ..provenance.diagnostics import fail

@@ -13,9 +13,16 @@ class UndecidedSize(VerifyException):
     A pattern that asks one before it has changed anything does not match (`rewrite.py`).
     """
 
-    def __init__(self, text: str, equal: tuple[Any, Any] | None = None, *, needed: bool = False):
+    def __init__(self, text: str, sides: tuple[Any, Any] | None = None, *, relation: str = "==", needed: bool = False):
         super().__init__(text)
-        self.equal = equal
-        """The sizes of which nobody knows whether they are equal, where that is the question."""
+        self.sides = sides
+        """The sizes of which nobody knows whether they are in the relation, where that is the question."""
+        self.relation = relation
+        """`==` or `<=`."""
         self.needed = needed
         """True if no other answer makes sense than that they are."""
+
+    @property
+    def equal(self) -> tuple[Any, Any] | None:
+        """The sizes of which nobody knows whether they are equal, where that is the question."""
+        return self.sides if self.relation == "==" else None

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from ..support.dtypes import Array
 from .index_bounds import IndexBound
 from .program import SIZES_ENTRY, Code, Program
-from .sizes import SizedSpec, closed
+from .sizes import SizedSpec, Value, closed
 from .tensors import Arguments, TensorSpec, address, shape_of
 
 KEPT = 1024
@@ -101,5 +101,8 @@ def fitting(spec: TensorSpec, array: object) -> TensorSpec:
     if not isinstance(spec, SizedSpec) or len(shape) != len(spec.shape):
         return spec
     layers = spec.layers or ((),) * len(shape)
-    extents = [m if at >= 0 or by else n for n, m, at, by in zip(spec.shape, shape, spec.places, layers, strict=True)]
+    extents = [
+        extent if isinstance(wanted, Value) or by else wanted
+        for wanted, extent, by in zip(spec.numbers, shape, layers, strict=True)
+    ]
     return replace(spec, shape=tuple(extents))

@@ -23,7 +23,7 @@ from .tensors import ALIGNMENT, TensorSpec
 
 SECTION = ".whence"
 PARAMS = "params"
-FORMAT = 1
+FORMAT = 2
 _START = struct.Struct("<16sQQ")
 _MAGIC = b"WHENCE-PACK"
 

@@ -86,7 +86,7 @@ def saved_specs(specs: Sequence[TensorSpec]) -> list[list[object]]:
             spec.name,
             spec.shape,
             spec.dtype.name,
-            *([spec.places, spec.texts] if isinstance(spec, SizedSpec) else []),
+            *([spec.numbers, spec.texts] if isinstance(spec, SizedSpec) else []),
             *([spec.layers] if spec.layers else []),
         ]
         for spec in specs
@@ -102,8 +102,8 @@ def _restored_spec(name: str, shape: Sequence[int], dtype: str, *more: Sequence[
     *sizes, layers = more if len(more) % 2 else (*more, ())
     by: tuple[tuple[str, ...], ...] = tuple(tuple(names) for names in layers)
     if sizes:
-        places, texts = map(tuple, sizes)
-        return SizedSpec(name, tuple(shape), numpy_of(dtype), places, texts, layers=by)
+        numbers, texts = sizes
+        return SizedSpec(name, tuple(shape), numpy_of(dtype), tuple(map(_number, numbers)), tuple(texts), layers=by)
     return TensorSpec(name, tuple(shape), numpy_of(dtype), layers=by)
 
 

@@ -35,8 +35,8 @@ def number(one: Number, values: Values) -> int:
 class SizedSpec(TensorSpec):
     """A tensor of which extents may be sizes: `shape` has -1 for these."""
 
-    places: tuple[int, ...] = ()
-    """Per extent the number of the value that it is; -1 for one that is a number."""
+    numbers: tuple[Number, ...] = ()
+    """The extents: numbers and values."""
     texts: tuple[str, ...] = ()
     """The extents as they are written, `past + 1`."""
 
@@ -45,7 +45,7 @@ class SizedSpec(TensorSpec):
 
     def extents(self, values: Values) -> tuple[int, ...]:
         """The shape for values of the sizes."""
-        return tuple([n if at < 0 else values[at] for n, at in zip(self.shape, self.places, strict=True)])
+        return tuple([number(extent, values) for extent in self.numbers])
 
 
 def closed(spec: TensorSpec, values: Values) -> TensorSpec:
@@ -123,7 +123,7 @@ class Sizes:
                 if extent != wanted:
                     what = spec.texts[axis]
                     equation = f"{what} = {wanted}" if not what.isdecimal() else what
-                    because = f" for {self.spelled(values)}" if spec.places[axis] >= 0 else ""
+                    because = f" for {self.spelled(values)}" if isinstance(spec.numbers[axis], Value) else ""
                     where = named(spec.layers[axis] if spec.layers else ())
                     raise FrontendError(
                         f"inputs: dimension {axis} of {spec}: expected {equation}{because}, got {extent}{where}"

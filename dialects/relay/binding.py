@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from xdsl.dialects.builtin import StringAttr, TensorType, i1
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -160,6 +160,15 @@ class IfOp(IRDLOperation):
             types = tuple(value.type for value in yielded(self, region))
             if len(types) != 1 or not fits(self.result.type, types[0]):
                 fail(self, f"{self.result.type} of the {name} branch", _list(types))
+
+
+def resolved(value: SSAValue) -> SSAValue:
+    """The value that let-blocks, other than recursive ones, yield for `value`."""
+    while isinstance(value, OpResult) and isinstance(let := value.op, LetOp) and let.kind is not Flavour.REC:
+        last = let.block.last_op
+        assert last is not None
+        value = last.operands[value.index]
+    return value
 
 
 def _list(types: Sequence[Attribute]) -> str:

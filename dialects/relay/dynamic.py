@@ -11,16 +11,16 @@ from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
 from ...support.dtypes import Array
-from ..element_types import DTYPES, tensor_type
+from ..element_types import DTYPES
 from ..sizes import SizeExpr, UndecidedSize
 from ..sizes.types import tensor_of
 from .attributes import Value, integer, optional_ints, required_string, string
 from .creation import ArangeOp, FullOp, OnesOp, ZerosOp
-from .evaluation import evaluate
+from .evaluation import evaluate, operands_of
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .rearrange import TileOp
@@ -120,8 +120,7 @@ class Dynamic(Operator):
     @classmethod
     def evaluate(cls, sig: Signature, *arrays: AnyArray | None) -> Any:
         inputs, values = cls._parted(sig, [array for array in arrays if array is not None])
-        operands = Block(arg_types=[tensor_type(array) for array in inputs]).args
-        results = evaluate(cls.static(sig, operands, values), inputs)
+        results = evaluate(cls.static(sig, operands_of(inputs), values), inputs)
         return results[0] if len(results) == 1 else results
 
 

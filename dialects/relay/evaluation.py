@@ -1,4 +1,4 @@
-"""One operator run in numpy: for constant folding and shape arithmetic, and for the tests.
+"""One operator run in numpy: whatever folds, interprets or checks asks here; `interpret` runs programs.
 
 Values have exactly the dtype the IR states; half precision is computed in float32 and rounded once per operator.
 """
@@ -9,20 +9,25 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.ir import Block
+from xdsl.ir import Block, SSAValue
 
 from ...provenance.diagnostics import fail
 from ...support.dtypes import Array
 from ..element_types import is_small, numpy_dtype, tensor_type
+from ..sizes.types import is_open
 from .numerics import AnyArray
-from .open_extents import is_open
 from .operator import Operator, element_of, shape_of
+from .signature import as_tensor
 
 
 def evaluate(op: Operator, inputs: Sequence[Array]) -> tuple[Array, ...]:
-    """The results of `op` for operand values of the op's operand types. Results may be views of the inputs."""
-    if any(map(is_open, (*op.operand_types, *op.result_types))):
-        op = op.at_types(Block(arg_types=[tensor_type(array) for array in inputs]).args)
+    """The results of `op` for arrays of its operands' element types. Results may be views of the inputs.
+
+    Raises VerifyException where their shapes are not those of its types, and the operator takes no others.
+    """
+    shapes = [as_tensor(value).get_shape() for value in op.operands]
+    if any(map(is_open, op.result_types)) or shapes != [array.shape for array in inputs]:
+        op = op.at_types(operands_of(inputs))
     sig, elementwise = op.signature, op.is_pointwise()
     with np.errstate(all="ignore"):
         try:
@@ -40,6 +45,11 @@ def evaluate(op: Operator, inputs: Sequence[Array]) -> tuple[Array, ...]:
     if elementwise:
         return tuple(np.broadcast_to(array, shape_of(value)) for array, value in zip(typed, op.results, strict=True))
     return tuple(typed)
+
+
+def operands_of(arrays: Sequence[Array]) -> Sequence[SSAValue]:
+    """Return values of the types of arrays, to make an operator of."""
+    return Block(arg_types=[tensor_type(array) for array in arrays]).args
 
 
 def _distinct(inputs: Sequence[Array]) -> list[AnyArray]:

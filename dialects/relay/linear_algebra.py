@@ -161,6 +161,7 @@ class DynamicTimeWarpingOp(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         sig.of(FLOATS)
         rows, columns = sig.rank(0, 2)
+        sig.require_source(0, [rows, columns], [1])
         return [tensor_of(DTYPES["int32"], (2, rows + columns - 1)), tensor_of(DTYPES["int64"], ())]
 
     @classmethod

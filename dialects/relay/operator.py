@@ -37,9 +37,9 @@ from ...provenance.diagnostics import message
 from ...support.dtypes import RANK
 from ..int_lists import numbers_of
 from ..sizes import Size, proves
-from ..sizes.types import is_symbolic
+from ..sizes.types import is_static, is_symbolic
 from .attributes import Ints, Value, parse_value, print_value, to_attribute
-from .open_extents import infer_open, infer_symbolic, is_open, is_static
+from .cases import infer_cases
 from .signature import Group, Signature, Tensor, as_tensor, requirements
 from .signature import element_of as element_of
 from .signature import shape_of as shape_of
@@ -168,10 +168,7 @@ class Operator(IRDLOperation):
     @classmethod
     def inferred(cls, sig: Signature) -> Sequence[Tensor]:
         """The result types for a signature of which extents may be open."""
-        if all(map(is_static, sig.types)):
-            types = cls.infer(sig)
-        else:
-            types = infer_open(cls.infer, sig) if any(map(is_open, sig.types)) else infer_symbolic(cls.infer, sig)
+        types = cls.infer(sig) if all(map(is_static, sig.types)) else infer_cases(cls.infer, sig)
         for type_ in types:
             if len(type_.shape) > RANK:
                 sig.fail(f"a result of at most {RANK} dimensions", str(len(type_.shape)))

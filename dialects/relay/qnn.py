@@ -32,7 +32,7 @@ def parameter(sig: Signature, index: int, shape: Sequence[int], axis: int) -> No
     if len(own) == 1 and rank and own[0] == shape[sig.axis(axis, rank)]:
         return
     pairs = zip(reversed(own), reversed(shape), strict=False)
-    if 1 < len(own) <= rank and all(same(extent, whole) or extent == 1 or extent == whole for extent, whole in pairs):
+    if 1 < len(own) <= rank and all(same(extent, 1) or extent == whole for extent, whole in pairs):
         return
     sig.fail(f"operand {index} of one number, or one per index of axis {axis} of {list(shape)}", str(sig.types[index]))
 

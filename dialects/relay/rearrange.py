@@ -23,7 +23,8 @@ from .attributes import boolean, integer, optional_ints, real, required_ints, st
 from .elementwise import broadcast_shape
 from .layout_traits import OF_IMAGE, ON_AXIS, OwnLayouts
 from .numerics import AnyArray
-from .operator import Operator, Signature, Tensor
+from .operator import Operator, Signature, Tensor, element_of
+from .signature import is_tensor_of
 from .traits import BROADCAST, INJECTIVE, OPAQUE, Selects
 from .transform import Injective
 
@@ -111,7 +112,7 @@ class StackOp(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        if not sig.types or any(type_ != sig.types[0] for type_ in sig.types):
+        if not sig.types or not all(is_tensor_of(type_, element_of(sig.types[0]), sig.shape(0)) for type_ in sig.types):
             sig.fail("operands of one type", ", ".join(map(str, sig.types)) or "none")
         shape = list(sig.shape(0))
         shape.insert(sig.axis(sig.int("axis"), len(shape) + 1), len(sig.types))
@@ -136,30 +137,31 @@ class SplitOp(Operator):
     traits = traits_def(OPAQUE, ON_AXIS)
 
     @classmethod
-    def bounds(cls, sig: Signature) -> list[range]:
-        """The indices of each part along the axis."""
+    def bounds(cls, sig: Signature) -> list[tuple[int, int]]:
+        """Where each part begins and ends along the axis."""
         extent = sig.shape(0)[sig.axis(sig.int("axis"), len(sig.shape(0)))]
         sections = sig.ints("indices_or_sections")
         if sig.get("sections"):
-            if len(sections) != 1 or sections[0] < 1 or extent % sections[0]:
+            if len(sections) != 1 or sections[0] < 1:
                 sig.fail(f"a number of equal parts of {extent}", str(list(sections)))
+            sig.require_equal(extent % sections[0], 0, f"a number of equal parts of {extent}", str(list(sections)))
             cuts = [extent // sections[0] * i for i in range(sections[0] + 1)]
         else:
             cuts = [0, *sections, extent]
-        if cuts != sorted(cuts):
-            sig.fail(f"ascending indices up to {extent}", str(list(sections)))
-        return [range(a, b) for a, b in pairwise(cuts)]
+        for begin, end in pairwise(cuts):
+            sig.require(end - begin, f"ascending indices up to {extent}", str(list(sections)))
+        return list(pairwise(cuts))
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         old = sig.shape(0)
         axis = sig.axis(sig.int("axis"), len(old))
         element = sig.types[0].element_type
-        return [tensor_of(element, (*old[:axis], len(r), *old[axis + 1 :])) for r in cls.bounds(sig)]
+        return [tensor_of(element, (*old[:axis], end - begin, *old[axis + 1 :])) for begin, end in cls.bounds(sig)]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:
-        return tuple(x.take(r, sig.int("axis")) for r in SplitOp.bounds(sig))
+        return tuple(x.take(range(*part), sig.int("axis")) for part in SplitOp.bounds(sig))
 
 
 @irdl_op_definition

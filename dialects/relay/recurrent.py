@@ -26,6 +26,7 @@ from ..sizes.types import extents_of, tensor_of
 from .attributes import boolean, real, string
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
+from .signature import is_tensor_of
 from .traits import FLOATS, INTEGERS, OPAQUE
 
 
@@ -120,7 +121,8 @@ class Recurrent(Operator):
         panels, hidden, gates, block = sig.rank(1, 4)
         units = panels * block
         if gates != cls.GATES or columns != gates * units or hidden > units:
-            sig.fail(f"{cls.GATES} gates, data of as many columns, panels of all units", f"{sig.types[:2]}")
+            wanted = f"{cls.GATES} gates, data of as many columns, panels of all units"
+            sig.fail(wanted, f"{sig.types[0]}, {sig.types[1]}")
         element = sig.types[0].element_type
         states = [*sig.operand("initial_h"), *(sig.operand("initial_c") if cls.STATES > 1 else ())]
         for state in states:
@@ -231,7 +233,7 @@ class LSTMOp(Recurrent):
         results = super().infer(sig)
         units = units_of(sig)
         for peephole in sig.operand("peephole"):
-            if peephole != tensor_of(sig.types[0].element_type, (3, units)):
+            if not is_tensor_of(peephole, sig.types[0].element_type, (3, units)):
                 sig.fail(f"a peephole of shape [3, {units}]", str(peephole))
         return results
 
@@ -289,7 +291,7 @@ class GRUOp(Recurrent):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         results = super().infer(sig)
         (bias,) = sig.operand("hidden_bias")
-        if bias != tensor_of(sig.types[0].element_type, (units_of(sig),)):
+        if not is_tensor_of(bias, sig.types[0].element_type, (units_of(sig),)):
             sig.fail(f"a bias of {units_of(sig)} elements", str(bias))
         return results
 

@@ -14,8 +14,9 @@ _MERGES = -3
 _SPLITS = -4
 
 
-def spelled_out(sig: Signature, allowzero: bool) -> list[int]:
-    """`newshape` as extents, of which one may be -1, what is left.
+def spelled_out(sig: Signature, allowzero: bool) -> tuple[list[int], list[int], list[int]]:
+    """`newshape` as extents, of which one may be -1, what is left; the operand's extents that none of them is made of,
+    and the extents that are made of none of the operand's.
 
     0 copies an extent of the operand (unless `allowzero`), -2 all that follow, -3 is the product of two, -4 splits one
     in the two that are written behind it, one of which may be -1. Any other number stands for one extent. Fails at the
@@ -23,6 +24,8 @@ def spelled_out(sig: Signature, allowzero: bool) -> list[int]:
     """
     old, new = sig.shape(0), sig.ints("newshape")
     extents: list[int] = []
+    others: list[int] = []
+    written: list[int] = []
     at = index = 0
     while index < len(new):
         extent = new[index]
@@ -43,8 +46,10 @@ def spelled_out(sig: Signature, allowzero: bool) -> list[int]:
             sig.fail("a newshape of sizes and numbers from -4 to 0", str(list(new)))
         else:
             extents.append(extent)
+            written.append(extent)
+            others += old[at : at + 1]
             at += 1
-    return extents
+    return extents, [*others, *old[at:]], written
 
 
 def _split(sig: Signature, old: Sequence[int], at: int, parts: Sequence[int]) -> list[int]:
@@ -52,9 +57,9 @@ def _split(sig: Signature, old: Sequence[int], at: int, parts: Sequence[int]) ->
     if at >= len(old) or len(parts) != 2 or sum(same(part, _LEFT) for part in parts) > 1:
         sig.fail("two extents behind -4 for one of the operand", str(list(sig.ints("newshape"))))
     factor = prod(part for part in parts if not same(part, _LEFT))
-    if proves(factor, "<", 1) or not same(old[at] % factor, 0):
-        sig.fail(f"extents behind -4 that divide {old[at]}", str(list(parts)))
+    divides = f"extents behind -4 that divide {old[at]}"
+    sig.require(factor - 1, divides, str(list(parts)))
+    sig.require_equal(old[at] % factor, 0, divides, str(list(parts)))
     both = [old[at] // factor if same(part, _LEFT) else part for part in parts]
-    if not same(prod(both), old[at]):
-        sig.fail(f"extents behind -4 of the product {old[at]}", str(list(parts)))
+    sig.require_equal(prod(both), old[at], f"extents behind -4 of the product {old[at]}", str(list(parts)))
     return both

@@ -12,6 +12,7 @@ from ..sizes.types import tensor_of
 from .attributes import boolean, integer
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
+from .signature import is_tensor_of
 from .traits import FLOATS, OPAQUE
 
 
@@ -33,7 +34,7 @@ class DftOp(Operator):
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         sig.of(FLOATS)
-        if sig.types[0] != sig.types[1] or not sig.shape(0):
+        if not sig.shape(0) or not is_tensor_of(sig.types[1], sig.types[0].element_type, sig.shape(0)):
             sig.fail("two parts of one type", f"{sig.types[0]} and {sig.types[1]}")
         return sig.types
 

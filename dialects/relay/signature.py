@@ -56,6 +56,14 @@ def as_tensor(value: SSAValue | Attribute) -> Tensor:
     return cast(Tensor, type_)
 
 
+def is_tensor_of(type_: Tensor, element: Attribute, shape: Sequence[Size]) -> bool:
+    """Return whether a type is of these elements and this shape.
+
+    Raises UndecidedSize where sizes of the call decide that.
+    """
+    return type_.element_type == element and extents_of(type_) == tuple(shape)
+
+
 @dataclass(frozen=True)
 class Group:
     """One operand that an operator declares: a single value, one that may be missing, or any number of values."""

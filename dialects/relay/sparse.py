@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, result_def, traits_def
 
-from ..sizes.types import tensor_of
+from ..sizes.types import extents_of, tensor_of
 from .attributes import boolean, required_integer, required_ints
 from .numerics import AnyArray, widened
 from .operator import Operator, Signature, Tensor
@@ -76,7 +76,7 @@ class SparseToDenseOp(Operator):
             wanted = f"coordinates in {list(shape)}, and a value for each"
             sig.fail(wanted, f"{sig.types[0]} and {sig.types[1]}")
         for default in sig.operand("default_value"):
-            if default.element_type != sig.types[1].element_type or prod(default.get_shape()) != 1:
+            if default.element_type != sig.types[1].element_type or prod(extents_of(default)) != 1:
                 sig.fail(f"one number of {sig.types[1].element_type} as default", str(default))
         return [tensor_of(sig.types[1].element_type, shape)]
 

@@ -111,18 +111,19 @@ class ReshapeOp(Reshaping):
 
     @classmethod
     def extents(cls, sig: Signature) -> Sequence[int]:
-        old, new = sig.shape(0), spelled_out(sig, bool(sig.int("allowzero")))
+        old, (new, others, written) = sig.shape(0), spelled_out(sig, bool(sig.int("allowzero")))
         left = [i for i, extent in enumerate(new) if same(extent, -1)]
         if len(left) > 1 or any(proves(extent, "<", -1) for extent in new):
             sig.fail("a newshape of sizes with at most one -1", str(new))
         if left:
-            rest = -prod(new)
-            if same(rest, 0) or not same(prod(old) % rest, 0):
-                divided = 0 if same(rest, 0) else prod(old) // rest * rest
-                if decide(divided, "==", prod(old)) is None:
-                    raise UndecidedSize(f"whether {rest} divides {prod(old)} elements", (divided, prod(old)))
-                sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
-            new[left[0]] = prod(old) // rest
+            whole, rest = prod(others), -prod(written)
+            if same(rest, 0) or not same(whole % rest, 0):
+                divided = 0 if same(rest, 0) else whole // rest * rest
+                if (fits := decide(divided, "==", whole)) is None:
+                    raise UndecidedSize(f"whether {rest} divides {whole} elements", (divided, whole))
+                if not fits or same(rest, 0):
+                    sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
+            new[left[0]] = whole // rest
         sig.require_equal(prod(new), prod(old), f"a newshape of {prod(old)} elements", str(new))
         return new
 
@@ -217,15 +218,17 @@ class ConcatenateOp(Operator):
         return np.concatenate(parts, axis=sig.int("axis"))
 
 
-def _clamped(bound: Size, extent: Size) -> Size:
-    """A bound of a slice that goes forwards, between 0 and the extent; a negative one counts from the end."""
+def _clamped(bound: Size, extent: Size, backwards: bool) -> Size:
+    """A bound of a slice, between 0 and the extent, or one less; a negative one counts from the end."""
+    least, most = -backwards, extent - backwards
     if proves(bound, "<", 0):
-        return 0 if proves(bound, "<=", -ENDLESS) else size_max(bound + extent, 0)
+        return least if proves(bound, "<=", -ENDLESS) else size_max(bound + extent, least)
     if proves(bound, ">=", ENDLESS):
-        return extent
+        return most
     if not proves(bound, ">=", 0):
-        raise UndecidedSize(f"whether {bound} counts from the end depends on the values of sizes")
-    return bound if proves(bound, "<=", extent) else extent if proves(extent, "<=", bound) else size_min(bound, extent)
+        text = f"whether {bound} counts from the end depends on the values of sizes"
+        raise UndecidedSize(text, (0, bound), relation="<=")
+    return bound if proves(bound, "<=", most) else most if proves(most, "<=", bound) else size_min(bound, most)
 
 
 ALL = 2**63 - 1
@@ -263,7 +266,7 @@ class StridedSliceOp(Injective):
     def spans(cls, sig: Signature) -> list[tuple[Size, Size, int]]:
         """The first index, the number of indices and their stride, per axis of the input.
 
-        Raises UndecidedSize for a symbolic axis that is walked backwards.
+        Raises UndecidedSize where a call decides whether a bound counts from the end.
         """
         spans: list[tuple[Size, Size, int]] = [(0, extent, 1) for extent in sig.shape(0)]
         for axis, begin, end, stride in cls.asked(sig):
@@ -271,11 +274,10 @@ class StridedSliceOp(Injective):
             if not any(map(symbols_of, (extent, begin, end))):
                 indices = range(extent)[begin:end:stride]
                 spans[axis] = indices.start, len(indices), indices.step
-            elif stride < 0:
-                raise UndecidedSize(f"{sig.op}: a stride of {stride} along an axis of {extent}")
             else:
-                first, stop = _clamped(begin, extent), _clamped(end, extent)
-                spans[axis] = first, ceil_div(size_max(stop - first, 0), stride), stride
+                first, stop = (_clamped(bound, extent, stride < 0) for bound in (begin, end))
+                length, step = (first - stop, -stride) if stride < 0 else (stop - first, stride)
+                spans[axis] = first, ceil_div(size_max(length, 0), step), stride
         return spans
 
     @classmethod

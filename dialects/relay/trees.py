@@ -8,11 +8,11 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, f32, f64, i32
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
-from ..sizes import proves
 from ..sizes.types import tensor_of
 from .attributes import boolean, required_integer, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
+from .signature import is_tensor_of
 from .traits import OPAQUE
 
 AGGREGATES = {"sum": (np.add, 0.0), "min": (np.fmin, np.inf), "max": (np.fmax, -np.inf)}
@@ -55,26 +55,24 @@ class TreeEnsembleOp(Operator):
         number = sig.types[0].element_type
         if number not in (f32, f64):
             sig.fail("rows of float32 or float64", str(sig.types[0]))
-        if proves(width, "<", 1):
-            sig.fail("rows of at least one number", str(sig.types[0]))
+        sig.require(width - 1, "rows of at least one number", str(sig.types[0]))
         if count < 1 or count & (count - 1):
             sig.fail("a power of two as number of nodes", str(count))
-        wanted = [tensor_of(i32, sig.shape(1)), tensor_of(i32, [groups]), tensor_of(i32, [count])]
-        wanted += [tensor_of(number, [count]), tensor_of(i32, [count, 2])]
+        wanted = [(i32, sig.shape(1)), (i32, (groups,)), (i32, (count,)), (number, (count,)), (i32, (count, 2))]
         names = ["roots", "depths", "features", "values", "children"]
         if leaves := sig.operand("leaves"):
             if len(leaves) != 3:
                 sig.fail("begins, targets and weights of leaves", f"{len(leaves)} tensors")
             extent = sig.shape(7)
-            wanted += [tensor_of(i32, [count + 1]), tensor_of(i32, extent), tensor_of(number, extent)]
+            wanted += [(i32, (count + 1,)), (i32, extent), (number, extent)]
             names += ["begins", "targets", "weights"]
             if len(extent) != 1 or extent[0] < 1:
                 sig.fail("at least one weight", str(sig.types[7]))
         elif sig.int("targets") != 1:
             sig.fail("begins, targets and weights of leaves", f"{sig.int('targets')} targets without")
         for name, type_, got in zip(names, wanted, sig.types[1:], strict=True):
-            if got != type_:
-                sig.fail(f"{name} of type {type_}", str(got))
+            if not is_tensor_of(got, *type_):
+                sig.fail(f"{name} of type {tensor_of(*type_)}", str(got))
         if sig.int("targets") < 1:
             sig.fail("at least one target", str(sig.int("targets")))
         if sig.str("aggregate") not in AGGREGATES:

@@ -21,6 +21,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 
+from ..sizes import same
+from ..sizes.types import extents_of, tensor_of
+
 Types: TypeAlias = ArrayAttr[Attribute]
 
 
@@ -119,6 +122,18 @@ def fits(expected: Attribute, found: Attribute) -> bool:
             case _:
                 return False
     return True
+
+
+def joined(first: Attribute, second: Attribute) -> Attribute:
+    """The type of a value that has either of two types that fit: extents on which they differ are open."""
+    match first, second:
+        case (TensorType(), TensorType()) if first != second:
+            pairs = zip(extents_of(first), extents_of(second), strict=True)
+            return tensor_of(first.element_type, [m if same(m, n) else DYNAMIC_INDEX for m, n in pairs])
+        case (TupleType(), TupleType()):
+            return tuple_type([joined(a, b) for a, b in zip(first.types, second.types, strict=True)])
+        case _:
+            return first
 
 
 def _instance(general: Forall, special: FunctionType) -> FunctionType | None:

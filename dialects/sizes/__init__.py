@@ -2,10 +2,12 @@
 
 from .expr import ENDLESS as ENDLESS
 from .expr import RESERVED as RESERVED
+from .expr import Answers as Answers
 from .expr import Ranges as Ranges
 from .expr import Size as Size
 from .expr import SizeExpr as SizeExpr
 from .expr import UndecidedSize as UndecidedSize
+from .expr import answered as answered
 from .expr import bounds as bounds
 from .expr import broadcast_sizes as broadcast_sizes
 from .expr import ceil_div as ceil_div
@@ -18,6 +20,7 @@ from .expr import known_ranges as known_ranges
 from .expr import only as only
 from .expr import product as product
 from .expr import proves as proves
+from .expr import question as question
 from .expr import range_for as range_for
 from .expr import same as same
 from .expr import same_shape as same_shape

@@ -28,6 +28,10 @@ Size: TypeAlias = "int | SizeExpr"
 Ranges: TypeAlias = Mapping[str, Range]
 """Between which values symbols lie."""
 
+Question: TypeAlias = "tuple[str | int, str, str | int]"
+"""A comparison of two sizes, by their texts."""
+Answers: TypeAlias = Mapping[Question, bool]
+
 RESERVED = frozenset({"floordiv", "ceildiv", "mod", "min", "max"})
 """Words that no symbol is called."""
 
@@ -35,14 +39,14 @@ RESERVED = frozenset({"floordiv", "ceildiv", "mod", "min", "max"})
 class _Known:
     """The facts about symbols, and the comparisons that they decided: the same ones are asked again and again."""
 
-    __slots__ = ("answers", "items", "ranges")
+    __slots__ = ("answers", "assumed", "items", "ranges")
 
-    def __init__(self, ranges: Ranges):
-        self.ranges, self.items = ranges, tuple(sorted(ranges.items()))
-        self.answers: dict[tuple[str | int, str, str | int], bool | None] = {}
+    def __init__(self, ranges: Ranges, assumed: Answers):
+        self.ranges, self.items, self.assumed = ranges, tuple(sorted(ranges.items())), assumed
+        self.answers: dict[Question, bool | None] = {**assumed}
 
 
-_known: ContextVar[_Known] = ContextVar("known_ranges", default=_Known({}))  # noqa: B039  # no part of it is written
+_known: ContextVar[_Known] = ContextVar("known_ranges", default=_Known({}, {}))  # noqa: B039  # no part of it is written
 
 
 class SizeExpr:
@@ -266,17 +270,21 @@ def holds_zero(shape: Sequence[Size]) -> bool:
 
 def decide(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr) -> bool | None:
     """Decide `a == b` or `a <= b`; None where values of symbols within `known_ranges` make it true and false."""
-    facts = _known.get()
-    key = (
+    facts, key = _known.get(), question(a, relation, b)
+    if key not in facts.answers:
+        if len(facts.answers) >= _KEPT:
+            facts.answers = {**facts.assumed}
+        facts.answers[key] = _answer(a, relation, b, facts.items)
+    return facts.answers[key]
+
+
+def question(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr) -> Question:
+    """Return the comparison that `decide` answers."""
+    return (
         a._text if isinstance(a, SizeExpr) else operator.index(a),  # pyright: ignore[reportPrivateUsage]
         relation,
         b._text if isinstance(b, SizeExpr) else operator.index(b),  # pyright: ignore[reportPrivateUsage]
     )
-    if key not in facts.answers:
-        if len(facts.answers) >= _KEPT:
-            facts.answers.clear()
-        facts.answers[key] = _answer(a, relation, b, facts.items)
-    return facts.answers[key]
 
 
 def _answer(
@@ -313,7 +321,21 @@ def proves(a: Size, relation: str, b: Size) -> bool:
 @contextmanager
 def known_ranges(ranges: Ranges) -> Generator[None]:
     """Set the values that symbols may take, for comparisons and `bounds` inside; any other symbol is 0 or more."""
-    before = _known.set(_Known({**_known.get().ranges, **ranges}))
+    facts = _known.get()
+    with _knowing(_Known({**facts.ranges, **ranges}, facts.assumed)):
+        yield
+
+
+@contextmanager
+def answered(answers: Answers) -> Generator[None]:
+    """Have questions that the values of symbols leave open answered so."""
+    with _knowing(_Known(_known.get().ranges, answers)):
+        yield
+
+
+@contextmanager
+def _knowing(facts: _Known) -> Generator[None]:
+    before = _known.set(facts)
     try:
         yield
     finally:
@@ -344,8 +366,11 @@ def range_for(a: Size, b: Size) -> tuple[str, Range] | None:
 def only(name: str, a: Size, b: Size) -> int | None:
     """The number that a symbol has to be for two sizes to be equal, whatever the others are; None where no one is."""
     difference, own = a - b, symbol(name)
-    start = substitute(difference, {name: 0})
-    slope = substitute(difference, {name: 1}) - start
+    try:
+        start = substitute(difference, {name: 0})
+        slope = substitute(difference, {name: 1}) - start
+    except ZeroDivisionError:
+        return None
     numbers = [1]
     if isinstance(start, int) and isinstance(slope, int) and slope and start % slope == 0:
         numbers.append(-start // slope)
@@ -403,5 +428,5 @@ def _terms(value: SupportsIndex | SizeExpr) -> Polynomial:
 def _decided(a: SupportsIndex | SizeExpr, relation: str, b: SupportsIndex | SizeExpr, left: str, right: str) -> bool:
     if (answer := decide(a, relation, b)) is not None:
         return answer
-    sides = (_size(_terms(a)), _size(_terms(b))) if relation == "==" else None
-    raise UndecidedSize(f"whether {left} {relation} {right} depends on the values of sizes", sides)
+    sides = _size(_terms(a)), _size(_terms(b))
+    raise UndecidedSize(f"whether {left} {relation} {right} depends on the values of sizes", sides, relation=relation)

@@ -1,6 +1,6 @@
 """Tensor types with symbolic sizes: `tensor<?x?x768xf32, #relay.sizes<batch, past + 1>>`.
 
-The encoding has an expression for each `?` in order. A `?` of a type without encoding is a size that nothing tells.
+The encoding has an expression for each `?` in order. A `?` of a type without encoding is a size without a name.
 """
 
 from __future__ import annotations
@@ -137,6 +137,16 @@ def _open_tensor(element: Attribute, extents: tuple[_Extent, ...]) -> TensorType
 def sizes_attr(sizes: Sequence[Size]) -> SizesAttr:
     """Sizes as an attribute, numbers among them."""
     return SizesAttr(ArrayAttr([StringAttr(str(size)) for size in sizes]))
+
+
+def is_static(type_: Attribute) -> bool:
+    """Return whether a type is no tensor's, or one's of which all extents are numbers."""
+    return not isinstance(type_, TensorType) or DYNAMIC_INDEX not in type_.get_shape()
+
+
+def is_open(type_: Attribute) -> bool:
+    """Return whether a type is a tensor's with a size that nothing tells."""
+    return not is_static(type_) and not is_symbolic(type_)
 
 
 def is_symbolic(type_: Attribute) -> bool:

@@ -16,10 +16,10 @@ from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.index_bounds import IndexBound
-from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ExpandDimsOp, ReshapeOp, SqueezeOp
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, range_for, size_max, symbols_of
+from ...dialects.sizes.types import is_open
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
 from ...support.dtypes import Array

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from math import prod
-from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.relay.core import ConstantOp, ReturnOp
-from ...dialects.relay.evaluation import evaluate
-from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.interpret import Evaluator
+from ...dialects.relay.operator import shape_of
 from ...dialects.relay.traits import NonComputational, Stateful
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import Array
@@ -37,9 +36,9 @@ def folded(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, .
     outputs = results if isinstance(results, tuple) else (results,)
     if any(isinstance(result, Tensor) and result.array is None for result in outputs):
         return None
-    values = evaluated(builder.block, scratch)
-    if values is None:
+    if not all(is_fixed(op) and (isinstance(op, ConstantOp) or _is_few(op)) for op in builder.block.ops):
         return None
+    values = Evaluator(scratch).values(builder.block.ops, {})
     ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
     return tuple(_array(result, values) for result in outputs)
 
@@ -50,25 +49,13 @@ def _small(array: Array | None) -> bool:
     return array.size <= (FOLD_LIMIT if array.dtype.kind in "iub" else _FLOAT_LIMIT)
 
 
-def evaluated(block: Block, module: ModuleOp, limit: int | None = FOLD_LIMIT) -> dict[SSAValue, Array] | None:
-    """The values of all ops of a block without arguments; None when one has more than `limit` elements, or is no
-    function of its operands."""
-    values: dict[SSAValue, Array] = {}
-    for op in block.ops:
-        if isinstance(op, ConstantOp):
-            values[op.result] = op.value(module)
-            continue
-        if isinstance(op, ReturnOp):
-            break
-        operator = cast(Operator, op)
-        if (
-            operator.has_trait(Stateful)
-            or operator.has_trait(NonComputational)
-            or (limit is not None and any(prod(shape_of(value)) > limit for value in op.results))
-        ):
-            return None
-        values.update(zip(op.results, evaluate(operator, [values[operand] for operand in op.operands]), strict=True))
-    return values
+def is_fixed(op: Operation) -> bool:
+    """Return whether what an op gives at import is what it would give in every call."""
+    return not op.has_trait(Stateful) and not op.has_trait(NonComputational)
+
+
+def _is_few(op: Operation) -> bool:
+    return all(prod(shape_of(value)) <= FOLD_LIMIT for value in op.results)
 
 
 def _array(result: Result, known: dict[SSAValue, Array]) -> Array:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import struct
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, TensorType, i8
@@ -25,8 +25,7 @@ from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
 from ...provenance.ledger import current_ledger
-from ...provenance.numbers import value_of
-from ...provenance.span import fuse, layer_location, leaves, value_location
+from ...provenance.span import fuse, layer_location, value_location
 from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
 from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of
@@ -36,6 +35,7 @@ from ...runtime.shape_patterns import places_of_sizes
 from ...support.context import spans_enabled
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from .account import note_evaluated, note_values
 from .branches import joined
 from .context import Context
 from .converter import Converter, Narrowed, Result
@@ -43,23 +43,9 @@ from .decisions import Decision
 from .fold import folded
 from .names import strings, value_name
 from .narrowed_sizes import Taken
+from .node import node_of
 from .sizes import open_places
 from .tensor import Tensor, Undecided
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Node:
-    """The node of the model that a step comes from."""
-
-    op_type: str
-    leaf: LocationAttr
-    layer: str
-    index: int
-    """Of the node of the main graph that it is, or is in."""
-
-
-def node_of(step: Step) -> Node:
-    return cast(Node, step.source)
 
 
 class Model(ABC):
@@ -474,35 +460,9 @@ class Importer(ABC):
         set_required(self.main, self.required)
         set_index_bounds(self.main, self.index_bounds)
         self.main.update_type()
-        if self.spans:
-            self.account()
+        if self.spans and (ledger := current_ledger()) is not None:
+            nodes = [node_of(step) for step in self.converted]
+            ledger.op_types |= {node.leaf: node.op_type for node in nodes}
+            note_values(ledger, [(node_of(step), step.outputs) for step in self.converted], self.tensors)
+            note_evaluated(ledger, nodes, self.reads, surviving_leaves(self.main), self.source.prefix)
         return self.module
-
-    def account(self) -> None:
-        """Tell the open ledger the types of nodes, what computes their outputs, and which left no op.
-
-        Of those that left none the ledger learns the layers that took up their values.
-        """
-        if (ledger := current_ledger()) is None:
-            return
-        ledger.op_types |= {node_of(step).leaf: node_of(step).op_type for step in self.converted}
-        for step in self.converted:
-            for index, name in enumerate(step.outputs):
-                tensor = self.tensors.get(name)
-                if tensor is not None and (value := value_of(tensor.value)) is not None:
-                    ledger.gives[node_of(step).leaf, index] = value
-        readers: dict[LocationAttr, dict[LocationAttr, None]] = {}
-        for tensor, reader in self.reads:
-            for leaf in leaves(tensor.location):
-                readers.setdefault(leaf, {})[reader] = None
-        surviving = surviving_leaves(self.main)
-        for step in self.converted:
-            node = node_of(step)
-            if node.leaf not in surviving:
-                ledger.note(
-                    node.op_type,
-                    removed=[f"{self.source.prefix}.{node.op_type}"],
-                    before=[node.leaf],
-                    after=list(readers.get(node.leaf, ())),
-                    reason="evaluated at import",
-                )

@@ -9,7 +9,7 @@ from onnx import GraphProto, NodeProto
 
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
-from ..importing.importer import Node
+from ..importing.node import Node
 
 _NAMES = {"If": ("then_branch", "else_branch"), "Loop": ("body",), "Scan": ("body",)}
 

@@ -18,7 +18,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
-from ..importing import importer
+from ..importing.node import Node as ModelNode
 from .bodies import check_bodies
 from .host import Hosts, texts_of
 from .tensors import dense, dtype_of, to_array
@@ -27,7 +27,7 @@ CONTROL = ("If", "Loop", "Scan")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Node(importer.Node):
+class Node(ModelNode):
     """The node of the model that a step comes from."""
 
     proto: NodeProto

@@ -11,7 +11,7 @@ from ...dialects.relay.elementwise import GreaterOp, MultiplyOp
 from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.signal import DftOp, StftOp
 from ...dialects.relay.transform import PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
-from ...dialects.sizes import Size, SizeExpr, decide, same
+from ...dialects.sizes import Size, SizeExpr, decide, proves, same
 from ..importing.converter import Converter
 from ..importing.edges import with_edges
 from ..importing.tensor import dtype_of, shape_of
@@ -119,7 +119,11 @@ def stft(ctx: Context) -> SSAValue:
     data = ctx.value(0)
     window = ctx.value(2) if ctx.has(2) else filled_value(ctx, np.ones((), dtype_of(data)), (length,), "window")
     onesided = bool(ctx.int("onesided", 1))
-    ctx.require_least(ctx.shape(0)[1], length, f"whether {ctx.shape(0)[1]} samples are {length}")
+    samples = ctx.shape(0)[1]
+    if proves(length, "<", 1) or proves(samples, "<", length):
+        ctx.fail(f"windows of 1 to {samples} samples", str(length))
+    ctx.require(length - 1)
+    ctx.require_least(samples, length, f"whether {samples} samples are {length}")
     parts = _parts(ctx, data) if len(shape_of(data)) == 3 else [data]
     if len(parts) == 1:
         spectrum = ctx.emit(
@@ -134,10 +138,10 @@ def stft(ctx: Context) -> SSAValue:
         return ctx.emit(TransposeOp, spectrum, axes=(0, 2, 1, 3))
     count = (shape_of(parts[0])[1] - length) // step + 1
     if isinstance(cast(Size, count), int) and isinstance(cast(Size, length), int):
-        samples = ctx.constant(np.arange(count)[:, None] * step + np.arange(length), "frames")
+        positions = ctx.constant(np.arange(count)[:, None] * step + np.arange(length), "frames")
     else:
-        samples = (places(ctx, count, 2) * step + places(ctx, length, 2, 1)).value
-    frames = [ctx.emit(MultiplyOp, ctx.emit(TakeOp, part, samples, axis=1), window) for part in parts]
+        positions = (places(ctx, count, 2) * step + places(ctx, length, 2, 1)).value
+    frames = [ctx.emit(MultiplyOp, ctx.emit(TakeOp, part, positions, axis=1), window) for part in parts]
     spectrum = emit_all(ctx, DftOp, *frames)
     return ctx.emit(StackOp, *(_fitted(ctx, p, length // 2 + 1 if onesided else length) for p in spectrum), axis=-1)
 

@@ -1,8 +1,15 @@
-"""Structural equality of expressions and programs, as TVM has it: names do not count, sharing does."""
+"""Structural equality and hash of expressions and programs, as TVM has them: names do not count, sharing does.
+
+Both read the *tokens* of an expression: each node once and numbered, in the order of a walk from the root. Two
+expressions are equal where their tokens are, one by one. Ops are compared as the expressions that `view.py` shows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import count, zip_longest
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -14,13 +21,11 @@ from ...support.dtypes import Array
 from .defaults import completed, plain
 from .expr import (
     Call,
-    Clause,
     Constant,
     Constructor,
     Expr,
     Function,
     GlobalVar,
-    If,
     Let,
     Match,
     Op,
@@ -29,20 +34,17 @@ from .expr import (
     PatternTuple,
     PatternVar,
     Program,
-    RefCreate,
-    RefRead,
-    RefWrite,
     Tuple,
     TupleGetItem,
     TypeData,
     Var,
+    children,
 )
 from .type_view import plain as attribute_of
 
-Written: TypeAlias = Attribute | None
-Found: TypeAlias = Attribute | None
-Task: TypeAlias = "tuple[Expr, Expr] | Callable[[], bool]"
-
+Token: TypeAlias = Hashable
+_Types: TypeAlias = dict[str, Attribute]
+"""The types that stand for type variables."""
 
 _CLOSE = 1e-9
 """Attributes that differ by less are equal: 1e-5 is the float32 next to it."""
@@ -59,19 +61,106 @@ def structural_equal(
     map_free_vars: a free variable here may be another one there, the same everywhere; otherwise it is the same object.
     spans: whether spans count, those of names (operators, constructors, global functions) apart.
     """
-    comparison = _Comparison(map_free_vars, spans)
-    if isinstance(lhs, Program) and isinstance(rhs, Program):
-        return comparison.programs(lhs, rhs)
-    if isinstance(lhs, Program) or isinstance(rhs, Program):
-        return False
-    return comparison.run(lhs, rhs)
+    both = zip_longest(_tokens(lhs, map_free_vars, spans), _tokens(rhs, map_free_vars, spans))
+    return all(mine == other for mine, other in both)
+
+
+def structural_hash(what: Expr | Program, map_free_vars: bool = False) -> int:
+    """The hash of an expression or a program, the same for what is structurally equal.
+
+    map_free_vars: free variables count by where they are read first; otherwise each is itself.
+    """
+    return hash(tuple(_tokens(what, map_free_vars)))
+
+
+def structural_digest(what: Expr) -> str:
+    """16 hexadecimal digits for an expression, the same in every process; types and all digits of numbers count.
+
+    Two expressions that have it in common are equal; equal ones have it in common where the same types are known.
+    """
+    digest = blake2b(digest_size=8)
+    for token in _tokens(what, True):
+        digest.update(repr(token).encode())
+    return digest.hexdigest()
+
+
+def _tokens(what: Expr | Program, map_free_vars: bool, spans: bool = False) -> Iterator[Token]:
+    if isinstance(what, Program):
+        for name, data in sorted(what.types.items()):
+            yield (name, *_data(data))
+        for name, function in sorted(what.functions.items()):
+            yield name
+            yield from _Walk(map_free_vars, spans).tokens(function)
+    else:
+        yield from _Walk(map_free_vars, spans).tokens(what)
+
+
+def _data(data: TypeData) -> Iterator[Token]:
+    names: _Types = {name: TypeVar(StringAttr(f"{index}")) for index, name in enumerate(data.type_vars)}
+    yield len(names)
+    for constructor in data.constructors:
+        types = tuple(numbered(substituted(type_, names)) for type_ in constructor.inputs)
+        yield (constructor.name_hint, constructor.belong_to, types)
+
+
+@dataclass(frozen=True, eq=False)
+class _Type:
+    """A type as it was written, and as inference found it: where it is left out, the second stands for the first."""
+
+    written: Attribute | None
+    inferred: Attribute | None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Type):
+            return False
+        return (self.written is None and other.written is None) or self.known == other.known
+
+    def __hash__(self) -> int:
+        return 0
+
+    @property
+    def known(self) -> Attribute | None:
+        return self.written or self.inferred
+
+    def __repr__(self) -> str:
+        return str(self.known)
+
+
+@dataclass(frozen=True, eq=False)
+class _TypeArguments:
+    """Types that are written by few, and found by inference: they count where both sides have them."""
+
+    types: Sequence[Attribute | None]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _TypeArguments) and (not self.types or not other.types or self.types == other.types)
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return ", ".join(map(str, self.types))
+
+
+@dataclass(frozen=True, eq=False)
+class _Value:
+    """The value of an attribute, or a constant: an array, which counts bit by bit, so that nan is nan; or another."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Value) and _same_values(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return _hash(self.value)
+
+    def __repr__(self) -> str:
+        return repr(_exact(self.value))
 
 
 def _same_values(lhs: Any, rhs: Any) -> bool:
-    """Return whether two attributes' values are the same; arrays bit by bit, so that nan is nan."""
     if isinstance(lhs, np.ndarray) or isinstance(rhs, np.ndarray):
-        one, other = np.asarray(cast(Array, lhs)), np.asarray(cast(Array, rhs))
-        return one.dtype == other.dtype and one.shape == other.shape and one.tobytes() == other.tobytes()
+        return bool(_exact(lhs) == _exact(rhs))
     if isinstance(lhs, tuple) and isinstance(rhs, tuple):
         one, other = cast("tuple[Any, ...]", lhs), cast("tuple[Any, ...]", rhs)
         return len(one) == len(other) and all(map(_same_values, one, other))
@@ -81,196 +170,133 @@ def _same_values(lhs: Any, rhs: Any) -> bool:
     return bool(lhs == rhs)
 
 
+def _exact(value: Any) -> Any:
+    """A value of which Python compares all."""
+    if not isinstance(value, np.ndarray):
+        return value
+    array = cast(Array, value)
+    return (array.dtype.str, array.shape, array.tobytes())
+
+
+def _hash(value: Any) -> int:
+    """A hash that equal values have in common: True is 1, and numbers that are close are equal."""
+    if isinstance(value, bool | int | float):
+        return hash(float(value)) if float(value).is_integer() else 0
+    if isinstance(value, tuple):
+        return hash(tuple(map(_hash, cast("tuple[Any, ...]", value))))
+    return hash(_exact(value) if isinstance(value, np.ndarray) else str(value))
+
+
 def _both_sides(attributes: dict[str, Any]) -> dict[str, Any]:
     """Attributes with padding before and after all axes, where it is written once for both."""
     padding, strides = attributes.get("padding"), attributes.get("strides")
     if isinstance(padding, list | tuple) and isinstance(strides, list | tuple):
-        written, axes = list(cast("list[int]", padding)), len(cast("list[int]", strides))
+        written, axes = tuple(cast("Sequence[int]", padding)), len(cast("Sequence[int]", strides))
         attributes["padding"] = written * (2 * axes // len(written)) if written else written
     return attributes
 
 
-class _Comparison:
-    """Two expressions side by side. What is still to compare is on a stack, first things on top."""
+class _Walk:
+    """A walk over the nodes of an expression, without recursion: each after those that read it."""
 
     def __init__(self, map_free_vars: bool, spans: bool):
         self.map_free_vars = map_free_vars
         self.spans = spans
-        self.there: dict[Expr, Expr] = {}
-        self.here: dict[Expr, Expr] = {}
-        self.type_vars: dict[str, Attribute] = {}
-        self.stack: list[Task] = []
+        self.number = count()
+        self.numbers: dict[Expr, int] = {}
+        self.types: _Types = {}
 
-    def programs(self, lhs: Program, rhs: Program) -> bool:
-        if lhs.functions.keys() != rhs.functions.keys() or lhs.types.keys() != rhs.types.keys():
-            return False
-        return all(self.data(data, rhs.types[name]) for name, data in lhs.types.items()) and all(
-            self.run(function, rhs.functions[name]) for name, function in lhs.functions.items()
-        )
+    def tokens(self, root: Expr) -> Iterator[Token]:
+        stack: list[Expr | _Types] = [root]
+        while stack:
+            node = stack.pop()
+            if not isinstance(node, Expr):
+                self.types = node
+            elif node in self.numbers:
+                yield self.numbers[node]
+            else:
+                outside = self.types
+                yield (type(node).__name__, node.span if self._has_span(node) else None, *self._content(node))
+                if outside is not self.types:
+                    stack.append(outside)
+                stack += reversed(list(children(node)))
 
-    def data(self, lhs: TypeData, rhs: TypeData) -> bool:
-        if len(lhs.type_vars) != len(rhs.type_vars) or len(lhs.constructors) != len(rhs.constructors):
-            return False
-        self.type_vars = {a: TypeVar(StringAttr(b)) for a, b in zip(lhs.type_vars, rhs.type_vars, strict=True)}
-        same = all(map(self.constructors, lhs.constructors, rhs.constructors))
-        self.type_vars = {}
-        return same
+    def _has_span(self, node: Expr) -> bool:
+        return self.spans and not isinstance(node, Op | GlobalVar | Constructor | Var)
 
-    def constructors(self, lhs: Constructor, rhs: Constructor) -> bool:
-        return (
-            lhs.name_hint == rhs.name_hint
-            and lhs.belong_to == rhs.belong_to
-            and len(lhs.inputs) == len(rhs.inputs)
-            and all(map(self.types, lhs.inputs, rhs.inputs))
-        )
-
-    def types(self, lhs: Attribute | None, rhs: Attribute | None) -> bool:
-        if lhs is rhs:
-            return True
-        if lhs is None or rhs is None:
-            return False
-        here = substituted(lhs, self.type_vars) if self.type_vars else lhs
-        return here == rhs or numbered(here) == numbered(rhs)
-
-    def run(self, lhs: Expr, rhs: Expr) -> bool:
-        self.stack = [(lhs, rhs)]
-        while self.stack:
-            task = self.stack.pop()
-            if not (task() if callable(task) else self.nodes(*task)):
-                return False
-        return True
-
-    def then(self, *tasks: Task) -> bool:
-        """Have these compared next, in this order."""
-        self.stack.extend(reversed(tasks))
-        return True
-
-    def pairs(self, lhs: Sequence[Expr], rhs: Sequence[Expr]) -> bool:
-        return len(lhs) == len(rhs) and self.then(*zip(lhs, rhs, strict=True))
-
-    def same_span(self, lhs: Expr, rhs: Expr) -> bool:
-        return not self.spans or lhs.span == rhs.span
-
-    def define(self, lhs: Var, rhs: Var) -> bool:
-        """Variables where they are bound."""
-        self.there[lhs], self.here[rhs] = rhs, lhs
-        same = lhs.virtual_device == rhs.virtual_device and self.same_span(lhs, rhs)
-        return same and self.annotations((lhs.type_annotation, lhs.type), (rhs.type_annotation, rhs.type))
-
-    def annotations(self, lhs: tuple[Written, Found], rhs: tuple[Written, Found]) -> bool:
-        """Types as they were written; where one is left out, what was inferred there stands for it."""
-        if lhs[0] is None and rhs[0] is None:
-            return True
-        return self.types(attribute_of(lhs[0] or lhs[1]), attribute_of(rhs[0] or rhs[1]))
-
-    def nodes(self, lhs: Expr, rhs: Expr) -> bool:
-        if type(lhs) is not type(rhs):
-            return False
-        match lhs:
+    def _content(self, node: Expr) -> Iterator[Token]:
+        """Yield what a node is besides its parts. Leaves and the tuple of nothing are as good as equal ones."""
+        if not isinstance(node, Var | Constant | Op | GlobalVar | Constructor) and not _is_unit(node):
+            self.numbers[node] = next(self.number)
+        match node:
             case Op():
-                return lhs.name == cast(Op, rhs).name
+                yield node.name
             case GlobalVar():
-                return lhs.name_hint == cast(GlobalVar, rhs).name_hint
+                yield node.name_hint
             case Constructor():
-                return self.names(lhs, cast(Constructor, rhs))
+                yield (node.name_hint, node.belong_to)
             case Constant():
-                return self.same_span(lhs, rhs) and _same_values(lhs.data, cast(Constant, rhs).data)
+                yield _Value(node.data)
             case Var():
-                return self.variables(lhs, cast(Var, rhs))
-            case _:
-                pass
-        if (known := self.there.get(lhs)) is not None or rhs in self.here:
-            return known is rhs
-        # The tuple of nothing is as good as another one.
-        if not (isinstance(lhs, Tuple) and not lhs.fields):
-            self.there[lhs], self.here[rhs] = rhs, lhs
-        return self.same_span(lhs, rhs) and self.inner(lhs, rhs)
-
-    def names(self, lhs: Constructor, rhs: Constructor) -> bool:
-        return lhs.name_hint == rhs.name_hint and lhs.belong_to == rhs.belong_to
-
-    def variables(self, lhs: Var, rhs: Var) -> bool:
-        known, back = self.there.get(lhs), self.here.get(rhs)
-        if known is not None or back is not None:
-            return known is rhs and back is lhs
-        return (self.map_free_vars or lhs is rhs) and self.define(lhs, rhs)
-
-    def inner(self, lhs: Expr, rhs: Any) -> bool:
-        """Return whether the parts of two nodes of one kind are equal."""
-        match lhs:
+                yield self._define(node) if self.map_free_vars else id(node)
             case Tuple():
-                return self.pairs(lhs.fields, rhs.fields)
+                yield len(node.fields)
             case TupleGetItem():
-                return lhs.index == rhs.index and self.then((lhs.tuple_value, rhs.tuple_value))
+                yield node.index
             case Call():
-                return self.calls(lhs, rhs)
+                yield from self._call(node)
             case Function():
-                return self.functions(lhs, rhs)
+                yield from self._function(node)
             case Let():
-                return self.define(lhs.var, rhs.var) and self.then((lhs.value, rhs.value), (lhs.body, rhs.body))
-            case If():
-                there = (rhs.cond, rhs.true_branch, rhs.false_branch)
-                return self.pairs((lhs.cond, lhs.true_branch, lhs.false_branch), there)
-            case RefCreate():
-                return self.then((lhs.value, rhs.value))
-            case RefRead():
-                return self.then((lhs.ref, rhs.ref))
-            case RefWrite():
-                return self.then((lhs.ref, rhs.ref), (lhs.value, rhs.value))
+                yield self._define(node.var)
             case Match():
-                if lhs.complete != rhs.complete or len(lhs.clauses) != len(rhs.clauses):
-                    return False
-                clauses = (self.clause(a, b) for a, b in zip(lhs.clauses, rhs.clauses, strict=True))
-                return self.then((lhs.data, rhs.data), *clauses)
+                yield node.complete
+                yield from (self._pattern(clause.lhs) for clause in node.clauses)
             case _:
-                return lhs is rhs
+                return
 
-    def calls(self, lhs: Call, rhs: Call) -> bool:
-        # Type arguments are written by few, and found by inference: they count where both have them.
-        name = lhs.op.name if isinstance(lhs.op, Op) else ""
-        both = not name and lhs.type_args and rhs.type_args
-        if both and not all(map(self.types, map(attribute_of, lhs.type_args), map(attribute_of, rhs.type_args))):
-            return False
-        same = self.attributes(_both_sides(completed(name, lhs.attrs)), _both_sides(completed(name, rhs.attrs)))
-        return same and self.pairs((*lhs.args, lhs.op), (*rhs.args, rhs.op))
+    def _define(self, var: Var) -> Token:
+        """A variable where it is bound, or read first."""
+        self.numbers[var] = next(self.number)
+        return (self._type(var.type_annotation, var.type), var.virtual_device, var.span if self.spans else None)
 
-    def attributes(self, lhs: dict[str, Any], rhs: dict[str, Any]) -> bool:
-        return lhs.keys() == rhs.keys() and all(_same_values(value, rhs[key]) for key, value in lhs.items())
+    def _type(self, written: Any, inferred: Attribute | None) -> _Type:
+        return _Type(self._numbered(attribute_of(written)), self._numbered(inferred))
 
-    def functions(self, lhs: Function, rhs: Function) -> bool:
-        if len(lhs.params) != len(rhs.params) or len(lhs.type_params) != len(rhs.type_params):
-            return False
-        here = {key: plain(value) for key, value in lhs.attrs.items()}
-        outside = self.type_vars
-        self.type_vars = outside | {
-            a: TypeVar(StringAttr(b)) for a, b in zip(lhs.type_params, rhs.type_params, strict=True)
-        }
+    def _numbered(self, type_: Attribute | None) -> Attribute | None:
+        return None if type_ is None else numbered(substituted(type_, self.types) if self.types else type_)
 
-        def leave() -> bool:
-            self.type_vars = outside
-            return True
+    def _call(self, node: Call) -> Iterator[Token]:
+        name = node.op.name if isinstance(node.op, Op) else ""
+        yield len(node.args)
+        yield _TypeArguments([] if name else [self._numbered(attribute_of(type_)) for type_ in node.type_args])
+        yield from _attributes(_both_sides(completed(name, node.attrs)))
 
-        return (
-            self.attributes(here, {key: plain(value) for key, value in rhs.attrs.items()})
-            and all(map(self.define, lhs.params, rhs.params))
-            and self.annotations((lhs.ret_type, lhs.body.type), (rhs.ret_type, rhs.body.type))
-            and self.then((lhs.body, rhs.body), leave)
-        )
+    def _function(self, node: Function) -> Iterator[Token]:
+        if node.type_params:
+            own = {name: TypeVar(StringAttr(f"#{next(self.number)}")) for name in node.type_params}
+            self.types = {**self.types, **own}
+        yield (len(node.params), len(node.type_params))
+        yield from map(self._define, node.params)
+        yield self._type(node.ret_type, node.body.type)
+        yield from _attributes({key: plain(value) for key, value in node.attrs.items()})
 
-    def clause(self, lhs: Clause, rhs: Clause) -> Task:
-        return lambda: self.patterns(lhs.lhs, rhs.lhs) and self.then((lhs.rhs, rhs.rhs))
-
-    def patterns(self, lhs: Pattern, rhs: Any) -> bool:
-        if type(lhs) is not type(rhs):
-            return False
-        match lhs:
-            case PatternVar():
-                return self.define(lhs.var, rhs.var)
-            case PatternConstructor():
-                if not self.names(lhs.constructor, rhs.constructor):
-                    return False
-            case PatternTuple():
-                pass
+    def _pattern(self, pattern: Pattern) -> Token:
+        match pattern:
+            case PatternVar(var):
+                return self._define(var)
+            case PatternConstructor(constructor, inner):
+                return (constructor.name_hint, constructor.belong_to, *map(self._pattern, inner))
+            case PatternTuple(inner):
+                return ("tuple", *map(self._pattern, inner))
             case _:
-                return True
-        return len(lhs.patterns) == len(rhs.patterns) and all(map(self.patterns, lhs.patterns, rhs.patterns))
+                return "_"
+
+
+def _is_unit(node: Expr) -> bool:
+    return isinstance(node, Tuple) and not node.fields
+
+
+def _attributes(attributes: dict[str, Any]) -> Iterator[Token]:
+    for name in sorted(attributes):
+        yield (name, _Value(attributes[name]))

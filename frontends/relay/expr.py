@@ -465,23 +465,24 @@ def post_order(root: Expr, apart: Iterable[Expr] = ()) -> Iterator[Expr]:
             stack.append((inner, children(inner)))
 
 
+def binds(node: Expr) -> list[Var]:
+    """The variables that a node binds."""
+    match node:
+        case Function():
+            return list(node.params)
+        case Let():
+            return [node.var]
+        case Match():
+            return [var for clause in node.clauses for var in pattern_vars(clause.lhs)]
+        case _:
+            return []
+
+
 def free_vars(root: Expr) -> list[Var]:
     """The variables that `root` reads and nothing in it binds, in the order of first reading."""
-    bound: set[Var] = set()
-    read: dict[Var, None] = {}
-    for node in post_order(root):
-        match node:
-            case Var():
-                read[node] = None
-            case Function():
-                bound.update(node.params)
-            case Let():
-                bound.add(node.var)
-            case Match():
-                bound.update(var for clause in node.clauses for var in pattern_vars(clause.lhs))
-            case _:
-                pass
-    return [var for var in read if var not in bound]
+    nodes = list(post_order(root))
+    bound = {var for node in nodes for var in binds(node)}
+    return [node for node in nodes if isinstance(node, Var) and node not in bound]
 
 
 @dataclass(eq=False, repr=False)

@@ -8,7 +8,7 @@ get the types that the operators beside them imply (`implied.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import LocationAttr, StringAttr, TensorType, i1
@@ -19,7 +19,7 @@ from ...dialects.element_types import tensor_type
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.signature import Tensor
 from ...dialects.relay.traits import Mark
-from ...dialects.relay.types import TypeVar, adt_type, fields_of, function_type, tuple_type
+from ...dialects.relay.types import TypeVar, adt_type, fields_of, function_type, joined, tuple_type
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from .adapted import adapted
@@ -52,7 +52,7 @@ from .operators import attributes_of, grouped, is_absent, name_of, operator_name
 from .places import location_of
 from .type_text import spelled
 from .type_view import plain
-from .unify import Hole, Made, Mismatch, Term, check_size, found, instance, joined, resolved, shown, term_of, unify
+from .unify import Hole, Made, Mismatch, Term, check_size, found, instance, resolved, shown, term_of, unify
 
 Walk: TypeAlias = "Generator[Expr, Term, Term]"
 
@@ -76,25 +76,6 @@ def infer_expr(expr: Expr, program: Program | None = None) -> Attribute:
     return expr.type
 
 
-@dataclass(eq=False)
-class _Waiting:
-    """A call of an operator whose operands are not known yet."""
-
-    call: Call
-    operator: type[Operator]
-    args: list[Term]
-    result: Hole
-
-
-@dataclass(eq=False)
-class _WaitingField:
-    """A field of what is not known yet to be a tuple."""
-
-    node: TupleGetItem
-    whole: Term
-    result: Hole
-
-
 class Inference:
     """The terms found so far."""
 
@@ -102,7 +83,8 @@ class Inference:
         self.program = program
         self.terms: dict[Expr, Term] = {}
         self._declared: dict[str, Term] = {}
-        self._waiting: list[_Waiting | _WaitingField] = []
+        self._waiting: dict[Expr, Hole] = {}
+        """What is typed once its parts are."""
         self._typed: list[Expr] = []
         self._vars: dict[Var, None] = {}
 
@@ -227,16 +209,12 @@ class Inference:
         return Made("tuple", tuple(parts))
 
     def field(self, node: TupleGetItem) -> Walk:
-        whole = yield node.tuple_value
-        if (part := self._part(node, whole)) is not None:
-            return part
-        hole = Hole()
-        self._waiting.append(_WaitingField(node, whole, hole))
-        return hole
+        yield node.tuple_value
+        return self._later(node)
 
-    def _part(self, node: TupleGetItem, whole: Term) -> Term | None:
+    def _part(self, node: TupleGetItem) -> Term | None:
         """The type of a field; None while it is not known what has it."""
-        term = found(whole)
+        term = found(self.terms[node.tuple_value])
         if isinstance(term, Hole):
             return None
         parts = term.parts if isinstance(term, Made) and term.kind == "tuple" else None
@@ -254,7 +232,7 @@ class Inference:
         for arg in node.args:
             args.append((yield arg))
         if isinstance(node.op, Op):
-            return self._operator_call(node, node.op, args)
+            return args[0] if operator_named(node.op.name).has_trait(Mark) and len(args) == 1 else self._later(node)
         # One constructor makes values of several types: each call is one use of it.
         callee = self.instance(
             node, self._constructed(node.op) if isinstance(node.op, Constructor) else found((yield node.op))
@@ -276,19 +254,10 @@ class Inference:
             wanted, got = (str(one) for one in mismatch.args)
             raise FrontendError(message(_name(node), wanted, got, location_of(node.span))) from None
 
-    def _operator_call(self, node: Call, op: Op, args: list[Term]) -> Term:
-        operator = operator_named(op.name)
-        if operator.has_trait(Mark) and len(args) == 1:
-            return args[0]
-        if (result := self._applied(node, operator, args)) is not None:
-            return result
-        hole = Hole()
-        self._waiting.append(_Waiting(node, operator, args, hole))
-        return hole
-
-    def _applied(self, node: Call, operator: type[Operator], args: Sequence[Term]) -> Attribute | None:
+    def _applied(self, node: Call, op: Op) -> Attribute | None:
         """The type of a call of an operator; None while an operand is not known."""
-        types = [resolved(arg) for arg in args]
+        operator = operator_named(op.name)
+        types = [resolved(self.terms[arg]) for arg in node.args]
         if any(t is None for t in types):
             return None
         location = location_of(node.span)
@@ -332,11 +301,9 @@ class Inference:
 
     def branch(self, node: If) -> Walk:
         self.unify(_BOOL, (yield node.cond), node.cond, "if")
-        first = yield node.true_branch
-        second = yield node.false_branch
-        self.unify(first, second, node.false_branch, "if")
-        types = resolved(first), resolved(second)
-        return joined(types[0], types[1]) if types[0] is not None and types[1] is not None else first
+        yield node.true_branch
+        yield node.false_branch
+        return self._later(node)
 
     def ref_create(self, node: RefCreate) -> Walk:
         return Made("reference", ((yield node.value),))
@@ -354,16 +321,12 @@ class Inference:
 
     def match(self, node: Match) -> Walk:
         data = yield node.data
-        result: Term | None = None
         for clause in node.clauses:
             self.pattern(clause.lhs, data, node)
-            got = yield clause.rhs
-            if result is None:
-                result = got
-            self.unify(result, got, clause.rhs, "match")
-        if result is None:
+            yield clause.rhs
+        if not node.clauses:
             raise FrontendError(message("match", "at least one clause", "none", location_of(node.span)))
-        return result
+        return self._later(node)
 
     def pattern(self, pattern: Pattern, data: Term, at: Match) -> None:
         """Have the variables of a pattern fit the data."""
@@ -389,50 +352,79 @@ class Inference:
 
     # What waits.
 
+    def _later(self, node: Expr) -> Term:
+        """The type of a node as its parts decide it; a hole while they do not."""
+        if (term := self._of_parts(node)) is not None:
+            return term
+        self._waiting[node] = Hole()
+        return self._waiting[node]
+
+    def _of_parts(self, node: Expr) -> Term | None:
+        match node:
+            case TupleGetItem():
+                return self._part(node)
+            case Call(op=Op() as op):
+                return self._applied(node, op)
+            case _:
+                types = [resolved(self.terms[branch]) for branch in _branches(node)]
+                known = [type_ for type_ in types if type_ is not None]
+                return reduce(joined, known) if len(known) == len(types) and self._agree(node) else None
+
+    def _agree(self, node: Expr) -> bool:
+        """Have the branches of a conditional be of one type, but for open extents."""
+        first, *others = _branches(node)
+        for branch in others:
+            self.unify(self.terms[first], self.terms[branch], branch, _name(node))
+        return True
+
     def _settle(self, partly: bool = False) -> None:
-        """Type what waits, as far as operands got known; then with what operators imply of their operands.
+        """Type what waits, as far as operands got known; then with what operators imply of their operands, and with
+        branches of one type.
 
         Raises FrontendError for what is left, unless only a part is wanted.
         """
         while self._waiting:
-            rest = [one for one in self._waiting if not self._done(one)]
-            if len(rest) == len(self._waiting):
-                if any(self._implied(one) for one in rest):
-                    continue
+            typed = [(node, term) for node in self._waiting if (term := self._of_parts(node)) is not None]
+            for node, term in typed:
+                self.unify(self._waiting.pop(node), term, node)
+            if not typed and not any(map(self._implied, self._waiting)) and not self._agreed():
                 if partly:
                     return
-                raise self._unknown(rest[0])
-            self._waiting = rest
+                raise self._unknown(next(iter(self._waiting)))
 
-    def _unknown(self, one: _Waiting | _WaitingField) -> FrontendError:
-        if isinstance(one, _WaitingField):
-            return FrontendError(message("tuple_get_item", "a tuple", "_", location_of(one.node.span)))
-        unknown = next(a for a, t in zip(one.call.args, one.args, strict=True) if resolved(t) is None)
-        at = location_of(unknown.span or one.call.span)
-        wanted = "operands of known types"
-        return FrontendError(message(name_of(one.operator), wanted, f"{_name(unknown)} of type _", at))
+    def _unknown(self, node: Expr) -> FrontendError:
+        if not isinstance(node, Call):
+            return FrontendError(message("tuple_get_item", "a tuple", "_", location_of(node.span)))
+        unknown = next(arg for arg in node.args if resolved(self.terms[arg]) is None)
+        at = location_of(unknown.span or node.span)
+        return FrontendError(message(_name(node), "operands of known types", f"{_name(unknown)} of type _", at))
 
-    def _done(self, one: _Waiting | _WaitingField) -> bool:
-        if isinstance(one, _WaitingField):
-            node, term = one.node, self._part(one.node, one.whole)
-        else:
-            node, term = one.call, self._applied(one.call, one.operator, one.args)
-        if term is None:
-            return False
-        self.unify(one.result, term, node)
-        return True
-
-    def _implied(self, one: _Waiting | _WaitingField) -> bool:
+    def _implied(self, node: Expr) -> bool:
         """Return whether the operator implies the type of an operand that is not known."""
-        if isinstance(one, _WaitingField):
+        if not isinstance(node, Call) or not isinstance(node.op, Op):
             return False
-        types = [resolved(term) for term in one.args]
+        types = [resolved(self.terms[arg]) for arg in node.args]
         changed = False
-        for index, type_ in implied(one.operator, types, one.call.attrs).items():
+        for index, type_ in implied(operator_named(node.op.name), types, node.attrs).items():
             if types[index] is None:
-                self.unify(one.args[index], type_, one.call)
+                self.unify(self.terms[node.args[index]], type_, node)
                 changed = True
         return changed
+
+    def _agreed(self) -> bool:
+        """Return whether a conditional waits, which is then of the type of its first branch, as all its branches."""
+        node = next((node for node in self._waiting if isinstance(node, If | Match)), None)
+        if node is None:
+            return False
+        self._agree(node)
+        self.unify(self._waiting.pop(node), self.terms[_branches(node)[0]], node)
+        return True
+
+
+def _branches(node: Expr) -> list[Expr]:
+    if isinstance(node, If):
+        return [node.true_branch, node.false_branch]
+    return [clause.rhs for clause in node.clauses] if isinstance(node, Match) else []
 
 
 def operand_types(

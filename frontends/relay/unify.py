@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, LocationAttr, StringAttr, TensorType, TupleType
+from xdsl.dialects.builtin import FunctionType, LocationAttr, StringAttr, TupleType
 from xdsl.ir import Attribute, TypeAttribute
 
 from ...dialects.relay.types import AdtType, Forall, RefType, TypeVar, adt_type, fits, substituted, tuple_type
@@ -228,15 +228,3 @@ def _made(term: Term) -> Made | None:
         return _made(instance(term))
     parts = _parts(term) if isinstance(term, Attribute) else None
     return Made(*parts) if parts is not None else None
-
-
-def joined(first: Attribute, second: Attribute) -> Attribute:
-    """The type of a value that has either of two types that fit: extents on which they differ are open."""
-    match first, second:
-        case (TensorType(), TensorType()):
-            pairs = zip(first.get_shape(), second.get_shape(), strict=True)
-            return TensorType(first.element_type, [m if m == n else DYNAMIC_INDEX for m, n in pairs])
-        case (TupleType(), TupleType()):
-            return tuple_type([joined(a, b) for a, b in zip(first.types, second.types, strict=True)])
-        case _:
-            return first

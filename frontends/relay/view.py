@@ -9,11 +9,11 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from ...dialects.relay.attributes import to_python
-from ...dialects.relay.binding import Flavour, IfOp, LetOp
+from ...dialects.relay.binding import Flavour, IfOp, LetOp, resolved
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.data_types import ConstructOp, ConstructorPattern, MatchOp, TuplePattern, TypeDataOp, VarPattern
 from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
@@ -66,24 +66,21 @@ _INTERNAL = ("input_names", "output_names", REQUIRED_BY, NARROWED_BY, INDEX_BOUN
 """Attributes that the compiler adds to a function and that the language does not know."""
 
 
-def _is_shown_at_calls(op: FuncOp) -> bool:
-    return (op.primitive is not None or "Composite" in op.attributes) and "Compiler" not in op.attributes
-
-
-def view(module: ModuleOp, params: Mapping[str, Sequence[Var]] | None = None) -> Program:
+def view(module: ModuleOp, params: Mapping[str, Sequence[Var]] | None = None, at_calls: bool = True) -> Program:
     """The program of a module.
 
-    A primitive or composite function is shown where it is called, as TVM shows it, unless another compiler takes it.
+    at_calls: a primitive or composite function is shown where it is called, as TVM shows it, unless another compiler
+    takes it; otherwise all functions are those of the program.
 
     params: variables by the names of functions, which stay parameters where names and types are still theirs: so who
     made a module of an expression finds his variables in what passes made of it.
     """
-    viewer = _Viewer(module, params or {})
+    viewer = _Viewer(module, params or {}, at_calls)
     for op in module.ops:
         if isinstance(op, TypeDataOp):
             viewer.type_data(op)
     for op in module.ops:
-        if isinstance(op, FuncOp) and not (_is_shown_at_calls(op) and viewer.is_called(op)):
+        if isinstance(op, FuncOp) and not (viewer.shows_at_calls(op) and viewer.is_called(op)):
             viewer.program.functions[op.sym_name.data] = viewer.function(op)
     return viewer.program
 
@@ -91,8 +88,9 @@ def view(module: ModuleOp, params: Mapping[str, Sequence[Var]] | None = None) ->
 class _Viewer:
     """The expressions made so far."""
 
-    def __init__(self, module: ModuleOp, params: Mapping[str, Sequence[Var]]):
+    def __init__(self, module: ModuleOp, params: Mapping[str, Sequence[Var]], at_calls: bool):
         self.module = module
+        self._at_calls = at_calls
         self._params = params
         self.program = Program()
         self.values: dict[SSAValue, Expr] = {}
@@ -103,6 +101,10 @@ class _Viewer:
         """Calls that give nothing, by the tuples that stand for what they give."""
         self._arrays: dict[int, tuple[Array, NDArray]] = {}
         self._called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
+
+    def shows_at_calls(self, op: FuncOp) -> bool:
+        kernel = op.primitive is not None or "Composite" in op.attributes
+        return self._at_calls and kernel and "Compiler" not in op.attributes
 
     def is_called(self, op: FuncOp) -> bool:
         return op.sym_name.data in self._called
@@ -276,7 +278,7 @@ class _Viewer:
                 case _:
                     values = [op.operands[index] for index in place]
                     fields, type_ = self.args(values), tuple_type([value.type for value in values])
-                    whole = _call_of(list(map(_origin, values)), fields)
+                    whole = _call_of(list(map(resolved, values)), fields)
                     args.append(whole or Tuple(fields, type=type_, span=_span(op)))
         call = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
         if op.gives_tuple(len(op.results)):
@@ -297,7 +299,7 @@ class _Viewer:
             output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
             result.op.type = function_type(target.type_names(), target.function_type.inputs.data, output)
             result.type_args = _type_arguments(result.op.type, op.operand_types, op.result_types)
-            if _is_shown_at_calls(target):
+            if self.shows_at_calls(target):
                 if name not in self._primitive:
                     self._primitive[name] = self.function(target)
                 result.op = self._primitive[name]
@@ -384,18 +386,9 @@ def _type_arguments(callee: Attribute, inputs: Sequence[Attribute], outputs: Seq
 
 def _whole(op: TupleOp, fields: Sequence[Expr]) -> Expr | None:
     """The call that gives just this tuple, where it is."""
-    values = list(map(_origin, op.fields))
+    values = list(map(resolved, op.fields))
     whole = _call_of(values, fields)
     return whole if whole is not None and cast(Operation, values[0].owner).location == op.location else None
-
-
-def _origin(value: SSAValue) -> SSAValue:
-    """Follow a value out of let-blocks to the op inside that makes it."""
-    while isinstance(op := value.owner, LetOp) and op.kind is not Flavour.REC:
-        last = op.block.last_op
-        assert last is not None
-        value = last.operands[cast(OpResult, value).index]
-    return value
 
 
 def _unit_of(op: Operation) -> TupleOp | None:

@@ -9,9 +9,10 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.element_types import element_type
+from ...dialects.relay.interpret import evaluate_module
 from ...dialects.relay.size_ranges import main_of
 from ...dialects.sizes import RESERVED, Size, proves, symbol
 from ...dialects.sizes.types import tensor_of
@@ -21,8 +22,9 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Narrowed, Result
-from ..importing.fold import evaluated
+from ..importing.fold import is_fixed
 from ..importing.limits import excess, expectation
+from ..importing.node import node_of
 from ..importing.tensor import Tensor, Undecided
 from ..importing.tensor import dtype_of as value_dtype
 from .complex_numbers import COMPLEX
@@ -104,11 +106,9 @@ def _evaluated(builder: Builder, region: Region) -> list[Array]:
         module = importer.import_model(Model(Source(builder.model, region, builder)), {})
     except Undecided as error:
         raise FrontendError(str(error)) from error
-    main = main_of(module)
-    values = evaluated(main.block, module, None)
-    if values is None:
+    if not all(map(is_fixed, main_of(module).block.ops)):
         raise FrontendError(f"{builder.file}: expected initial values that are functions of constants, got others")
-    return [values[value] for value in cast(Operation, main.block.last_op).operands]
+    return evaluate_module(module, [])
 
 
 def _shape(info: TensorInfo, given: Sequence[int] | None) -> tuple[int, ...]:
@@ -164,7 +164,7 @@ class Importer(importer.Importer):
         """An input or constant has a name of its own, at its first consumer."""
         users = self.users(region)
         layers = cast(Model, self.source).source.builder.layers
-        return layers.get(name, name), importer.node_of(users[name]).index if name in users else 0
+        return layers.get(name, name), node_of(users[name]).index if name in users else 0
 
     def finish(self, values: Sequence[SSAValue]) -> ModuleOp:
         module = super().finish(values)

@@ -15,7 +15,7 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from ..importing import importer
+from ..importing.node import Node as ModelNode
 from .model import ModelFile, OperatorInfo, Signature, Subgraph, TensorInfo
 from .values import constant
 from .variables import (
@@ -43,7 +43,7 @@ _DEEPEST = 200
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Node(importer.Node):
+class Node(ModelNode):
     """The operator of the model that a step comes from."""
 
     operator: OperatorInfo

@@ -3,26 +3,52 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-_LOC = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
+from .readers import Block, readers
+
+LOCATION = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
 _LABEL = re.compile(r"([^\s#:]+):")
 # Labels that only directives refer to; code jumps to .LBB ones.
 _INTERNAL = re.compile(r"\.L(?!BB)|\.Lfunc")
 
-# x86: push and pop, copies, moves to and from the stack, zero idioms, immediates and constants from memory.
-_SETUP = re.compile(
-    r"push|pop|v?mov\S* %\w+, %\w+$|(?:v?mov|lea)\S* .*\(%r[sb]p\)|v?p?xor\S* (%\w+)(?:, \1)+$"
-    r"|mov\S* \$|v?\w+ \.LCPI\w+\(%rip\), %\w+$"
-)
+# Where LLVM begins a function: column 0, which no instruction has.
+_BEGIN = re.compile(r"\t\.loc\t(\d+) [1-9]\d* 0\b")
+_MAKES_ROOM = re.compile(r"\t(?:and|sub)q\t\$-?\w+, %rsp\b")
+
+
+def without_inherited_lines(assembly: str) -> str:
+    """An assembly text whose functions begin with a line that only what sets up their frame has.
+
+    LLVM says there where the function begins; an instruction without a line that comes next would inherit it.
+    """
+    lines: list[str] = []
+    begin = ""
+    pending: list[str] = []
+    for text in assembly.splitlines():
+        if begin and (text.startswith("\t.loc") or _LABEL.match(text)):
+            lines += _frame_apart(pending, begin)
+            begin, pending = "", []
+        (pending if begin else lines).append(text)
+        if (match := _BEGIN.match(text)) is not None:
+            begin = f"\t.loc\t{match[1]} 0 0"
+    return "\n".join([*lines, *pending, ""])
+
+
+def _frame_apart(texts: list[str], location: str) -> list[str]:
+    """The lines of the beginning of a function, `location` behind the frame."""
+    end = max((number for number, text in enumerate(texts, 1) if text.startswith("\t.cfi_")), default=0)
+    while end < len(texts) and _MAKES_ROOM.match(texts[end]):
+        end += 1
+    return [*texts[:end], location, *texts[end:]] if end < len(texts) else texts
 
 
 def compact(assembly: str) -> str:
     """The functions of a listing: labels, `.loc` directives and instructions; no data, no other directives."""
     kept: list[str] = []
     for line in _code(assembly):
-        if (location := _LOC.match(line)) is not None:
+        if (location := LOCATION.match(line)) is not None:
             text = f"\t.loc\t1 {location[1]}"
             if kept and kept[-1].startswith("\t.loc"):
                 kept.pop()
@@ -58,50 +84,61 @@ class Instruction(NamedTuple):
     line: int
     """0 where LLVM merged code of several lines, and where nothing tells."""
     exact: bool
-    """True when the object's own line table says so; else the line is inferred from the code around."""
+    """True when the object's own line table says so; else the line is inferred from what reads the result."""
 
 
-def instructions(assembly: str, owner: Callable[[int], object] = int) -> list[Instruction]:
+def _itself(line: int) -> Collection[object]:
+    return (line,)
+
+
+def instructions(assembly: str, layers: Callable[[int], Collection[object]] = _itself) -> list[Instruction]:
     """The instructions of a listing.
 
-    Where the line table says 0, set-up (saved registers, spills, constants) gets the line of the code it stands before
-    in its block, or else behind. `owner` is who a line belongs to: where the code before and the code behind belong to
-    different ones, set-up between them belongs to neither.
+    Where the line table says 0, LLVM gave the instruction no line: constants, copies, spills. It gets a line of what
+    reads its result (see `readers`): one whose `layers`, those behind a line, are the layers of all that read it. Where
+    no line has just these it gets none.
     """
     code: list[Instruction] = []
-    block: list[Instruction] = []
-    function, line = "", 0
-    for text in _code(assembly):
-        if (location := _LOC.match(text)) is not None:
+    function = [Block("")]
+    name, line = "", 0
+    for text in [*_code(assembly), "end:"]:
+        if (location := LOCATION.match(text)) is not None:
             line = int(location[1])
         elif (label := _LABEL.match(text)) is not None:
-            code += _inferred(block, owner)
-            block = []
             if not label[1].startswith("."):
-                function, line = label[1], 0
+                code += _with_readers(name, function, layers)
+                function, name, line = [], label[1], 0
+            function.append(Block(label[1]))
         elif not text.lstrip().startswith("."):
-            block.append(Instruction(function, " ".join(_instruction(text).split()), line, line > 0))
-    return code + _inferred(block, owner)
+            function[-1].texts.append(" ".join(_instruction(text).split()))
+            function[-1].lines.append(line)
+    return code
 
 
-def _inferred(block: list[Instruction], owner: Callable[[int], object]) -> list[Instruction]:
-    """The instructions of a block, set-up with the lines of what it stands between."""
-    inferred: list[Instruction] = []
-    after = 0
-    following: list[int] = []
-    for instruction in reversed(block):
-        following.append(after)
-        after = instruction.line if instruction.exact else 0 if not _SETUP.match(instruction.text) else after
-    before = 0
-    for instruction, behind in zip(block, reversed(following), strict=True):
-        if instruction.exact:
-            before = instruction.line
-        elif not _SETUP.match(instruction.text):
-            before = 0
-        elif not before or not behind or owner(before) == owner(behind):
-            instruction = instruction._replace(line=behind or before)
-        inferred.append(instruction)
-    return inferred
+def _with_readers(
+    name: str, function: Sequence[Block], layers: Callable[[int], Collection[object]]
+) -> Iterator[Instruction]:
+    """The instructions of a function, those without a line with one of what reads their results."""
+    inferred: dict[int, int] = {}
+    for block, reading in zip(function, readers(function), strict=True):
+        for text, line, lines in zip(block.texts, block.lines, reading, strict=True):
+            if not line and lines not in inferred:
+                inferred[lines] = line_of_all(_numbers(lines), layers)
+            yield Instruction(name, text, line or inferred[lines], line > 0)
+
+
+def _numbers(bits: int) -> list[int]:
+    return [number for number in range(bits.bit_length()) if bits >> number & 1]
+
+
+def line_of_all(lines: Iterable[int], layers: Callable[[int], Collection[object]]) -> int:
+    """The first of some lines that has the layers of all; 0 where there is none, and where 0 is one of them."""
+    ordered = sorted(lines)
+    if 0 in ordered[:1]:
+        return 0
+    behind = {line: frozenset(layers(line)) for line in ordered}
+    union = frozenset[object]().union(*behind.values())
+    return next((line for line, some in behind.items() if some == union), 0)
 
 
 def line_coverage(assembly: str) -> tuple[int, int]:

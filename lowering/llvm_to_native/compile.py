@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...support.errors import PipelineError
-from .assembly import compact
+from .assembly import compact, without_inherited_lines
 from .kept_lines import has_lost, lines_of, with_lines
 from .target import Target, binding
 
@@ -32,7 +32,7 @@ def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
         twin = _parsed(str(module), target)
         return Native(bytes(machine.emit_object(twin)), compact(str(machine.emit_assembly(module))))
     # Code is generated once, as text, and the object is made of that text: what is shown is what runs.
-    assembly = str(machine.emit_assembly(module))
+    assembly = without_inherited_lines(str(machine.emit_assembly(module)))
     return Native(assemble(assembly, target), compact(assembly))
 
 

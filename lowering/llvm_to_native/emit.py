@@ -86,7 +86,7 @@ class _Emitter:
 
     def fresh(self) -> str:
         self._count += 1
-        return f"%v{self._count}"
+        return f"%v{self._count}_"
 
     def label(self, block: Block) -> str:
         return self._blocks[block]

@@ -1,7 +1,9 @@
 """Lines that LLVM's passes drop, given back to the instructions that they belong to.
 
 LLVM takes the line off an instruction that it moves out of a loop, and gives none to the phis it makes of a stack
-buffer. Both keep their name: `%v12`, or `%v12.3` for a copy. So the line that `%v12` was written with is theirs.
+buffer. Both keep their name: `%v12_`, or `%v12_.3` and `%v12_3` for copies. So the line that `%v12_` was written with
+is theirs. (Without its last character, a copy of `%v1` could have the name of another value.) And where a function was
+written with one return, any that it has is that one.
 """
 
 from __future__ import annotations
@@ -9,19 +11,19 @@ from __future__ import annotations
 import re
 
 _FUNCTION = re.compile(r"^define .*?@(\"[^\"]*\"|[\w.$-]+)\(.*?(?:!dbg !(\d+))? \{$")
-_NAMED = re.compile(r"^  %(v\d+)(\.[\w.]+)? = ")
+_NAMED = re.compile(r"^  %?(v\d+_(?=.* = )|ret(?= ))([\d.][\w.]*)?")
 _ATTACHED = re.compile(r", !dbg !(\d+)")
 _LOCATION = re.compile(
     r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+), (?:column: \d+, )?scope: !(\d+)\)$", re.MULTILINE
 )
 _NODE = re.compile(r"^!(\d+) = ", re.MULTILINE)
-_WITHOUT = re.compile(r"^  %v\d+(?:\.[\w.]+)? = (?!.*, !dbg !\d)", re.MULTILINE)
+_WITHOUT = re.compile(r"^  (?:%v\d+_[\w.]* = |ret )(?!.*, !dbg !\d)", re.MULTILINE)
 # What was inlined has the names of another function.
 _INLINED = re.compile(r"\.i\d*(?:\.|$)")
 
 
 def lines_of(text: str) -> dict[tuple[str, str], int]:
-    """(function, name) -> line, of the instructions of a module as it was written."""
+    """(function, name) -> line, of the named instructions and returns of a module as it was written; 0 of several."""
     lines = {number: int(line) for number, line, _ in _LOCATION.findall(text)}
     line_of: dict[tuple[str, str], int] = {}
     function = ""
@@ -29,7 +31,8 @@ def lines_of(text: str) -> dict[tuple[str, str], int]:
         if (start := _FUNCTION.match(row)) is not None:
             function = start[1]
         elif (named := _NAMED.match(row)) is not None and (attached := _ATTACHED.search(row)) is not None:
-            line_of[function, named[1]] = lines[attached[1]]
+            line = lines[attached[1]]
+            line_of[function, named[1]] = line if line_of.get((function, named[1]), line) == line else 0
     return line_of
 
 

@@ -52,6 +52,8 @@ def _initialize(llvm: Any) -> None:
     llvm.initialize_all_asmprinters()
     # Of the host, for assembly inside functions.
     llvm.initialize_native_asmparser()
+    # An instruction without a line is one of line 0 in line tables, not of the line of the instruction before.
+    llvm.set_option("", "-use-unknown-locations=Enable")
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def split(op: Operator, x: Tensor) -> tuple[Tensor, ...]:
 
         return compute(shape_of(op.results[number]), element, f"{label(op)}_{number}")
 
-    return tuple(part(number, r.start) for number, r in enumerate(relay.SplitOp.bounds(op.signature)))
+    return tuple(part(number, begin) for number, (begin, _) in enumerate(relay.SplitOp.bounds(op.signature)))
 
 
 def meshgrid(op: Operator, vectors: Sequence[Tensor]) -> tuple[Tensor, ...]:

@@ -24,14 +24,15 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from ...dialects.int_lists import numbers_of
-from ...dialects.relay.attributes import Ints, ints_attr
+from ...dialects.relay.attributes import Ints, ints_attr, to_attribute
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.index_bounds import bind_index_bounds
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.size_ranges import SIZES, required_of, set_required
 from ...dialects.relay.sorting import TopKOp
+from ...dialects.relay.transform import ReshapeOp
 from ...dialects.relay.types import tuple_type
-from ...dialects.sizes import Size, SizeExpr, substitute
+from ...dialects.sizes import Size, SizeExpr, holds_zero, substitute
 from ...dialects.sizes.types import SizesAttr, extents_of, sizes_attr, tensor_of
 from ...provenance.diagnostics import message
 from ...provenance.numbers import number_alike
@@ -74,6 +75,9 @@ def _bind_attributes(op: Operation, bound: Retype) -> None:
     for name, attribute in op.properties.items():
         if (new := bound(attribute)) is not attribute:
             op.properties[name] = _as_declared(op, name, new)
+            if isinstance(op, ReshapeOp) and holds_zero(shape := shape_of(op.result)):
+                # A 0 that a size has become would copy an extent.
+                op.properties |= {"newshape": to_attribute(shape), "allowzero": IntegerAttr(1, i64)}
 
 
 def _as_declared(op: Operation, name: str, attribute: Attribute) -> Attribute:

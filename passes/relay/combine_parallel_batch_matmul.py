@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.nn import BatchMatmulOp
-from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.sizes.types import is_open
 from .parallel_branches import JoinAlongAxis, combine
 
 

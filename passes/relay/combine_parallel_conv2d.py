@@ -11,8 +11,8 @@ from xdsl.passes import ModulePass
 
 from ...dialects.relay.channels import CONV_CHANNELS
 from ...dialects.relay.nn import Conv2DOp
-from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.sizes.types import is_open
 from .parallel_branches import JoinAlongAxis, combine
 
 

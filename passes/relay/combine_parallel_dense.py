@@ -12,10 +12,10 @@ from xdsl.passes import ModulePass
 
 from ...dialects.relay.elementwise import AddOp
 from ...dialects.relay.nn import BatchMatmulOp, BiasAddOp, DenseOp
-from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.rearrange import SplitOp, StackOp
 from ...dialects.relay.transform import ExpandDimsOp, SqueezeOp
+from ...dialects.sizes.types import is_open
 from .parallel_branches import CombineBranches, JoinAlongAxis, Made, combine
 
 

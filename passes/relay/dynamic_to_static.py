@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.relay.canonicalization.constant_operands import erase_unused
 from ...dialects.relay.dynamic import Dynamic
-from ...dialects.relay.open_extents import is_open
+from ...dialects.sizes.types import is_open
 from ...provenance.rewrite import stands_for
 from .analysis.traversal import pre_order
 from .fold_constant import FoldConstantPass

@@ -10,23 +10,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay import OPERATORS, matmul, qnn_elementwise, reduce, transform
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused, is_any_open, sole_user
+from ...dialects.relay.canonicalization.constant_operands import (
+    constant_operands,
+    constant_value,
+    erase_unused,
+    is_any_open,
+    sole_user,
+)
+from ...dialects.relay.canonicalization.fold import fold
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.evaluation import evaluate
+from ...dialects.relay.interpret import Evaluator
 from ...dialects.relay.normalization import SoftmaxOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp, RequantizeOp
 from ...dialects.relay.resize import Resized
 from ...dialects.relay.traits import Averages
 from ...provenance.diagnostics import message
-from ...provenance.rewrite import replace_with_constant, stands_for
+from ...provenance.rewrite import stands_for
 from ...support.dtypes import Array, limits
 from ...support.errors import PipelineError
 from .fake_quantization_moves import BYTES, attributes_of, is_one, real
@@ -77,23 +85,14 @@ class Rescale(RewritePattern):
         erase_unused(used, rewriter)
 
 
-@dataclass
 class KnownScale(RewritePattern):
     """A product of scales that are known is a number."""
-
-    module: ModuleOp
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ew.MultiplyOp, rewriter: PatternRewriter, /) -> None:
         user = sole_user(op.result)
-        if not isinstance(user, DequantizeOp) or user.input_scale is not op.result:
-            return
-        constants = [constant_value(value, self.module) for value in op.operands]
-        arrays = [value for value in constants if value is not None]
-        if len(arrays) == len(constants):
-            used = list(op.operands)
-            replace_with_constant(op, [ConstantOp.of(evaluate(op, arrays)[0], self.module, "scale")], rewriter)
-            erase_unused(used, rewriter)
+        if isinstance(user, DequantizeOp) and user.input_scale is op.result:
+            fold(op, rewriter)
 
 
 @dataclass
@@ -220,9 +219,8 @@ class AddBias(RewritePattern):
 
     def _known(self, value: SSAValue) -> Array | None:
         if isinstance(value.owner, DequantizeOp):
-            constants = [constant_value(operand, self.module) for operand in value.owner.operands]
-            arrays = [operand for operand in constants if operand is not None]
-            return evaluate(value.owner, arrays)[0] if len(arrays) == len(constants) else None
+            arrays = constant_operands(value.owner, self.module)
+            return None if arrays is None else evaluate(value.owner, arrays)[0]
         return constant_value(value, self.module)
 
 
@@ -391,28 +389,16 @@ class FunctionOfBytes(RewritePattern):
     def _table(self, op: QuantizeOp, region: Sequence[Operator], source: DequantizeOp) -> Array | None:
         """The results for all bytes, by the bits of a byte."""
         dtype = np.int8 if dtype_name(element_of(source.data)) == "int8" else np.uint8
-        array_of: dict[SSAValue, Array] = {source.data: np.arange(256, dtype=np.uint8).view(dtype)}
-        order = _in_order([op, *region, source])
-        for inner in order:
-            arrays: list[Array] = []
-            for value in inner.operands:
-                array = array_of.get(value)
-                array = constant_value(value, self.module) if array is None else array
-                if array is None:
+        values: dict[SSAValue, Array] = {source.data: np.arange(256, dtype=np.uint8).view(dtype)}
+        ops = {op, *region, source}
+        for value in [value for inner in (source, *region, op) for value in inner.operands]:
+            if value.owner not in ops and value not in values:
+                if (array := _scalar(value, self.module)) is None:
                     return None
-                arrays.append(array)
-            types: list[Attribute] = [
-                TensorType(element_of(value), array.shape) for value, array in zip(inner.operands, arrays, strict=True)
-            ]
-            array_of[inner.results[0]] = evaluate(inner.at_types(Block(arg_types=types).args), arrays)[0]
-        return array_of[op.result]
-
-
-def _in_order(ops: Sequence[Operator]) -> list[Operator]:
-    block = ops[0].parent
-    assert block is not None
-    inside = set(ops)
-    return [op for op in block.ops if op in inside and isinstance(op, Operator)]
+                values[value] = array
+        assert op.parent is not None
+        in_order = [inner for inner in op.parent.ops if inner in ops]
+        return Evaluator(self.module).values(in_order, values)[op.result]
 
 
 def require_all(module: ModuleOp) -> None:

@@ -18,9 +18,9 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay import nn, transform
 from ...dialects.relay.attributes import Value, to_python
 from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused, sole_user
+from ...dialects.relay.canonicalization.fold import FoldOperator
 from ...dialects.relay.convolution_transpose import Conv2DTransposeOp as Transposed
 from ...dialects.relay.core import ConstantOp
-from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.qnn_elementwise import AvgPool2DOp
@@ -28,7 +28,7 @@ from ...dialects.relay.qnn_products import BatchMatmulOp, Conv2DOp, Conv2DTransp
 from ...dialects.relay.resize import Resized
 from ...dialects.relay.traits import Selects
 from ...frontends.relay.op_attrs import FAKE_QUANTIZATION, OPTIONAL_FAKE_QUANTIZATION, operators_with
-from ...provenance.rewrite import replace_with_constant, rewrite, stands_for
+from ...provenance.rewrite import rewrite, stands_for
 from . import fake_quantization_moves as moving
 from . import fake_quantization_rules as rules
 from .known_values import GetOfTuple
@@ -54,25 +54,6 @@ def _per_row(op: DequantizeOp) -> bool:
     return is_whole(op) or (
         len(shape_of(op.input_scale)) == 1 and op.signature.int("axis") % len(shape_of(op.data)) == 0
     )
-
-
-@dataclass
-class QuantizeConstant(RewritePattern):
-    """A weight that is quantised as the network runs is so now."""
-
-    module: ModuleOp
-
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
-        values = [constant_value(value, self.module) for value in op.operands]
-        arrays = [value for value in values if value is not None]
-        if len(arrays) != len(values):
-            return
-        operands = list(op.operands)
-        (result,) = evaluate(op, arrays)
-        hint = op.data.owner.hint if isinstance(op.data.owner, ConstantOp) else "const"
-        replace_with_constant(op, [ConstantOp.of(result, self.module, hint)], rewriter)
-        erase_unused(operands, rewriter)
 
 
 @dataclass
@@ -298,7 +279,7 @@ class FakeQuantizationToIntegerPass(ModulePass):
     optional_qnn_ops: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        patterns: list[RewritePattern] = [QuantizeConstant(op), DropRoundTrip(op), MoveDequantize()]
+        patterns: list[RewritePattern] = [FoldOperator(QuantizeOp), DropRoundTrip(op), MoveDequantize()]
         patterns += [
             MoveThroughConcatenate(op),
             QuantizeBeforeConcatenate(),
@@ -321,7 +302,7 @@ class FakeQuantizationToIntegerPass(ModulePass):
         if self.complete:
             patterns += [
                 GetOfTuple(),
-                rules.KnownScale(op),
+                rules.KnownScale(),
                 moving.MoveRelu(),
                 moving.MoveThroughSplit(),
                 moving.MoveThroughTopK(),

@@ -11,13 +11,11 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp, TensorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from ...dialects.element_types import is_integer
 from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.elementwise import AddOp, OnesLikeOp, ZerosLikeOp
 from ...dialects.relay.grouping import replace_uses
-from ...dialects.relay.operator import Operator, element_of
+from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
-from ...dialects.relay.traits import Flat
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import fields_of
 from ...provenance.builder import LocatedBuilder
@@ -25,9 +23,9 @@ from ...provenance.diagnostics import fail
 from ...provenance.ledger import current_ledger
 from ...provenance.span import is_known
 from .analysis.traversal import functions_of
-from .cloning import clone_block
-from .gradients.site import Site
-from .gradients.table import RULES
+from .gradients.site import is_smooth
+from .gradients.table import operand_gradients
+from .higher_order_gradient import higher_order_gradient
 from .local_references import forward_references
 from .to_graph_normal_form import dissolve_all
 
@@ -37,6 +35,8 @@ class FirstOrderGradientPass(ModulePass):
     """Has functions give their value and its gradients, as TVM's FirstOrderGradient (level 0).
 
     function: the one to change; without a name all that are no kernels.
+    higher_order: functions that branch, call or match, or hand references on, get one, too, which takes gradients back
+    by closures (TVM: `relay.transform.gradient`).
 
     Before: functions of operators, constants, tuples, let-blocks and references of their own. Raises VerifyException
     for other ops that a gradient goes through, and for operators without a rule (`gradients/table.py`).
@@ -63,49 +63,52 @@ class FirstOrderGradientPass(ModulePass):
 
     name = "relay-first-order-gradient"
     function: str = ""
+    higher_order: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for name, func in functions_of(op).items():
             if func.primitive is None and self.function in ("", name):
-                gradient = first_order_gradient(func, op)
-                gradient.sym_name = func.sym_name
-                gradient.attributes.update(func.attributes)
-                op.body.block.insert_op_before(gradient, func)
+                new = gradient(func, op, self.higher_order)
+                new.attributes.update(func.attributes)
+                op.body.block.insert_op_before(new, func)
                 if (ledger := current_ledger()) is not None:
-                    ledger.record("Gradient", removed=func.walk(), created=gradient.walk())
+                    ledger.record("Gradient", removed=func.walk(), created=new.walk())
                 func.detach()
                 func.erase()
 
 
-def first_order_gradient(func: FuncOp, module: ModuleOp) -> FuncOp:
+_STRAIGHT = Operator | ConstantOp | TupleOp | TupleGetItemOp | ReturnOp
+
+
+def gradient(func: FuncOp, module: ModuleOp, higher_order: bool = False) -> FuncOp:
     """The function that gives `(value, (gradients...))` of `func`, which stays; several results are one tuple.
 
-    module: whose pool gets constants.
+    module: whose pool gets constants. higher_order: whether `func` may have more than operators and tuples.
     """
-    gradient = FuncOp(
-        func.sym_name.data, list(func.function_type.inputs), [], type_params=func.type_names(), location=func.location
-    )
-    values_of: dict[SSAValue, SSAValue] = dict(zip(func.block.args, gradient.block.args, strict=True))
-    for old, new in zip(func.block.args, gradient.block.args, strict=True):
-        new.name_hint, new.location = old.name_hint, old.location
-    values = clone_block(func.block, values_of, gradient.block.add_op)
-    end = ReturnOp(*values)
-    end.location = func.return_op.location
-    gradient.block.add_op(end)
-    dissolve_all(gradient)
-    forward_references(gradient.block)
-    _forward_fields(gradient)
+    straight = _straightened(func)
+    if higher_order and not all(isinstance(op, _STRAIGHT) for op in straight.block.ops):
+        return higher_order_gradient(func, module)
+    end = straight.return_op
     values = list(end.values)
     end.detach()
-    end.erase()
-    backward = _Backward(gradient, module)
+    backward = _Backward(straight, module)
     gradients = backward.run(values)
     builder = backward.builder
-    with builder.located(func.return_op.location):
+    with builder.located(end.location):
         whole = values[0] if len(values) == 1 else builder.add(TupleOp(values)).result
         builder.add(ReturnOp(whole, builder.add(TupleOp(gradients))))
-    gradient.update_type()
-    return gradient
+    end.erase()
+    straight.update_type()
+    return straight
+
+
+def _straightened(func: FuncOp) -> FuncOp:
+    """A copy of a function without let-blocks, and without references and tuples as far as what they hold is known."""
+    copy = func.clone()
+    dissolve_all(copy)
+    forward_references(copy.block)
+    _forward_fields(copy)
+    return copy
 
 
 def _forward_fields(func: FuncOp) -> None:
@@ -157,9 +160,8 @@ class _Backward:
                 self._seed(field)
 
     def _tensor(self, value: SSAValue) -> None:
-        type_ = value.type
-        if not isinstance(type_, TensorType) or is_integer(element_of(value)):
-            fail(self.func, "a value of floats, to take a gradient of", f"{type_}")
+        if not is_smooth(value):
+            fail(self.func, "a value of floats, to take a gradient of", f"{value.type}")
 
     def _through(self, op: Operation) -> None:
         """Take the gradients of an op's results to its operands."""
@@ -185,25 +187,9 @@ class _Backward:
     def _operator(self, op: Operator) -> None:
         if not any(result in self.gradients for result in op.results):
             return
-        rule = RULES.get(type(op))
-        if rule is None and op.has_trait(Flat):
-            return
-        if rule is None:
-            fail(op, "an operator with a gradient", op.name.removeprefix("relay."))
-        output_gradients = [
-            gradient
-            if (gradient := self.gradients.get(result)) is not None
-            else self.builder.add(ZerosLikeOp(result)).result
-            for result in op.results
-        ]
-        gradients = rule(Site(op, self.module, self.builder), output_gradients)
-        for operand, gradient in zip(op.operands, gradients, strict=True):
-            if (
-                gradient is not None
-                and not isinstance(operand.owner, ConstantOp)
-                and not is_integer(element_of(operand))
-            ):
-                self._add(operand, gradient, self._made_at(operand))
+        gradients = [self.gradients.get(result) for result in op.results]
+        for index, gradient in operand_gradients(op, gradients, self.module, self.builder):
+            self._add(op.operands[index], gradient, self._made_at(op.operands[index]))
 
     def _add(self, value: SSAValue, gradient: SSAValue, location: LocationAttr) -> None:
         before = self.gradients.get(value)

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.relay.binding import IfOp, LetOp
+from ...dialects.relay.binding import IfOp, LetOp, resolved
 from ...dialects.relay.canonicalization.constant_operands import is_at_hand
 from ...dialects.relay.canonicalization.fold import is_foldable, reads_extents_only, replace_by_arrays, stand_in
 from ...dialects.relay.core import ConstantOp
@@ -21,7 +21,6 @@ from ...dialects.relay.tuples import TupleGetItemOp
 from ...provenance.rewrite import rewrite
 from ...support.dtypes import Array
 from .analysis.purity import mark_calls
-from .analysis.structure import resolved
 from .analysis.traversal import functions_of, pre_order
 from .known_values import GetOfTuple, IfOnConstant, MatchOnConstruct
 from .let_blocks import forward_through_lets

@@ -19,8 +19,7 @@ from ...dialects.relay.grouping import replace_uses
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
-from ...dialects.relay.types import AdtType, RefType, fields_of, fits, function_type, tuple_type
-from ...frontends.relay.unify import joined
+from ...dialects.relay.types import AdtType, RefType, fields_of, fits, function_type, joined, tuple_type
 from ...provenance.diagnostics import fail
 from .analysis.traversal import functions_of, inside
 

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
-from ...dialects.relay.binding import IfOp
+from ...dialects.relay.binding import IfOp, resolved
 from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused
 from ...dialects.relay.data_types import (
     ConstructOp,
@@ -21,7 +21,6 @@ from ...dialects.relay.data_types import (
 )
 from ...dialects.relay.functions import YieldOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
-from .analysis.structure import resolved
 from .analysis.variables import free_vars
 
 

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import blake2b
-from io import StringIO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
-from xdsl.printer import Printer
 
 from ...dialects.relay.core import FuncOp
-
-
-def structural_hash(func: FuncOp) -> str:
-    """16 hexadecimal digits, the same for functions that differ in names and locations only."""
-    copy = func.clone()
-    copy.sym_name = StringAttr("f")
-    copy.attributes.pop("hash", None)
-    for argument in copy.block.args:
-        argument.name_hint = None
-    for op in copy.walk():
-        for result in op.results:
-            result.name_hint = None
-    text = StringIO()
-    Printer(text).print_op(copy)
-    copy.erase()
-    return blake2b(text.getvalue().encode(), digest_size=8).hexdigest()
+from ...frontends.relay.equal import structural_digest
+from ...frontends.relay.view import view
 
 
 @dataclass(frozen=True)
@@ -36,7 +19,7 @@ class LabelOpsPass(ModulePass):
 
     Before: a module with its operators fused.
     After: each primitive function has the attribute `hash`, equal for functions that differ in names and locations
-    only. (It is not TVM's number: what is hashed is our text.)
+    only. (It is not TVM's number.)
     Locations: kept.
 
     ```mlir
@@ -45,7 +28,7 @@ class LabelOpsPass(ModulePass):
       relay.return %0 : tensor<4xf32> loc("a")
     } loc("a")
     // becomes
-    relay.func primitive @fused(%p0: tensor<4xf32> loc("x")) -> (tensor<4xf32>) attributes {hash = "c0af19afffec3c57"} {
+    relay.func primitive @fused(%p0: tensor<4xf32> loc("x")) -> (tensor<4xf32>) attributes {hash = "b9bde813221c23e3"} {
       %0 = relay.exp %p0 : (tensor<4xf32>) -> tensor<4xf32> loc("a")
       relay.return %0 : tensor<4xf32> loc("a")
     } loc("a")
@@ -55,6 +38,8 @@ class LabelOpsPass(ModulePass):
     name = "relay-label-ops"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = view(op, at_calls=False).functions
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is not None:
-                func.attributes["hash"] = StringAttr(structural_hash(func))
+                function = functions[func.sym_name.data].without_attr("hash")
+                func.attributes["hash"] = StringAttr(structural_digest(function))

@@ -19,10 +19,10 @@ from ...dialects.relay.convolution_transpose import ConvTranspose
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.layout import logical_shape, parse_layout
 from ...dialects.relay.nn import Conv1DOp, Conv2DOp, Conv3DOp
-from ...dialects.relay.open_extents import is_static
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import LayoutTransformOp, PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.sizes import Size, SizeExpr, same_shape
+from ...dialects.sizes.types import is_static
 from ...frontends.relay.op_attrs import LEGALIZE, operators_with
 from ...provenance.rewrite import rewrite
 from .transposed_operands import ReadTransposed

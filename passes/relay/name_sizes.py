@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument
 
 from ...dialects.relay.core import FuncOp
-from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.size_ranges import main_of, ranges_of, required_of, set_ranges, set_required, symbols_in
 from ...dialects.sizes import (
@@ -30,7 +29,7 @@ from ...dialects.sizes import (
     symbols_of,
 )
 from ...dialects.sizes.intervals import Range
-from ...dialects.sizes.types import extents_of, tensor_of
+from ...dialects.sizes.types import extents_of, is_open, tensor_of
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from .bind_sizes import bind_sizes

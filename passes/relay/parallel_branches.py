@@ -20,9 +20,9 @@ from ...dialects.relay.attributes import to_attribute
 from ...dialects.relay.canonicalization.constant_operands import sole_user
 from ...dialects.relay.core import FuncOp
 from ...dialects.relay.nn import BiasAddOp
-from ...dialects.relay.open_extents import is_open
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, StridedSliceOp
+from ...dialects.sizes.types import is_open
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite, stands_for
 from ...support.errors import PipelineError

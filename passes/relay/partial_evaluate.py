@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.binding import IfOp, LetOp
-from ...dialects.relay.canonicalization.constant_operands import constant_value
+from ...dialects.relay.canonicalization.constant_operands import constant_operands, constant_value
 from ...dialects.relay.constants import LITERAL_LIMIT
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ...dialects.relay.data_types import MatchOp
@@ -150,13 +150,10 @@ class _Evaluator:
     def _operator(self, op: Operator) -> bool:
         if not op.operands or op.has_trait(Stateful):
             return False
-        if any(not isinstance(value.owner, ConstantOp) for value in op.operands):
-            return False
         if any(prod(shape_of(result)) > LITERAL_LIMIT for result in op.results):
             return False
-        values = [constant_value(value, self.module) for value in op.operands]
-        arrays = [value for value in values if value is not None]
-        if len(arrays) < len(values):
+        arrays = constant_operands(op, self.module)
+        if arrays is None:
             return False
         block = op.parent
         assert block is not None

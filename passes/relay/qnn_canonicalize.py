@@ -18,6 +18,7 @@ from ...dialects.relay.attributes import Value, to_python
 from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused
 from ...dialects.relay.convolution_transpose import Conv2DTransposeOp
 from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, TakeOp
 from ...provenance.rewrite import rewrite
@@ -231,8 +232,7 @@ class OfOneByte(Canonical):
             return
         work, (low, high) = self.work(), map(int, limits(dtype))
         numbers = np.arange(low, high + 1).astype(dtype)
-        with np.errstate(all="ignore"):
-            table = op.evaluate(op.signature, numbers, *(value.reshape(()) for value in constants))
+        (table,) = evaluate(op, [numbers, *(value.reshape(()) for value in constants)])
         index = work.cast(op.x, "int32")
         if low:
             index = work.add(ew.SubtractOp, index, work.constant(np.array(low, np.int32), "least"))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp, i1
@@ -34,13 +33,13 @@ from ...dialects.relay.elementwise import (
     SqrtOp,
     ZerosLikeOp,
 )
+from ...dialects.relay.evaluation import evaluate, operands_of
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import element_of
 from ...provenance.rewrite import stands_for
 from ...support.dtypes import Array
 
 Linear: TypeAlias = AddOp | MultiplyOp
-_NUMPY: dict[type[Operation], Callable[[Any, Any], Any]] = {AddOp: np.add, MultiplyOp: np.multiply}
 
 
 @dataclass
@@ -104,8 +103,7 @@ def _parts(op: Operation, module: ModuleOp) -> tuple[SSAValue, SSAValue] | None:
 
 def _combined(kind: type[Operation], a: Array, b: Array) -> Array | None:
     """`a + b` or `a * b`; None where a number is lost that was not before, or the result is larger than both."""
-    with np.errstate(all="ignore"):
-        result: Array = np.asarray(_NUMPY[kind](a, b)).astype(a.dtype, copy=False)
+    (result,) = evaluate(cast("type[Linear]", kind)(*operands_of([a, b])), [a, b])
     if result.size > max(a.size, b.size):
         return None
     if is_float(a.dtype):

@@ -9,29 +9,19 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused
-from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.canonicalization.fold import fold
 from ...dialects.relay.nn import DenseOp
 from ...dialects.relay.transform import TransposeOp
-from ...provenance.rewrite import replace_with_constant, rewrite
+from ...provenance.rewrite import rewrite
 
 
-@dataclass
 class TransposeWeight(RewritePattern):
     """The transpose of a constant that is a dense layer's weight."""
 
-    module: ModuleOp
-
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: TransposeOp, rewriter: PatternRewriter, /) -> None:
-        value, constant = constant_value(op.data, self.module), op.data.owner
-        if value is None or not isinstance(constant, ConstantOp) or op.order(op.signature) != (1, 0):
-            return
-        if not any(isinstance(use.operation, DenseOp) and use.index == 1 for use in op.result.uses):
-            return
-        data = op.data
-        replace_with_constant(op, [ConstantOp.of(value.T.copy(), self.module, constant.hint)], rewriter)
-        erase_unused([data], rewriter)
+        if any(isinstance(use.operation, DenseOp) and use.index == 1 for use in op.result.uses):
+            fold(op, rewriter)
 
 
 @dataclass(frozen=True)
@@ -49,13 +39,13 @@ class SimplifyFCTransposePass(ModulePass):
     %0 = relay.transpose %w {axes = [1, 0]} : (tensor<2x2xf32>) -> tensor<2x2xf32> loc("turn")
     %1 = relay.nn.dense %x, %0 : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> loc("fc")
     // becomes
-    %const = relay.constant dense<[[1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>
+    %w = relay.constant dense<[[1.000000e+00, 3.000000e+00], [2.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>
           loc(fused["turn", "w"])
-    %0 = relay.nn.dense %x, %const : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> loc("fc")
+    %0 = relay.nn.dense %x, %w : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> loc("fc")
     ```
     """
 
     name = "relay-simplify-fc-transpose"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [TransposeWeight(op)], recursive=False)
+        rewrite(op, [TransposeWeight()], recursive=False)

@@ -14,6 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.element_types import dtype_name
+from ...dialects.relay.binding import resolved
 from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.elementwise import AddOp, CastOp, MaximumOp, MinimumOp, MultiplyOp, SubtractOp
@@ -34,7 +35,6 @@ from ...dialects.sizes import Size, product, size_max, size_min
 from ...dialects.sizes.types import extents_of, is_symbolic
 from ...provenance.rewrite import rewrite
 from ...support.dtypes import Array
-from .analysis.structure import resolved
 
 _LIMIT = 64
 """Arrays of at most this many elements are computed with."""

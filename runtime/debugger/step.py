@@ -83,9 +83,9 @@ class Stepper:
         """The layers behind a node."""
         return self.origins.get(self.executor.graph.nodes[place].name, Origin()).layers
 
-    def gives(self, place: int) -> tuple[str, ...]:
+    def gives(self, position: int) -> tuple[str, ...]:
         """The layers whose value a node gives."""
-        return self.origins.get(self.executor.graph.nodes[place].name, Origin()).results
+        return self.origins.get(self.executor.graph.nodes[position].name, Origin()).results
 
     def places(self, name: str | int) -> list[int]:
         """The nodes of a name or number; raises FrontendError when there are none."""

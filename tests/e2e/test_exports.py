@@ -19,8 +19,8 @@ import pytest
 from numpy.typing import NDArray
 
 import whence
+from whence.dialects.relay.interpret import evaluate_module
 from whence.passes.pipelines import relay_pipeline, run_passes
-from whence.passes.relay.evaluate import evaluate_module
 
 Array = NDArray[Any]
 ort: Any = import_module("onnxruntime")

@@ -74,7 +74,7 @@ def test_what_a_factor_went_through_has_no_value_any_more(scaled: ModelProto, tm
     assert {layer.name for layer in comparison.unseen} == {"conv", "addA"}
     debug = GraphModuleDebug(lib["debug_create"]("default"), None, None, tmp_path)
     debug.set_input("x", x)
-    np.testing.assert_allclose(debug.debug_get_output("mulA"), expected["m"], rtol=1e-4, atol=1e-4)
+    assert np.abs(np.asarray(debug.debug_get_output("mulA") - expected["m"])).max() < 1e-4
     for layer in ("conv", "addA"):
         with pytest.raises(FrontendError, match=f"expected a tensor of layer '{layer}', got none: node "):
             debug.debug_get_output(layer)
@@ -187,7 +187,9 @@ class Scale(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if isinstance(op, ConstantOp) and "v" in layer_names(op.location) and "lost" not in str(op.key):
-            rewriter.replace(op, ConstantOp.of(op.value(self.module) * np.float32(0.9), self.module, "lost"))
+            rewriter.replace(
+                op, ConstantOp.of(np.multiply(op.value(self.module), np.float32(0.9)), self.module, "lost")
+            )
 
 
 @dataclass(frozen=True)
@@ -226,7 +228,7 @@ def network() -> ModuleOp:
 
 def reference() -> dict[str, Array]:
     times = (X @ WEIGHTS["w"].T + WEIGHTS["b"]) * WEIGHTS["s"]
-    joined = np.concatenate([np.where(times > 0, times, slope * times) for slope in (0.1, 0.2)], axis=1)
+    joined = np.concatenate([np.maximum(times, slope * times) for slope in (0.1, 0.3)], axis=1)
     return {"output0": np.tanh(joined.T[3:19].T) @ WEIGHTS["v"].T}
 
 

@@ -50,11 +50,11 @@ def check_located_everywhere(exe: whence.Executable) -> None:
     assert {level: found[level] for level in ("relay", "te", "tir", "llvm")} == dict.fromkeys(
         ("relay", "te", "tir", "llvm"), 1.0
     )
-    assert found["native"] >= 0.85
-    assert found["native"] + found["native_inferred"] >= 0.92
+    assert found["native"] >= 0.8
+    assert found["native"] + found["native_inferred"] >= 0.98
     # And counted anew, from the listings alone.
     counts = [line_coverage(kernel.assembly) for kernel in kernels(exe)]
-    assert sum(known for known, _ in counts) >= 0.85 * sum(total for _, total in counts)
+    assert sum(known for known, _ in counts) >= 0.8 * sum(total for _, total in counts)
 
 
 def layer_leaves(file: str, model: ModelProto) -> list[LocationAttr]:

@@ -144,3 +144,28 @@ def test_lines_that_take_no_such_sizes_are_named():
     }"""
     with pytest.raises(FrontendError, match=r"h - 2 of at least 0 for h = 1 .*, got -1 \(.*from_string"):
         whence.compile(relay.IRModule.of(fromtext(text)).module)(floats(1, 2, 1, 8))
+
+
+PARTS = """#[version = "0.0.5"]
+def @main(%x: Tensor[(2*n, m), float32]) {
+  %0 = split(%x, indices_or_sections=2, axis=0);
+  %1 = split(%x, indices_or_sections=[1, 3], axis=1);
+  %2 = reshape(%x, newshape=[-4, -1, n, -2]);
+  (%0.1, %1.0, %1.1, %1.2, %2,
+   strided_slice(%x, begin=[-1, -2], end=[-9223372036854775808, 0], strides=[-1, -2]),
+   strided_slice(%x, begin=[4, 0], end=[-3, 9], strides=[-3, 1]))
+}"""
+
+
+def test_parts_of_open_axes_and_slices_that_go_backwards():
+    executable = whence.compile(relay.IRModule.of(fromtext(PARTS)).module, tier="symbolic")
+    assert isinstance(executable, SizedExecutable)
+    for n, m in ((1, 3), (2, 4), (4, 17)):
+        x = floats(2 * n, m)
+        wanted = (x[n:], x[:, :1], x[:, 1:3], x[:, 3:], x.reshape(2, n, m), x[::-1, -2:0:-2], x[4:-3:-3, 0:9])
+        for found, expected in zip(executable(x), wanted, strict=True):
+            np.testing.assert_array_equal(found, expected)
+    with pytest.raises(FrontendError, match=r"m - 3 of at least 0 for m = 2"):
+        executable(floats(2, 2))
+    with pytest.raises(FrontendError, match=r"n - 1 of at least 0 for n = 0"):
+        executable(floats(0, 4))

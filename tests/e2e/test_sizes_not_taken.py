@@ -31,12 +31,15 @@ def model(text: str) -> Any:
         ("{ [one] y = GlobalMaxPool (x) }", (1, 1, None, 4), [3], [0]),
         ("{ [one] y = MaxPool <kernel_shape = [2], pads = [1, 1]> (x) }", (1, 2, None), [2], [0]),
         ("{ [one] y = Resize <mode = 'linear'> (x, , , to) }".replace("'", '"'), (1, 1, None), [2], [0]),
+        ("{ [one] y = STFT (waves, step, x) }", (None,), [1, 4], [0, 7]),
     ],
-    ids=["Squeeze", "ArgMax", "ArgMin", "Split", "Gather", "GlobalMaxPool", "MaxPool", "Resize"],
+    ids=["Squeeze", "ArgMax", "ArgMin", "Split", "Gather", "GlobalMaxPool", "MaxPool", "Resize", "STFT"],
 )
 def test_a_call_with_other_sizes_is_told_which_layer(text: str, shape: Shape, taken: list[int], others: list[int]):
+    waves = ", ".join(map(str, range(12)))
+    signal = f"float[1, 6, 2] waves = {{{waves}}}, int64 step = {{2}}"
     dims = ", ".join("n" if extent is None else str(extent) for extent in shape)
-    given = f"(float[{dims}] x) => (y) <int64[1] first = {{0}}, int64[3] to = {{1, 1, 5}}>"
+    given = f"(float[{dims}] x) => (y) <int64[1] first = {{0}}, int64[3] to = {{1, 1, 5}}, {signal}>"
     executable = whence.compile(model(f"{given} {text}"), threads=1)
     for n in taken + others:
         x = np.ones([n if extent is None else extent for extent in shape], np.float32)

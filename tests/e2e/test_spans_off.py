@@ -56,7 +56,9 @@ def check(model: ModelProto, level: int, off: Callable[..., Any], monkeypatch: p
     np.testing.assert_array_equal(on(x), without(x))
 
 
-@pytest.mark.parametrize(("level", "off"), [(0, off_by_option), (3, off_by_environment)])
+@pytest.mark.parametrize(
+    ("level", "off"), [(0, off_by_option), (1, off_by_environment), (2, off_by_option), (3, off_by_environment)]
+)
 def test_a_network_with_batch_norm(
     small_network: ModelProto, level: int, off: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ):

@@ -7,7 +7,7 @@ import pytest
 import whence
 from whence import relay, te
 from whence.explorer.code import SOURCES, kernel_of
-from whence.lowering.llvm_to_native.assembly import compact
+from whence.lowering.llvm_to_native.assembly import compact, without_inherited_lines
 from whence.lowering.llvm_to_native.target import Target, binding
 from whence.support.errors import FrontendError, PipelineError
 
@@ -15,7 +15,7 @@ from whence.support.errors import FrontendError, PipelineError
 def generated(text: str) -> str:
     """The assembly that LLVM generates of IR as it is."""
     module = binding().parse_assembly(text)
-    return compact(str(Target.native().machine().emit_assembly(module)))
+    return compact(without_inherited_lines(str(Target.native().machine().emit_assembly(module))))
 
 
 def test_code_is_generated_of_the_optimised_text(compiled: whence.Executable):

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.onnx import from_onnx
-from whence.passes.relay.evaluate import evaluate_module
 from whence.provenance.audit import check_located
 
 runtime: Any = import_module("onnxruntime")

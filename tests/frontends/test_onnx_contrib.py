@@ -14,8 +14,8 @@ from against_onnxruntime import Array, check_node, one_node, onnxruntime_outputs
 from onnx import helper, numpy_helper
 
 import whence
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.onnx import from_onnx
-from whence.passes.relay.evaluate import evaluate_module
 from whence.support.errors import FrontendError
 
 rng = np.random.default_rng(5)

@@ -10,8 +10,8 @@ import pytest
 from against_onnxruntime import Array, check_node, one_node
 from onnx import helper
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.onnx import from_onnx
-from whence.passes.relay.evaluate import evaluate_module
 from whence.support.errors import FrontendError
 
 _RANDOM = np.random.default_rng(11)

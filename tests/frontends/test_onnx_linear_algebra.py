@@ -11,9 +11,9 @@ from against_onnxruntime import check_node, one_node
 from onnx import helper
 from operator_cases import random
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.linear_algebra import EinsumOp
 from whence.frontends.onnx import from_onnx
-from whence.passes.relay.evaluate import evaluate_module
 
 
 @pytest.mark.parametrize(

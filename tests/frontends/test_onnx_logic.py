@@ -10,8 +10,8 @@ from against_onnxruntime import check_node, one_node
 from numpy.typing import NDArray
 from operator_cases import random
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.onnx import from_onnx
-from whence.passes.relay.evaluate import evaluate_module
 from whence.support.errors import FrontendError
 
 

@@ -9,8 +9,8 @@ import pytest
 from against_onnxruntime import check_node, one_node
 from operator_cases import random
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.onnx import from_onnx
-from whence.passes.relay.evaluate import evaluate_module
 
 MICROSOFT = "com.microsoft"
 

@@ -15,8 +15,8 @@ from onnx import TensorProto
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 
 from whence.dialects.relay.core import FuncOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.onnx import from_onnx
-from whence.passes.relay.evaluate import evaluate_module
 from whence.provenance.audit import check_located
 
 AnyArray = npt.NDArray[Any]

@@ -11,8 +11,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import whence
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.onnx import from_onnx
-from whence.passes.relay.evaluate import evaluate_module
 
 runtime: Any = import_module("onnxruntime")
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}

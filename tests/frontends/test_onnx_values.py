@@ -16,9 +16,9 @@ from onnx.reference import ReferenceEvaluator
 
 import whence
 from whence.dialects.relay.core import ConstantOp, FuncOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.onnx import from_onnx
 from whence.passes.pipelines import relay_pipeline, run_passes
-from whence.passes.relay.evaluate import evaluate_module
 
 AnyArray = npt.NDArray[Any]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from tflite_builder import Net, Quant
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.tflite import from_tflite
 from whence.frontends.tflite.kernel_arithmetic import scaled
 from whence.frontends.tflite.lines import lines_of
-from whence.passes.relay.evaluate import evaluate_module
 
 X = np.arange(-128, 128)
 

@@ -9,8 +9,8 @@ from random_tflite_parts import one
 from random_tflite_quantized import One
 from tflite_builder import Array, Quant, litert
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.tflite import from_tflite
-from whence.passes.relay.evaluate import evaluate_module
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -13,9 +13,9 @@ from random_tflite import CASES
 from tflite_builder import Array, Net, litert, random_inputs, tflite
 
 import whence
+from whence.dialects.relay.interpret import evaluate_module
 from whence.explorer.litert import litert_tensors
 from whence.frontends.tflite import from_tflite
-from whence.passes.relay.evaluate import evaluate_module
 from whence.support.errors import FrontendError, PipelineError
 
 X = np.array([1, 2, 3], np.float32)

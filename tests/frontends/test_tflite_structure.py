@@ -14,8 +14,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import whence
 from whence import relay
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.tflite import from_tflite
-from whence.passes.relay.evaluate import evaluate_module
 from whence.provenance.span import layer_names
 from whence.support.errors import FrontendError
 

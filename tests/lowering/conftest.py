@@ -22,6 +22,7 @@ from whence.compiler.compile import compile as compile_model
 from whence.dialects.element_types import tensor_type
 from whence.dialects.llvm_ext import LLVMExt
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator
 from whence.dialects.tir import PrimFuncOp, Tir
 from whence.lowering.kernel.printing import print_with_lines
@@ -30,7 +31,6 @@ from whence.lowering.llvm_to_native.emit import emit_module
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.lowering.tir_to_llvm.convert import LLVMKernel, convert
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.audit import check_located
 from whence.provenance.builder import LocatedBuilder

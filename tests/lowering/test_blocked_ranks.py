@@ -11,9 +11,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.dialects.relay import elementwise, nn, reduce, transform
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator
 from whence.passes.relay.alter_op_layout import AlterOpLayoutPass, panel_width
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.fold_constant import FoldConstantPass
 from whence.provenance.audit import check_located
 

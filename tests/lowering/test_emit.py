@@ -46,7 +46,7 @@ def emitted(parse: Parse, body: str, *, arguments: str = "", result: str = "") -
         ("llvm.ptrtoint %a : !llvm.ptr to i64", "!llvm.ptr", "ptrtoint ptr"),
         ("llvm.shufflevector %a, %a [3, -1] : vector<2xi32>", "vector<2xi32>", "<2 x i32> <i32 3, i32 poison>"),
         ("llvm.extractvalue %a[1] : !llvm.struct<(i8, f32)>", "!llvm.struct<(i8, f32)>", "extractvalue { i8, float }"),
-        ("llvm.load %a {alignment = 16 : i64} : !llvm.ptr -> f32", "!llvm.ptr", "load float, ptr %v1, align 16"),
+        ("llvm.load %a {alignment = 16 : i64} : !llvm.ptr -> f32", "!llvm.ptr", "load float, ptr %v1_, align 16"),
         ("llvm.getelementptr inbounds %a[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.array<4 x i8>", "!llvm.ptr", "i32 1"),
     ],
 )
@@ -95,7 +95,7 @@ def test_block_arguments_become_phis(parse: Parse):
     first, second, last = re.findall(r"(%\w+) = phi i64 (.*)", text)
     following = re.findall(r"(%\w+) = add i64", text)[0]
     assert first[1] == f"[ 0, %bb0 ], [ {following}, %bb1 ]"
-    assert second[1] == f"[ %v1, %bb0 ], [ {second[0]}, %bb1 ]"
+    assert second[1] == f"[ %v1_, %bb0 ], [ {second[0]}, %bb1 ]"
     assert last[1] == f"[ {first[0]}, %bb1 ]"
 
 
@@ -129,10 +129,10 @@ def test_functions_calls_and_globals(parse: Parse):
     assert "@table = internal constant <2 x float> <float 1.500000e+00, float 2.500000e+00>" in text
     assert "@space = internal global [16 x i8] zeroinitializer, align 64" in text
     assert "declare ptr @malloc(i64)" in text
-    assert re.search(r"define internal void @g\(ptr noalias readonly align 64 %v1\) #0", text)
+    assert re.search(r"define internal void @g\(ptr noalias readonly align 64 %v1_\) #0", text)
     assert re.search(r'attributes #0 = \{ cold noinline nounwind "key"="value" \}', text)
-    assert "call void @llvm.memcpy.p0.p0.i64(ptr %v2, ptr @space, i64 8, i1 false)" in text
-    assert "call void %v1(ptr %v2)" in text
+    assert "call void @llvm.memcpy.p0.p0.i64(ptr %v2_, ptr @space, i64 8, i1 false)" in text
+    assert "call void %v1_(ptr %v2_)" in text
 
 
 def test_unroll_hints_and_target_attributes(parse: Parse):

@@ -11,10 +11,10 @@ from xdsl.context import Context
 
 from whence.dialects.relay import nn
 from whence.dialects.relay.convolution_transpose import Conv2DTransposeOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.transform import LayoutTransformOp
 from whence.dialects.relay.vision import RoiAlignOp
 from whence.passes.relay.analysis.mac_count import get_total_mac_number
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.legalize import LegalizePass
 from whence.provenance.audit import check_located
 from whence.runtime.layouts import layout_view

@@ -70,7 +70,7 @@ def test_a_register_tile_stays_in_registers(compiled: Compiled, target: str, row
     assert {one.line for one in found if one.exact and one.text.startswith("vfmadd")} == {fma_line - 1}
 
 
-def test_nearly_all_instructions_have_a_line(compiled: Compiled):
+def test_nearly_all_instructions_have_a_line_or_set_up_for_one(compiled: Compiled):
     _, native = compiled(
         """
         tir.prim_func @softmax(%x: !tir.buffer<8x64xf32>, %o: !tir.buffer<8x64xf32>) outputs 1 {
@@ -98,9 +98,11 @@ def test_nearly_all_instructions_have_a_line(compiled: Compiled):
           }
         }"""
     )
-    located, total = line_coverage(native.assembly)
-    assert total > 60
-    assert located / total >= 0.9
+    code = instructions(native.assembly, lambda line: "softmax")
+    assert len(code) > 60
+    # The rest are constants of exp outside the loop, zeros, and copies, of which LLVM says nothing.
+    assert sum(one.exact for one in code) / len(code) >= 0.7
+    assert sum(one.line > 0 for one in code) / len(code) >= 0.99
 
 
 LISTING = """
@@ -112,11 +114,12 @@ f:
 \t.loc\t1 3 1 prologue_end
 \tpushq\t%rbx
 \t.loc\t1 0 0 is_stmt 0
-\timulq\t%rax, %rcx             # not a copy
+\timulq\t%rax, %rcx             # it computes
+\tvbroadcastss\t.LCPI0_0(%rip), %zmm1
 .LBB0_1:
 \txorl\t%eax, %eax
 \t.loc\t1 4 1
-\tvmovups\t(%rdi), %zmm0
+\tvmulps\t(%rdi,%rax), %zmm1, %zmm0
 \t.loc\t1 0 1
 \tpopq\t%rbx
 \tretq
@@ -133,33 +136,91 @@ g:
 
 
 def test_instructions_of_a_listing():
-    found = instructions(LISTING)
+    found = instructions(LISTING, lambda line: {3: "ab", 4: "b"}[line])
     assert found == [
         ("f", "pushq %rbx", 3, True),
         ("f", "imulq %rax, %rcx", 0, False),
+        ("f", "vbroadcastss .LCPI0_0(%rip), %zmm1", 4, False),
         ("f", "xorl %eax, %eax", 4, False),
-        ("f", "vmovups (%rdi), %zmm0", 4, True),
-        ("f", "popq %rbx", 4, False),
-        ("f", "retq", 0, False),
+        ("f", "vmulps (%rdi,%rax), %zmm1, %zmm0", 4, True),
+        ("f", "popq %rbx", 3, False),
+        ("f", "retq", 3, False),
         ("g", "retq", 0, False),
     ]
-    assert line_coverage(LISTING) == (2, 7)
+    assert line_coverage(LISTING) == (2, 8)
 
 
-BETWEEN = """
+SET_UP = """
 f:
 \t.loc\t1 3 1
 \tvmovups\t(%rdi), %ymm0
 \t.loc\t1 0 1
-\tvmovaps\t%ymm0, %ymm1
+{set_up}
 \t.loc\t1 4 1
-\tvmovups\t%ymm0, (%rsi)
+\tvaddps\t%ymm0, %ymm1, %ymm1
+\t.loc\t1 5 1
+\tvmulps\t{reader}, %ymm1, %ymm1
 """
 
 
-def test_what_stands_between_two_layers_belongs_to_neither():
-    assert [one.line for one in instructions(BETWEEN, lambda line: "one layer")] == [3, 4, 4]
-    assert [one.line for one in instructions(BETWEEN, lambda line: ("a", "b")[line - 3])] == [3, 0, 4]
+def set_up_line(set_up: str, reader: str, layers: str) -> int:
+    """The line of the first instruction that sets up; layers are those of lines 3, 4 and 5."""
+    text = SET_UP.format(set_up="\n".join(f"\t{one}" for one in set_up.split("; ")), reader=reader)
+    return instructions(text, lambda line: layers.split()[line - 3])[1].line
+
+
+@pytest.mark.parametrize(
+    ("set_up", "reader", "layers", "line"),
+    [
+        ("vbroadcastss .LCPI0_0(%rip), %ymm2", "%ymm2", "a b c", 5),
+        ("vmovaps %ymm0, %ymm2", "%ymm2", "a b c", 5),
+        ("vxorps %xmm1, %xmm1, %xmm1", "%ymm0", "a b c", 4),
+        ("vmovups %ymm0, 64(%rsp)", "64(%rsp)", "a b c", 5),
+        ("vmovups %ymm0, 64(%rsp)", "32(%rsp)", "a b c", 0),
+        ("movq %rdi, 8(%rsp); movq 8(%rsp), %rax", "(%rax)", "a b c", 5),
+        ("movq %rdi, 8(%rsp); pushq %rcx; movq 16(%rsp), %rax", "(%rax)", "a b c", 5),
+        # A value that is read for two layers is neither's, but of a line that has both.
+        ("vbroadcastss .LCPI0_0(%rip), %ymm0", "%ymm0", "a b c", 0),
+        ("vbroadcastss .LCPI0_0(%rip), %ymm0", "%ymm0", "a b bc", 5),
+        # What is written over is read by nobody behind.
+        ("vmovaps %ymm0, %ymm2; vxorps %xmm2, %xmm2, %xmm2", "%ymm2", "a b c", 0),
+        ("movl $7, %eax; movl $8, %eax; vmovd %eax, %xmm2", "%ymm2", "a b c", 0),
+        ("movl $7, %eax; kmovd %eax, %k1; vmovaps %ymm0, %ymm2 {%k1}", "%ymm2", "a b c", 5),
+        ("vmovaps %ymm0, %ymm2; vmovaps %ymm1, %ymm2 {%k1} {z}", "%ymm2", "a b c", 0),
+        ("vmovaps %ymm0, %ymm2; vmovaps %ymm1, %ymm2 {%k1}", "%ymm2", "a b c", 5),
+        ("jmp .LBB0_1", "%ymm0", "a b c", 0),
+        # Both ways count.
+        ("vmovaps %ymm0, %ymm2; jne .LBB0_9; vxorps %xmm2, %xmm2, %xmm2", "%ymm2", "a b c", 0),
+        # LLVM merged what computes.
+        ("vaddps %ymm0, %ymm0, %ymm2", "%ymm2", "a b c", 0),
+    ],
+)
+def test_set_up_has_the_line_of_what_reads_it(set_up: str, reader: str, layers: str, line: int):
+    assert set_up_line(set_up, reader, layers) == line
+
+
+def test_readers_are_found_over_branches():
+    text = """
+f:
+\t.loc\t1 0 1
+\tvbroadcastss\t.LCPI0_0(%rip), %zmm0
+\tvbroadcastss\t.LCPI0_1(%rip), %zmm1
+\txorl\t%ecx, %ecx
+\tjmp\t.LBB0_2
+.LBB0_1:
+\t.loc\t1 3 1
+\tvaddps\t%zmm1, %zmm2, %zmm2
+.LBB0_2:
+\t.loc\t1 4 1
+\tvmulps\t%zmm0, %zmm2, %zmm2
+\t.loc\t1 5 1
+\tincq\t%rcx
+\tcmpq\t%rcx, %rdx
+\tjne\t.LBB0_1
+\tretq
+"""
+    layers = {3: "a", 4: "b", 5: "ab"}
+    assert [one.line for one in instructions(text, layers.__getitem__)][:4] == [4, 3, 5, 4]
 
 
 def test_a_compact_listing_says_the_same():
@@ -240,13 +301,13 @@ define void @f(ptr noalias %a, ptr noalias %b, i64 %n) !dbg !3 {
 entry:
   br label %body, !dbg !5
 body:
-  %v1 = phi i64 [ 0, %entry ], [ %v4, %body ], !dbg !5
-  %v2 = load float, ptr %a, !dbg !6
-  %v3 = getelementptr float, ptr %b, i64 %v1, !dbg !7
-  store float %v2, ptr %v3, !dbg !7
-  %v4 = add i64 %v1, 1, !dbg !5
-  %v5 = icmp slt i64 %v4, %n, !dbg !5
-  br i1 %v5, label %body, label %after, !dbg !5
+  %v1_ = phi i64 [ 0, %entry ], [ %v4_, %body ], !dbg !5
+  %v2_ = load float, ptr %a, !dbg !6
+  %v3_ = getelementptr float, ptr %b, i64 %v1_, !dbg !7
+  store float %v2_, ptr %v3_, !dbg !7
+  %v4_ = add i64 %v1_, 1, !dbg !5
+  %v5_ = icmp slt i64 %v4_, %n, !dbg !5
+  br i1 %v5_, label %body, label %after, !dbg !5
 after:
   ret void, !dbg !5
 }
@@ -296,6 +357,7 @@ tir.prim_func @nest(%x: !tir.buffer<6272xf32>, %o: !tir.buffer<6272xf32>) output
 def test_no_address_loses_its_line(compiled: Compiled):
     """What moves with an outer loop only is computed in it, in the form that LLVM would give it."""
     _, native = compiled(NEST)
-    lines = instructions(native.assembly)
-    assert [one.text for one in lines if not one.exact] == []
-    assert line_coverage(native.assembly) == (len(lines), len(lines))
+    lines = instructions(native.assembly, lambda line: "copy")
+    # What loops begin with is not said.
+    assert {one.text.split()[0] for one in lines if not one.exact} <= {"xorl", "movq", "movl"}
+    assert all(one.line for one in lines)

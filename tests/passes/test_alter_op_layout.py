@@ -16,12 +16,12 @@ from xdsl.ir import SSAValue
 from whence.dialects.relay import elementwise, nn, transform
 from whence.dialects.relay.attributes import Value
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator, shape_of
 from whence.dialects.relay.reduce import VarianceOp
 from whence.frontends.onnx import from_onnx
 from whence.passes.relay.alter_op_layout import AlterOpLayoutPass, panel_width
 from whence.passes.relay.canonicalize_ops import CanonicalizeOpsPass
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.fold_constant import FoldConstantPass
 from whence.passes.relay.simplify_inference import SimplifyInferencePass
 from whence.provenance.audit import check_explained, check_located, surviving_leaves

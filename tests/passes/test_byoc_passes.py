@@ -17,11 +17,10 @@ from whence.dialects.relay import nn
 from whence.dialects.relay import rearrange as r
 from whence.dialects.relay.annotation import CompilerBeginOp, CompilerEndOp
 from whence.dialects.relay.core import CallOp, FuncOp
-from whence.executables.interpret import interpret
+from whence.dialects.relay.interpret import evaluate_module
 from whence.lowering.external import registry
 from whence.lowering.external.registry import register_external_codegen
 from whence.passes.relay import pattern_table
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.pattern_table import Entry, get_pattern_table, register_pattern_table, register_supported
 from whence.provenance.span import layer_names
 from whence.support.errors import PipelineError
@@ -355,8 +354,8 @@ fn (%x: Tensor[(2, 3), float32]) {
 def test_marks_of_tuples_are_those_of_their_tensors() -> None:
     module = relay.IRModule.from_expr(relay.parse_expr(MARKED)).module
     assert len([op for op in module.walk() if isinstance(op, CompilerEndOp)]) == 3
-    expected = interpret(module, X)
+    expected = evaluate_module(module, [X])
     cut = make("PartitionGraph")(module)
     assert len([op for op in cut.ops if isinstance(op, FuncOp) and "Compiler" in op.attributes]) == 1
-    for mine, reference in zip(interpret(cut, X), expected, strict=True):
+    for mine, reference in zip(evaluate_module(cut, [X]), expected, strict=True):
         np.testing.assert_array_equal(mine, reference)

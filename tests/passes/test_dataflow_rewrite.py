@@ -27,7 +27,7 @@ from whence.dialects.relay import transform as t
 from whence.dialects.relay.binding import IfOp
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.dialects.relay.functions import YieldOp
-from whence.passes.relay.evaluate import evaluate_module
+from whence.dialects.relay.interpret import evaluate_module
 from whence.provenance.span import layer_location, layer_names
 from whence.support.errors import PipelineError
 

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import i8
 
 from whence import ir, relay
 from whence.dialects.element_types import numpy_dtype
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import element_of
 from whence.frontends.relay.expr import Expr, free_vars
 from whence.frontends.relay.op_attrs import reset_op_attr
 from whence.passes.pipelines import run_passes
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.fake_quantization_to_integer import FakeQuantizationToIntegerPass
 from whence.relay import transform
 from whence.relay.op import (
@@ -76,6 +76,10 @@ REGIONS: dict[str, tuple[Expr, set[str]]] = {
     "other dtype": (q(relay.tanh(dq(UNSIGNED))), {"cast", "take"}),
     "hardswish": (
         q(X * relay.clip(X + relay.const(3.0), 0.0, 6.0) / relay.const(6.0)),
+        {"reinterpret", "cast", "take"},
+    ),
+    "function with a number of four axes": (
+        q(relay.tanh(X * relay.const(np.full((1, 1, 1, 1), 0.3, np.float32)))),
         {"reinterpret", "cast", "take"},
     ),
     "add": (q(X + Y), {"qnn.add"}),

@@ -10,8 +10,8 @@ import pytest
 
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
+from whence.dialects.relay.interpret import evaluate_module
 from whence.passes.pipelines import run_passes
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.fold_scale_axis import FoldScaleAxisPass
 
 MakeNet = Callable[..., Any]

@@ -18,9 +18,9 @@ from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
 from whence.dialects.relay.core import FuncOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import element_of, shape_of
 from whence.passes.pipelines import PIPELINE, available_passes, relay_pipeline, run_passes
-from whence.passes.relay.evaluate import evaluate_module
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
 from whence.support.context import PassContext

@@ -21,12 +21,12 @@ from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
 from whence.dialects.relay import transform as t
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator, shape_of
 from whence.passes.pipelines import available_passes
 from whence.passes.relay.canonicalize_ops import CanonicalizeOpsPass
 from whence.passes.relay.dead_code_elimination import DeadCodeEliminationPass
 from whence.passes.relay.eliminate_common_subexpr import EliminateCommonSubexprPass
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.fold_constant import FoldConstantPass
 from whence.passes.relay.fold_scale_axis import FoldScaleAxisPass
 from whence.passes.relay.remove_unused_functions import RemoveUnusedFunctionsPass

@@ -13,8 +13,8 @@ from xdsl.ir import Operation
 from whence import transform
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay.core import ConstantOp, FuncOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.instrument import PassInstrument, PassTimingInstrument, PrintAfterAll, PrintBeforeAll, pass_instrument
-from whence.passes.relay.evaluate import evaluate_module
 from whence.provenance.ledger import Ledger, recording
 from whence.provenance.lost import is_lost
 from whence.provenance.span import layer_names, leaves

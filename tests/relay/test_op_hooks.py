@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from whence import ir, relay
-from whence.passes.relay.evaluate import evaluate_module
+from whence.dialects.relay.interpret import evaluate_module
 from whence.relay import transform
 from whence.relay.testing import run_opt_pass
 from whence.relay.testing.temp_op_attr import TempOpAttr

@@ -51,6 +51,13 @@ PROGRAMS = {
     "split": f"""def @main(%x: {T}, %y: {T}) {{
       let %f = fn (%p: {T}) {{ let %s = split(%p, indices_or_sections=3, axis=1); %s.0 * %s.2 }};
       if (True) {{ %f(%x) * %f(%y) }} else {{ %f(%x) }} }}""",
+    "one value as two results": f"""def @main(%x: {T}, %y: {T}) {{
+      let %z = if (sum(%x) < sum(%y)) {{ %x * %y }} else {{ %x }}; (%z, %z, %y) }}""",
+    "a reference in a tuple": f"""def @main(%x: {T}, %y: {T}) {{
+      let %t = (ref(%x), %y); ref_write(%t.0, %x * %x); ref_read(%t.0) * %t.1 }}""",
+    "a function that gives nothing": f"""
+      def @store(%r: ref({T}), %x: {T}) -> () {{ ref_write(%r, %x * %x) }}
+      def @main(%x: {T}, %y: {T}) {{ let %r = ref(%y); @store(%r, %x); ref_read(%r) * %y }}""",
     "integers": f"""def @main(%x: {T}, %y: {T}) {{
       let %f = fn (%p: {T}) {{ take(%p, argmax(%p, axis=[1]), axis=0) }};
       if (True) {{ %f(%x) * cast(cast(%y, dtype="int32"), dtype="float64") }} else {{ %f(%x) }} }}""",
@@ -111,6 +118,10 @@ def test_spans_and_errors() -> None:
       def @main(%x: {T}) {{ @f(2, %x) }}"""
     mod = relay.parse(VERSION + circle)
     with pytest.raises(PipelineError, match="call each other in no circle, got @f, @g, @f"):
+        transform.gradient(mod["main"], mod)
+    named = f"type One {{ One({T}) }}\ndef @main(%x: {T}) {{ match (One(%x)) {{ One(%y) => %y }} }}"
+    mod = relay.parse(VERSION + named)
+    with pytest.raises(PipelineError, match=r"relay\.construct: expected data types of type variables, .* got One"):
         transform.gradient(mod["main"], mod)
     mod = relay.parse(VERSION + f"def @main(%f: fn ({T}) -> {T}, %x: {T}) {{ %f(%x) }}")
     with pytest.raises(PipelineError, match="a parameter of tensors"):

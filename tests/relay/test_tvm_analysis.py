@@ -83,6 +83,9 @@ def test_unmatched_cases() -> None:
     assert missing(relay.PatternConstructor(nil), relay.PatternConstructor(cons, [anything, anything])) == []
     single = relay.PatternConstructor(cons, [anything, relay.PatternConstructor(nil)])
     assert missing(relay.PatternConstructor(nil), single) == ["PatternConstructor"]
+    longer = relay.PatternConstructor(cons, [anything, relay.PatternConstructor(cons, [anything, anything])])
+    assert len(missing(longer)) == 2
+    assert missing(relay.PatternVar(relay.Var("v"))) == []
     pairs = [relay.PatternTuple([relay.PatternConstructor(nil), anything]), relay.PatternTuple([anything, single])]
     assert len(missing(*pairs)) == 2
 
@@ -98,6 +101,9 @@ def test_counts() -> None:
     fused = transform.FuseOps(2)(relay.IRModule.from_expr(relay.Function([x], ops.exp(ops.tanh(x)))))
     (function,) = analysis.extract_fused_functions(fused).values()
     assert analysis.list_op_freqs(function) == {"exp": 1, "tanh": 1}
+    other = var("y", 3)
+    two = relay.IRModule.from_expr(relay.Tuple([ops.exp(ops.tanh(x)), ops.exp(ops.tanh(other))]))
+    assert len(analysis.extract_fused_functions(two)) == 2  # their shapes differ
     assert analysis.search_fc_transpose(ops.nn.dense(x, ops.transpose(w))) == ["w"]
 
 

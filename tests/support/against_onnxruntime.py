@@ -11,8 +11,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import helper
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.onnx import from_onnx
-from whence.passes.relay.evaluate import evaluate_module
 from whence.provenance.audit import check_located
 
 Array = NDArray[Any]

@@ -23,9 +23,9 @@ from litert_worker import Judge
 from random_tflite import CASES, difference
 from tflite_builder import random_array
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.importing.importer import import_model
 from whence.frontends.tflite.graph import open_model
-from whence.passes.relay.evaluate import evaluate_module
 from whence.support.errors import FrontendError
 
 SLOW = 10.0

@@ -13,8 +13,8 @@ from xdsl.ir import SSAValue
 from whence.dialects.relay import nn
 from whence.dialects.relay.attributes import Value
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator, OpPattern, shape_of
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.fuse_ops import FuseOpsPass
 from whence.provenance.audit import check_explained, check_located, surviving_leaves
 from whence.provenance.ledger import Ledger, recording

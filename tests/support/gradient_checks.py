@@ -9,16 +9,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pytest
-from language_interpreter import Interpreter
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from whence.dialects.element_types import tensor_type
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator, shape_of
 from whence.passes.relay.analysis.traversal import functions_of
-from whence.passes.relay.first_order_gradient import first_order_gradient
+from whence.passes.relay.first_order_gradient import gradient
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
 
@@ -61,7 +61,7 @@ def module_of(make: Make, arrays: list[Array]) -> ModuleOp:
 
 
 def total(module: ModuleOp, arrays: list[Array]) -> float:
-    return float(sum(np.sum(value) for value in Interpreter(module).main(*arrays)))
+    return float(sum(np.sum(value) for value in evaluate_module(module, arrays)))
 
 
 def differences(module: ModuleOp, arrays: list[Array], which: int, step: float = 1e-6) -> Array:
@@ -77,8 +77,8 @@ def differences(module: ModuleOp, arrays: list[Array], which: int, step: float =
 def check(module: ModuleOp, arrays: list[Array]) -> None:
     func = functions_of(module)["main"]
     before = str(func)
-    made = first_order_gradient(func, module)
-    expected = Interpreter(module).main(*arrays)
+    made = gradient(func, module)
+    expected = evaluate_module(module, arrays)
     wanted = [
         differences(module, arrays, i) if array.dtype == np.float64 else np.zeros_like(array)
         for i, array in enumerate(arrays)
@@ -87,7 +87,7 @@ def check(module: ModuleOp, arrays: list[Array]) -> None:
     other = ModuleOp([made])
     other.attributes.update(module.attributes)
     other.verify()
-    value, gradients = Interpreter(other).main(*arrays)
+    value, gradients = evaluate_module(other, arrays)
     for mine, reference in zip(value if len(expected) > 1 else [value], expected, strict=True):
         np.testing.assert_allclose(mine, reference)
     for mine, reference in zip(gradients, wanted, strict=True):

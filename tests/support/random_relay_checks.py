@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 import whence
 from whence.dialects.relay.core import FuncOp
-from whence.executables.interpret import interpret
+from whence.dialects.relay.interpret import Evaluator
 from whence.frontends.relay.elaborate import elaborate
 from whence.frontends.relay.equal import structural_equal
 from whence.frontends.relay.expr import Program, post_order
@@ -41,7 +41,7 @@ PASSES = {row.name: partial(pass_class, row) for row in ROWS} | {
 OPTIONS: dict[str, dict[str, Any]] = {
     "relay-annotate-target": {"targets": ("onnxruntime",)},
     "relay-merge-composite": {"compiler": "onnxruntime"},
-    "relay-first-order-gradient": {"function": "main"},
+    "relay-first-order-gradient": {"function": "main", "higher_order": True},
 }
 """Of passes that do not run without."""
 SEQUENCES = {
@@ -107,7 +107,7 @@ class Checker:
         with stage("elaborate"):
             self.module = elaborate(program)
         with stage("interpreter", self.module):
-            self.expected = interpret(self.module, *inputs)
+            self.expected = Evaluator(self.module).invoke("main", *inputs)
         _finite(self.expected)
         self.text = printed(self.module)
         self.before = state(self.module)
@@ -161,7 +161,7 @@ class Checker:
         if (types := _main(module).function_type) != self.main and not name.endswith(("to-mixed-precision", GRADIENT)):
             raise Failure(name, "types", f"@main was {self.main}, is {types}", module)
         with stage(name, module):
-            found = interpret(module, *self.inputs)
+            found = Evaluator(module).invoke("main", *self.inputs)
             if name.endswith(GRADIENT):
                 # The gradients come last.
                 *found, gradients = found

@@ -28,8 +28,8 @@ from random_tflite_stablehlo import STABLEHLO
 from seed_workers import Difference, run
 from tflite_builder import Array, litert, random_inputs
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.tflite import from_tflite
-from whence.passes.relay.evaluate import evaluate_module
 from whence.provenance.audit import check_located
 from whence.support.errors import FrontendError
 

@@ -13,9 +13,9 @@ from xdsl.passes import ModulePass
 
 from whence.dialects.element_types import tensor_type
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator
 from whence.passes.pipelines import run_passes
-from whence.passes.relay.evaluate import evaluate_module
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.ledger import Ledger
 from whence.provenance.span import layer_location, layer_names

@@ -16,9 +16,9 @@ from random_tflite import difference
 from tflite_builder import Array, litert, random_inputs
 
 import whence
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.importing.tensor import Undecided
 from whence.frontends.tflite import from_tflite
-from whence.passes.relay.evaluate import evaluate_module
 
 FOLDER = Path(__file__).parent.parent / "exports" / "tflite"
 FILES = sorted(FOLDER.glob("*.tflite"))

@@ -10,10 +10,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...element_types import dtype_name
 from ...sizes import holds_zero
+from ...sizes.types import is_open
 from ..collapse import CollapseSumLikeOp, CollapseSumToOp
 from ..creation import FullLikeOp, FullOp, OnesOp, ZerosOp
 from ..elementwise import CastLikeOp, CastOp, OnesLikeOp, ZerosLikeOp
-from ..open_extents import is_open
 from ..operator import Operator, element_of, shape_of
 from ..rearrange import BroadcastToLikeOp, ReshapeLikeOp
 from ..transform import BroadcastToOp, ReshapeOp

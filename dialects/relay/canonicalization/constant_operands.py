@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -12,11 +13,11 @@ from xdsl.pattern_rewriter import PatternRewriter
 from ....provenance.dce import is_trivially_dead_when_unused
 from ....support.dtypes import Array
 from ...element_types import numpy_dtype
+from ...sizes.types import is_open
 from ..constants import pool_of
 from ..core import ConstantOp
 from ..creation import FullLikeOp, FullOp, OnesOp, ZerosOp
 from ..elementwise import OnesLikeOp, ZerosLikeOp
-from ..open_extents import is_open
 from ..operator import element_of
 
 
@@ -29,6 +30,12 @@ def constant_value(value: SSAValue, module: ModuleOp) -> Array | None:
     """The array behind a constant value, None when it is not constant or not at hand."""
     owner = value.owner
     return owner.value(module) if isinstance(owner, ConstantOp) and is_at_hand(owner, module) else None
+
+
+def constant_operands(op: Operation, module: ModuleOp) -> list[Array] | None:
+    """The arrays behind the operands of an op; None unless all are constants at hand."""
+    arrays = [constant_value(value, module) for value in op.operands]
+    return None if any(array is None for array in arrays) else cast("list[Array]", arrays)
 
 
 def one_number(value: SSAValue, module: ModuleOp) -> Array | None:

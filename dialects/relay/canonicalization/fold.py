@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ....provenance.rewrite import replace_with_constant
 from ....support.dtypes import Array
 from ...element_types import numpy_dtype
+from ...sizes.types import SizesAttr, is_static
 from ..constants import module_of
 from ..core import ConstantOp, FuncOp
 from ..evaluation import evaluate
-from ..open_extents import is_static, knows_sizes
 from ..operator import Operator, element_of, shape_of
 from ..shapes import OfShape
 from ..traits import Stateful
-from .constant_operands import erase_unused, is_at_hand
+from .constant_operands import constant_operands, erase_unused, is_at_hand
 
 
 def in_primitive(op: Operation) -> bool:
     """Return whether `op` stands in a fused function."""
     func = op.parent_op()
     return isinstance(func, FuncOp) and func.primitive is not None
+
+
+def knows_sizes(op: Operation) -> bool:
+    """Return whether all extents of an operator's operands and results, and all its attributes, are numbers."""
+    return all(is_static(value.type) for value in (*op.operands, *op.results)) and not any(
+        isinstance(attribute, SizesAttr) for attribute in op.properties.values()
+    )
 
 
 def reads_extents_only(op: Operation) -> bool:
@@ -62,20 +70,26 @@ def replace_by_arrays(
     erase_unused([*operands, *(constant.result for constant in constants)], rewriter)
 
 
+def fold(op: Operation, rewriter: PatternRewriter) -> None:
+    """Replace an operator on constants, or on static extents, by what it comes to; leave any other."""
+    module = module_of(op)
+    if not isinstance(op, Operator) or in_primitive(op) or not is_foldable(op, lambda x: is_at_hand(x.owner, module)):
+        return
+    if reads_extents_only(op):
+        replace_by_arrays(op, evaluate(op, [stand_in(value) for value in op.operands]), (), rewriter)
+    elif (arrays := constant_operands(op, module)) is not None:
+        sources = [value.owner for value in op.operands if isinstance(value.owner, Operation)]
+        replace_by_arrays(op, evaluate(op, arrays), sources, rewriter)
+
+
+@dataclass(frozen=True)
 class FoldOperator(RewritePattern):
     """An operator on constants is a constant, as is one that reads static extents only."""
 
+    operator: type[Operation] = Operator
+
     reason: ClassVar[str] = "its operands are constant"
 
-    @op_type_rewrite_pattern
-    def match_and_rewrite(self, op: Operator, rewriter: PatternRewriter, /) -> None:
-        module = module_of(op)
-        if in_primitive(op) or not is_foldable(op, lambda value: is_at_hand(value.owner, module)):
-            return
-        if reads_extents_only(op):
-            arrays, consumed = [stand_in(value) for value in op.operands], list[Operation]()
-        else:
-            sources = [value.owner for value in op.operands]
-            consumed = [source for source in sources if isinstance(source, ConstantOp)]
-            arrays = [source.value(module) for source in consumed]
-        replace_by_arrays(op, evaluate(op, arrays), consumed, rewriter)
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
+        if isinstance(op, self.operator):
+            fold(op, rewriter)

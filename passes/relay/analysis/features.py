@@ -83,19 +83,3 @@ def _is_shared(value: SSAValue) -> bool:
 def list_op_freqs(root: Operation) -> dict[str, int]:
     """Count the calls of each operator, by TVM's names: `{"nn.conv2d": 3, "add": 1}`."""
     return dict(Counter(op.name.removeprefix("relay.") for op in pre_order(root) if isinstance(op, Operator)))
-
-
-def check_constant(value: SSAValue) -> bool:
-    """Return whether a value is a constant, or a tuple of nothing else."""
-    stack = [value]
-    seen: set[SSAValue] = set()
-    while stack:
-        current = stack.pop()
-        if current in seen:
-            continue
-        seen.add(current)
-        if isinstance(current.owner, TupleOp):
-            stack.extend(current.owner.fields)
-        elif not isinstance(current.owner, ConstantOp):
-            return False
-    return True

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ....dialects.relay.binding import LetOp
 from ....dialects.relay.core import FuncOp
@@ -48,33 +48,6 @@ def pre_order(root: Operation) -> Iterator[Operation]:
         yield inner
         if inner.regions:
             stack.append(inside(inner))
-
-
-def made_of(values: Iterable[SSAValue]) -> list[Operation]:
-    """The ops that `values` are computed by, each once and after those that it reads; what regions read included."""
-    seen: set[Operation] = set()
-    ordered: list[Operation] = []
-    for value in values:
-        stack = [(owner, iter(_read(owner)))] if isinstance(owner := value.owner, Operation) else []
-        seen.update(op for op, _ in stack)
-        while stack:
-            op, rest = stack[-1]
-            for read in rest:
-                producer = read.owner
-                if isinstance(producer, Operation) and producer not in seen:
-                    seen.add(producer)
-                    stack.append((producer, iter(_read(producer))))
-                    break
-            else:
-                stack.pop()
-                ordered.append(op)
-    return list(dict.fromkeys(ordered))
-
-
-def _read(op: Operation) -> tuple[SSAValue, ...]:
-    if not op.regions:
-        return tuple(op.operands)
-    return tuple(value for inner in pre_order(op) for value in inner.operands)
 
 
 def is_binding(op: Operation) -> bool:

@@ -1,4 +1,4 @@
-"""Which values and type variables a piece of a program reads from around it, and which it binds."""
+"""Which values and type variables a piece of a program reads from around it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
 
 from ....dialects.relay.types import Forall, TypeVar
-from .traversal import is_binding, pre_order
+from .traversal import pre_order
 
 
 def free_vars(root: Operation) -> list[SSAValue]:
@@ -23,31 +23,6 @@ def free_vars(root: Operation) -> list[SSAValue]:
                 bound.update(block.args)
         read.update(dict.fromkeys(op.operands))
     return [value for value in read if value not in bound]
-
-
-def bound_vars(root: Operation) -> list[SSAValue]:
-    """The parameters, pattern variables and bindings of let-blocks in `root`, in the order of the text."""
-    bound: dict[SSAValue, None] = {}
-    for op in pre_order(root):
-        for region in op.regions:
-            for block in region.blocks:
-                bound.update(dict.fromkeys(block.args))
-        if is_binding(op):
-            bound.update(dict.fromkeys(op.results))
-    return list(bound)
-
-
-def all_vars(root: Operation) -> list[SSAValue]:
-    """Return the values that `root` binds, then those that it reads from around it."""
-    return [*bound_vars(root), *free_vars(root)]
-
-
-def bound_type_vars(root: Operation) -> list[str]:
-    """The type parameters of functions and data types in `root`."""
-    names: dict[str, None] = {}
-    for op in pre_order(root):
-        names.update(dict.fromkeys(_parameters(op)))
-    return list(names)
 
 
 def free_type_vars(root: Operation) -> list[str]:

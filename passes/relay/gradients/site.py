@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.element_types import dtype_name, numpy_dtype
+from ....dialects.element_types import dtype_name, is_integer, numpy_dtype
 from ....dialects.relay.collapse import CollapseSumToOp
 from ....dialects.relay.core import ConstantOp
 from ....dialects.relay.elementwise import (
@@ -26,6 +26,11 @@ from ....dialects.relay.logic import WhereOp
 from ....dialects.relay.operator import Operator, element_of, shape_of
 from ....dialects.relay.transform import BroadcastToOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ....provenance.builder import LocatedBuilder
+
+
+def is_smooth(value: SSAValue) -> bool:
+    """Return whether a value is a tensor of floats, which has a gradient."""
+    return isinstance(value.type, TensorType) and not is_integer(element_of(value))
 
 
 class Site:

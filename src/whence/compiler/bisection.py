@@ -17,8 +17,8 @@ from xdsl.passes import ModulePass
 
 from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay.core import FuncOp, ReturnOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.executables.executable import Executable
-from whence.executables.interpret import Evaluator
 from whence.explorer.difference import ATOL, RTOL, Difference, difference, in_shape
 from whence.explorer.results import imported_values, values_in
 from whence.lowering.cache import KernelCache
@@ -162,13 +162,8 @@ def evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]
 
     Raises FrontendError when inputs are not the module's.
     """
-    outputs = _evaluated(module, inputs)
+    outputs = evaluate_module(module, _in_order(module, inputs))
     return dict(zip(_names(module, "output_names", len(outputs), "output"), outputs, strict=True))
-
-
-def _evaluated(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
-    result = Evaluator(module).invoke("main", *_in_order(module, inputs))
-    return list(cast("tuple[Array, ...]", result)) if isinstance(result, tuple) else [result]
 
 
 def _in_order(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
@@ -245,9 +240,9 @@ class _Run:
 
     def outputs(self, module: ModuleOp, engine: Engine) -> list[Array]:
         """Return the outputs of a module, which stays unchanged."""
-        if engine == "numpy":
-            return _evaluated(module, self.inputs)
         arrays = _in_order(module, self.inputs)
+        if engine == "numpy":
+            return evaluate_module(module, arrays)
         # Options that are about the passes of the model do not reach those that only make it run.
         with PassContext(0):
             artifact = build(module.clone(), self.target, 0, ledger=Ledger(), cache=KernelCache())
@@ -280,7 +275,11 @@ class _Run:
         for op in main.block.ops:
             for layer, gap in gaps.get(op, ()) if op in reached else ():
                 if not gap.right:
-                    earlier = [value.owner for value, layers in before[1].items() if layer in layers]
+                    earlier = [
+                        value.op
+                        for value, layers in before[1].items()
+                        if layer in layers and isinstance(value, OpResult)
+                    ]
                     right = {op for op, each in gaps.items() if all(gap.right for _, gap in each)}
                     return layer, gap, {number_of(maker) for maker in (*earlier, *_makers(op, right))}
         return None, None, set()

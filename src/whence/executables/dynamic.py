@@ -12,7 +12,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.executables.sized import SizedExecutable, Tier
-from whence.frontends.importing.importer import Model, import_symbolic, node_of
+from whence.frontends.importing.importer import Model, import_symbolic
+from whence.frontends.importing.node import node_of
 from whence.frontends.importing.stretches import import_open_stretch, import_stretch
 from whence.frontends.importing.tensor import Undecided
 from whence.provenance.ledger import Ledger, recording

@@ -14,12 +14,12 @@ from whence.dialects.relay.core import CallOp, FuncOp
 from whence.dialects.relay.data_types import TypeDataOp
 from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.functions import YieldOp
-from whence.dialects.relay.open_extents import is_open
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.types import signature_of, tuple_type
+from whence.dialects.relay.values import Edge
+from whence.dialects.sizes.types import is_open
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.executables.sized import SizedExecutable, Tier
-from whence.executables.values import Edge
 from whence.explorer.layers import Layer
 from whence.explorer.where import Where
 from whence.passes.functions import COMPOSITE

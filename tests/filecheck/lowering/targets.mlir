@@ -2,7 +2,7 @@
 // RUN: xdsl-opt %s -t 'whence-asm{target="llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=haswell"}' | filecheck %s --check-prefix=ASM
 
 // LLVM:       target triple = "x86_64-unknown-linux-gnu"
-// LLVM-NEXT:  define void @scale(ptr noalias readonly %v1, ptr noalias %v2, ptr %v3, ptr %v4) nounwind "prefer-vector-width"="256" {
+// LLVM-NEXT:  define void @scale(ptr noalias readonly %v1_, ptr noalias %v2_, ptr %v3_, ptr %v4_) nounwind "prefer-vector-width"="256" {
 // LLVM:       fmul <8 x float>
 // LLVM:       define i32 @three() "prefer-vector-width"="256" {
 // LLVM-NEXT:  bb0:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import StringAttr
 
-from whence.frontends.relay.equal import structural_equal
-from whence.frontends.relay.expr import Call, Constant, Expr, Let, Op, Tuple, Var
+from whence.dialects.relay.types import TypeVar
+from whence.frontends.relay.equal import structural_digest, structural_equal, structural_hash
+from whence.frontends.relay.expr import Call, Constant, Expr, Function, Let, Op, Tuple, Var
 from whence.frontends.relay_text import fromtext, parse_expr
 from whence.provenance.span import SourceName, Span
 
@@ -71,6 +73,8 @@ def test_free_variables():
 def test_texts(lhs: str, rhs: str, equal: bool):
     assert structural_equal(parse_expr(lhs), parse_expr(rhs)) == equal
     assert structural_equal(parse_expr(rhs), parse_expr(lhs)) == equal
+    if equal:
+        assert structural_hash(parse_expr(lhs)) == structural_hash(parse_expr(rhs))
 
 
 @pytest.mark.parametrize(
@@ -86,6 +90,26 @@ def test_texts(lhs: str, rhs: str, equal: bool):
 def test_modules(rhs: str, equal: bool):
     lhs = "type L[A] { C(A, L[A]), N }\ndef @f(%x: L[int32]) { match (%x) { C(%a, _) => %a, N => 0 } }"
     assert structural_equal(fromtext(VERSION + lhs), fromtext(VERSION + rhs)) == equal
+
+
+def test_closures_compare_with_what_they_capture():
+    def closure(name: str) -> Expr:
+        p, q = Var("p"), Var("q", TypeVar(StringAttr(name)))
+        return Function([p, q], add(p, Var("b")), type_params=[name])
+
+    one, other = closure("A"), closure("B")
+    assert not structural_equal(one, other)
+    assert structural_equal(one, other, map_free_vars=True)
+    assert structural_hash(one, map_free_vars=True) == structural_hash(other, map_free_vars=True)
+
+
+def test_digests_tell_types_and_digits_apart():
+    def digest(text: str) -> str:
+        return structural_digest(parse_expr(text))
+
+    text = "fn (%x: Tensor[(2), float32]) { clip(%x, a_min=0.0001f, a_max=1f) }"
+    assert digest(text) == digest(text.replace("%x", "%y"))
+    assert len({digest(text), digest(text.replace("(2)", "(3)")), digest(text.replace("0.0001", "0.0002"))}) == 3
 
 
 def test_spans_count_when_asked_for():

@@ -14,10 +14,10 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from reference_runtime import onnxruntime_outputs
 
 import whence
+from whence.dialects.relay.interpret import evaluate_module
 from whence.lowering.external import registry
 from whence.lowering.external.registry import register_external_codegen, split_target
 from whence.passes.relay import pattern_table
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.relay.pattern_table import register_supported
 from whence.support.errors import FrontendError, FrontendWarning, PipelineError, WhenceError
 

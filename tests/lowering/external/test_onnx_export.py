@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from whence.dialects.element_types import tensor_type
 from whence.dialects.relay import OPERATORS
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator
 from whence.lowering.external.onnx_export import EXPORTED, export, exports
-from whence.passes.relay.evaluate import evaluate_module
 from whence.provenance.span import layer_location
 
 _BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}

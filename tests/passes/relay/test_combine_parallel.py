@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.nn import BatchMatmulOp, DenseOp
 from whence.passes.relay.combine_parallel_dense import CombineParallelDensePass
-from whence.passes.relay.evaluate import evaluate_module
 from whence.passes.runner import pass_context, run_passes
 from whence.reading.located_parser import LocatedParser
 

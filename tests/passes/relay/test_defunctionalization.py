@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from language_interpreter import Interpreter, Made
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.functions import FnOp, GlobalOp, InvokeOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.types import Forall
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.analysis.traversal import functions_of, pre_order
 from whence.passes.relay.defunctionalization import DefunctionalizationPass
+from whence.runtime.flow import Adt
 
 Parse = Callable[[str], ModuleOp]
 T = "tensor<4xf32>"
@@ -28,10 +29,10 @@ A, B = '!relay.type_var<"A">', '!relay.type_var<"B">'
 def check(module: ModuleOp, *inputs: Any) -> list[str]:
     """The functions of the first-order program, which gives what the program gave."""
     given: Sequence[Any] = inputs or (X,)
-    expected = Interpreter(module).main(*given)
+    expected = evaluate_module(module, given)
     run_passes(module, [DefunctionalizationPass()], audit=True)
     module.verify()
-    for mine, reference in zip(Interpreter(module).main(*given), expected, strict=True):
+    for mine, reference in zip(evaluate_module(module, given), expected, strict=True):
         same(mine, reference)
     for op in pre_order(module):
         assert not isinstance(op, FnOp | GlobalOp | InvokeOp)
@@ -42,10 +43,10 @@ def check(module: ModuleOp, *inputs: Any) -> list[str]:
 
 
 def same(mine: Any, reference: Any) -> None:
-    if isinstance(reference, Made):
-        assert mine.constructor == reference.constructor
-        for one, other in zip(mine.fields, reference.fields, strict=True):
-            same(one, other)
+    if isinstance(reference, Adt):
+        assert mine.name == reference.name
+        for field, wanted in zip(mine.fields, reference.fields, strict=True):
+            same(field, wanted)
     else:
         np.testing.assert_allclose(mine, reference, rtol=1e-6)
 

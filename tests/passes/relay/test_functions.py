@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from language_interpreter import Interpreter
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.functions import FnOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.passes.pipelines import run_passes
 from whence.passes.relay import inline
 from whence.passes.relay.analysis.traversal import functions_of, pre_order
@@ -29,10 +29,10 @@ F = f"({T}) -> {T}"
 def check(module: ModuleOp, one: ModulePass, *inputs: Any) -> list[str]:
     """The names of the functions after a pass, which leaves what @main gives as it is."""
     given: Sequence[Any] = inputs or (np.linspace(-1, 1, 4).astype(np.float32),)
-    expected = Interpreter(module).main(*given)
+    expected = evaluate_module(module, given)
     run_passes(module, [one], audit=True)
     module.verify()
-    for mine, reference in zip(Interpreter(module).main(*given), expected, strict=True):
+    for mine, reference in zip(evaluate_module(module, given), expected, strict=True):
         np.testing.assert_allclose(mine, reference, rtol=1e-6)
     return list(functions_of(module))
 

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp, TensorType, f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, f32
 from xdsl.utils.exceptions import VerifyException
 
+from whence import relay
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.analysis.traversal import functions_of
 from whence.passes.relay.infer_type import InferTypePass, infer_types
 from whence.passes.runner import pass_context
 from whence.reading.located_parser import LocatedParser
+from whence.support.errors import FrontendError
 
 Parse = Callable[[str], ModuleOp]
 LANGUAGE = Path(__file__).parents[2] / "filecheck/dialects/relay/language.mlir"
@@ -121,3 +123,37 @@ def test_types_that_do_not_fit_are_named(body: str, error: str) -> None:
         infer_types(module)
     assert str(caught.value).startswith(error)
     assert "net.mlir" in str(caught.value)
+
+
+OPEN = "Tensor[(?), float32]"
+BRANCHING = {
+    "if": f"def @main(%c: bool, %x: Tensor[(2), float32], %y: {OPEN}) {{ if (%c) {{ %x }} else {{ %y }} }}",
+    "the same name": f"def @main(%c: bool, %x: {OPEN}, %y: {OPEN}) {{ exp(if (%c) {{ %x }} else {{ %y }}) }}",
+    "match": f"""
+      type Either {{ Two(Tensor[(2), float32]), Any({OPEN}) }}
+      def @main(%e: Either) {{ exp(match (%e) {{ Two(%a) => %a, Any(%b) => %b }}) }}""",
+    "a closure that calls itself": f"""
+      def @main(%n: int32, %a: Tensor[(2), float32]) {{
+        let %f = fn (%k: int32) -> {OPEN} {{
+          if (%k == 0) {{ %a }} else {{ let %b = %f(%k - 1); concatenate((%b, %b)) }} }};
+        %f(%n) }}""",
+}
+
+
+@pytest.mark.parametrize("name", BRANCHING)
+def test_expressions_have_the_types_that_follow_on_ops(name: str) -> None:
+    module = relay.fromtext('#[version = "0.0.5"]\n' + BRANCHING[name]).module
+    text = str(module)
+    infer_types(module)
+    assert str(module) == text
+    assert functions_of(module)["main"].function_type.outputs.data == (TensorType(f32, [DYNAMIC_INDEX]),)
+
+
+def test_branches_of_one_size_keep_its_name() -> None:
+    c, x, y = relay.var("c", "bool"), relay.var("x", shape=("n", 2, "k")), relay.var("y", shape=("n", 3, "m"))
+    with pytest.raises(FrontendError, match=r"if: expected .*, got "):
+        assert relay.IRModule.from_expr(relay.Function([c, x, y], relay.If(c, x, y))).module
+    y = relay.var("y", shape=("n", 2, "m"))
+    module = relay.IRModule.from_expr(relay.Function([c, x, y], relay.If(c, x, y))).module
+    (output,) = functions_of(module)["main"].function_type.outputs.data
+    assert str(output) == "tensor<?x2x?xf32, #relay.sizes<n, ?>>"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from whence.dialects.relay.elementwise import CastOp
-from whence.passes.relay.evaluate import evaluate_module
+from whence.dialects.relay.interpret import evaluate_module
 from whence.passes.relay.simplify_expr import SimplifyExprPass
 from whence.passes.runner import pass_context, run_passes
 from whence.reading.located_parser import LocatedParser

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from language_interpreter import Interpreter
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.dialects.relay.core import FuncOp
+from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator
 from whence.passes.classes import pass_class
 from whence.passes.pipelines import PIPELINE, relay_pipeline, run_passes
@@ -77,12 +77,12 @@ def same(module: ModuleOp, expected: Sequence[Sequence[Any]]) -> None:
     module.verify()
     check_scopes(module)
     for condition, references in zip((True, False), expected, strict=True):
-        for mine, reference in zip(Interpreter(module).main(*inputs(condition)), references, strict=True):
+        for mine, reference in zip(evaluate_module(module, inputs(condition)), references, strict=True):
             np.testing.assert_allclose(mine, reference, rtol=2e-4, atol=1e-4)
 
 
 def expected(module: ModuleOp) -> list[list[Any]]:
-    return [Interpreter(module).main(*inputs(condition)) for condition in (True, False)]
+    return [evaluate_module(module, inputs(condition)) for condition in (True, False)]
 
 
 @pytest.mark.parametrize("name", sorted({row.name for row in PIPELINE}))

@@ -10,6 +10,7 @@ from whence.frontends.relay.affine_types import TensorAffineType as TensorAffine
 from whence.frontends.relay.affine_types import TupleAffineType as TupleAffineType
 from whence.frontends.relay.attrs import Attrs as Attrs
 from whence.frontends.relay.attrs import FunctionAttrs
+from whence.frontends.relay.equal import structural_hash as _hash
 from whence.frontends.relay.expr import Constructor as Constructor
 from whence.frontends.relay.expr import Expr, Function, Program
 from whence.frontends.relay.expr import GlobalVar as GlobalVar
@@ -18,7 +19,6 @@ from whence.frontends.relay.expr import VirtualDevice as VirtualDevice
 from whence.frontends.relay.node import Node as Node
 from whence.frontends.relay.op_attrs import register_op_attr as register_op_attr
 from whence.frontends.relay.operators import operator_named
-from whence.frontends.relay.structural_hash import structural_hash as _hash
 from whence.frontends.relay.type_view import TypeView
 from whence.ir.containers import Array as Array
 from whence.ir.containers import Map as Map

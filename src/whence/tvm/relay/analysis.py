@@ -7,10 +7,9 @@ from collections.abc import Callable
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.frontends.relay import equal
-from whence.frontends.relay.expr import Expr, Program, Var, post_order
+from whence.frontends.relay.expr import Expr, Program, Var, binds, post_order
 from whence.frontends.relay.expr import free_vars as free_vars
 from whence.frontends.relay.scopes import shares_within_scopes
-from whence.frontends.relay.structural_hash import binds
 from whence.passes.relay.analysis import features, mac_count
 from whence.passes.relay.analysis import well_formed as well_formedness
 from whence.passes.relay.analysis.features import Feature as Feature

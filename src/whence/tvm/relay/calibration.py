@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from whence.dialects.relay.core import CallOp, FuncOp, ReturnOp
-from whence.executables.interpret import interpret
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.relay.expr import GlobalVar
 from whence.relay.module import IRModule
 from whence.runtime.ndarray import NDArray, array
@@ -45,8 +45,7 @@ def get_calibration_data(
         if missing := [name for name in wanted if name not in data]:
             raise PipelineError(f"get_calibration_data: expected inputs {', '.join(wanted)}, got no {missing[0]}")
         data = [data[name] for name in wanted]
-    results = interpret(module, *map(np.asarray, data))
-    rest = map(array, results if len(values) > 1 else [results])
+    rest = map(array, evaluate_module(module, list(map(np.asarray, data))))
     values_of: dict[GlobalVar, dict[str, list[NDArray]]] = {}
     for name, op in zip(names, calls, strict=True):
         inputs = [next(rest) for _ in op.operands]

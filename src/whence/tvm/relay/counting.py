@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 
 from whence.dialects.element_types import dtype_name
 from whence.dialects.relay.types import fields_of
+from whence.frontends.relay.equal import structural_digest
 from whence.frontends.relay.expr import (
     Call,
     Constant,
@@ -31,7 +32,6 @@ from whence.frontends.relay.expr import (
     post_order,
 )
 from whence.frontends.relay.infer import infer_expr
-from whence.frontends.relay.structural_hash import structural_hash
 from whence.relay.module import IRModule
 from whence.support.errors import FrontendError, expectation
 from whence.transform import FuseOps, InferType
@@ -82,11 +82,11 @@ def count_layers(expr: Expr | IRModule, valid_ops: Sequence[str]) -> int:
 
 
 def extract_fused_functions(mod: IRModule) -> dict[str, Function]:
-    """Return the primitive functions of a module, fused first if it has none, by their structural hashes."""
+    """Return the primitive functions of a module, fused first if it has none, by their digests."""
     if not any(isinstance(node, Function) and node.attrs.get("Primitive") for node in _below(_roots(mod))):
         mod = FuseOps()(InferType()(mod))
     primitives = (node for node in _below(_roots(mod)) if isinstance(node, Function) and node.attrs.get("Primitive"))
-    return {str(structural_hash(function)): function for function in primitives}
+    return {structural_digest(function): function for function in primitives}
 
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:

@@ -15,11 +15,11 @@ from whence.dialects.relay.binding import IfOp
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp
 from whence.dialects.relay.data_types import ConstructOp, MatchOp
 from whence.dialects.relay.functions import FnOp, GlobalOp, InvokeOp
-from whence.dialects.relay.open_extents import is_open
+from whence.dialects.relay.interpret import Evaluator
 from whence.dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from whence.dialects.relay.types import fits
+from whence.dialects.sizes.types import is_open
 from whence.executables.executable import Executable
-from whence.executables.interpret import Evaluator
 from whence.executables.virtual_machine import VirtualExecutable
 from whence.lowering.llvm_to_native.target import Target
 from whence.provenance.diagnostics import message

@@ -70,7 +70,8 @@ def from_onnx(
     """
     from onnx import ModelProto
 
-    from whence.frontends.importing.importer import import_model, node_of
+    from whence.frontends.importing.importer import import_model
+    from whence.frontends.importing.node import node_of
     from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.onnx.graph import open_model
 

@@ -9,8 +9,7 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType, TupleTyp
 from xdsl.ir import Attribute
 
 from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar
-from whence.frontends.relay.expr import Call, Expr, Function, Program, TypeData, Var, post_order
-from whence.frontends.relay.structural_hash import binds
+from whence.frontends.relay.expr import Call, Expr, Function, Program, TypeData, Var, binds, post_order
 from whence.frontends.relay.type_view import TypeView, plain
 from whence.frontends.relay.unify import HOLE
 from whence.relay.module import IRModule

@@ -10,7 +10,7 @@ relay.func @layers(%x: tensor<1x2xf32> loc("x")) -> (tensor<1x2xf32>, tensor<2x1
 } loc("main")
 
 // CHECK-LABEL: @layers(
-// CHECK-NEXT: %const = relay.constant dense<1.000000e+00> : tensor<2x2xf32> loc(fused["turn", "w"])
-// CHECK-NEXT: %0 = relay.nn.dense %x, %const : {{.*}} loc("fc")
+// CHECK-NEXT: %w = relay.constant dense<1.000000e+00> : tensor<2x2xf32> loc(fused["turn", "w"])
+// CHECK-NEXT: %0 = relay.nn.dense %x, %w : {{.*}} loc("fc")
 // CHECK-NEXT: %1 = relay.transpose %0 : {{.*}} loc("result")
 // CHECK-NEXT: relay.return %0, %1 : tensor<1x2xf32>, tensor<2x1xf32> loc("return")

@@ -9,18 +9,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
 
 from whence import transform as passes
-from whence.frontends.relay.expr import Call, Expr, Function, GlobalVar
+from whence.frontends.relay.expr import Expr, Function, GlobalVar
 from whence.frontends.relay.infer import infer_expr
 from whence.passes.transform.passes import decorated
 from whence.relay.continuations import to_cps as to_cps
 from whence.relay.continuations import un_cps as un_cps
 from whence.relay.module import IRModule
-from whence.relay.operator_gradient import operator_gradient
 from whence.relay.recast import recast as recast
-from whence.relay.reverse_mode import Pullback, is_first_order, reverse_mode
 from whence.support.errors import PipelineError
 
 
@@ -103,8 +101,8 @@ def _on_expression(expr: Expr, mod: IRModule, pass_: passes.Pass) -> Expr:
 def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
     """The function that gives `(value, (gradients...))` of a function, with a gradient for each parameter.
 
-    mod: what the function may call. mode: "higher_order" and "first_order" are the same here. Raises PipelineError for
-    another mode and for what is no function.
+    mod: what the function may call. mode: "first_order" takes none through branches and calls. Raises PipelineError for
+    another mode, for what is no function, and for what has no gradient.
     """
     if mode not in ("first_order", "higher_order"):
         raise PipelineError(f"gradient: expected mode first_order or higher_order, got {mode}")
@@ -114,23 +112,10 @@ def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "higher_order"
     if not isinstance(expr, Function):
         raise PipelineError(f"gradient: expected a function, got {type(expr).__name__}")
     around["main"] = expr
-    if mode == "first_order" or is_first_order(expr):
-        return passes.FirstOrderGradient(function="main")(around)["main"]
-    normal = passes.ToANormalForm()(around)
-    return reverse_mode("main", normal.typed(), _pullback())
-
-
-def _pullback() -> Pullback:
-    """Rules of operators as functions, made once for each operator, attributes and types."""
-    gradients: dict[object, Function] = {}
-
-    def pullback(call: Call, types: Sequence[Attribute]) -> Function:
-        key = (str(call.op), str(sorted(call.attrs.items())), tuple(types))
-        if key not in gradients:
-            gradients[key] = operator_gradient(call, types, passes.FirstOrderGradient())
-        return gradients[key]
-
-    return pullback
+    try:
+        return passes.FirstOrderGradient(function="main", higher_order=mode == "higher_order")(around)["main"]
+    except VerifyException as error:
+        raise PipelineError(str(error)) from error
 
 
 def __getattr__(name: str) -> Any:

@@ -10,12 +10,12 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType, TupleType
 from xdsl.ir import Attribute
 
-from whence.dialects.element_types import numpy_dtype
-from whence.dialects.relay.data_types import TypeDataOp
-from whence.dialects.relay.types import AdtType, Forall, RefType, signature_of
-from whence.runtime.flow import Adt, Reference
-from whence.runtime.open_specs import OPEN, OpenSpec
-from whence.support.errors import FrontendError
+from ...runtime.flow import Adt, Reference
+from ...runtime.open_specs import OPEN, OpenSpec
+from ...support.errors import FrontendError
+from ..element_types import numpy_dtype
+from .data_types import TypeDataOp
+from .types import AdtType, Forall, RefType, signature_of
 
 Leaf = Callable[[Attribute, Any], Any]
 

@@ -1,37 +1,30 @@
-"""Programs of the language in numpy, op by op: slow and simple, to compare others with.
+"""Programs run in numpy, op by op: at import, in passes that fold, and to compare compiled programs with.
 
-Nothing is translated or compiled: an operator is what it means in numpy, every other op is done as it is met.
+Nothing is translated or compiled: an operator is what `evaluate` says, every other op is done as it is met.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from whence.dialects.relay.binding import Flavour, IfOp, LetOp
-from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
-from whence.dialects.relay.data_types import (
-    ConstructOp,
-    ConstructorPattern,
-    MatchOp,
-    TuplePattern,
-    TypeDataOp,
-    VarPattern,
-)
-from whence.dialects.relay.evaluation import evaluate
-from whence.dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
-from whence.dialects.relay.operator import Operator
-from whence.dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
-from whence.dialects.relay.tuples import TupleGetItemOp, TupleOp
-from whence.dialects.relay.types import signature_of, tuple_type
-from whence.executables.values import Edge
-from whence.provenance.diagnostics import fail, message
-from whence.runtime.flow import Adt, Reference
-from whence.support.errors import FrontendError
+from ...provenance.diagnostics import fail, message
+from ...runtime.flow import Adt, Reference
+from ...support.errors import FrontendError
+from .binding import Flavour, IfOp, LetOp
+from .core import CallOp, ConstantOp, FuncOp, ReturnOp
+from .data_types import ConstructOp, ConstructorPattern, MatchOp, TuplePattern, VarPattern
+from .evaluation import evaluate
+from .functions import FnOp, GlobalOp, InvokeOp, YieldOp
+from .operator import Operator
+from .references import RefCreateOp, RefReadOp, RefWriteOp
+from .tuples import TupleGetItemOp, TupleOp
+from .types import signature_of, tuple_type
+from .values import Edge
 
 
 class Scope:
@@ -59,10 +52,10 @@ class Lambda:
 
 
 class Activation:
-    """A block that is being run."""
+    """A block, or ops in a row, being run."""
 
-    def __init__(self, block: Block, scope: Scope, results: Sequence[SSAValue], *, packed: bool = False):
-        self.ops: Iterator[Operation] = iter(block.ops)
+    def __init__(self, ops: Iterable[Operation], scope: Scope, results: Sequence[SSAValue], *, packed: bool = False):
+        self.ops: Iterator[Operation] = iter(ops)
         self.scope = scope
         self.results = results
         """The values of the waiting activation that this one computes."""
@@ -80,7 +73,6 @@ class Evaluator:
         self.module = module
         self.max_depth = max_depth
         self.functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-        self.types = {op.sym_name.data: op for op in module.ops if isinstance(op, TypeDataOp)}
         self.edge = Edge(module, self.call)
 
     def invoke(self, name: str, *arguments: Any) -> Any:
@@ -91,6 +83,13 @@ class Evaluator:
         outputs = func.function_type.outputs.data
         output = outputs[0] if len(outputs) == 1 else tuple_type(outputs)
         return self._entered(Lambda(func, None), func.function_type.inputs.data, output, arguments)
+
+    def values(self, ops: Iterable[Operation], values: Mapping[SSAValue, Any]) -> dict[SSAValue, Any]:
+        """Return the values of ops in order, for those that they read from elsewhere."""
+        scope = Scope()
+        scope.values |= values
+        self._run(Activation(ops, scope, ()), scope)
+        return scope.values
 
     def call(self, type_: Attribute, function: Any, arguments: Sequence[Any]) -> Any:
         """Call a function value of a type."""
@@ -114,9 +113,9 @@ class Evaluator:
         stack = [first]
         while stack:
             current = stack[-1]
-            op = next(current.ops)
-            if isinstance(op, ReturnOp | YieldOp):
-                results: list[Any] = [current.scope[value] for value in op.operands]
+            op = next(current.ops, None)
+            if op is None or isinstance(op, ReturnOp | YieldOp):
+                results: list[Any] = [] if op is None else [current.scope[value] for value in op.operands]
                 stack.pop()
                 home = stack[-1].scope if stack else scope
                 home.values |= dict(zip(current.results, [tuple(results)] if current.packed else results, strict=True))
@@ -140,7 +139,8 @@ class Evaluator:
                 scope.values |= dict(zip(op.results, evaluate(op, operands), strict=True))
                 return None
             case IfOp():
-                return Activation((op.true_branch if operands[0] else op.false_branch).block, Scope(scope), op.results)
+                branch = op.true_branch if operands[0] else op.false_branch
+                return Activation(branch.block.ops, Scope(scope), op.results)
             case LetOp():
                 return self._let(op, scope)
             case MatchOp():
@@ -174,8 +174,8 @@ class Evaluator:
                 operands[0].value = operands[1]
                 return ()
             case ConstructOp():
-                name = op.constructor.string_value()
-                return Adt(self.types[op.result.type.definition.string_value()].names().index(name), name, operands)
+                name, definition = op.constructor.string_value(), op.result.type.definition.string_value()
+                return Adt(self.edge.types[definition].names().index(name), name, operands)
             case _:
                 fail(op, "an op of relay", op.name)
 
@@ -193,14 +193,14 @@ class Evaluator:
             for argument, value in zip(op.block.args, yields.values, strict=True):
                 assert isinstance(value.owner, FnOp)
                 inner.values[argument] = Lambda(value.owner, inner)
-        return Activation(op.block, inner, op.results)
+        return Activation(op.block.ops, inner, op.results)
 
     def _match(self, op: MatchOp, value: Any, scope: Scope) -> Activation:
         for pattern, region in zip(op.patterns, op.clauses, strict=True):
             if (bound := _bound(pattern, value)) is not None:
                 inner = Scope(scope)
                 inner.values |= dict(zip(region.block.args, bound, strict=True))
-                return Activation(region.block, inner, op.results)
+                return Activation(region.block.ops, inner, op.results)
         raise FrontendError(message(op.name, "a value that a clause fits", repr(value), op.location))
 
 
@@ -209,7 +209,7 @@ def _activation(function: Lambda, arguments: Sequence[Any], results: Sequence[SS
     scope = Scope(function.scope)
     scope.values |= dict(zip(op.block.args, arguments, strict=True))
     packed = isinstance(op, FuncOp) and len(op.function_type.outputs) != 1 and len(results) == 1
-    return Activation(op.block, scope, results, packed=packed)
+    return Activation(op.block.ops, scope, results, packed=packed)
 
 
 def _bound(pattern: Attribute, value: Any) -> list[Any] | None:
@@ -232,6 +232,7 @@ def _bound(pattern: Attribute, value: Any) -> list[Any] | None:
     return values
 
 
-def interpret(module: ModuleOp, *arguments: Any) -> Any:
-    """Call `@main` of a module with values in order, and return its result."""
-    return Evaluator(module).invoke("main", *arguments)
+def evaluate_module(module: ModuleOp, inputs: Sequence[Any]) -> list[Any]:
+    """Return the results of `@main` for inputs in order; raises FrontendError for other inputs than it takes."""
+    results = Evaluator(module).invoke("main", *inputs)
+    return list(cast("tuple[Any, ...]", results)) if isinstance(results, tuple) else [results]

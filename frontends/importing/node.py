@@ -1,0 +1,25 @@
+"""Nodes of models, as steps of the importer know them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import LocationAttr
+
+from ...runtime.flow import Step
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Node:
+    """The node of the model that a step comes from."""
+
+    op_type: str
+    leaf: LocationAttr
+    layer: str
+    index: int
+    """Of the node of the main graph that it is, or is in."""
+
+
+def node_of(step: Step) -> Node:
+    return cast(Node, step.source)

@@ -1,0 +1,100 @@
+"""The lines that read what an instruction computes: the flow of values through a function of a listing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .registers import Cell, effect, sets_up
+
+_JUMP = re.compile(r"j\w+ (\.L\w+)$")
+_MOVES_STACK = re.compile(r"(push|pop)\w?|(add|sub)q \$(-?\w+), %rsp$")
+
+_NEXT = "next"
+"""What jumps write and every instruction reads: which one is next."""
+
+Readers = dict[Cell, int]
+"""Cell -> the lines that read it before something else is written there, as bits: 1 << line."""
+
+
+@dataclass
+class Block:
+    """Instructions behind a label: their texts, and the lines that are known of them, else 0."""
+
+    label: str
+    texts: list[str] = field(default_factory=list[str])
+    lines: list[int] = field(default_factory=list[int])
+
+
+def readers(blocks: Sequence[Block]) -> list[list[int]]:
+    """Per instruction of a function's blocks the lines that its result is for, as bits.
+
+    These are the lines of the instructions that read it, or, where those have none and set up (see `sets_up`), the
+    lines that they are for. A jump is for what comes next, a return for the whole function. Bit 0 stands for what is
+    unknown: what has no line and computes, LLVM merged from several lines.
+    """
+    whole = 0
+    for block in blocks:
+        for line in block.lines:
+            whole |= 1 << line
+    depths = _depths(blocks)
+    entering: dict[str, Readers] = {block.label: {} for block in blocks}
+    result: list[list[int]] = [[] for _ in blocks]
+    changed = True
+    while changed:
+        changed = False
+        live: Readers = {}
+        for number in reversed(range(len(blocks))):
+            block = blocks[number]
+            result[number] = _backwards(block, live, depths[number], entering, whole & ~1)
+            if live != entering[block.label]:
+                entering[block.label], changed = dict(live), True
+    return result
+
+
+def _backwards(
+    block: Block, live: Readers, depths: Sequence[int], entering: Mapping[str, Readers], whole: int
+) -> list[int]:
+    """The lines that each instruction is for. `live` is what is read behind the block, and then, what before it."""
+    result: list[int] = []
+    for text, line, depth in zip(reversed(block.texts), reversed(block.lines), reversed(depths), strict=True):
+        jump = _JUMP.match(text)
+        if text.startswith(("jmp", "ret", "ud2")):
+            live.clear()
+            if jump is None:
+                live[_NEXT] = whole
+        for target in [entering.get(jump[1], {})] if jump else entering.values() if text.startswith("jmpq *") else ():
+            for cell, lines in target.items():
+                live[cell] = live.get(cell, 0) | lines
+        reads, writes = effect(text)
+        lines = live.get(_NEXT, 0) if text.startswith(("j", "ret")) else 0
+        for cell in writes:
+            lines |= live.pop(cell - depth if isinstance(cell, int) else cell, 0)
+        if line or not sets_up(text):
+            lines = 1 << line
+        for cell in reads:
+            at = cell - depth if isinstance(cell, int) else cell
+            live[at] = live.get(at, 0) | lines
+        live[_NEXT] = lines or live.get(_NEXT, 0)
+        result.append(lines)
+    result.reverse()
+    return result
+
+
+def _depths(blocks: Sequence[Block]) -> list[list[int]]:
+    """Per instruction how far %rsp is below where it was at first, in bytes."""
+    at_label: dict[str, int] = {}
+    depth = 0
+    result: list[list[int]] = []
+    for block in blocks:
+        depth = at_label.get(block.label, depth)
+        result.append([])
+        for text in block.texts:
+            result[-1].append(depth)
+            if (jump := _JUMP.match(text)) is not None:
+                at_label.setdefault(jump[1], depth)
+            elif (move := _MOVES_STACK.match(text)) is not None:
+                size = int(move[3], 0) if move[3] else 8
+                depth += size if (move[1] or move[2]) in ("push", "sub") else -size
+    return result
