@@ -73,9 +73,9 @@ def lines_of(code: bytes, samples: Counter[tuple[str, int]]) -> Counter[int]:
             addresses = [hex(int(offset, 16) + at) for at, _ in inside]
             command = ["addr2line", "-e", file.name, "-j", section, *addresses]
             if inside:
-                found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-                for (_, count), place in zip(inside, found, strict=True):
-                    number = place.rpartition(":")[2].split()[0]
+                rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+                for (_, count), row in zip(inside, rows, strict=True):
+                    number = row.rpartition(":")[2].split()[0]
                     lines[int(number) if number.isdecimal() else 0] += count
     return lines
 
