@@ -3,10 +3,10 @@
     python benchmarks/layer_times.py [--threads 1] [light_squeezenet light_shufflenet transformer ..]
 
 Per network, on random weights, while a process per CPU does nothing but use it: the share of each layer that has 5 % or
-more of the time. `perf` has it of a process of its own: samples of the CPU's clock in kernels, which addr2line takes to
-lines of TIR; samples of a kernel that several calls run count for each evenly. `times` is what `Executable.times` says
-with samples, `estim.` without, and `wall` what it would say by the clock on the wall. Below each is the largest
-difference from perf, relative to perf's share.
+more of the time. `perf` has it of the very runs that `Executable.times` measures: samples of the CPU's clock in
+kernels, which addr2line takes to lines of TIR; samples of a kernel that several calls run count for each evenly.
+`times` is what `times` says with samples, `estim.` without, and `wall` what it says by the clock on the wall. Below
+each is the largest difference from perf, relative to perf's share.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,32 +36,29 @@ from whence.runtime.cpus import available_cpus
 from whence.runtime.threads import ThreadPool
 
 NETWORKS = ("light_squeezenet", "light_shufflenet", "transformer")
-SECONDS = 6
+SECONDS = 4
 LEAST = 0.05
-REPEAT = 40
 _SAMPLE = re.compile(r"\s*[0-9a-f]+ (tvmgen_\w+)\+0x([0-9a-f]+)")
 _SYMBOL = re.compile(r"([0-9a-f]{16}) .{7} (\S+)\s+[0-9a-f]{16} (?:\.\S+ )?(\S+)")
 
 Shares = dict[str, float]
 
 
-def run_for(compiled: Executable, seconds: float) -> None:
-    inputs, end = inputs_of(compiled), time.monotonic() + seconds
-    while time.monotonic() < end:
-        compiled.run(inputs)
-
-
-def perf_samples(name: str, threads: int) -> Counter[tuple[str, int]]:
-    """Function and offset in it -> samples of perf."""
+@contextmanager
+def perf_samples() -> Generator[Counter[tuple[str, int]]]:
+    """Function and offset in it -> samples of perf of this process in the scope; there when it has ended."""
+    samples: Counter[tuple[str, int]] = Counter()
     with tempfile.TemporaryDirectory() as folder:
         data = str(Path(folder, "perf.data"))
-        record = ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "5000", "-o", data]
-        child = [sys.executable, __file__, "--child", "--threads", str(threads), name]
-        subprocess.run([*record, *child], env={**os.environ, "WHENCE_PERF_MAP": "1"}, check=True)
+        record = ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "5000", "-p", str(os.getpid()), "-o", data]
+        with subprocess.Popen(record, stderr=subprocess.DEVNULL) as perf:
+            time.sleep(1)
+            yield samples
+            perf.send_signal(signal.SIGINT)
         script = ["perf", "script", "-i", data, "-F", "ip,sym,symoff"]
         text = subprocess.run(script, check=True, capture_output=True, text=True).stdout
-    matches = map(_SAMPLE.match, text.splitlines())
-    return Counter((match[1], int(match[2], 16)) for match in matches if match is not None)
+    for match in filter(None, map(_SAMPLE.match, text.splitlines())):
+        samples[match[1], int(match[2], 16)] += 1
 
 
 def lines_of(code: bytes, samples: Counter[tuple[str, int]]) -> Counter[int]:
@@ -75,17 +73,17 @@ def lines_of(code: bytes, samples: Counter[tuple[str, int]]) -> Counter[int]:
             addresses = [hex(int(offset, 16) + at) for at, _ in inside]
             command = ["addr2line", "-e", file.name, "-j", section, *addresses]
             if inside:
-                found = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-                for (_, count), place in zip(inside, found, strict=True):
-                    number = place.rpartition(":")[2].split()[0]
+                rows = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+                for (_, count), row in zip(inside, rows, strict=True):
+                    number = row.rpartition(":")[2].split()[0]
                     lines[int(number) if number.isdecimal() else 0] += count
     return lines
 
 
-def perf_shares(compiled: Executable, name: str, threads: int) -> Shares:
+def perf_shares(compiled: Executable, samples: Counter[tuple[str, int]]) -> Shares:
     """The share of each layer, of all samples in kernels."""
     artifact, shares, total = compiled.artifact, defaultdict[str, float](float), 0
-    samples, owner = perf_samples(name, threads), owners(compiled.artifact)
+    owner = owners(artifact)
     for index in {call.kernel for call in artifact.calls}:
         kernel, calls = kernel_of(artifact, index), [call for call in artifact.calls if call.kernel == index]
         lines = lines_of(kernel.object, samples)
@@ -125,14 +123,19 @@ def compare(name: str, threads: int) -> None:
     compiled = whence.compile(load(name), threads=threads)
     inputs = inputs_of(compiled)
     with load_on_every_cpu():
-        perf = perf_shares(compiled, name, threads)
-        run_for(compiled, 0.5)
+        start = time.thread_time()
+        for _ in range(5):
+            compiled.run(inputs)
+        repeat = max(20, int(SECONDS / (time.thread_time() - start) * 5))
+        with perf_samples() as seen:
+            times = compiled.times(inputs, repeat)
         samples = compiled.sample(inputs, SECONDS)
-        sampled = shares_of(compiled, compiled.times(inputs, REPEAT, samples))
-        estimated = shares_of(compiled, compiled.times(inputs, REPEAT))
         cpu, ThreadPool.clock = ThreadPool.clock, wall
-        by_wall = shares_of(compiled, compiled.times(inputs, REPEAT))
+        by_wall = shares_of(compiled, compiled.times(inputs, repeat))
         ThreadPool.clock = cpu
+    perf = perf_shares(compiled, seen)
+    sampled = shares_of(compiled, Times.of(compiled.artifact, times.calls, samples))
+    estimated = shares_of(compiled, times)
     columns = (sampled, estimated, by_wall)
     print(f"{name}, {threads} threads\n{'layer':40}{'perf':>9}{'times':>9}{'estim.':>9}{'wall':>9}")
     layers = sorted((layer for layer, share in perf.items() if share >= LEAST), key=lambda layer: -perf[layer])
@@ -145,14 +148,15 @@ def compare(name: str, threads: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--child", action="store_true", help="run a network for perf")
     parser.add_argument("networks", nargs="*", default=NETWORKS)
     args = parser.parse_args()
+    os.environ["WHENCE_PERF_MAP"] = "1"
     for name in args.networks:
-        if args.child:
-            run_for(whence.compile(load(name), threads=args.threads), SECONDS)
-        else:
+        if len(args.networks) == 1:
             compare(name, args.threads)
+        else:
+            # perf's map of a process would hold functions that are gone.
+            subprocess.run([sys.executable, __file__, "--threads", str(args.threads), name], check=True)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,9 @@ from .threads import ThreadPool
 Visit = Callable[[Call, float, list[Tensor]], None]
 """Callback of `Runner.walk` after each kernel: the call, CPU seconds, its outputs (views, gone after the visit)."""
 
+_IDLE_CALLS = 50
+"""The number of calls that do nothing, of which the shortest tells what a call costs."""
+
 Native = tuple[Callable[..., None], "list[int | None]"]
 """A function and its arguments."""
 
@@ -192,7 +195,7 @@ class Runner:
     ) -> npt.NDArray[np.float64]:
         """CPU seconds per run and call of all threads that work on it, as `ThreadPool.clock` has them.
 
-        Shape (repeat, calls). Each includes about two microseconds of Python.
+        Shape (repeat, calls). Taken off is the time of a call that does nothing, Python's and the clock's.
         """
         runner, arrays = self.at(inputs)
         natives, block, _io = runner._natives(arrays, pool)
@@ -203,10 +206,25 @@ class Runner:
                     start = clock()
                     function(*arguments)
                     row[column] = clock() - start
+            counts = [len(arguments) for _, arguments in natives]
+            idle = {count: self._idle(count, pool, clock) for count in set(counts)}
+        seconds = np.maximum(seconds - [idle[count] for count in counts], 0)
         runner._arenas.append(block)
         if self._externals is not None:
             self._externals.check()
         return seconds
+
+    def _idle(self, count: int, pool: ThreadPool, clock: Callable[[], float]) -> float:
+        """The seconds of a call of so many arguments that does nothing; 0 where there is no such function."""
+        if not pool.code.spin:
+            return 0.0
+        spin: Any = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(pool.code.spin)
+        least = float("inf")
+        for _ in range(_IDLE_CALLS):
+            start = clock()
+            spin(*[None] * count)
+            least = min(least, clock() - start)
+        return least
 
     def repeat(
         self,

@@ -68,6 +68,11 @@ def worked_and_clocked(share: Callable[[bool], float]) -> tuple[float, float]:
     return sum(worked), clocked
 
 
+def no_time(*arguments: object) -> float:
+    """In the place of what a call costs."""
+    return 0.0
+
+
 def test_the_work_of_workers_counts():
     worked, clocked = worked_and_clocked(lambda caller: 0.02)
     assert worked <= clocked < worked + 0.01
@@ -103,6 +108,21 @@ def test_no_clock_is_read_unless_somebody_takes_times():
         assert clock() != before
 
 
+def test_calling_does_not_count(monkeypatch: pytest.MonkeyPatch):
+    """Kernels that do nothing take none of a microsecond, which a call takes."""
+    executable = whence.compile(softmax_twice(), threads=1)
+    spin = thread_pool(1).code.spin
+    idle = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(spin)
+
+    def idling(*arguments: object) -> Native:
+        return idle, [None] * 4
+
+    monkeypatch.setattr(Runner, "_native", idling)
+    taken = executable.times({"x": X}, repeat=50).calls
+    monkeypatch.setattr(Runner, "_idle", no_time)
+    assert max(taken) < 0.5 * min(executable.times({"x": X}, repeat=50).calls)
+
+
 def test_a_call_that_sleeps_takes_no_time(monkeypatch: pytest.MonkeyPatch):
     executable = whence.compile(softmax_twice(), threads=1)
 
@@ -127,6 +147,8 @@ def test_all_times_of_calls_are_by_the_clock_of_the_pool(monkeypatch: pytest.Mon
     debug = GraphModuleDebug(lib["debug_create"]("default", whence.cpu()))
     machine = relay.profiler_vm.VirtualMachineProfiler(relay.vm.compile(softmax_twice()))
     monkeypatch.setattr(ThreadPool, "clock", steps)
+    assert executable.times({"x": X}, repeat=3).calls == (0.0, 0.0)  # as long as calls that do nothing
+    monkeypatch.setattr(Runner, "_idle", no_time)
     assert executable.times({"x": X}, repeat=3).calls == (1.0, 1.0)
     assert executable.profile({"x": X}, 2).tolist() == [[1.0, 1.0], [1.0, 1.0]]
     seconds: list[float] = []
