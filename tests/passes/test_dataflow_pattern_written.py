@@ -179,3 +179,16 @@ def test_functions_of_a_module():
     cut: Any = is_op("nn.relu")(wildcard()).partition(mod, {"Composite": "act"})
     assert cut["g"].body.op.attrs["Composite"] == "act"
     assert [key.name_hint for key in cut.get_global_vars()] == ["main", "g"]
+
+
+def test_what_no_part_of_a_pattern_stands_for_is_an_argument():
+    inner, constant = ops.nn.relu(x), ops.const(1.0)
+    cut: Any = is_op("add")(None).partition(inner + constant)
+    assert cut.args == [inner, constant]
+    assert cut.op.attrs["PartitionedFromPattern"] == "add_"
+    joined: Any = is_op("concatenate")(is_tuple(None)).partition(ops.concatenate([x, inner], axis=0))
+    assert joined.args == [x, inner]
+    assert joined.op.attrs["PartitionedFromPattern"] == "Tuple_concatenate_"
+    whole = relay.Tuple([x, y])
+    other: Any = is_op("concatenate")(wildcard()).partition(ops.concatenate(whole, axis=0))
+    assert other.args == [whole]

@@ -28,6 +28,7 @@ from whence.dialects.relay.binding import IfOp
 from whence.dialects.relay.core import CallOp, FuncOp
 from whence.dialects.relay.functions import YieldOp
 from whence.dialects.relay.interpret import evaluate_module
+from whence.dialects.relay.tuples import TupleGetItemOp, TupleOp
 from whence.provenance.span import layer_location, layer_names
 from whence.support.errors import PipelineError
 
@@ -123,7 +124,8 @@ def test_constants_are_inside_where_the_pattern_says_so(make_net: MakeNet):
     module = net.finish(net(e.AddOp, net.inputs[0], net.random(2, 3)))
     outside = (wildcard() + wildcard()).partition(module)
     inside = (wildcard() + is_constant()).partition(module)
-    assert [len(functions(one)["add"].block.args) for one in (outside, inside)] == [2, 1]
+    unmatched = is_op("add")(None).partition(module)
+    assert [len(functions(one)["add"].block.args) for one in (outside, inside, unmatched)] == [2, 1, 2]
     assert names(functions(inside)["main"]) == ["call"]
     same(inside, module, X)
 
@@ -158,6 +160,25 @@ def test_an_op_that_gives_a_tuple_is_cut_out(make_net: MakeNet):
     assert text(list(functions(result).values())[1], "PartitionedFromPattern") == (
         "split_TupleGetItem1_TupleGetItem0_Tuple_concatenate_"
     )
+    same(result, module, X)
+
+
+def test_the_fields_of_any_tuple_are_arguments(make_net: MakeNet):
+    net = make_net(X)
+    pair = net.builder.add(TupleOp([net(e.ReluOp, net.inputs[0]), net.inputs[0]])).result
+    module = net.finish(net.builder.add(TupleGetItemOp(pair, 0)).result)
+    result = is_tuple_get_item(is_tuple(None)).partition(module)
+    assert names(functions(result)["main"]) == ["nn.relu", "call"]
+    assert names(functions(result)["Tuple_TupleGetItem0"]) == ["tuple", "tuple_get_item"]
+    same(result, module, X)
+
+
+def test_a_result_that_nobody_reads_is_no_way_out(make_net: MakeNet):
+    net = make_net(X)
+    split = net.results(r.SplitOp, net.inputs[0], indices_or_sections=(1,), axis=1)
+    module = net.finish(net(e.TanhOp, split[0]))
+    result = is_op("tanh")(is_tuple_get_item(is_op("split")(wildcard()), 0)).partition(module)
+    assert names(functions(result)["main"]) == ["call"]
     same(result, module, X)
 
 

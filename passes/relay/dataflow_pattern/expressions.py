@@ -7,7 +7,7 @@ what `relay.tuple` makes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -23,6 +23,7 @@ from ....dialects.relay.operator import Operator
 from ....dialects.relay.traits import FusionPattern
 from ....dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ....frontends.relay import expr as relay
+from ..analysis.traversal import pre_order
 from . import written
 
 
@@ -173,24 +174,74 @@ def inputs(node: Node) -> Sequence[Expr]:
     return arguments(op) if op is not None else ()
 
 
-def readers(node: Expr) -> list[Expr]:
-    """The expressions that read one; an op without results, such as a return, stands for itself.
+def below(node: Expr) -> Sequence[Expr]:
+    """The expressions that one is made of: what it reads, and, where it is written, what it calls or gives."""
+    return list(relay.children(node)) if isinstance(node, relay.Expr) else inputs(node)
 
-    Who reads what was written is not known (`written.readers_below` is).
-    """
-    if isinstance(node, relay.Expr):
-        return []
+
+def readers_in(top: Expr) -> Callable[[Expr], Sequence[Expr]]:
+    """Return what gives the expressions that read one: where it was written, those in `top`."""
+    if not isinstance(top, relay.Expr):
+        return _readers
+    readers: dict[Expr, list[Expr]] = {}
+
+    def of(node: Expr) -> Sequence[Expr]:
+        if not readers:
+            for reader in relay.post_order(top):
+                for child in relay.children(reader):
+                    readers.setdefault(child, []).append(reader)
+        return readers.get(node, ())
+
+    return of
+
+
+def _readers(node: Expr) -> list[Expr]:
+    """The expressions that read one; an op without results, such as a return, stands for itself."""
     if isinstance(node, Operation):
-        return list(node.results)
+        return [result for result in node.results if result.first_use is not None]
     if isinstance(node, Fields):
         return [as_expr(node.op)]
     nodes: list[Expr] = []
-    for op in dict.fromkeys(use.operation for use in node.uses):
+    for op in dict.fromkeys(use.operation for use in node.uses) if isinstance(node, SSAValue) else ():
         read = arguments(op) if isinstance(op, Call) else ()
         nodes += [fields for fields in read if isinstance(fields, Fields) and node in fields.values]
         if not isinstance(op, Call) or node in read:
             nodes.append(as_expr(op))
     return nodes
+
+
+def all_expressions(top: FuncOp | relay.Expr) -> Iterator[Expr]:
+    """The expressions in a function, its regions included, or in one that was written, readers first."""
+    if isinstance(top, relay.Expr):
+        yield from reversed(list(relay.post_order(top)))
+        return
+    for op in reversed(list(pre_order(top))):
+        yield from reversed(op.results)
+        if len(op.results) > 1 and isinstance(op, Call):
+            yield op
+
+
+def is_callee(node: Node) -> bool:
+    """Return whether a node is an operator or a function."""
+    return isinstance(node, type | FuncOp | FnOp | relay.Op | relay.Function)
+
+
+def is_shared(node: Expr) -> bool:
+    """Return whether an expression may be inside a match and be read elsewhere."""
+    return constant_of(node) is not None or isinstance(node, relay.Op | relay.GlobalVar | relay.Function)
+
+
+def is_movable(node: Expr) -> bool:
+    """Return whether an expression may go into a function of its own: no op with regions, no call of a value."""
+    op = owner_of(node)
+    return op is None or not (op.regions or isinstance(op, InvokeOp))
+
+
+def values_of(node: Node) -> Sequence[Node]:
+    """An expression with the values that it stands for; a tuple that an op reads is no more than those."""
+    if isinstance(node, Fields):
+        return node.values
+    return (node, *node.results) if isinstance(node, Operation) else (node,)
 
 
 def owner_of(node: Expr) -> Operation | None:
@@ -243,15 +294,15 @@ def types(node: Node) -> tuple[Attribute, ...]:
     return tuple(node.result_types) if isinstance(node, Operation) else ()
 
 
-def post_order(root: Expr, inside: set[Operation]) -> Iterator[Expr]:
-    """The expressions that make `root`, producers first, each once: ops `inside` and what belongs to them."""
+def post_order(root: Expr, inside: set[Expr]) -> Iterator[Expr]:
+    """The expressions `inside` of which `root` is made, producers first, each once."""
     seen: set[Expr] = set()
     stack = [(root, False)]
     while stack:
         node, complete = stack.pop()
         if complete:
             yield node
-        elif node not in seen and owner_of(node) in inside:
+        elif node not in seen and node in inside:
             seen.add(node)
             stack.append((node, True))
-            stack += [(producer, False) for producer in reversed(inputs(node))]
+            stack += [(producer, False) for producer in reversed(below(node))]

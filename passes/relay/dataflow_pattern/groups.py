@@ -1,17 +1,36 @@
-"""Where a pattern matches a function: groups of ops, none in two of them, that may be replaced as a whole."""
+"""Where a pattern matches: groups of expressions, none in two of them, that may be replaced as a whole."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from ....dialects.relay.core import ConstantOp, FuncOp
-from ....dialects.relay.functions import InvokeOp
+from ....dialects.relay.core import FuncOp
 from ....dialects.relay.operator import Operator
-from ..analysis.traversal import pre_order
-from .expressions import Call, Expr, Fields, Node, call_of, constant_of, field_of, inputs, owner_of, post_order
+from ....frontends.relay import expr as relay
+from .expressions import (
+    Expr,
+    Fields,
+    Node,
+    all_expressions,
+    below,
+    branching,
+    call_of,
+    constant_of,
+    field_of,
+    is_callee,
+    is_movable,
+    is_shared,
+    owner_of,
+    post_order,
+    readers_in,
+    tuple_fields,
+    values_of,
+    variable_name,
+)
 from .matcher import Matcher, Pattern
 
 Check = Callable[[Expr], bool]
@@ -24,16 +43,14 @@ def always(expr: Expr) -> bool:
 
 @dataclass(eq=False)
 class Group:
-    """A match: its root, what each part of the pattern stands for, and the ops inside."""
+    """A match: its root, and what each part of the pattern stands for."""
 
     root: Expr
-    memo: dict[Pattern, list[Node]]
-    arguments: list[SSAValue] = field(default_factory=lambda: list[SSAValue]())
-    """The values that it reads, in the order of the pattern."""
-    constants: dict[ConstantOp, None] = field(default_factory=lambda: dict[ConstantOp, None]())
-    """Constants that are part of it."""
-    ops: dict[Operation, None] = field(default_factory=lambda: dict[Operation, None]())
-    """Users before producers."""
+    memo: dict[Pattern, list[Any]]
+    arguments: list[Any]
+    """The values, or expressions, that it reads, in the order of the pattern."""
+    inside: list[Any]
+    """Its expressions, the root first; a function is one of them as a whole."""
 
     @property
     def anchor(self) -> Operation:
@@ -43,6 +60,12 @@ class Group:
         return op
 
     @property
+    def ops(self) -> dict[Operation, None]:
+        """The ops inside, without constants, users before producers."""
+        makers = [owner_of(node) for node in self.inside if not is_shared(node) and not isinstance(node, Fields)]
+        return dict.fromkeys(op for op in makers if op is not None)
+
+    @property
     def results(self) -> Sequence[SSAValue]:
         """The values that take the place of the root: all of an op that gives a tuple."""
         return (self.root,) if isinstance(self.root, SSAValue) else self.anchor.results
@@ -50,31 +73,40 @@ class Group:
     @property
     def name(self) -> str:
         """The name of its operators together, in TVM's form: `nn.conv2d_nn.bias_add_nn.relu_`."""
-        return "".join(f"{_label(node)}_" for node in post_order(self.root, set(self.ops)))
+        members: set[Expr] = set(self.inside)
+        for function in [node for node in self.inside if isinstance(node, relay.Function)]:
+            members.update(relay.post_order(function.body))
+        return "".join(_label(node) for node in post_order(self.root, members))
 
 
 def _label(node: Expr) -> str:
-    if (op := call_of(node)) is not None:
-        return op.name.removeprefix("relay.") if isinstance(op, Operator) else "Call"
+    if (call := call_of(node)) is not None:
+        if isinstance(call, relay.Call):
+            return f"{call.op.name}_" if isinstance(call.op, relay.Op) else "Call_"
+        return f"{call.name.removeprefix('relay.')}_" if isinstance(call, Operator) else "Call_"
     if (part := field_of(node)) is not None:
-        return f"TupleGetItem{part[1]}"
-    return "Tuple"
+        return f"TupleGetItem{part[1]}_"
+    if tuple_fields(node) is not None:
+        return "Tuple_"
+    if branching(node) is not None:
+        return "If_"
+    return "Let_" if isinstance(node, relay.Let) else "Function" if isinstance(node, relay.Function) else ""
 
 
-def leaves(pattern: Pattern) -> Iterator[Pattern]:
-    """The patterns without parts in one, in order, each once."""
+def _inputs_of(pattern: Pattern) -> Iterator[Pattern]:
+    """The patterns in one that stand for what a match reads, in order, each once."""
     seen: set[Pattern] = set()
     stack = [pattern]
     while stack:
         part = stack.pop()
         if part not in seen:
             seen.add(part)
-            if not part.parts:
+            if part.is_input:
                 yield part
             stack += reversed(part.parts)
 
 
-def all_parts(pattern: Pattern) -> Iterable[Pattern]:
+def _all_parts(pattern: Pattern) -> Iterable[Pattern]:
     """A pattern, and all that it is made of, each once."""
     seen: dict[Pattern, None] = {}
     stack = [pattern]
@@ -86,85 +118,59 @@ def all_parts(pattern: Pattern) -> Iterable[Pattern]:
     return seen
 
 
-def find_groups(pattern: Pattern, func: FuncOp, check: Check = always) -> list[Group]:
-    """The matches in a function, its regions included, outputs first.
+def find_groups(pattern: Pattern, top: FuncOp | relay.Expr, check: Check = always) -> list[Group]:
+    """The matches in a function, its regions included, or in an expression, outputs first.
 
-    What has regions is matched, but is part of no group, as it reads more than its operands; nor is a call of a value.
+    An op that has regions is matched, but is part of no group, as it reads more than its operands; nor is a call of a
+    value.
     """
     groups: list[Group] = []
-    matched: set[Operation] = set()
-    fuzzy = [inner for part in all_parts(pattern) for inner in part.fuzzy]
-    for op in reversed(list(pre_order(func))):
-        if not op.results or isinstance(op, ConstantOp):
+    matched: set[Expr] = set()
+    readers = readers_in(top)
+    fuzzy = [inner for part in _all_parts(pattern) for inner in part.fuzzy]
+    for root in all_expressions(top):
+        if root in matched or is_shared(root):
             continue
-        several = len(op.results) > 1 and isinstance(op, Call)
-        roots: list[Expr] = [*reversed(op.results), op] if several else list(op.results)
-        for root in roots:
-            if op not in matched and (group := _group(pattern, root, matched, fuzzy)) is not None and check(root):
-                matched.update(group.ops)
-                groups.append(group)
+        matcher = Matcher(readers)
+        if not matcher.match(pattern, root):
+            continue
+        group = _group(pattern, root, matcher, fuzzy)
+        own = {node for node in group.inside if not is_shared(node)}
+        members = set(group.inside)
+        # Nobody outside reads what is computed inside, the root apart.
+        closed = all(node == root or members.issuperset(readers(node)) for node in own)
+        if own and closed and matched.isdisjoint(own) and all(map(is_movable, group.inside)) and check(root):
+            matched |= own
+            groups.append(group)
     return groups
 
 
-def _group(pattern: Pattern, root: Expr, others: set[Operation], fuzzy: Sequence[Pattern]) -> Group | None:
-    """The match of a pattern at an expression, if there is one and it may be replaced."""
-    matcher = Matcher(root)
-    if not matcher.match(pattern, root):
-        return None
-    group = Group(root, {part: nodes for part, nodes in matcher.memo.items() if nodes})
-    inner = {node for part in fuzzy for node in group.memo.get(part, ())}
-    read: dict[SSAValue, None] = {}
-    for leaf in leaves(pattern):
-        for node in group.memo.get(leaf, ()):
-            if node in inner or isinstance(node, type) or (leaf.embeds_constants and constant_of(node) is not None):
-                continue
-            if isinstance(node, SSAValue):
-                read[node] = None
-            elif isinstance(node, Fields):
-                read.update(dict.fromkeys(node.values))
-            elif isinstance(node, Operation):
-                read.update(dict.fromkeys(node.results))
-    if root in read or (isinstance(root, Operation) and any(value in read for value in root.results)):
-        return None
-    matched = {node for nodes in group.memo.values() for node in nodes}
-    if not _fill(group, read, matched):
-        return None
-    return group if others.isdisjoint(group.ops) and _is_closed(group) else None
+def _group(pattern: Pattern, root: Expr, matcher: Matcher, fuzzy: Sequence[Pattern]) -> Group:
+    """The match of a pattern at an expression: what is on the way up from the root to what it reads.
 
-
-def _fill(group: Group, read: dict[SSAValue, None], matched: set[Node]) -> bool:
-    """Find the ops of a group: those on the way up from its root to what it reads; whether there are any."""
-    used: dict[SSAValue, None] = {}
-    seen: set[Expr] = set()
-    stack: list[Expr] = [group.root]
+    What no part of the pattern stands for, such as an operand of `is_op("add")(None)`, is read, as in TVM.
+    """
+    memo = {part: nodes for part, nodes in matcher.memo.items() if nodes}
+    inner = {node for part in fuzzy for node in memo.get(part, ())}
+    read: dict[Node, None] = {}
+    for part in _inputs_of(pattern):
+        for node in memo.get(part, ()):
+            embedded = part.embeds_constants and constant_of(node) is not None
+            if node not in inner and not embedded and not is_callee(node):
+                read.update(dict.fromkeys(values_of(node)))
+    matched = {node for nodes in memo.values() for node in nodes}
+    used: dict[Node, None] = {}
+    inside: dict[Expr, None] = {}
+    stack: list[Expr] = [root]
     while stack:
         node = stack.pop()
-        if node in seen:
+        if node in inside or node in used:
             continue
-        seen.add(node)
-        constant = constant_of(node)
-        if isinstance(node, SSAValue) and (node in read or (node not in matched and constant is None)):
+        unmatched = node not in matched and not isinstance(node, relay.Op | Fields | Operation)
+        if node in read or unmatched or variable_name(node) is not None:
             used[node] = None
-        elif isinstance(node, BlockArgument):
-            used[node] = None
-        elif isinstance(constant, ConstantOp):
-            group.constants[constant] = None
-        else:
-            op = owner_of(node)
-            if op is not None and not isinstance(node, Fields):
-                group.ops[op] = None
-            stack += reversed(inputs(node))
-    group.arguments = [value for value in read if value in used] + [value for value in used if value not in read]
-    return bool(group.ops)
-
-
-def _is_closed(group: Group) -> bool:
-    """Return whether nobody outside reads what is computed inside, the root apart."""
-    own = set(group.results)
-    if any(op.regions or isinstance(op, InvokeOp) for op in group.ops):
-        return False
-    for op in group.ops:
-        for result in op.results:
-            if result not in own and any(use.operation not in group.ops for use in result.uses):
-                return False
-    return True
+            continue
+        inside[node] = None
+        stack += reversed(below(node) if not isinstance(node, relay.Function) else ())
+    arguments = [node for node in read if node in used] + [node for node in used if node not in read]
+    return Group(root, memo, arguments, list(inside))

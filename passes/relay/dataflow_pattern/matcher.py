@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from ....frontends.relay import expr as relay
-from .expressions import Expr, Node, inputs, readers
-from .written import readers_below
+from .expressions import Expr, Node, inputs
 
 
 class Pattern(ABC):
@@ -22,6 +20,11 @@ class Pattern(ABC):
         return ()
 
     @property
+    def is_input(self) -> bool:
+        """True when a match reads what it stands for: one without parts."""
+        return not self.parts
+
+    @property
     def fuzzy(self) -> Sequence[Pattern]:
         """Those of its parts that may stand for several expressions inside of what is matched."""
         return ()
@@ -32,10 +35,10 @@ class Pattern(ABC):
 
 
 class Matcher:
-    """The expressions that the parts of a pattern stand for so far, in the expression `top`."""
+    """The expressions that the parts of a pattern stand for so far. `readers` gives those that read one."""
 
-    def __init__(self, top: Expr) -> None:
-        self._top = top
+    def __init__(self, readers: Callable[[Expr], Sequence[Expr]]) -> None:
+        self._readers = readers
         self.memo: dict[Pattern, list[Node]] = {}
         self._trail: list[Pattern] = []
         self._free = 0
@@ -101,13 +104,10 @@ class Matcher:
 
     def _leads_to(self, start: Expr, root: Expr, inside: set[Expr]) -> bool:
         """Return whether whatever is computed of `start` is inside, and ends in `root`."""
-        below = readers_below(self._top) if isinstance(self._top, relay.Expr) else None
         seen: set[Expr] = {root}
         stack = [start]
         while stack:
-            node = stack.pop()
-            around = below.get(node, ()) if below is not None and isinstance(node, relay.Expr) else readers(node)
-            for reader in around:
+            for reader in self._readers(stack.pop()):
                 if reader not in inside:
                     return False
                 if reader not in seen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -76,7 +77,7 @@ def _outline(
     hint = re.sub(r"\W", "_", str(attrs.get(COMPOSITE, name.rstrip("_"))))
     results = [value for value in group.results if value.first_use is not None] or list(group.results)
     ops = sorted(group.ops, key=positions.__getitem__)
-    arguments = [moved.get(value, value) for value in group.arguments]
+    arguments: list[Any] = [moved.get(value, value) for value in group.arguments]
     func, call = outliner.outline(names.take(hint), ops, arguments, results, {PARTITIONED: name, **attrs}, "Partition")
     moved.update(zip(results, call.results, strict=True))
     return func

@@ -29,6 +29,7 @@ from .expressions import (
     field_of,
     function_of,
     plain,
+    readers_in,
     same_constant,
     tuple_fields,
     types,
@@ -99,7 +100,7 @@ class DFPattern(Pattern):
         """Return whether an expression matches: a value, an op that gives several, or what `whence.relay` writes."""
         node = as_expr(expr)
         operator = operator_named(node.name) if isinstance(node, relay.Op) else None
-        return Matcher(node).match(self, operator if operator is not None else node)
+        return Matcher(readers_in(node)).match(self, operator if operator is not None else node)
 
     def partition(
         self,
@@ -326,6 +327,11 @@ class TuplePattern(DFPattern):
     @property
     def parts(self) -> Sequence[Pattern]:
         return self.fields or ()
+
+    @property
+    def is_input(self) -> bool:
+        # The fields are, as in TVM.
+        return False
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
         fields = tuple_fields(node)

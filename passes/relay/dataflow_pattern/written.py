@@ -69,12 +69,3 @@ def inputs(node: relay.Expr) -> Sequence[relay.Expr]:
     if isinstance(node, relay.Call):
         return node.args
     return list(relay.children(node)) if isinstance(node, relay.Tuple | relay.TupleGetItem | relay.If) else ()
-
-
-def readers_below(root: relay.Expr) -> dict[relay.Expr, list[relay.Expr]]:
-    """Expression -> those that read it, of all in `root`."""
-    readers: dict[relay.Expr, list[relay.Expr]] = {}
-    for node in relay.post_order(root):
-        for child in relay.children(node):
-            readers.setdefault(child, []).append(node)
-    return readers
