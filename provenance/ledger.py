@@ -54,7 +54,7 @@ class Entry(NamedTuple):
             what = "changed in place"
         else:
             what = f"{gone} absorbed" if self.after else f"{gone} removed"
-        text = f"{self.pass_name}: {self.pattern}: {what}" + (f" ({self.reason})" if self.reason else "")
+        text = f"{self.pass_name}: {self.pattern or '(unknown)'}: {what}" + (f" ({self.reason})" if self.reason else "")
         return shown(text)
 
 

@@ -118,8 +118,8 @@ class Stepper:
         beside = [layer for layer in self.layers(positions[-1]) if layer != name]
         expected = f"a tensor of layer '{shown(name)}'"
         together = f"together with {', '.join(map(shown, beside))}" if beside else "as a step on the way"
-        if others := self.gives(positions[-1]):
-            together += f", and gives the value of {', '.join(map(shown, others))}"
+        if given := self.gives(positions[-1]):
+            together = f"on the way to the value of {', '.join(map(shown, given))}"
         got = f"none: node '{last}' computes it {together} (PassContext config relay.FuseOps.max_depth=1 parts them)"
         raise FrontendError(expectation("debugger", expected, got))
 

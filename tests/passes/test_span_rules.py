@@ -15,6 +15,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+import whence
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import nn
 from whence.dialects.relay import transform as t
@@ -36,6 +37,7 @@ from whence.provenance.ledger import Ledger
 from whence.provenance.lost import is_lost
 from whence.provenance.rewrite import rewrite
 from whence.provenance.span import SequentialSpan, Span, fuse, layer_location, layer_names, leaves
+from whence.support.errors import FrontendError
 from whence.universe import ALL_PASSES
 
 F = np.float32
@@ -284,3 +286,31 @@ def test_an_op_names_no_layer_that_it_has_no_part_in(
     net.finish(net(e.ExpOp, net(e.TanhOp, net(e.ReluOp, net.inputs[0]))))
     with pytest.raises(LocationError, match=rf"pass tampering: {op} names layers that it has no part in: {layer}\b"):
         run_passes(net.module, [Tampering(tamper)], audit=True)
+
+
+class DropNegative(RewritePattern):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: e.NegativeOp, rewriter: PatternRewriter) -> None:
+        rewriter.replace(op, [], [op.data])
+
+
+class Dropping(ModulePass):
+    name = "dropping"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rewrite(op, [DropNegative()])
+
+
+def test_what_a_pass_did_before_compilation_is_known_after_it() -> None:
+    net = vector()
+    net.finish(net(e.ExpOp, net(e.NegativeOp, net(e.TanhOp, net.inputs[0]))))
+    ledger = Ledger()
+    run_passes(net.module, [Dropping()], ledger=ledger)
+    entries = list(ledger.entries)
+    assert entries
+    with pytest.raises(FrontendError, match="unknown layer 'layer2'"):
+        whence.compile(net.module).where("layer2")
+    where = whence.compile(net.module, ledger=ledger).where("layer2")
+    assert where.vanished
+    assert [entry.pattern for entry, _ in where.fate] == ["DropNegative"]
+    assert ledger.entries == entries

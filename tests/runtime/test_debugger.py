@@ -165,7 +165,7 @@ def test_one_tensor_by_the_name_of_its_layer(debug: GraphModuleDebug, x: Array):
     np.testing.assert_allclose(out, soft(hidden(x)), rtol=1e-5)
     np.testing.assert_array_equal(debug.debug_get_output(0), x)
     with pytest.raises(
-        FrontendError, match=r"layer 'nn.dense_0', got none: node .* computes it together with nn.relu_0"
+        FrontendError, match=r"layer 'nn.dense_0', got none: node .* computes it on the way to the value of nn.relu_0"
     ):
         debug.debug_get_output("nn.dense_0")
     with pytest.raises(FrontendError, match="Could not find a node named no in this graph"):
