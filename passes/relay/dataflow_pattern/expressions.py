@@ -23,8 +23,10 @@ from ....dialects.relay.operator import Operator
 from ....dialects.relay.traits import FusionPattern
 from ....dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ....frontends.relay import expr as relay
+from ....frontends.relay.attrs import operators
+from ....frontends.relay.elaborate import elaborate
+from ....frontends.relay.type_view import plain as type_of
 from ..analysis.traversal import pre_order
-from . import written
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ def variable_name(node: Node) -> str | None:
 def callee(op: Call | relay.Call) -> Callee | None:
     """Return the callee of an op; None for a function that is not known."""
     if isinstance(op, relay.Call):
-        return written.callee(op)
+        return (operators().get(op.op.name) or op.op) if isinstance(op.op, relay.Op) else op.op
     if isinstance(op, Operator):
         return type(op)
     if isinstance(op, InvokeOp):
@@ -162,8 +164,6 @@ def arguments(op: Call | relay.Call) -> list[Expr]:
 
 def inputs(node: Node) -> Sequence[Expr]:
     """The expressions that one reads."""
-    if isinstance(node, relay.Expr):
-        return written.inputs(node)
     if (fields := tuple_fields(node)) is not None:
         return fields
     if (part := field_of(node)) is not None:
@@ -275,8 +275,8 @@ def attribute(node: Node, name: str) -> Any:
         return int(pattern.kind) if name == "TOpPattern" and pattern is not None else None
     if isinstance(node, FuncOp | FnOp):
         return plain(node.attributes.get(name))
-    if isinstance(node, relay.Expr):
-        return plain(written.attribute(node, name))
+    if isinstance(node, relay.Call | relay.Function):
+        return plain(getattr(node.attrs, name, None))
     op = call_of(node)
     if isinstance(op, Operator) and name in op.declared_attributes():
         return plain(op.signature.get(name))
@@ -284,14 +284,24 @@ def attribute(node: Node, name: str) -> Any:
 
 
 def types(node: Node) -> tuple[Attribute, ...]:
-    """The types of the values that an expression is."""
+    """The types of the values that an expression is, inferred if need be; raises FrontendError where it has none."""
+    if isinstance(node, relay.Var) and node.type is None and node.type_annotation is not None:
+        return (type_of(node.type_annotation),)
     if isinstance(node, relay.Expr):
-        return written.types(node)
+        if node.type is None:
+            infer_written(node)
+        return (node.inferred,)
     if isinstance(node, SSAValue):
         return (node.type,)
     if isinstance(node, Fields):
         return tuple(value.type for value in node.values)
     return tuple(node.result_types) if isinstance(node, Operation) else ()
+
+
+def infer_written(node: relay.Expr) -> None:
+    """Have an expression and what it is made of know their types; raises FrontendError where they have none."""
+    function = node if isinstance(node, relay.Function) else relay.Function(relay.free_vars(node), node)
+    elaborate(relay.Program({"main": function}, {}))
 
 
 def post_order(root: Expr, inside: set[Expr]) -> Iterator[Expr]:

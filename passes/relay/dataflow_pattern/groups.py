@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ from .expressions import (
     values_of,
     variable_name,
 )
-from .matcher import Matcher, Pattern
+from .matcher import Matcher, Pattern, all_parts
 
 Check = Callable[[Expr], bool]
 """Says of the root of a match whether it is wanted."""
@@ -93,31 +93,6 @@ def _label(node: Expr) -> str:
     return "Let_" if isinstance(node, relay.Let) else "Function" if isinstance(node, relay.Function) else ""
 
 
-def _inputs_of(pattern: Pattern) -> Iterator[Pattern]:
-    """The patterns in one that stand for what a match reads, in order, each once."""
-    seen: set[Pattern] = set()
-    stack = [pattern]
-    while stack:
-        part = stack.pop()
-        if part not in seen:
-            seen.add(part)
-            if part.is_input:
-                yield part
-            stack += reversed(part.parts)
-
-
-def _all_parts(pattern: Pattern) -> Iterable[Pattern]:
-    """A pattern, and all that it is made of, each once."""
-    seen: dict[Pattern, None] = {}
-    stack = [pattern]
-    while stack:
-        part = stack.pop()
-        if part not in seen:
-            seen[part] = None
-            stack += part.parts
-    return seen
-
-
 def find_groups(pattern: Pattern, top: FuncOp | relay.Expr, check: Check = always) -> list[Group]:
     """The matches in a function, its regions included, or in an expression, outputs first.
 
@@ -127,14 +102,14 @@ def find_groups(pattern: Pattern, top: FuncOp | relay.Expr, check: Check = alway
     groups: list[Group] = []
     matched: set[Expr] = set()
     readers = readers_in(top)
-    fuzzy = [inner for part in _all_parts(pattern) for inner in part.fuzzy]
+    parts = all_parts(pattern)
     for root in all_expressions(top):
         if root in matched or is_shared(root):
             continue
         matcher = Matcher(readers)
         if not matcher.match(pattern, root):
             continue
-        group = _group(pattern, root, matcher, fuzzy)
+        group = _group(parts, root, matcher)
         own = {node for node in group.inside if not is_shared(node)}
         members = set(group.inside)
         # Nobody outside reads what is computed inside, the root apart.
@@ -145,15 +120,15 @@ def find_groups(pattern: Pattern, top: FuncOp | relay.Expr, check: Check = alway
     return groups
 
 
-def _group(pattern: Pattern, root: Expr, matcher: Matcher, fuzzy: Sequence[Pattern]) -> Group:
-    """The match of a pattern at an expression: what is on the way up from the root to what it reads.
+def _group(parts: Sequence[Pattern], root: Expr, matcher: Matcher) -> Group:
+    """The match of a pattern of these parts at an expression: what is on the way up from the root to what it reads.
 
     What no part of the pattern stands for, such as an operand of `is_op("add")(None)`, is read, as in TVM.
     """
     memo = {part: nodes for part, nodes in matcher.memo.items() if nodes}
-    inner = {node for part in fuzzy for node in memo.get(part, ())}
+    inner = {node for part in parts for fuzzy in part.fuzzy for node in memo.get(fuzzy, ())}
     read: dict[Node, None] = {}
-    for part in _inputs_of(pattern):
+    for part in [part for part in parts if part.is_input]:
         for node in memo.get(part, ()):
             embedded = part.embeds_constants and constant_of(node) is not None
             if node not in inner and not embedded and not is_callee(node):

@@ -34,6 +34,18 @@ class Pattern(ABC):
         """Return whether it matches a node, its parts included. It may leave parts matched when it does not."""
 
 
+def all_parts(*patterns: Pattern) -> list[Pattern]:
+    """Patterns, and all that they are made of, in order, each once."""
+    seen: dict[Pattern, None] = {}
+    stack = list(reversed(patterns))
+    while stack:
+        part = stack.pop()
+        if part not in seen:
+            seen[part] = None
+            stack += reversed(part.parts)
+    return list(seen)
+
+
 class Matcher:
     """The expressions that the parts of a pattern stand for so far. `readers` gives those that read one."""
 

@@ -9,11 +9,11 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute
 
 from ....dialects.element_types import DTYPES
-from ....dialects.relay import DYNAMIC, OPERATORS
 from ....dialects.relay.core import FuncOp
 from ....dialects.relay.functions import FnOp
 from ....dialects.relay.operator import element_of, shape_of
 from ....frontends.relay import expr as relay
+from ....frontends.relay.attrs import operators
 from ....frontends.relay.type_view import TypeView, view
 from ....support.errors import PipelineError
 from .expressions import (
@@ -36,12 +36,10 @@ from .expressions import (
     variable_name,
 )
 from .groups import Check, always
-from .matcher import Matcher, Pattern
+from .matcher import Matcher, Pattern, all_parts
 from .outlining import partition
-from .written import HoldsFunctions, operator_named
-from .written_groups import partition_written, rewrite_written
+from .written import HoldsFunctions, partition_written, rewrite_written
 
-_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in (*OPERATORS, *DYNAMIC)}
 _EITHER_WAY = ("add", "multiply")
 
 
@@ -99,7 +97,7 @@ class DFPattern(Pattern):
     def match(self, expr: Expr) -> bool:
         """Return whether an expression matches: a value, an op that gives several, or what `whence.relay` writes."""
         node = as_expr(expr)
-        operator = operator_named(node.name) if isinstance(node, relay.Op) else None
+        operator = operators().get(node.name) if isinstance(node, relay.Op) else None
         return Matcher(readers_in(node)).match(self, operator if operator is not None else node)
 
     def partition(
@@ -152,13 +150,13 @@ class OpPattern(ExprPattern):
     """An operator."""
 
     def __init__(self, name: str):
-        if name not in _BY_NAME:
+        if name not in operators():
             raise PipelineError(f"is_op: expected the name of an operator, got '{name}'")
         super().__init__(relay.Op(name))
         self.name = name
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
-        return node is _BY_NAME[self.name] or node == self.expr
+        return node is operators()[self.name] or node == self.expr
 
 
 class VarPattern(DFPattern):
@@ -237,7 +235,7 @@ class CallPattern(DFPattern):
 
     def _associated(self, called: object) -> list[CallPattern]:
         """Forms of a product in a quotient, or a quotient in a product, that are calls of `called`."""
-        if self.calls("divide") and called is _BY_NAME["multiply"]:
+        if self.calls("divide") and called is operators()["multiply"]:
             numerator, denominator = self.args or (None, None)
             if isinstance(numerator, CallPattern) and numerator.calls("multiply") and denominator is not None:
                 a, b = numerator.args or (None, None)
@@ -246,7 +244,7 @@ class CallPattern(DFPattern):
                     for divided, kept in ((a, b), (b, a))
                     if divided is not None and kept is not None
                 ]
-        if self.calls("multiply") and called is _BY_NAME["divide"]:
+        if self.calls("multiply") and called is operators()["divide"]:
             a, b = self.args or (None, None)
             return [
                 CallPattern(quotient.op, [CallPattern(self.op, [quotient.args[0], other]), quotient.args[1]])
@@ -273,14 +271,7 @@ class FunctionPattern(DFPattern):
     @property
     def fuzzy(self) -> Sequence[Pattern]:
         # What is inside of a function is no input of a match.
-        inner: dict[Pattern, None] = {}
-        stack = list(self.parts)
-        while stack:
-            part = stack.pop()
-            if part not in inner:
-                inner[part] = None
-                stack += part.parts
-        return list(inner)
+        return all_parts(*self.parts)
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:
         function = function_of(node)

@@ -18,10 +18,10 @@ from ....support.errors import PipelineError
 from ...functions import is_closed
 from ...runner import pass_context
 from ..infer_type import InferTypePass
-from .expressions import Fields, Node
+from .expressions import Fields, Node, infer_written
 from .groups import Group, find_groups
 from .patterns import DFPattern
-from .written import HoldsFunctions, infer_written
+from .written import HoldsFunctions
 
 NodeMap: TypeAlias = Mapping[DFPattern, Sequence[Node]]
 """Pattern -> what it stands for."""

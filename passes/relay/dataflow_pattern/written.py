@@ -1,17 +1,20 @@
-"""Relay as it is written (`frontends/relay/expr.py`), as patterns look at it: it need not be typed to be matched."""
+"""Matches of patterns in Relay as it is written: cut out into functions, or replaced by what a callback gives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, Self, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
-from xdsl.ir import Attribute
-
-from ....dialects.relay import DYNAMIC, OPERATORS
-from ....dialects.relay.operator import Operator
 from ....frontends.relay import expr as relay
-from ....frontends.relay.elaborate import elaborate
-from ....frontends.relay.type_view import plain
+from ....frontends.relay.bind import substituted
+from ....frontends.relay.places import span_of
+from ....provenance.span import fuse
+from .groups import Check, Group, always, find_groups
+from .matcher import Pattern
+
+NodeMap: TypeAlias = Mapping[Any, Sequence[Any]]
+Callback: TypeAlias = Callable[[relay.Expr, relay.Expr, NodeMap], relay.Expr]
 
 
 @runtime_checkable
@@ -23,49 +26,59 @@ class HoldsFunctions(Protocol):
         ...
 
 
-_BY_NAME = {operator.name.removeprefix("relay."): operator for operator in (*OPERATORS, *DYNAMIC)}
+def _span(group: Group) -> relay.AnySpan:
+    """The spans of what is inside of a match, root first, each once."""
+    return span_of(fuse(node.span.location for node in group.inside if node.span is not None))
 
 
-def operator_named(name: str) -> type[Operator] | None:
-    """The operator of TVM's name."""
-    return _BY_NAME.get(name)
+def partition_written(
+    pattern: Pattern, top: relay.Expr, attrs: Mapping[str, object], check: Check = always
+) -> relay.Expr:
+    """An expression in which every match is a call of a function with `PartitionedFromPattern`, as in TVM."""
+    groups = {group.root: group for group in find_groups(pattern, top, check)}
+    count = 0
+
+    def then(node: relay.Expr, after: relay.Expr, new: Callable[[relay.Expr], relay.Expr]) -> relay.Expr:
+        nonlocal count
+        if (group := groups.get(node)) is None:
+            return after
+        params = [
+            relay.Var(f"FunctionVar_{count}_{k}", span=argument.span) for k, argument in enumerate(group.arguments)
+        ]
+        count += 1
+        body = substituted(node, dict(zip(group.arguments, params, strict=True)))
+        span = _span(group)
+        about = {"PartitionedFromPattern": group.name, **attrs}
+        function = relay.Function(params, body, attrs=about, span=span)
+        return relay.Call(function, [new(argument) for argument in group.arguments], span=span)
+
+    return substituted(top, {}, then)
 
 
-def callee(call: relay.Call) -> type[Operator] | relay.Expr:
-    """Return the callee of a call."""
-    return (_BY_NAME.get(call.op.name) or call.op) if isinstance(call.op, relay.Op) else call.op
+def rewrite_written(pattern: Pattern, top: relay.Expr, callback: Callback) -> relay.Expr:
+    """An expression in which every match is what the callback gives for it; new nodes get the spans of the match."""
+    groups = {group.root: group for group in find_groups(pattern, top)}
+
+    def then(node: relay.Expr, after: relay.Expr, new: Callable[[relay.Expr], relay.Expr]) -> relay.Expr:
+        if (group := groups.get(node)) is None:
+            return after
+        node_map = {
+            part: [new(item) if isinstance(item, relay.Expr) else item for item in nodes]
+            for part, nodes in group.memo.items()
+        }
+        answer = callback(node, after, node_map)
+        return answer if answer is after else _spanned(answer, group)
+
+    return substituted(top, {}, then)
 
 
-def attribute(node: relay.Expr, name: str) -> Any:
-    """An attribute of a call or a function; of an operator that was not given it, its default."""
-    if isinstance(node, relay.Function):
-        return node.attrs.get(name)
-    if not isinstance(node, relay.Call):
-        return None
-    if name in node.attrs:
-        return node.attrs[name]
-    called = callee(node)
-    declared = called.declared_attributes().get(name) if isinstance(called, type) else None
-    return declared.default_value if declared is not None else None
+def _spanned(answer: relay.Expr, group: Group) -> relay.Expr:
+    """Return the expression that a callback made, with a span where it had none."""
+    span = _span(group)
 
+    def then(node: relay.Expr, after: relay.Expr, new: Callable[[relay.Expr], relay.Expr]) -> relay.Expr:
+        if after.span is None and not isinstance(after, relay.Var | relay.Op | relay.GlobalVar):
+            return replace(after, span=span)
+        return after
 
-def types(node: relay.Expr) -> tuple[Attribute, ...]:
-    """The type of an expression, inferred if it was not; raises FrontendError for one that has none."""
-    if node.type is None and isinstance(node, relay.Var) and node.type_annotation is not None:
-        return (plain(node.type_annotation),)
-    if node.type is None:
-        infer_written(node)
-    return (node.inferred,)
-
-
-def infer_written(node: relay.Expr) -> None:
-    """Have an expression and what it is made of know their types; raises FrontendError where they have none."""
-    function = node if isinstance(node, relay.Function) else relay.Function(relay.free_vars(node), node)
-    elaborate(relay.Program({"main": function}, {}))
-
-
-def inputs(node: relay.Expr) -> Sequence[relay.Expr]:
-    """The expressions that one reads; not what it calls."""
-    if isinstance(node, relay.Call):
-        return node.args
-    return list(relay.children(node)) if isinstance(node, relay.Tuple | relay.TupleGetItem | relay.If) else ()
+    return substituted(answer, {}, then) if span is not None else answer
