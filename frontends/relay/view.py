@@ -22,7 +22,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.size_ranges import NARROWED_BY, REQUIRED_BY, ranges_in, spell_ranges
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
-from ...dialects.relay.types import UNIT, Forall, fields_of, function_type, tuple_type, type_arguments
+from ...dialects.relay.types import Forall, fields_of, function_type, tuple_type, type_arguments
 from ...runtime.ndarray import NDArray
 from ...runtime.ndarray import view as of_array
 from ...support.dtypes import Array
@@ -83,6 +83,28 @@ def view(module: ModuleOp, params: Mapping[str, Sequence[Var]] | None = None, at
         if isinstance(op, FuncOp) and not (viewer.shows_at_calls(op) and viewer.is_called(op)):
             viewer.program.functions[op.sym_name.data] = viewer.function(op)
     return viewer.program
+
+
+def operator_call(op: Operator, values: Mapping[SSAValue, Expr]) -> Call:
+    """The call that an op is, of the expressions for its operands, with the attributes that are not the defaults."""
+    callee, places, attrs = call_of(op)
+    args: list[Expr] = []
+    for place in places:
+        if isinstance(place, int):
+            args.append(values[op.operands[place]])
+            continue
+        operands = [op.operands[index] for index in place or ()]
+        fields, type_ = [values[operand] for operand in operands], tuple_type([operand.type for operand in operands])
+        whole = _call_of(list(map(resolved, operands)), fields)
+        args.append(whole or Tuple(fields, type=type_, span=_span(op) if operands else None))
+    types = list(op.result_types)
+    return Call(
+        callee,
+        args,
+        attrs,
+        type_args=[arg.type for arg in args if arg.type is not None],
+        type=tuple_type(types) if op.gives_tuple(len(types)) else types[0],
+    )
 
 
 class _Viewer:
@@ -257,7 +279,9 @@ class _Viewer:
             self.values[op.results[0]] = node
 
     def _node(self, op: Operation, blocks: list[Expr]) -> Expr:
-        node = _NODES[type(op)](self, op, blocks) if type(op) in _NODES else self._operator(cast(Operator, op))
+        node = (
+            _NODES[type(op)](self, op, blocks) if type(op) in _NODES else operator_call(cast(Operator, op), self.values)
+        )
         node.span = _span(op)
         if node.type is None:
             node.type = op.results[0].type if len(op.results) == 1 else tuple_type([r.type for r in op.results])
@@ -265,25 +289,6 @@ class _Viewer:
 
     def args(self, values: Sequence[SSAValue]) -> list[Expr]:
         return [self.values[value] for value in values]
-
-    def _operator(self, op: Operator) -> Expr:
-        callee, places, attrs = call_of(op)
-        args: list[Expr] = []
-        for place in places:
-            match place:
-                case None:
-                    args.append(Tuple([], type=UNIT))
-                case int():
-                    args.append(self.values[op.operands[place]])
-                case _:
-                    values = [op.operands[index] for index in place]
-                    fields, type_ = self.args(values), tuple_type([value.type for value in values])
-                    whole = _call_of(list(map(resolved, values)), fields)
-                    args.append(whole or Tuple(fields, type=type_, span=_span(op)))
-        call = Call(callee, args, attrs, type_args=[arg.type for arg in args if arg.type is not None])
-        if op.gives_tuple(len(op.results)):
-            call.type = tuple_type([result.type for result in op.results])
-        return call
 
     def constant(self, op: ConstantOp, _: list[Expr]) -> Expr:
         array = op.value(self.module)

@@ -46,9 +46,9 @@ class RegisteredRules(RewritePattern):
             return
         source = written(op, self.module)
         values, types = dict(source.values), dict[Expr, TensorAffineType]()
-        integers = {arg: self._integers(arg, values, types) for arg in source.call.args}
+        integers = [self._integers(arg, values, types) for arg in source.call.args]
         try:
-            answer = rule(Call(source.call.op, list(integers.values()), source.call.attrs), types)
+            answer = rule(Call(source.call.op, integers, source.call.attrs), types)
         except Exception as error:
             if self.hard_fail:
                 raise self._refused(op, "an answer", f"{type(error).__name__}: {error}") from error

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, TupleType
@@ -16,13 +16,13 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from ...dialects.relay.core import ConstantOp, FuncOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import LayoutTransformOp
-from ...dialects.relay.types import tuple_type
 from ...frontends.relay.attrs import Attrs
 from ...frontends.relay.bind import substituted
 from ...frontends.relay.elaborate import elaborate
-from ...frontends.relay.expr import Call, Constant, Expr, Function, Op, Program, Tuple, Var
-from ...frontends.relay.operators import call_of, name_of
+from ...frontends.relay.expr import Call, Constant, Expr, Function, Op, Program, Var
+from ...frontends.relay.operators import name_of
 from ...frontends.relay.type_view import view
+from ...frontends.relay.view import operator_call
 from ...provenance.diagnostics import message
 from ...support.errors import PipelineError
 
@@ -45,31 +45,17 @@ class Written:
 
 def written(op: Operator, module: ModuleOp) -> Written:
     """The call that an op is; `attrs` has all attributes, those that were left out with their defaults."""
-    values: dict[Expr, SSAValue] = {}
-
-    def one(value: SSAValue) -> Expr:
-        source = value.owner
-        if isinstance(source, ConstantOp):
-            made: Expr = Constant(source.value(module), type=value.type)
+    shown: dict[SSAValue, Expr] = {}
+    for value in op.operands:
+        maker = value.owner
+        if isinstance(maker, ConstantOp):
+            shown[value] = Constant(maker.value(module), type=value.type)
         else:
-            made = Var(value.name_hint or "x", value.type, type=value.type)
-        values[made] = value
-        return made
-
-    callee, places, given = call_of(op)
-    args: list[Expr] = []
-    for place in places:
-        if isinstance(place, int):
-            args.append(one(op.operands[place]))
-        else:
-            fields = [one(op.operands[k]) for k in place or ()]
-            args.append(Tuple(fields, type=tuple_type([cast(Attribute, item.type) for item in fields])))
-    for key in type(op).declared_attributes():
-        value = op.signature.get(key)
-        if key not in given and key != "sections" and value is not None:
-            given[key] = value
-    types = list(op.result_types)
-    return Written(Call(callee, args, given, type=types[0] if len(types) == 1 else tuple_type(types)), values)
+            shown[value] = Var(value.name_hint or "x", value.type, type=value.type)
+    call = operator_call(op, shown)
+    defaults = {key: op.signature.get(key) for key in type(op).declared_attributes() if key != "sections"}
+    attrs = {**{key: value for key, value in defaults.items() if value is not None}, **call.attrs}
+    return Written(replace(call, attrs=attrs), {expr: value for value, expr in shown.items()})
 
 
 def computed(expr: Expr, values: Mapping[Expr, SSAValue], module: ModuleOp) -> tuple[list[Operation], list[SSAValue]]:

@@ -43,6 +43,16 @@ def test_an_operator_becomes_what_its_function_gives(key: str, one: Any) -> None
     assert "relu" in str(again)
 
 
+def test_what_an_operator_reads_twice_is_one_expression() -> None:
+    def product(attrs: Any, inputs: Any, types: Any, *rest: Any) -> Any:
+        assert inputs[0] is inputs[1]
+        return inputs[0] * relay.const(2.0)
+
+    with TempOpAttr("add", "FTVMLegalize", product):
+        changed = run_opt_pass(relay.Function([X], X + X), transform.Legalize())
+    assert ir.structural_equal(changed, run_opt_pass(relay.Function([X], X * relay.const(2.0)), transform.InferType()))
+
+
 def nchw16c(attrs: Any, inputs: Any, types: Any, *rest: Any) -> Any:
     return relay.nn.conv2d(*inputs, **dict(attrs) | {"data_layout": "NCHW16c", "kernel_layout": "OIHW16i16o"})
 

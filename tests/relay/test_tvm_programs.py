@@ -114,6 +114,23 @@ def test_rules_of_users_for_quantised_operators() -> None:
         reset_op_attr("nn.leaky_relu", "FTVMFakeQuantizationToInteger")
 
 
+def test_rules_of_users_for_sums_of_a_value_and_itself() -> None:
+    real = ops.qnn.op.dequantize(relay.var("x", shape=(2, 8), dtype="int8"), relay.const(0.05), relay.const(3))
+    net = ops.qnn.op.quantize(real + real, relay.const(0.04), relay.const(-5))
+
+    def rule(call: Any, types: Any) -> Any:
+        left, right = call.args
+        affine = types[left]
+        return [ops.maximum(left, right), ir.TensorAffineType(affine.scale, affine.zero_point, affine.dtype)]
+
+    try:
+        relay.op.register_fake_quantization_to_integer("add", rule)
+        integers = transform.FakeQuantizationToInteger(hard_fail=True)(relay.IRModule.from_expr(net))
+    finally:
+        reset_op_attr("add", "FTVMFakeQuantizationToInteger")
+    assert list(analysis.list_op_freqs(integers)) == ["maximum", "qnn.requantize"]
+
+
 def test_transposed_convolutions_of_bytes() -> None:
     x = relay.var("x", shape=(1, 2, 3, 3), dtype="int8")
     weight = ops.qnn.op.dequantize(relay.const(np.ones((2, 3, 2, 2), np.int8)), relay.const(0.5), relay.const(0))
