@@ -45,7 +45,7 @@ def blame_of(root: Operation) -> dict[int, Blame]:
 
 @dataclass
 class Responsible:
-    """What the ops of a pass may name.
+    """The layers that the ops of a pass may name.
 
     before: the locations before the pass. since: the number of entries of the ledger then.
     """

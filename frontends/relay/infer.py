@@ -84,7 +84,7 @@ class Inference:
         self.terms: dict[Expr, Term] = {}
         self._declared: dict[str, Term] = {}
         self._waiting: dict[Expr, Hole] = {}
-        """What is typed once its parts are."""
+        """An expression that is typed once its parts are."""
         self._typed: list[Expr] = []
         self._vars: dict[Var, None] = {}
 

@@ -1,4 +1,4 @@
-"""What instructions of x86-64 read and write."""
+"""Registers that instructions of x86-64 read and write."""
 
 from __future__ import annotations
 

@@ -25,7 +25,9 @@ from ....dialects.relay.elementwise import (
 from ....dialects.relay.logic import WhereOp
 from ....dialects.relay.operator import Operator, element_of, shape_of
 from ....dialects.relay.transform import BroadcastToOp, ReshapeOp, StridedSliceOp, TransposeOp
+from ....dialects.sizes.types import is_open
 from ....provenance.builder import LocatedBuilder
+from ....provenance.diagnostics import fail
 
 
 def is_smooth(value: SSAValue) -> bool:
@@ -112,7 +114,9 @@ class Site:
         return self.add(TransposeOp(a, axes=list(axes)))
 
     def cut(self, a: SSAValue, begin: Sequence[int], end: Sequence[int], strides: Sequence[int] = ()) -> SSAValue:
-        """A slice along the first axes."""
+        """A slice along the first axes. Raises VerifyException where extents are open: ends are not known then."""
+        if is_open(a.type):
+            fail(self.op, "known extents, to take a gradient", str(a.type))
         steps = list(strides) or [1] * len(begin)
         return self.add(StridedSliceOp(a, begin=list(begin), end=list(end), strides=steps))
 

@@ -87,10 +87,10 @@ def compile(
         layouts = ConvertLayoutPass.of(layouts).desired_layouts
 
     build = Building(machine, opt_level, audit, progress, workspace_memory_pools, external, layouts, snapshots)
-    told = Ledger()
+    history = Ledger()
     if ledger is not None:
-        told.go_on(ledger)
+        history.go_on(ledger)
     with PassContext.current().at_level(opt_level):
-        with recording(told, "import"):
+        with recording(history, "import"):
             opened = open_model(source, wanted, tier, signature)
-        return Policy(build, told, wanted, threads, tier, specialize).executable(opened)
+        return Policy(build, history, wanted, threads, tier, specialize).executable(opened)
