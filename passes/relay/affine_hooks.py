@@ -44,7 +44,7 @@ class RegisteredRules(RewritePattern):
         inner = [value.owner for value in op.operands if isinstance(value.owner, DequantizeOp)]
         if rule is None or not inner or not _is_quantized(op):
             return
-        source = written(op, self.module)
+        source = written(op)
         values, types = dict(source.values), dict[Expr, TensorAffineType]()
         integers = [self._integers(arg, values, types) for arg in source.call.args]
         try:

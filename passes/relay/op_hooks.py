@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp, TupleType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from ...dialects.relay.constants import module_of
 from ...dialects.relay.core import ConstantOp, FuncOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import LayoutTransformOp
@@ -43,13 +44,13 @@ class Written:
         return [arg.checked_type for arg in self.call.args]
 
 
-def written(op: Operator, module: ModuleOp) -> Written:
+def written(op: Operator) -> Written:
     """The call that an op is; `attrs` has all attributes, those that were left out with their defaults."""
     shown: dict[SSAValue, Expr] = {}
     for value in op.operands:
         maker = value.owner
         if isinstance(maker, ConstantOp):
-            shown[value] = Constant(maker.value(module), type=value.type)
+            shown[value] = Constant(maker.value(module_of(op)), type=value.type)
         else:
             shown[value] = Var(value.name_hint or "x", value.type, type=value.type)
     call = operator_call(op, shown)
@@ -134,7 +135,7 @@ class ApplyHooks(RewritePattern):
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, Operator) or (hook := self.hooks.get(name_of(type(op)))) is None:
             return
-        source = written(op, self.module)
+        source = written(op)
         answer = hook(source)
         if hasattr(answer, "astuple"):
             answer = cast(Any, answer).astuple()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...dialects.relay.core import CallOp, FuncOp
@@ -90,8 +89,4 @@ def _call(op: Operator) -> object:
     """An op as the call that TVM shows to checks."""
     from .op_hooks import written
 
-    module: Operation | None = op
-    while module is not None and not isinstance(module, ModuleOp):
-        module = module.parent_op()
-    assert module is not None
-    return written(op, module).call
+    return written(op).call

@@ -111,13 +111,8 @@ class Convert(RewritePattern):
         """Return the answer of a user's function for an operator: the category first, as a number."""
         from .op_hooks import written
 
-        module = op
-        while not isinstance(module, ModuleOp):
-            above = module.parent_op()
-            assert above is not None
-            module = above
         try:
-            return Category(hook(written(op, module).call, self.half)[0])
+            return Category(hook(written(op).call, self.half)[0])
         except (ValueError, IndexError, TypeError) as error:
             fail(op, "a category from 0 to 3 of what is registered for mixed precision", str(error))
 
