@@ -88,10 +88,12 @@ class Losses(PassInstrument):
         self.ledger = ledger
         self.foreign = frozenset(foreign)
         self.before: dict[LocationAttr, dict[str, None]] = {}
+        self.numbered: object = None
+        """The module whose ops have numbers."""
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, Operation)
-        if self.ledger is not None:
+        if self.ledger is not None and mod is not self.numbered:
             number_all(mod)
         self.before = _ops_of_leaves(mod) if self.ledger is not None and info.name in self.foreign else {}
 
@@ -102,6 +104,7 @@ class Losses(PassInstrument):
             return
         for op in number_all(mod):
             self.ledger.record("", created=[op], reason=f"came in pass {info.name}")
+        self.numbered = mod
         if not self.before:
             return
         for leaf in self.before.keys() - surviving_leaves(mod) - self.ledger.explained():

@@ -96,7 +96,9 @@ def _with_contents(ops: Iterable[Operation]) -> Iterable[Operation]:
     """Ops and all that stands in them, each once."""
     met: dict[int, Operation] = {}
     for op in ops:
-        if id(op) not in met:
+        if not op.regions:
+            met[id(op)] = op
+        elif id(op) not in met:
             met.update((id(inner), inner) for inner in walk(op))
     return met.values()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def multiplications(net: Any) -> int:
     run_passes(net.module, [FoldScaleAxisPass()], audit=True)
     net.module.verify()
     for mine, reference in zip(evaluate_module(net.module, net.arrays), expected, strict=True):
-        np.testing.assert_allclose(cast(Any, mine), cast(Any, reference), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(mine, reference, rtol=1e-4, atol=1e-4)
     return sum(isinstance(op, e.MultiplyOp) for op in net.module.walk())
 
 

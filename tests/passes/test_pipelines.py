@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import onnx
@@ -141,7 +141,7 @@ def test_every_level_keeps_what_a_network_computes(make_net: Callable[..., Any],
     run_passes(module, relay_pipeline(level), audit=True)
     module.verify()
     (result,) = evaluate_module(module, net.arrays)
-    np.testing.assert_allclose(cast(Any, result), cast(Any, expected), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_model() -> None:
@@ -156,4 +156,4 @@ def test_a_model() -> None:
     run_passes(module, relay_pipeline(3), audit=True)
     module.verify()
     for result, reference in zip(evaluate_module(module, inputs), expected, strict=True):
-        np.testing.assert_allclose(cast(Any, result), cast(Any, reference), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(result, reference, rtol=1e-4, atol=1e-6)
