@@ -1,4 +1,4 @@
-"""How much of the machine code of networks knows its line: from LLVM (exact), from what reads it (inferred), or not.
+"""The share of the machine code of networks that has a line: from LLVM (exact), from what reads it (inferred), or not.
 
     PYTHONPATH=src python benchmarks/lines.py [NAME ...]
 

@@ -1,4 +1,4 @@
-"""Where every layer went, level by level: `where` for all of them, a row each."""
+"""The fate of every layer, level by level: `where` for all of them, a row each."""
 
 from __future__ import annotations
 

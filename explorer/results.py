@@ -44,31 +44,31 @@ def values_in(module: ModuleOp, values: LayerValues[LayerValue]) -> dict[SSAValu
     A kernel gives the values that it returns: others in it are nowhere in memory. A value belongs to the op that
     computes it: what only brings it to another layout gives none.
     """
-    known = functions(module)
-    calls = [op for op in known["main"].block.ops if isinstance(op, CallOp)]
-    callers = {known[name].block: call for call in calls if (name := call.callee.string_value()) in known}
+    by_name = functions(module)
+    calls = [op for op in by_name["main"].block.ops if isinstance(op, CallOp)]
+    callers = {by_name[name].block: call for call in calls if (name := call.callee.string_value()) in by_name}
     held: dict[SSAValue, dict[LayerValue, None]] = {}
-    for func in known.values():
+    for func in by_name.values():
         for op in func.block.ops:
             for result in op.results:
                 if layers := values.of(number_of(op), result.index):
-                    held.setdefault(_computing(result, known, callers), {}).update(dict.fromkeys(layers))
+                    held.setdefault(_computing(result, by_name, callers), {}).update(dict.fromkeys(layers))
     by_result: dict[SSAValue, tuple[LayerValue, ...]] = {}
-    for op in known["main"].block.ops:
+    for op in by_name["main"].block.ops:
         for result in op.results if not isinstance(op, ConstantOp) else ():
-            if layers := held.get(_computing(result, known, {})):
+            if layers := held.get(_computing(result, by_name, {})):
                 by_result[result] = tuple(layers)
     return by_result
 
 
-def _computing(value: SSAValue, known: Mapping[str, FuncOp], callers: Mapping[Block, CallOp]) -> SSAValue:
+def _computing(value: SSAValue, by_name: Mapping[str, FuncOp], callers: Mapping[Block, CallOp]) -> SSAValue:
     """The value before it was brought to other layouts, in kernels and, where their callers are known, between them."""
     while True:
         owner = value.owner
         if isinstance(owner, LayoutTransformOp):
             value = owner.operands[0]
-        elif isinstance(owner, CallOp) and isinstance(value, OpResult) and owner.callee.string_value() in known:
-            value = known[owner.callee.string_value()].return_op.operands[value.index]
+        elif isinstance(owner, CallOp) and isinstance(value, OpResult) and owner.callee.string_value() in by_name:
+            value = by_name[owner.callee.string_value()].return_op.operands[value.index]
         elif isinstance(owner, Block) and isinstance(value, BlockArgument) and owner in callers:
             value = callers[owner].arguments[value.index]
         else:
@@ -78,7 +78,7 @@ def _computing(value: SSAValue, known: Mapping[str, FuncOp], callers: Mapping[Bl
 def results(artifact: Artifact) -> dict[tuple[int, int], tuple[LayerValue, ...]]:
     """Number of a call, and of its output -> the layers' values that it is; other tensors have none."""
     values = imported_values(snapshot(artifact, "relay"), artifact.ledger)
-    values.follow(artifact.ledger.entries, artifact.ledger.copies)
+    values.follow(artifact.ledger)
     module = snapshot(artifact, "fused")
     calls = [op for op in functions(module)["main"].block.ops if isinstance(op, CallOp)]
     numbers: dict[Operation, int] = {op: number for number, op in enumerate(calls)}

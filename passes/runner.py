@@ -23,7 +23,7 @@ from ..provenance.audit import check_blame, check_explained, check_located, surv
 from ..provenance.ledger import Ledger, current_ledger, recording
 from ..provenance.lost import mark_lost
 from ..provenance.numbers import number_all
-from ..provenance.responsible import Blame, Responsible, blame_of
+from ..provenance.responsible import Responsible
 from ..provenance.span import leaves
 from ..support.context import PassContext, spans_enabled
 from ..support.errors import called
@@ -134,23 +134,21 @@ class AuditInstrument(PassInstrument):
         self.seen: object = None
         """The module that the last pass left; its leaves then are in `before`."""
         self.before: set[LocationAttr] = set()
-        self.blame: dict[int, Blame] = {}
-        self.since = 0
-        """The number of entries of the ledger before the pass."""
+        self.responsible: Responsible | None = None
+        """Of the pass that runs, if that is a foreign one."""
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, Operation)
         if mod is not self.seen:
             self.before = surviving_leaves(mod)
-        if info.name in self.foreign:
-            self.blame, self.since = blame_of(mod), len(self.ledger.entries)
+        self.responsible = Responsible.before_pass(mod, self.ledger) if info.name in self.foreign else None
 
     def run_after_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, Operation)
         check_located(mod, info.name)
         self.before = check_explained(self.before, mod, info.name, self.ledger)
-        if info.name in self.foreign:
-            check_blame(Responsible(self.blame, self.ledger, self.since), mod, info.name)
+        if self.responsible is not None:
+            check_blame(self.responsible, mod, info.name)
         self.seen = mod
 
 

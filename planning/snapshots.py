@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ..dialects.tir import PrimFuncOp
-from ..provenance.numbers import number_alike
+from ..provenance.numbers import same_module
 from ..support.errors import PipelineError
 from ..support.files import write_text
 from ..support.instrument import PassInfo, PassInstrument
@@ -46,8 +46,7 @@ class PassSnapshots(PassInstrument):
         self.kept.append(snapshot)
 
     def _keep(self, stage: str, mod: Operation) -> None:
-        copy = mod.clone()
-        number_alike(mod, copy)
+        copy = same_module(mod)
         self.keep(Snapshot(stage, copy if isinstance(copy, ModuleOp) else ModuleOp([copy]), self.kernel(mod)))
 
 

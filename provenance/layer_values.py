@@ -7,10 +7,10 @@ layers gives the value of one of them, as a rule of the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from .ledger import Entry
+from .ledger import Ledger
 from .numbers import Value
 
 LayerT = TypeVar("LayerT")
@@ -25,17 +25,17 @@ class LayerValues(Generic[LayerT]):
         for (op, index), layer in values:
             self.held.setdefault(op, {}).setdefault(index, {})[layer] = None
 
-    def follow(self, entries: Iterable[Entry], copies: Mapping[int, tuple[int, int]], first: int = 0) -> None:
-        """Go on by `entries`, of which the first is number `first` of its ledger, with the copies of that ledger."""
+    def follow(self, ledger: Ledger, first: int = 0, last: int | None = None) -> None:
+        """Go on by the entries of a ledger from number `first` on, up to `last` or to the end."""
         copied: dict[int, list[tuple[int, int]]] = {}
-        for copy, (original, position) in copies.items():
+        for copy, (original, position) in ledger.copies.items():
             copied.setdefault(position, []).append((copy, original))
-        position = first
-        for position, entry in enumerate(entries, first):
+        last = len(ledger.entries) if last is None else last
+        for position in range(first, last):
             self._copy(copied.get(position, ()))
-            for old, new in entry.moves:
+            for old, new in ledger.entries[position].moves:
                 self._move(old, new)
-        self._copy(copied.get(position + 1, ()))
+        self._copy(copied.get(last, ()))
 
     def of(self, op: int, index: int = 0) -> tuple[LayerT, ...]:
         """The layers whose value a result is."""

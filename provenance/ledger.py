@@ -118,10 +118,9 @@ class Ledger:
     """Leaf of a layer -> what its source calls the operator: `Conv`. Text says nothing of the kind."""
     gives: dict[LayerValue, Value] = field(default_factory=lambda: dict[LayerValue, Value]())
     """The values of layers as they were imported, where the source says which tensors a layer gives."""
-    _lookup: _Index = field(default_factory=_Index, init=False, repr=False, compare=False)
-
     copies: dict[int, tuple[int, int]] = field(default_factory=lambda: dict[int, tuple[int, int]]())
     """A copy of an op -> the original, and the number of entries when it was copied: what came before made both."""
+    _lookup: _Index = field(default_factory=_Index, init=False, repr=False, compare=False)
 
     def record(
         self,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from .walk import walk
 
+OpT = TypeVar("OpT", bound=Operation)
 Value: TypeAlias = tuple[int, int]
 """The number of an op, and which of its results."""
 
@@ -56,8 +56,8 @@ def number_all(root: Operation) -> list[Operation]:
     return unknown
 
 
-def same_module(module: ModuleOp) -> ModuleOp:
-    """A copy of a module whose ops have the numbers of the original's."""
+def same_module(module: OpT) -> OpT:
+    """A copy of a module, or of a function, whose ops have the numbers of the original's."""
     copy = module.clone()
     number_alike(module, copy)
     return copy

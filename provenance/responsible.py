@@ -6,8 +6,8 @@ that it was made of, of what those read, and of what it reads; one that no entry
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import LocationAttr
@@ -53,16 +53,18 @@ class Responsible:
     before: Mapping[int, Blame]
     ledger: Ledger
     since: int
-    _makers: dict[int, list[Entry]] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._makers = {}
-        for entry in self.ledger.entries[self.since :]:
-            for number in entry.targets:
-                self._makers.setdefault(number, []).append(entry)
+    @staticmethod
+    def before_pass(root: Operation, ledger: Ledger) -> Responsible:
+        """Return what to ask after a pass on `root` that `ledger` records."""
+        return Responsible(blame_of(root), ledger, len(ledger.entries))
 
     def wrongly_blamed(self, root: Operation) -> list[tuple[Operation, tuple[LocationAttr, ...]]]:
         """Ops at and below `root` that name layers which they have no part in, and these layers."""
+        makers: dict[int, list[Entry]] = {}
+        for entry in self.ledger.entries[self.since :]:
+            for number in entry.targets:
+                makers.setdefault(number, []).append(entry)
         blamed: list[tuple[Operation, tuple[LocationAttr, ...]]] = []
         for op in walk(root):
             was = self.before.get(number_of(op))
@@ -71,14 +73,14 @@ class Responsible:
             named = [leaf for leaf in leaves(op.location) if not is_lost(leaf)]
             allowed = set(leaves(was.own)) if was is not None else set[LocationAttr]()
             if not allowed.issuperset(named):
-                allowed |= self._allowed(number_of(op))
+                allowed |= self._allowed(number_of(op), makers)
                 if was is None:
                     allowed.update(leaf for value in op.operands for leaf in leaves(value_location(value)))
                 if wrong := tuple(leaf for leaf in named if leaf not in allowed):
                     blamed.append((op, wrong))
         return blamed
 
-    def _allowed(self, number: int) -> set[LocationAttr]:
+    def _allowed(self, number: int, makers: Mapping[int, Sequence[Entry]]) -> set[LocationAttr]:
         """The leaves of what an op was made of in the pass, and of what that read."""
         allowed: set[LocationAttr] = set()
         met: set[int] = set()
@@ -91,7 +93,7 @@ class Responsible:
                 waiting.append(self.ledger.copies[op][0])
             if op != number and (was := self.before.get(op)) is not None:
                 allowed.update(leaf for location in (was.own, *was.read) for leaf in leaves(location))
-            for entry in self._makers.get(op, ()):
+            for entry in makers.get(op, ()):
                 allowed.update(leaf for location in entry.before for leaf in leaves(location))
                 waiting += entry.sources
         return allowed

@@ -138,7 +138,7 @@ class SplitOp(Operator):
 
     @classmethod
     def bounds(cls, sig: Signature) -> list[tuple[int, int]]:
-        """Where each part begins and ends along the axis."""
+        """The begin and end of each part along the axis."""
         extent = sig.shape(0)[sig.axis(sig.int("axis"), len(sig.shape(0)))]
         sections = sig.ints("indices_or_sections")
         if sig.get("sections"):

@@ -12,7 +12,7 @@ _JUMP = re.compile(r"j\w+ (\.L\w+)$")
 _MOVES_STACK = re.compile(r"(push|pop)\w?|(add|sub)q \$(-?\w+), %rsp$")
 
 _NEXT = "next"
-"""What jumps write and every instruction reads: which one is next."""
+"""The cell of the next instruction: jumps write it, and every instruction reads it."""
 
 Readers = dict[Cell, int]
 """Cell -> the lines that read it before something else is written there, as bits: 1 << line."""

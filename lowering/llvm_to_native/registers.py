@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 Cell: TypeAlias = str | int
-"""What holds a value: a whole register (`a` for %rax and its parts, `v3` for %xmm3 and wider ones, `k1`), `flags`, or a
-place of the stack: its distance from %rsp, or from %rbp as `bp-8`.
+"""A holder of a value: a whole register (`a` for %rax and its parts, `v3` for %xmm3 and wider ones, `k1`), `flags`, or
+a place of the stack: its distance from %rsp, or from %rbp as `bp-8`.
 """
 FLAGS = "flags"
 STACK = "sp"

@@ -12,7 +12,7 @@ from tests.support.makers import judged
 from whence.passes.pipelines import relay_pipeline
 from whence.passes.runner import run_passes
 from whence.provenance.ledger import Ledger
-from whence.provenance.responsible import Responsible, blame_of
+from whence.provenance.responsible import Responsible
 from whence.support.instrument import PassInfo, PassInstrument
 
 EXPORTS = Path(__file__).parents[1] / "exports"
@@ -39,13 +39,11 @@ class Blamed(PassInstrument):
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, ModuleOp)
-        self.responsible = Responsible(blame_of(mod), self.ledger, len(self.ledger.entries))
+        self.responsible = Responsible.before_pass(mod, self.ledger)
 
     def run_after_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, ModuleOp)
-        before = self.responsible
-        blamed = Responsible(before.before, self.ledger, before.since).wrongly_blamed(mod)
-        self.wrong += [f"{info.name}: {op.name} {layers}" for op, layers in blamed]
+        self.wrong += [f"{info.name}: {op.name} {layers}" for op, layers in self.responsible.wrongly_blamed(mod)]
 
 
 @pytest.mark.parametrize("name", SHAPES)

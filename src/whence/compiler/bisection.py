@@ -202,9 +202,7 @@ class _Run:
             if self.progress is not None:
                 self.progress("passes", number + 1, len(passes))
             before, start = same_module(module), len(ledger.entries)
-            values_before = values_in(before, values)
             run_passes(module, (pass_,), ledger=ledger)
-            values.follow(ledger.entries[start:], ledger.copies, start)
             after = str(module)
             if after == text:
                 results.append(PassResult(pass_.name, False, None, 0.0))
@@ -212,8 +210,10 @@ class _Run:
             text = after
             results.append(self._result(pass_.name, module, engine))
             if not _right(results[-1]):
-                values_after = values_in(module, values)
-                layer, by, makers = self._layer((before, values_before), (module, values_after), engine)
+                values.follow(ledger, 0, start)
+                values_before = values_in(before, values)
+                values.follow(ledger, start)
+                layer, by, makers = self._layer((before, values_before), (module, values_in(module, values)), engine)
                 events = _events(ledger, start, layer, makers)
                 patterns = tuple(dict.fromkeys(event.pattern for event in events if event.pattern))
                 name = leaf_name(layer[0]) if layer is not None else ""
