@@ -1,0 +1,1 @@
+"""The session document, what is recorded in it, and what reads it."""

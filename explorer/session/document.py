@@ -1,0 +1,470 @@
+"""The session document: all that the Explorer shows of a compiled model, as plain data.
+
+A document is one JSON object, `Session`. Its parts are the dataclasses of this module: small tables are lists of
+objects, large ones objects of columns, which all have the same length. Indexes count from 0 and are -1 for nothing;
+line numbers count from 1 and are 0 for none. The schema of docs/session.schema.json is generated from these classes.
+
+Layers are rows of `Layers`; a *set* is an index into `Session.sets`, a list of such rows. Below relay a kernel serves
+several calls: its lines have *slots* (the ops of its primitive function), and each call has a set per slot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+VERSION = 1
+
+Runs: TypeAlias = list[int]
+"""A column by run lengths: value, count, value, count, ..; the counts add up to the number of lines."""
+Edit: TypeAlias = tuple[int, int, list[str]]
+"""The first line (from 0, of the text as edits before it left it), how many lines go, and the lines that come."""
+Level: TypeAlias = Literal["model", "relay", "te", "schedule", "tir", "llvm", "asm"]
+LEVELS: tuple[Level, ...] = ("model", "relay", "te", "schedule", "tir", "llvm", "asm")
+
+
+@dataclass
+class MadeBy:
+    """The origin of a document."""
+
+    whence: str
+    """Version of Whence."""
+    command: str
+    """The command that makes the document again."""
+    model: str
+    sha256: str
+    """Of the model's bytes; "" for a module in memory."""
+    target: str
+    opt_level: int
+    threads: int
+    cpu: str
+    libraries: dict[str, str]
+    """Library -> version."""
+    compile_seconds: float
+    """Wall time of the compilation that was recorded."""
+    notes: list[str]
+    """Sentences about what was left out, and why."""
+
+
+@dataclass
+class Source:
+    """A model file."""
+
+    file: str
+    kind: str
+    """onnx, tflite, relay, mlir or tar."""
+    stage: int
+    """The stage of level model that lists its layers, one per line: `ordinal operator name`."""
+    graph: int
+    """The graph of its layers."""
+
+
+@dataclass
+class Layers:
+    """A row for each layer and tensor of the sources, and for each lost mark."""
+
+    name: list[str] = field(default_factory=list[str])
+    kind: list[str] = field(default_factory=list[str])
+    """layer, tensor, lost (the name says by which pass) or unknown."""
+    type: list[str] = field(default_factory=list[str])
+    """The source's name of the operator."""
+    source: list[int] = field(default_factory=list[int])
+    """Index into `Session.sources`."""
+    ordinal: list[int] = field(default_factory=list[int])
+    """The number of the node in the source; the line for text."""
+    scope: list[str] = field(default_factory=list[str])
+    """The name scope, `layer1/block0`; "" for none."""
+    owner: list[int] = field(default_factory=list[int])
+    """Of a tensor the row of its layer; of a layer its own row."""
+
+
+@dataclass
+class Program:
+    """A compiled program. A model with open sizes, or run by an interpreter, has several."""
+
+    name: str
+    kind: str
+    """static, sized, specialised, stretch, exported or external."""
+    about: str
+    """The reason for its kind, or its sizes."""
+
+
+@dataclass
+class Kernel:
+    """A compiled function; the calls that share it are `Call`s."""
+
+    symbol: str
+    program: int
+    compiler: str
+    """The external compiler that runs it; "" for ours."""
+    slots: list[list[int]]
+    """The distinct slot sets of the kernel's lines: the columns `Stage.sets` of its stages index this list."""
+    stages: list[int]
+    """Its stages, from te to asm."""
+    schedule: int
+    """Index into `Session.schedules`."""
+    bytes: int
+    """Of machine code."""
+    instructions: int
+
+
+@dataclass
+class Call:
+    """A call of a kernel."""
+
+    name: str
+    program: int
+    kernel: int
+    layers: list[int]
+    """Per slot the set of its layers."""
+    set: int
+    """The set of the whole call."""
+    flops: int
+    bytes: int
+    """Read and written, estimated."""
+
+
+@dataclass
+class Diff:
+    """The ops of a stage against those of its `Stage.before`, by identity; of gone ops and others the rows."""
+
+    new: list[int]
+    gone: list[int]
+    changed: list[int]
+    """The same op with another operand, attribute or type; names of values do not count."""
+    moved: list[int]
+
+
+@dataclass
+class Body:
+    """The text of a stage and its columns."""
+
+    base: int
+    """The stage that `edits` apply to; -1: the empty text."""
+    edits: list[Edit]
+    sets: Runs
+    """Line -> set, of a kernel's stages index into `Kernel.slots`; -1 for a line of no op."""
+    ops: Runs
+    """Line -> op."""
+    outputs: list[tuple[int, int]]
+    """Pairs of a line whose op computes a layer's output, and the layer."""
+    tir: Runs
+    """Line of llvm or asm -> line of the kernel's last tir stage, 0 for none; empty for other levels."""
+    exact: Runs
+    """Line of asm -> 1 where the object's line table has it, 0 where it is inferred; empty for other levels."""
+
+
+@dataclass
+class Stage:
+    """A text of one level: of a whole program, or of a kernel."""
+
+    name: str
+    """What the text is after: `imported`, a pass, `lowered`."""
+    level: Level
+    program: int
+    kernel: int
+    before: int
+    """The stage that this one came of at the same level; -1 for the first."""
+    lines: int
+    diff: Diff | None
+    body: Body
+
+
+@dataclass
+class PassRun:
+    """A run of a pass over a program or a kernel."""
+
+    name: str
+    spec: str
+    """The pass as `whence-opt -p` takes it, options included."""
+    program: int
+    kernel: int
+    stage: int
+    """The stage after it; that before it where it changed nothing."""
+    changed: bool
+    seconds: float
+    """Wall time; -1.0 where it was not measured."""
+    source: str
+    """file:line of the pass."""
+
+
+@dataclass
+class Ops:
+    """A row for each op that a stage or an event names."""
+
+    name: list[str] = field(default_factory=list[str])
+    set: list[int] = field(default_factory=list[int])
+    """The set of its layers when it was last met; of kernels' ops -1."""
+    copied_from: list[int] = field(default_factory=list[int])
+    """The op that it is a copy of."""
+    copied_at: list[int] = field(default_factory=list[int])
+    """The number of events that had made the original by then."""
+
+
+@dataclass
+class Events:
+    """The ledger, in order: a row for each event."""
+
+    run: list[int] = field(default_factory=list[int])
+    """Index into `Session.passes`; -1 for the import and what is no pass."""
+    pass_name: list[str] = field(default_factory=list[str])
+    pattern: list[str] = field(default_factory=list[str])
+    pattern_at: list[str] = field(default_factory=list[str])
+    """file:line of the pattern; "" where it has none."""
+    reason: list[str] = field(default_factory=list[str])
+    what: list[str] = field(default_factory=list[str])
+    """`nn.batch_norm -> 9 ops`, as `why` shows it."""
+    sources: list[list[int]] = field(default_factory=list[list[int]])
+    targets: list[list[int]] = field(default_factory=list[list[int]])
+    before: list[int] = field(default_factory=list[int])
+    """The set of the layers of what went, changed or died."""
+    after: list[int] = field(default_factory=list[int])
+
+
+@dataclass
+class Nodes:
+    """The nodes of a graph, in an order in which edges point forwards."""
+
+    label: list[str] = field(default_factory=list[str])
+    about: list[str] = field(default_factory=list[str])
+    """A second line: types, or weights."""
+    kind: list[str] = field(default_factory=list[str])
+    """input, output, node, constant or group."""
+    scope: list[str] = field(default_factory=list[str])
+    set: list[int] = field(default_factory=list[int])
+    call: list[int] = field(default_factory=list[int])
+    """Index into `Session.calls` of a graph of calls."""
+    x: list[float] = field(default_factory=list[float])
+    """Middle, in pixels; empty columns where nothing was laid out."""
+    y: list[float] = field(default_factory=list[float])
+    """Top."""
+    width: list[float] = field(default_factory=list[float])
+    height: list[float] = field(default_factory=list[float])
+    attributes: list[list[tuple[str, str]]] = field(default_factory=list[list[tuple[str, str]]])
+    flops: list[int] = field(default_factory=list[int])
+    bytes: list[int] = field(default_factory=list[int])
+
+
+@dataclass
+class Edges:
+    """The edges of a graph."""
+
+    source: list[int] = field(default_factory=list[int])
+    target: list[int] = field(default_factory=list[int])
+    text: list[str] = field(default_factory=list[str])
+    """The type of the tensor."""
+
+
+@dataclass
+class Graph:
+    """A graph with positions."""
+
+    title: str
+    level: Literal["model", "calls"]
+    program: int
+    nodes: Nodes
+    edges: Edges
+
+
+@dataclass
+class LoopRow:
+    """A loop of a scheduled stage, outermost first."""
+
+    name: str
+    extent: str
+    kind: str
+    """TVM's word for how it runs: serial, parallel, vectorized, unrolled, tensorized, .."""
+    reduce: bool
+    computes: list[str]
+    """The stages that are computed in it."""
+    notes: list[str]
+    depth: int
+
+
+@dataclass
+class TreeStage:
+    """A stage of a schedule tree."""
+
+    label: str
+    place: str
+    """root, inlined, or `@ dense.i.outer`."""
+    scope: str
+    compute: str
+    loops: list[LoopRow]
+    slots: list[int]
+    reads: list[str]
+    """The labels of the stages and tensors that it reads."""
+
+
+@dataclass
+class Cost:
+    """An estimate by rule; no measurement."""
+
+    seconds: float
+    flops: int
+    bytes: int
+
+
+@dataclass
+class NextPrimitive:
+    """A primitive that is legal after a frame."""
+
+    call: str
+    """As a line of `schedule.sequence`, or Python: what is appended to choose it."""
+    cost: Cost | None
+
+
+@dataclass
+class Frame:
+    """A schedule after one more primitive; the first frame is that before any."""
+
+    primitive: str
+    """As the record prints it; "" for the first frame."""
+    at: str
+    """file:line that issued it."""
+    tree: list[TreeStage]
+    changed: list[str]
+    """Labels of the stages that the primitive changed."""
+    tir: list[Edit]
+    """The loops, as edits to those of the frame before."""
+    error: str
+    """The reason why there are no loops; "" where there are."""
+    cost: Cost | None
+    next: list[NextPrimitive]
+
+
+@dataclass
+class Schedule:
+    """The film of a kernel's schedule."""
+
+    kernel: int
+    text: str
+    """The whole sequence, as `schedule` text that can be applied."""
+    frames: list[Frame]
+
+
+@dataclass
+class LineTimes:
+    """The samples of a stage's lines, per call."""
+
+    call: int
+    stage: int
+    line: list[int]
+    """Numbers of the lines that have samples; 0: no line is known."""
+    samples: list[int]
+
+
+@dataclass
+class Timeline:
+    """One run: calls on threads, in seconds from its beginning."""
+
+    begin: list[float] = field(default_factory=list[float])
+    end: list[float] = field(default_factory=list[float])
+    thread: list[int] = field(default_factory=list[int])
+    call: list[int] = field(default_factory=list[int])
+
+
+@dataclass
+class Times:
+    """CPU seconds of all threads per run, as `whence profile` has them."""
+
+    program: int
+    runs: int
+    calls: list[float]
+    """Per call of the program, in order."""
+    layers: list[tuple[int, float, bool]]
+    """Row of a layer (-1: of none), seconds, and whether a part of them is an estimate."""
+    parts: list[list[tuple[int, float]]]
+    """Per call: row of a layer, and its seconds in the call."""
+    lines: list[LineTimes]
+    timeline: Timeline
+
+
+@dataclass
+class Memory:
+    """The memory plan of a program."""
+
+    program: int
+    arena: int
+    parameters: int
+    workspace: int
+    name: list[str] = field(default_factory=list[str])
+    """Column of blocks, as those below."""
+    offset: list[int] = field(default_factory=list[int])
+    size: list[int] = field(default_factory=list[int])
+    first: list[int] = field(default_factory=list[int])
+    """The call, of the program's calls, that writes the block."""
+    last: list[int] = field(default_factory=list[int])
+    """The last call that reads it."""
+    set: list[int] = field(default_factory=list[int])
+
+
+@dataclass
+class Tensors:
+    """Statistics of the values of layers in one run, in the order of execution."""
+
+    program: int
+    layer: list[int] = field(default_factory=list[int])
+    name: list[str] = field(default_factory=list[str])
+    dtype: list[str] = field(default_factory=list[str])
+    shape: list[list[int]] = field(default_factory=list[list[int]])
+    minimum: list[float] = field(default_factory=list[float])
+    maximum: list[float] = field(default_factory=list[float])
+    mean: list[float] = field(default_factory=list[float])
+    nan: list[int] = field(default_factory=list[int])
+    infinite: list[int] = field(default_factory=list[int])
+    histogram: list[list[int]] = field(default_factory=list[list[int]])
+    """Counts in 32 bins of equal width from minimum to maximum."""
+    error: list[float] = field(default_factory=list[float])
+    """Largest difference from the reference; -1.0 without one."""
+    tolerance: list[float] = field(default_factory=list[float])
+    """The difference from which on a layer departs; -1.0 without a reference."""
+
+
+@dataclass
+class ComparedLayer:
+    """A layer in two sessions; -1 and -1.0 on the side that lacks it."""
+
+    name: str
+    first: int
+    second: int
+    """Rows of the layer in both sessions."""
+    seconds: tuple[float, float]
+    instructions: tuple[int, int]
+    bytes: tuple[int, int]
+    """Of machine code."""
+    error: float
+    """Largest difference between the values, where both have them; else -1.0."""
+
+
+@dataclass
+class Comparison:
+    """Another session beside this one, the largest difference first."""
+
+    other: MadeBy
+    layers: list[ComparedLayer]
+
+
+@dataclass
+class Session:
+    """The document."""
+
+    whence_session: int
+    made_by: MadeBy
+    sources: list[Source]
+    layers: Layers
+    sets: list[list[int]]
+    """Distinct sets of layers, in order; set 0 is empty: lost."""
+    programs: list[Program]
+    kernels: list[Kernel]
+    calls: list[Call]
+    stages: list[Stage]
+    passes: list[PassRun]
+    ops: Ops
+    events: Events
+    graphs: list[Graph]
+    schedules: list[Schedule]
+    times: list[Times] = field(default_factory=list[Times])
+    memory: list[Memory] = field(default_factory=list[Memory])
+    tensors: list[Tensors] = field(default_factory=list[Tensors])
+    comparison: Comparison | None = None
