@@ -219,11 +219,31 @@ export interface LoopRow {
   extent: string;
   /** TVM's word for how it runs: serial, parallel, vectorized, unrolled, tensorized, .. */
   kind: string;
+  /** TVM's name of its iteration type: kDataPar, kCommReduce, kVectorized, .. */
+  type: string;
   reduce: boolean;
   /** The stages that are computed in it. */
   computes: string[];
   notes: string[];
+  /** The number of loops around it. */
   depth: number;
+  /** Index into `TreeStage.variables`. */
+  variable: number;
+}
+
+/** An iteration variable: an axis, or what primitives made of others. */
+export interface Variable {
+  name: string;
+  extent: string;
+  type: string;
+}
+
+/** The making of iteration variables, indexes into `TreeStage.variables`, from others. */
+export interface Relation {
+  /** split, fuse, singleton or transform. */
+  kind: string;
+  parents: number[];
+  children: number[];
 }
 
 /** A stage of a schedule tree. */
@@ -232,37 +252,52 @@ export interface TreeStage {
   /** root, inlined, or `@ dense.i.outer`. */
   place: string;
   scope: string;
-  compute: string;
+  /** The layout and the like of its buffer; "" for the plain one. */
+  storage: string;
+  /** Its formula, line by line. */
+  compute: string[];
   loops: LoopRow[];
+  variables: Variable[];
+  relations: Relation[];
   slots: number[];
   /** The labels of the stages and tensors that it reads. */
   reads: string[];
+  /** The types of its tensors. */
+  outputs: string[];
 }
 
 /** An estimate by rule; no measurement. */
 export interface Cost {
   seconds: number;
   flops: number;
+  /** Read and written beyond the second level of the cache. */
   bytes: number;
 }
 
 /** A primitive that is legal after a frame. */
 export interface NextPrimitive {
-  /** As a line of `schedule.sequence`, or Python: what is appended to choose it. */
+  /** As Python says it: `s["C"].split(i, 16)`. */
   call: string;
+  /** The lines of text that are appended to those of the frame to choose it. */
+  lines: string[];
   cost: Cost | null;
 }
 
 /** A schedule after one more primitive; the first frame is that before any. */
 export interface Frame {
-  /** As the record prints it; "" for the first frame. */
+  /** As the text has it; "" for the first frame. */
   primitive: string;
   /** file:line that issued it. */
   at: string;
-  tree: TreeStage[];
+  /** The lines of `Schedule.text` up to it. */
+  lines: number;
+  /** Its stages, producers first: indexes into `Schedule.stages`. */
+  tree: number[];
   /** Labels of the stages that the primitive changed. */
   changed: string[];
-  /** The loops, as edits to those of the frame before. */
+  /** False where `tir` and `next` were left out: `explorer.session.schedules.frame_details` makes them of the text. */
+  loaded: boolean;
+  /** The loops, as edits to those of the frame before; where there is an error, none. */
   tir: [number, number, string[]][];
   /** The reason why there are no loops; "" where there are. */
   error: string;
@@ -273,8 +308,12 @@ export interface Frame {
 /** The film of a kernel's schedule. */
 export interface Schedule {
   kernel: number;
-  /** The whole sequence, as `schedule` text that can be applied. */
+  /** All of it, from which it can be made again: intrinsics, function, and the sequence of primitives, that comes last and is closed by the last line, `}`. */
   text: string;
+  /** Name and type of the function's arguments. */
+  arguments: [string, string][];
+  /** The distinct stages of all frames. */
+  stages: TreeStage[];
   frames: Frame[];
 }
 

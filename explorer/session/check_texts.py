@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...support.errors import FrontendError
-from .document import Edit, Session, Stage
+from .document import Edit, Schedule, Session, Stage
 
 Refuse = Callable[[str, str, object], FrontendError]
 """Makes the error of a path, what was expected there, and what there is."""
@@ -23,9 +23,25 @@ def check_texts(session: Session, refuse: Refuse) -> None:
             raise refuse(f"{path}.lines", f"{lines} lines as its text has", stage.lines)
         _check_columns(session, stage, f"{path}.body", refuse)
     for number, schedule in enumerate(session.schedules):
-        lines = 0
-        for frame, data in enumerate(schedule.frames):
-            lines = _lines(data.tir, lines, f"schedules[{number}].frames[{frame}].tir", refuse)
+        _check_film(schedule, f"schedules[{number}]", refuse)
+
+
+def _check_film(schedule: Schedule, path: str, refuse: Refuse) -> None:
+    for number, stage in enumerate(schedule.stages):
+        used = [loop.variable for loop in stage.loops]
+        for relation in stage.relations:
+            used += [*relation.parents, *relation.children]
+        if used and not 0 <= min(used) <= max(used) < len(stage.variables):
+            expected = f"indexes into {len(stage.variables)} variables"
+            raise refuse(f"{path}.stages[{number}]", expected, f"{min(used)} to {max(used)}")
+    lines, most = 0, len(schedule.text.split("\n"))
+    for number, frame in enumerate(schedule.frames):
+        lines = _lines(frame.tir, lines, f"{path}.frames[{number}].tir", refuse)
+        if frame.lines > most:
+            raise refuse(f"{path}.frames[{number}].lines", f"at most {most} lines", frame.lines)
+        if frame.tree and not 0 <= min(frame.tree) <= max(frame.tree) < len(schedule.stages):
+            rows = f"indexes into {len(schedule.stages)} stages"
+            raise refuse(f"{path}.frames[{number}].tree", rows, frame.tree)
 
 
 def _check_kernels(session: Session, refuse: Refuse) -> None:

@@ -53,6 +53,14 @@ def plain(value: Any) -> Any:
     return cast("object", value)
 
 
+def json_text(value: Any) -> str:
+    """Return JSON in ASCII: dataclasses are objects; equal values give equal texts.
+
+    Raises ValueError for numbers that JSON does not have.
+    """
+    return json.dumps(value, default=plain, separators=(",", ":"), allow_nan=False)
+
+
 def build(cls: type[T], value: object, title: str) -> T:
     """Return the dataclass that a JSON value describes; unknown keys are ignored.
 

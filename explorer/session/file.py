@@ -14,7 +14,7 @@ from ...frontends.importing.files import read_model
 from ...support.errors import FrontendError, PipelineError, expectation
 from ...support.files import replacing
 from .check import check
-from .codec import build, plain
+from .codec import build, json_text, plain
 from .document import VERSION, Session
 
 _MAGIC = b"\x1f\x8b"
@@ -49,7 +49,7 @@ def write(path: str | os.PathLike[str], session: Session) -> None:
     Raises PipelineError when it cannot be written.
     """
     try:
-        text = json.dumps(to_json(session), separators=(",", ":"), allow_nan=False)
+        text = json_text(session)
     except ValueError as error:
         raise PipelineError(expectation(str(path), "finite numbers", str(error))) from error
     data = f"{text}\n".encode()

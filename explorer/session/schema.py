@@ -12,7 +12,6 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
-from . import document
 from .codec import LARGEST, types_of
 from .document import VERSION, Session
 
@@ -26,19 +25,14 @@ _SCRIPT_LEAVES: dict[Any, str] = {int: "number", float: "number", str: "string",
 
 
 @cache
-def _described() -> dict[tuple[str, str], str]:
-    """Return the docstrings below classes ("" for the field) and fields of the document."""
-    texts: dict[tuple[str, str], str] = {}
-    for node in ast.parse(inspect.getsource(document)).body:
-        if isinstance(node, ast.ClassDef):
-            texts[node.name, ""] = ast.get_docstring(node) or ""
-            for field, text in zip(node.body, node.body[1:], strict=False):
-                if (
-                    isinstance(field, ast.AnnAssign)
-                    and isinstance(text, ast.Expr)
-                    and isinstance(field.target, ast.Name)
-                ):
-                    texts[node.name, field.target.id] = inspect.cleandoc(ast.literal_eval(text.value))
+def _described(cls: type) -> dict[str, str]:
+    """Return the docstrings of a class ("") and below its fields."""
+    (tree,) = ast.parse(inspect.getsource(cls)).body
+    assert isinstance(tree, ast.ClassDef)
+    texts = {"": inspect.getdoc(cls) or ""}
+    for field, text in zip(tree.body, tree.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(field.target, ast.Name):
+            texts[field.target.id] = inspect.cleandoc(ast.literal_eval(text.value))
     return texts
 
 
@@ -78,9 +72,9 @@ def schema() -> dict[str, Any]:
 def _object(cls: type) -> dict[str, Any]:
     properties: dict[str, object] = {}
     for name, kind in types_of(cls).items():
-        text = _described().get((cls.__name__, name), "")
+        text = _described(cls).get(name, "")
         properties[name] = {**_schema(kind), "description": text} if text else _schema(kind)
-    text = _described()[cls.__name__, ""]
+    text = _described(cls)[""]
     return {"type": "object", "description": text, "properties": properties, "required": list(properties)}
 
 
@@ -110,9 +104,9 @@ def declarations() -> str:
     """Return the types of session documents in TypeScript, as page/document.d.ts has them."""
     lines = ["/** The session document: generated from explorer/session/document.py by its tests. */", ""]
     for cls in _classes():
-        lines += [*_comment(_described()[cls.__name__, ""], ""), f"export interface {cls.__name__} {{"]
+        lines += [*_comment(_described(cls)[""], ""), f"export interface {cls.__name__} {{"]
         for name, kind in types_of(cls).items():
-            lines += [*_comment(_described().get((cls.__name__, name), ""), "  "), f"  {name}: {_script(kind)};"]
+            lines += [*_comment(_described(cls).get(name, ""), "  "), f"  {name}: {_script(kind)};"]
         lines += ["}", ""]
     return "\n".join(lines)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_sessions import small_session
+from small_session import small_session
 
 from whence.explorer.session import file
 from whence.explorer.session.file import from_json, read, to_json, write

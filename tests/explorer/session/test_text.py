@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from small_sessions import small_session
+from small_session import small_session
 
 from whence.explorer.session.text import column, layers_of_lines, runs_of, text_of_stage
 
