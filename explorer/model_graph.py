@@ -10,13 +10,11 @@ from html import escape
 from ..runtime.factory import Origin
 from ..runtime.graph import Entry, Graph, Ref
 from ..support.names import shortened, shown
+from .layout import HEIGHT, LONGEST, STEP, box_width, cut, layered
 from .report import some
 
-_BOX, _ROW, _GAP, _LETTER = 34, 74, 24, 6.6
-"""Pixels: height of a box, from row to row, between boxes, of a letter."""
-_LONGEST = 46
-"""Letters of a line in a box."""
-_SWEEPS = 4
+_TOP = 50
+"""Pixels above the first row: the title."""
 
 
 @dataclass(frozen=True)
@@ -91,45 +89,32 @@ def graph_svg(graph: Graph, origins: Mapping[str, Origin], title: str, hidden: C
     hidden: as of `graph_dot`.
     """
     drawn = _drawn(graph, origins, hidden)
-    rows = _rows(drawn)
-    widths = {box.number: _width(box) for box in drawn}
-    boxes = {box.number: box for box in drawn}
-    across = max((sum(widths[n] + _GAP for n in row) for row in rows), default=200) + _GAP
-    at: dict[int, tuple[float, float]] = {}
-    for level, row in enumerate(rows):
-        x = (across - sum(widths[n] + _GAP for n in row) + _GAP) / 2
-        for number in row:
-            at[number] = x + widths[number] / 2, 50 + level * _ROW
-            x += widths[number] + _GAP
-    height = 50 + len(rows) * _ROW
+    index = {box.number: position for position, box in enumerate(drawn)}
+    widths = [box_width(box.title, box.about) for box in drawn]
+    layout = layered([[index[ref.node] for ref in box.inputs] for box in drawn], widths)
+    across, height = max(layout.width, 200), _TOP + layout.rows * STEP
     style = "text{font:10px sans-serif;text-anchor:middle;fill:#222}.b{font-weight:bold}path{fill:none;stroke:#999}"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across:.0f}" height="{height}" '
-        f'viewBox="0 0 {across:.0f} {height}"><style>{style}</style>',
-        f'<rect width="{across:.0f}" height="{height}" fill="#fff"/>',
-        f'<text class="b" x="{across / 2:.1f}" y="20">{_html(title)}</text>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {across:.0f} {height:.0f}"><style>{style}</style>',
+        f'<rect width="{across:.0f}" height="{height:.0f}" fill="#fff"/>',
+        f'<text class="b" x="{across / 2:.1f}" y="20">{_html(title)}</text><g transform="translate(0 {_TOP})">',
     ]
-    for box in drawn:
-        x, y = at[box.number]
-        for ref in box.inputs:
-            a, b = at[ref.node]
-            middle = (b + _BOX + y) / 2
-            parts.append(
-                f'<path d="M{a:.1f},{b + _BOX:.1f}C{a:.1f},{middle:.1f} {x:.1f},{middle:.1f} {x:.1f},{y:.1f}"/>'
-            )
-    for number, (x, y) in at.items():
-        box, width = boxes[number], widths[number]
+    for position, box in enumerate(drawn):
+        parts += [f'<path d="{_path(layout.way(index[ref.node], position))}"/>' for ref in box.inputs]
+    for position, box in enumerate(drawn):
+        number, x, y, width = box.number, layout.x[position], layout.top(position), widths[position]
         fill = "#fef7e0" if box.output else "#e8f0fe" if box.inputs else "#e6f4ea"
         types = ", ".join(_type(graph.entries[entry]) for entry in graph.entries_of(number))
         about = (
             f"{graph.nodes[number].name}\n{types}\n{', '.join(origins.get(graph.nodes[number].name, Origin()).layers)}"
         )
         parts.append(
-            f'<g><title>{_html(about)}</title><rect x="{x - width / 2:.1f}" y="{y}" width="{width:.1f}" '
-            f'height="{_BOX}" rx="5" fill="{fill}" stroke="#88a"/><text class="b" x="{x:.1f}" y="{y + 14}">'
-            f'{_html(_cut(box.title))}</text><text x="{x:.1f}" y="{y + 27}">{_html(_cut(box.about))}</text></g>'
+            f'<g><title>{_html(about)}</title><rect x="{x - width / 2:.1f}" y="{y:.0f}" width="{width:.1f}" '
+            f'height="{HEIGHT:.0f}" rx="5" fill="{fill}" stroke="#88a"/><text class="b" x="{x:.1f}" y="{y + 14:.0f}">'
+            f'{_html(cut(box.title))}</text><text x="{x:.1f}" y="{y + 27:.0f}">{_html(cut(box.about))}</text></g>'
         )
-    return "\n".join([*parts, "</svg>", ""])
+    return "\n".join([*parts, "</g></svg>", ""])
 
 
 def _drawn(graph: Graph, origins: Mapping[str, Origin], hidden: Collection[str]) -> list[_Drawn]:
@@ -142,42 +127,20 @@ def _drawn(graph: Graph, origins: Mapping[str, Origin], hidden: Collection[str])
         layers = some(origins.get(node.name, Origin()).layers, 4)
         title = node.name.removeprefix("tvmgen_default_")
         types = ", ".join(_type(graph.entries[entry]) for entry in graph.entries_of(number))
-        about = types if node.is_argument else shortened(layers, _LONGEST)
+        about = types if node.is_argument else shortened(layers, LONGEST)
         boxes.append(_Drawn(number, title, about, inputs, number in heads))
     return boxes
 
 
-def _rows(drawn: Sequence[_Drawn]) -> list[list[int]]:
-    """The nodes of each row, in order. Rows by longest path; in them, by the mean place of neighbours, a few times."""
-    level: dict[int, int] = {}
-    readers: dict[int, list[int]] = {box.number: [] for box in drawn}
-    for box in drawn:
-        level[box.number] = 1 + max((level[ref.node] for ref in box.inputs), default=-1)
-        for ref in box.inputs:
-            readers[ref.node].append(box.number)
-    rows: list[list[int]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
-    for box in drawn:
-        rows[level[box.number]].append(box.number)
-    inputs = {box.number: [ref.node for ref in box.inputs] for box in drawn}
-    for sweep in range(_SWEEPS):
-        places = {number: index / len(row) for row in rows for index, number in enumerate(row)}
-        near = inputs if sweep % 2 == 0 else readers
-        for row in rows if sweep % 2 == 0 else reversed(rows):
-            row.sort(key=lambda number: _mean([places[other] for other in near[number]], places[number]))
-            places.update((number, index / len(row)) for index, number in enumerate(row))
-    return rows
-
-
-def _mean(values: Sequence[float], default: float) -> float:
-    return sum(values) / len(values) if values else default
-
-
-def _width(box: _Drawn) -> float:
-    return max(len(_cut(box.title)), len(_cut(box.about)), 6) * _LETTER + 12
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+def _path(way: Sequence[tuple[float, float]]) -> str:
+    """Curves and straight pieces in turn."""
+    steps: list[str] = []
+    for (a, start), (b, end) in zip(way[::2], way[1::2], strict=True):
+        middle = (start + end) / 2
+        steps.append(
+            f"{'L' if steps else 'M'}{a:.1f},{start:.1f}C{a:.1f},{middle:.1f} {b:.1f},{middle:.1f} {b:.1f},{end:.1f}"
+        )
+    return "".join(steps)
 
 
 def _type(entry: Entry) -> str:

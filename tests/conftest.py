@@ -29,6 +29,7 @@ class Golden(Protocol):
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite-golden", action="store_true", help="write the golden files instead of comparing them")
     parser.addoption("--compile-all", action="store_true", help="compile each form of the exported networks")
+    parser.addoption("--pictures", action="store_true", help="write the pictures of the docs (tests/browser)")
     parser.addoption("--cpu-seconds", type=int, metavar="N", help="report the CPU seconds, and the N longest tests")
 
 

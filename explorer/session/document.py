@@ -13,12 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from .films import Edit as Edit
+from .films import Schedule as Schedule
+
 VERSION = 1
 
 Runs: TypeAlias = list[int]
 """A column by run lengths: value, count, value, count, ..; the counts add up to the number of lines."""
-Edit: TypeAlias = tuple[int, int, list[str]]
-"""The first line (from 0, of the text as edits before it left it), how many lines go, and the lines that come."""
 Level: TypeAlias = Literal["model", "relay", "te", "schedule", "tir", "llvm", "asm"]
 LEVELS: tuple[Level, ...] = ("model", "relay", "te", "schedule", "tir", "llvm", "asm")
 
@@ -264,83 +265,6 @@ class Graph:
     program: int
     nodes: Nodes
     edges: Edges
-
-
-@dataclass
-class LoopRow:
-    """A loop of a scheduled stage, outermost first."""
-
-    name: str
-    extent: str
-    kind: str
-    """TVM's word for how it runs: serial, parallel, vectorized, unrolled, tensorized, .."""
-    reduce: bool
-    computes: list[str]
-    """The stages that are computed in it."""
-    notes: list[str]
-    depth: int
-
-
-@dataclass
-class TreeStage:
-    """A stage of a schedule tree."""
-
-    label: str
-    place: str
-    """root, inlined, or `@ dense.i.outer`."""
-    scope: str
-    compute: str
-    loops: list[LoopRow]
-    slots: list[int]
-    reads: list[str]
-    """The labels of the stages and tensors that it reads."""
-
-
-@dataclass
-class Cost:
-    """An estimate by rule; no measurement."""
-
-    seconds: float
-    flops: int
-    bytes: int
-
-
-@dataclass
-class NextPrimitive:
-    """A primitive that is legal after a frame."""
-
-    call: str
-    """As a line of `schedule.sequence`, or Python: what is appended to choose it."""
-    cost: Cost | None
-
-
-@dataclass
-class Frame:
-    """A schedule after one more primitive; the first frame is that before any."""
-
-    primitive: str
-    """As the record prints it; "" for the first frame."""
-    at: str
-    """file:line that issued it."""
-    tree: list[TreeStage]
-    changed: list[str]
-    """Labels of the stages that the primitive changed."""
-    tir: list[Edit]
-    """The loops, as edits to those of the frame before."""
-    error: str
-    """The reason why there are no loops; "" where there are."""
-    cost: Cost | None
-    next: list[NextPrimitive]
-
-
-@dataclass
-class Schedule:
-    """The film of a kernel's schedule."""
-
-    kernel: int
-    text: str
-    """The whole sequence, as `schedule` text that can be applied."""
-    frames: list[Frame]
 
 
 @dataclass

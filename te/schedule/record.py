@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import PurePath
 from typing import TypeVar
 
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from ...dialects import schedule as ops
@@ -16,6 +18,20 @@ from .stage_table import StageTable
 from .tensor_intrin import TensorIntrin
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
+
+_ROOT = __name__.partition(".")[0]
+_OURS = (__name__.rpartition(".")[0], f"{_ROOT}.support")
+"""The packages in which a primitive is carried out, whoever issued it."""
+
+
+def _issued() -> str:
+    """`te/x.py:12`, the line outside of these packages that is being carried out; of users' files the name alone."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while (module := str(frame.f_globals.get("__name__", ""))).rpartition(".")[0] in _OURS and frame.f_back is not None:
+        frame = frame.f_back
+    ours = module.partition(".")[0] == _ROOT
+    file = module.partition(".")[2].replace(".", "/") + ".py" if ours else PurePath(frame.f_code.co_filename).name
+    return f"{file}:{frame.f_lineno}"
 
 
 class Record:
@@ -30,6 +46,8 @@ class Record:
         """The intrinsics by their names in the sequence."""
         self.quiet = False
         """True when primitives do not warn."""
+        self.lines: dict[Operation, str] | None = None
+        """Primitive -> `file.py:12`, the line of Python that issued it; None: they are not kept."""
         self._builder = LocatedBuilder(self.sequence.block, func.location)
         self._stages: dict[StageState, SSAValue] = {}
         self._axes: dict[IterVar, SSAValue] = {}
@@ -44,6 +62,8 @@ class Record:
 
     def add(self, op: OpT, stage: StageState) -> OpT:
         """Record a primitive, at the location of a stage."""
+        if self.lines is not None:
+            self.lines[op] = _issued()
         with self._builder.located(stage.location):
             return self._builder.add(op)
 

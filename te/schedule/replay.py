@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
@@ -25,18 +26,38 @@ def apply_sequence(
 
     intrinsics: what the names that it tensorizes by mean. Raises ScheduleError when a primitive does not fit.
     """
+    with closing(apply_steps(schedule, sequence, intrinsics)) as steps:
+        for done, _ in enumerate(steps):
+            if done == count:
+                break
+
+
+def apply_steps(
+    schedule: SchedulePrimitives, sequence: ops.SequenceOp, intrinsics: Mapping[str, TensorIntrin]
+) -> Generator[Operation | None]:
+    """Apply `sequence` to a schedule to which nothing was done, as far as the iterator is asked.
+
+    Yields before the first recorded primitive and after each, when the schedule is the snapshot of that number, the op
+    that was applied last (None before any). Raises ScheduleError when a primitive does not fit.
+    """
     run = _Replay(schedule, intrinsics)
     # What it warns of was said when it was recorded.
     schedule.record.quiet = True
-    left = count
-    for op in sequence.block.ops:
-        if left == 0 and not isinstance(op, ops.StageOp | ops.TensorComputeOp):
+    last: Operation | None = None
+    complete = True
+    try:
+        for op in sequence.block.ops:
             # What a stage is from its beginning comes first.
-            break
-        run.apply(op)
-        if left is not None and isinstance(op, ops.Primitive) and op.title() is not None:
-            left -= 1
-    schedule.record.quiet = False
+            if complete and not isinstance(op, ops.StageOp | ops.TensorComputeOp):
+                yield last
+                complete = False
+            run.apply(op)
+            last = op
+            complete = complete or (isinstance(op, ops.Primitive) and op.title() is not None)
+        if complete:
+            yield last
+    finally:
+        schedule.record.quiet = False
 
 
 def _tail(op: ops.SplitOp | ops.SplitByNPartsOp) -> Tail | None:

@@ -43,7 +43,9 @@ class Schedule(SchedulePrimitives):
         super().__init__(func)
         self.open: OpenSizes | None = None
         """The origin, when sizes are open: extents are nominal then."""
-        self.keep_schedule_record = bool(PassContext.current().option("te.keep_schedule_record"))
+        options = PassContext.current()
+        self.keep_schedule_record = bool(options.option("te.keep_schedule_record"))
+        self.record.lines = {} if options.option("te.keep_primitive_lines") else None
 
     def __str__(self) -> str:
         return show(self, len(self.primitives))

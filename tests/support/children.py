@@ -33,6 +33,11 @@ def shared(process: subprocess.Popen[bytes]) -> subprocess.Popen[bytes]:
     return process
 
 
+def share_children() -> None:
+    """Let the child processes that are there now outlive the test that began them."""
+    _shared.update(children())
+
+
 def children() -> set[int]:
     """Return the child processes that no other test shares, those included that ended and nobody waited for."""
     numbers: set[int] = set()
