@@ -254,6 +254,8 @@ class Edges:
     target: list[int] = field(default_factory=list[int])
     text: list[str] = field(default_factory=list[str])
     """The type of the tensor."""
+    path: list[list[float]] = field(default_factory=list[list[float]])
+    """The points between its ends, x and y in turn: curves from row to row, and straight lines down a row, in turn."""
 
 
 @dataclass
