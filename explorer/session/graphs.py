@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from ...lowering.kernel.work import Work
 from ...planning.artifact import Artifact
 from ...planning.graph import graph_plan
 from ...provenance.span import leaf_name, leaves
-from ..code import kernel_of
 from ..layers import functions, scope_of, snapshot
 from ..model_graph import entry_type, ref_type
 from ..report import count, some
 from .boxes import Box, drawn
 from .document import Graph
 from .layer_graph import layer_graph
-from .rows import Rows
+from .rows import Rows, calls_of
 
 
 def add_graphs(builder: Rows, artifact: Artifact, program: int) -> int:
@@ -24,17 +22,11 @@ def add_graphs(builder: Rows, artifact: Artifact, program: int) -> int:
     return len(graphs) - 2
 
 
-def call_work(artifact: Artifact, kernel: int) -> tuple[int, int]:
-    """Operations of a call of a kernel, and the bytes that it reads, as far as estimated."""
-    rows = [Work(*row) for row in kernel_of(artifact, kernel).work]
-    return sum(row.operations for row in rows), sum(row.bytes for row in rows)
-
-
 def _call_graph(builder: Rows, artifact: Artifact, program: int) -> Graph:
     """As the graph executor has it; parameters are listed by their readers."""
     plan = graph_plan(artifact)
     graph = plan.graph
-    begin = next((n for n, call in enumerate(builder.session.calls) if call.program == program), 0)
+    calls = calls_of(builder.session, program)
     arguments = functions(snapshot(artifact, "relay"))["main"].block.args
     boxes: list[Box] = []
     box_of: dict[int, int] = {}
@@ -50,8 +42,9 @@ def _call_graph(builder: Rows, artifact: Artifact, program: int) -> Graph:
         location = artifact.calls[call].location
         behind = [leaf_name(leaf) for leaf in leaves(location)]
         box = Box(node.name.removeprefix("tvmgen_default_"), "node", builder.set_of(location), [some(behind, 3)])
-        box.scope, box.call = scope_of(behind[0]) if behind else "", begin + call
-        box.work = call_work(artifact, artifact.calls[call].kernel)
+        box.scope, box.call = scope_of(behind[0]) if behind else "", calls[call]
+        row = builder.session.calls[calls[call]]
+        box.work = row.flops, row.bytes
         params = [ref for ref in node.inputs if graph.nodes[ref.node].name in plan.params]
         box.attributes = [("node", str(number)), ("name", node.name), *node.attrs.items()]
         box.attributes += [(f"output {index}", text) for index, text in enumerate(types)]

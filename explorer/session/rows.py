@@ -27,3 +27,9 @@ class Rows(Protocol):
     def set_of_rows(self, rows: Iterable[int]) -> int:
         """Return the set of rows of layers."""
         ...
+
+
+def calls_of(session: Session, program: int) -> range:
+    """The calls of a program, which stand together."""
+    numbers = [number for number, call in enumerate(session.calls) if call.program == program]
+    return range(numbers[0], numbers[-1] + 1) if numbers else range(0)
