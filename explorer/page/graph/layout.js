@@ -1,0 +1,141 @@
+/** Layout of nested graphs: each open group is laid out by itself, the innermost first, and then is a box of its own. */
+
+/** @import {Level, Placed} from "whence/graph/layered" */
+
+/**
+ * Items are nodes and open groups; a group stands before its members, and edges point forwards as far as they can.
+ * The sizes of groups are the least ones, and grow with what they hold.
+ * @typedef {object} Nested
+ * @property {Int32Array} parent the open group around each item, or -1
+ * @property {Float64Array} width
+ * @property {Float64Array} height
+ * @property {Int32Array} edges pairs of items
+ */
+
+/**
+ * Where things are, in pixels; the bends of edge e are the points `first[e]` to `first[e + 1]` of `bends`.
+ * @typedef {object} Placement
+ * @property {Float64Array} x middles
+ * @property {Float64Array} y tops
+ * @property {Float64Array} width
+ * @property {Float64Array} height
+ * @property {Int32Array} first
+ * @property {Float64Array} bends x, y, x, y, ..
+ */
+
+const PADDING = 16;
+const HEADER = 30;
+
+/**
+ * Each edge as one between members of the innermost group around both its ends; edges between the same two are one.
+ * @param {Nested} nested @param {Int32Array} depth
+ */
+function lifted({ parent, edges }, depth) {
+  const of = new Int32Array(edges.length / 2).fill(-1);
+  const turned = new Uint8Array(of.length);
+  /** @type {Map<number, number>} */
+  const rows = new Map();
+  /** @type {{source: number, target: number}[]} */
+  const pairs = [];
+  for (let e = 0; e < of.length; e++) {
+    let a = edges[2 * e];
+    let b = edges[2 * e + 1];
+    while (depth[a] > depth[b]) a = parent[a];
+    while (depth[b] > depth[a]) b = parent[b];
+    while (parent[a] !== parent[b]) [a, b] = [parent[a], parent[b]];
+    if (a === b) continue;
+    if (a > b) [a, b, turned[e]] = [b, a, 1];
+    const key = a * parent.length + b;
+    const row = rows.get(key) ?? pairs.push({ source: a, target: b }) - 1;
+    rows.set(key, row);
+    of[e] = row;
+  }
+  return { of, turned, pairs };
+}
+
+/** @template T @param {T[]} rows @param {(row: T) => number} key @returns {Map<number, number[]>} key -> indexes */
+function by(rows, key) {
+  const groups = new Map();
+  rows.forEach((row, k) => {
+    const list = groups.get(key(row));
+    if (list) list.push(k);
+    else groups.set(key(row), [k]);
+  });
+  return groups;
+}
+
+/** @param {number[]} items @param {number[]} own @param {{source: number, target: number}[]} pairs @returns {Level} */
+function level(items, own, pairs, /** @type {Float64Array} */ width, /** @type {Float64Array} */ height) {
+  const local = new Map(items.map((v, i) => [v, i]));
+  const end = (/** @type {number} */ v) => local.get(v) ?? 0;
+  return {
+    width: Float64Array.from(items, (v) => width[v]),
+    height: Float64Array.from(items, (v) => height[v]),
+    sources: Int32Array.from(own, (k) => end(pairs[k].source)),
+    targets: Int32Array.from(own, (k) => end(pairs[k].target)),
+  };
+}
+
+/**
+ * Lay a nested graph out.
+ * @param {Nested} nested
+ * @param {(levels: Level[]) => Placed[] | Promise<Placed[]>} lay `layered` of each level, here or in a worker
+ * @returns {Promise<Placement>}
+ */
+export async function layout(nested, lay) {
+  const { parent, edges } = nested;
+  const count = parent.length;
+  const depth = new Int32Array(count);
+  for (let v = 0; v < count; v++) depth[v] = parent[v] < 0 ? 0 : depth[parent[v]] + 1;
+  const { of, turned, pairs } = lifted(nested, depth);
+  const members = by([...parent], (p) => p);
+  const inside = by(pairs, ({ source }) => parent[source]);
+  const [x, y] = [new Float64Array(count), new Float64Array(count)];
+  const [width, height] = [nested.width.slice(), nested.height.slice()];
+  /** @type {ArrayLike<number>[]} */
+  const routes = new Array(pairs.length);
+  const floors = by([...members.keys()], (home) => (home < 0 ? 0 : depth[home] + 1));
+  const homes = [...members.keys()];
+  for (const floor of [...floors.keys()].sort((a, b) => b - a)) {
+    const here = (floors.get(floor) ?? []).map((k) => homes[k]);
+    const lists = here.map((home) => ({ home, items: members.get(home) ?? [], own: inside.get(home) ?? [] }));
+    const placed = await lay(lists.map(({ items, own }) => level(items, own, pairs, width, height)));
+    lists.forEach(({ home, items, own }, h) => {
+      const one = placed[h];
+      const [dx, dy] = [-one.width / 2, home < 0 ? 0 : HEADER + PADDING];
+      items.forEach((v, i) => ([x[v], y[v]] = [one.x[i] + dx, one.y[i] + dy]));
+      own.forEach((k, e) => {
+        const points = one.bends.subarray(2 * one.first[e], 2 * one.first[e + 1]);
+        routes[k] = points.map((at, i) => at + (i % 2 ? dy : dx));
+      });
+      if (home < 0) return;
+      width[home] = Math.max(width[home], one.width + 2 * PADDING);
+      height[home] = one.height + HEADER + 2 * PADDING;
+    });
+  }
+  for (let v = 0; v < count; v++)
+    if (parent[v] >= 0) [x[v], y[v]] = [x[v] + x[parent[v]], y[v] + y[parent[v]]];
+  const first = new Int32Array(of.length + 1);
+  const bends = [];
+  for (let e = 0; e < of.length; e++) {
+    const points = of[e] < 0 ? [] : routes[of[e]];
+    const home = of[e] < 0 ? -1 : parent[pairs[of[e]].source];
+    const [dx, dy] = home < 0 ? [0, 0] : [x[home], y[home]];
+    for (let i = 0; i < points.length; i += 2) {
+      const at = turned[e] ? points.length - 2 - i : i;
+      bends.push(points[at] + dx, points[at + 1] + dy);
+    }
+    first[e + 1] = bends.length / 2;
+  }
+  return { x, y, width, height, first, bends: Float64Array.from(bends) };
+}
+
+/** The two ends and the bends of an edge, as points. @param {Placement} at @param {Int32Array} edges @param {number} e */
+export function route(at, edges, e) {
+  const [a, b] = [edges[2 * e], edges[2 * e + 1]];
+  const down = at.y[a] <= at.y[b];
+  const points = [at.x[a], down ? at.y[a] + at.height[a] : at.y[a]];
+  for (let i = 2 * at.first[e]; i < 2 * at.first[e + 1]; i++) points.push(at.bends[i]);
+  points.push(at.x[b], down ? at.y[b] : at.y[b] + at.height[b]);
+  return points;
+}

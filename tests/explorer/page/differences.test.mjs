@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { align, compose, history } from "whence/diff/compose";
+
+const stage = (before, diff) => ({ before, diff: diff && { new: [], gone: [], changed: [], moved: [], ...diff } });
+const sorted = (differences) =>
+  Object.fromEntries(Object.entries(differences).map(([kind, ops]) => [kind, [...ops].sort((a, b) => a - b)]));
+
+const STAGES = [
+  stage(-1, null),
+  stage(0, { new: [10, 11], gone: [1], changed: [2] }),
+  stage(1, { new: [12], gone: [10], changed: [11, 3] }),
+  stage(2, { new: [1], gone: [2], moved: [3] }),
+  stage(-1, null),
+];
+
+test("a stage's history goes back to the first", () => {
+  assert.deepEqual(history(STAGES, 3), [0, 1, 2, 3]);
+  assert.deepEqual(history([stage(1, null), stage(0, null)], 0), [1, 0], "a circle of a damaged document ends");
+});
+
+test("differences of several passes are put together", () => {
+  assert.deepEqual(sorted(compose(STAGES, 0, 1)), { new: [10, 11], gone: [1], changed: [2], moved: [] });
+  assert.deepEqual(sorted(compose(STAGES, 0, 2)), { new: [11, 12], gone: [1], changed: [2, 3], moved: [] });
+  assert.deepEqual(sorted(compose(STAGES, 0, 3)), { new: [11, 12], gone: [2], changed: [3], moved: [3] });
+  assert.deepEqual(sorted(compose(STAGES, 2, 2)), { new: [], gone: [], changed: [], moved: [] });
+});
+
+test("backwards, what is new is gone", () => {
+  assert.deepEqual(sorted(compose(STAGES, 2, 0)), { new: [1], gone: [11, 12], changed: [2, 3], moved: [] });
+  assert.equal(compose(STAGES, 0, 4), null);
+});
+
+const text = (...lines) => ({ lines: lines.map(([line]) => line), op: lines.map(([, op]) => op) });
+
+test("lines of the same op stand side by side, whatever their values are called", () => {
+  const a = text(["def {", -1], ["%0 = a", 0], ["%1 = norm", 1], ["%2 = relu(%1)", 2], ["}", -1]);
+  const b = text(["def {", -1], ["%0 = a", 0], ["%1 = sqrt", 5], ["%2 = mul", 6], ["%3 = relu(%2)", 2], ["}", -1]);
+  assert.deepEqual(
+    align(a, b).map(({ left, right }) => [left, right]),
+    [[0, 0], [1, 1], [2, -1], [-1, 2], [-1, 3], [3, 4], [4, 5]],
+  );
+});
+
+test("of ops that changed their order the most stay", () => {
+  const a = text(["a", 0], ["b", 1], ["c", 2], ["d", 3]);
+  const b = text(["d", 3], ["a", 0], ["b", 1], ["c", 2]);
+  assert.deepEqual(
+    align(a, b).map(({ left, right }) => [left, right]),
+    [[-1, 0], [0, 1], [1, 2], [2, 3], [3, -1]],
+  );
+  const lines = (rows, side) => rows.map((row) => row[side]).filter((line) => line >= 0);
+  assert.deepEqual(lines(align(a, b), "left"), [0, 1, 2, 3]);
+  assert.deepEqual(lines(align(a, b), "right"), [0, 1, 2, 3]);
+});

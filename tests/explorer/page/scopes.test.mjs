@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { foldedAtFirst, openedTo, scopesOf, visible } from "whence/graph/scopes";
+
+/** A graph of nodes in these scopes, each of which reads the one before it. */
+function chain(...scope) {
+  const source = scope.slice(1).map((_, k) => k);
+  return { nodes: { label: scope.map((_, k) => `n${k}`), scope }, edges: { source, target: source.map((k) => k + 1) } };
+}
+
+test("scopes become groups; a scope of one node, or of one scope, does not", () => {
+  const scopes = scopesOf(chain("", "a/b/c", "a/b/c", "a/b/d", "a/b/d", "e"));
+  assert.deepEqual(scopes.path, ["a/b", "a/b/c", "a/b/d"]);
+  assert.deepEqual(scopes.name, ["a/b", "c", "d"]);
+  assert.deepEqual([...scopes.members], [4, 2, 2]);
+  assert.deepEqual([...scopes.parent], [-1, 7, 7, 8, 8, -1, -1, 6, 6]);
+});
+
+test("a folded group is one node, and edges between the same two are one", () => {
+  const graph = chain("", "a", "a", "a", "", "a");
+  const scopes = scopesOf(graph);
+  const all = visible(graph, scopes, new Set());
+  assert.deepEqual(all.ids, [0, 6, 1, 2, 3, 4, 5]);
+  assert.deepEqual([...all.parent], [-1, -1, 1, 1, 1, -1, 1]);
+  assert.deepEqual([...all.edges], [0, 2, 2, 3, 3, 4, 4, 5, 5, 6]);
+  const folded = visible(graph, scopes, new Set([6]));
+  assert.deepEqual(folded.ids, [0, 6, 4]);
+  assert.deepEqual([...folded.edges], [0, 1, 1, 2, 2, 1]);
+  assert.deepEqual([...folded.shows], [0, 1, 1, 1, 2, 1]);
+});
+
+test("a group in a folded group does not show", () => {
+  const graph = chain("a", "a/b", "a/b", "a", "");
+  const scopes = scopesOf(graph);
+  assert.deepEqual(visible(graph, scopes, new Set([5])).ids, [5, 4]);
+  assert.deepEqual(visible(graph, scopes, new Set([6])).ids, [5, 0, 6, 3, 4]);
+  assert.deepEqual([...openedTo(scopes, new Set([5, 6]), 1)], []);
+});
+
+test("what would show more than 60 nodes is folded at first", () => {
+  const small = chain(...Array.from({ length: 60 }, (_, k) => `a/${k % 2}`));
+  assert.equal(foldedAtFirst(scopesOf(small)).size, 0);
+  const layers = chain("", ...Array.from({ length: 120 }, (_, k) => `encoder/${Math.floor(k / 10)}`));
+  const scopes = scopesOf(layers);
+  const folded = foldedAtFirst(scopes);
+  assert.equal(folded.size, 12, "the twelve layers, and not the encoder");
+  assert.equal(visible(layers, scopes, folded).ids.length, 14);
+  const flat = chain(...Array.from({ length: 100 }, () => "a"));
+  assert.deepEqual([...foldedAtFirst(scopesOf(flat))], [100]);
+  const many = chain(...Array.from({ length: 1000 }, (_, k) => `${Math.floor(k / 10)}`));
+  assert.equal(visible(many, scopesOf(many), foldedAtFirst(scopesOf(many))).ids.length, 100);
+});
+
+test("a scope as deep as its graph is long takes no stack", () => {
+  const deep = "a/".repeat(20000);
+  const scopes = scopesOf(chain(deep, deep, `${deep}b`, `${deep}b`));
+  assert.equal(scopes.path.length, 2);
+});
