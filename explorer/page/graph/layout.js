@@ -1,6 +1,7 @@
 /** Layout of nested graphs: each open group is laid out by itself, the innermost first, and then is a box of its own. */
 
-/** @import {Level, Placed} from "whence/graph/layered" */
+/** @typedef {import("whence/graph/layered").Level} Level */
+/** @typedef {import("whence/graph/layered").Placed} Placed */
 
 /**
  * Items are nodes and open groups; a group stands before its members, and edges point forwards as far as they can.
