@@ -58,6 +58,15 @@ def test_declared_packages_are_the_packages_of_the_tree():
     assert folders == {"whence": "src/whence", **{f"whence.{name}": name for name in FOLDERS}}
 
 
+def test_the_files_of_the_page_are_declared():
+    settings = cast(dict[str, dict[str, dict[str, object]]], tomllib.loads((ROOT / "pyproject.toml").read_text()))
+    patterns = cast(dict[str, list[str]], settings["tool"]["setuptools"]["package-data"])["whence.explorer"]
+    page = ROOT / "explorer/page"
+    shipped = {path for pattern in patterns for path in (ROOT / "explorer").glob(pattern)}
+    left = {path.name for path in page.rglob("*") if path.is_file()} - {path.name for path in shipped}
+    assert {Path(name).suffix for name in left} <= {".ts", ".json"}, "only types are of no use to a browser"
+
+
 def test_every_file_has_its_types_checked():
     settings = cast(dict[str, dict[str, dict[str, object]]], tomllib.loads((ROOT / "pyproject.toml").read_text()))
     rooms = {path.name for path in (ROOT / "src/whence/tvm").iterdir() if (path / "__init__.py").exists()}

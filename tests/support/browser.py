@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -22,6 +23,16 @@ _ARGUMENTS = [
     "--no-sandbox",  # Tests may run as root.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ]
+_AUDIT = Path(__file__).with_name("page_audit.js")
+_FOCUS = """() => {
+  const element = document.activeElement;
+  if (!element || element === document.body) return "";
+  const style = getComputedStyle(element);
+  const shown = style.outlineStyle !== "none" || style.boxShadow !== "none";
+  const all = [...document.querySelectorAll("*")];
+  const name = element.getAttribute("data-test") || element.getAttribute("aria-label") || element.textContent.trim();
+  return `${shown ? "" : "*"}${element.tagName.toLowerCase()} ${all.indexOf(element)} ${name.slice(0, 40)}`;
+}"""
 _HERE = {"127.0.0.1", "localhost", "[::1]"}
 _OFFLINE = {"file", "data", "blob", "about"}
 
@@ -79,3 +90,23 @@ class Watched:
     def _requested(self, request: Request) -> None:
         if leaves_the_machine(request.url):
             self.complaints.append(f"request that leaves the machine: {request.url}")
+
+
+def audit(page: Page) -> dict[str, list[str]]:
+    """Return what is wrong with how a page looks: blocks that overlap, text of little contrast, controls without
+    a name or role, each as sentences.
+    """
+    return page.evaluate(_AUDIT.read_text())
+
+
+def walk(page: Page, key: str = "Tab", limit: int = 200) -> list[str]:
+    """Return what a key moves the focus to, until all had it; a * stands before an element that does not show it."""
+    page.evaluate("() => document.activeElement?.blur()")
+    stops: list[str] = []
+    for _ in range(limit):
+        page.keyboard.press(key)
+        stop = page.evaluate(_FOCUS)
+        if not stop or stop in stops:
+            return stops
+        stops.append(stop)
+    raise AssertionError(f"the focus is still on its way after {limit} keys: {stops}")
