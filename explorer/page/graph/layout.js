@@ -84,7 +84,7 @@ function level(items, own, pairs, /** @type {Float64Array} */ width, /** @type {
  * @returns {Promise<Placement>}
  */
 export async function layout(nested, lay) {
-  const { parent, edges } = nested;
+  const { parent } = nested;
   const count = parent.length;
   const depth = new Int32Array(count);
   for (let v = 0; v < count; v++) depth[v] = parent[v] < 0 ? 0 : depth[parent[v]] + 1;

@@ -26,7 +26,7 @@ export function sidebar(app, { go, toggle, close }) {
 
   /** The ends of edges: what a node reads, or what reads it. @param {Scene} scene @param {number} node @param {"source" | "target"} end */
   function ends(scene, node, end) {
-    const { nodes, edges } = scene.graph;
+    const { edges } = scene.graph;
     const other = end === "source" ? edges.target : edges.source;
     const rows = [];
     for (let e = 0; e < other.length && rows.length < MOST; e++) {
