@@ -108,7 +108,7 @@ def build(
             externals = _externals(module) if external or _has_parts(module) else {}
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         stages.append(Snapshot("fused", module))
-        compiled, kernel_of = compile_kernels(module, target, cache, tell, redraft=snapshots)
+        compiled, kernel_of = compile_kernels(module, target, cache, tell)
         left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
         kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
         kernels = [*compiled, *left.values()]
@@ -219,11 +219,12 @@ class _Job:
 
 
 def compile_kernels(
-    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress, *, redraft: bool = False
+    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress
 ) -> tuple[list[Kernel], dict[str, int]]:
     """The distinct kernels of a fused module, and per primitive function the index of its kernel.
 
-    redraft: lower those that are in the cache as well, for instruments to see; their machine code is the cache's.
+    Where an instrument is to see every kernel, those that are in the cache are lowered as well, each with a ledger of
+    its own; their machine code is the cache's.
 
     Lowering is Python and LLVM releases its lock, so that LLVM works on one kernel while the next is lowered.
     """
@@ -233,6 +234,7 @@ def compile_kernels(
     jobs: list[_Job] = []
     index: dict[str, int] = {}
     kernel_of: dict[str, int] = {}
+    redraft = any(instrument.every_kernel for instrument in PassContext.current().instruments)
     with ThreadPoolExecutor(1) as workers:
         for done, func in enumerate(functions):
             copy = anonymous(func)
@@ -240,9 +242,10 @@ def compile_kernels(
             if key not in index:
                 index[key] = len(jobs)
                 stored = _stored(cache, key, Kernel)
-                if stored is not None and redraft:
-                    draft_kernel(copy, target, key)
-                jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers, stored)))
+                with recording(Ledger(), "lower") if redraft else nullcontext():
+                    if stored is not None and redraft:
+                        draft_kernel(copy, target, key)
+                    jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers, stored)))
             kernel_of[func.sym_name.data] = index[key]
             tell("kernels", done + 1, len(functions))
         kernels = [job.future.result() for job in jobs]
