@@ -1,6 +1,7 @@
 // All views of the page: levels that panes show, and tabs of the dock.
 
-import { registerPane } from "whence/panes";
+import { registerPane } from "whence/kinds";
+import { graphPane } from "whence/graph/pane";
 import { TextPane } from "whence/text/pane";
 
 /** @type {[string, string][]} */
@@ -17,3 +18,6 @@ const TEXTS = [
 for (const [level, title] of TEXTS) {
   registerPane(level, (app, element, pane) => new TextPane(app, element, pane), { title, stages: true });
 }
+
+registerPane("graph", (app, element, pane) => graphPane(app, element, pane, "model"), { title: "graph of layers" });
+registerPane("calls", (app, element, pane) => graphPane(app, element, pane, "calls"), { title: "graph of calls" });
