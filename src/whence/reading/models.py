@@ -10,6 +10,8 @@ from whence.support.errors import FrontendError
 from whence.support.names import did_you_mean
 
 SUFFIXES = (".onnx", ".tflite", ".mlir", ".relay")
+EXPORTED = (".tar", ".so", ".o")
+"""The files that hold a compiled model."""
 
 
 @cache
