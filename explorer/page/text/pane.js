@@ -1,27 +1,22 @@
 // The text pane: the lines of a stage, linked to those of all other panes.
 
 import { h, mark } from "whence/dom";
-import { heatOfLines } from "whence/heat";
-import { NO_KIN, kin } from "whence/links";
 import { note } from "whence/marks";
 import { Cursor } from "whence/text/cursor";
 import { Edges } from "whence/text/edges";
 import { lineFacts } from "whence/text/facts";
 import { Geometry } from "whence/text/geometry";
+import { Lit } from "whence/text/lit";
 import { Ruler } from "whence/text/ruler";
 import { showLine, showMarks } from "whence/text/row";
 import { Search } from "whence/text/search";
 import { TextWindow } from "whence/text/window";
 
 /** @typedef {import("whence/types").App} App */
-/** @typedef {import("whence/types").At} At */
-/** @typedef {import("whence/types").Mark} Mark */
 /** @typedef {import("whence/types").Pane} Pane */
 /** @typedef {import("whence/types").StageText} StageText */
-/** @typedef {import("whence/links").Kin} Kin */
 
 const LONGEST = 20_000;
-const LETTERS = /** @type {const} */ (["A", "B"]);
 
 export class TextPane {
   /** @type {StageText | null} */
@@ -29,12 +24,7 @@ export class TextPane {
   /** The line of `reveal` that waits for the text. */
   #wanted = -1;
   #loading = -1;
-  /** @type {Kin[]} */
-  #pins = [NO_KIN, NO_KIN];
-  /** @type {Kin} */
-  #hover = NO_KIN;
-  /** @type {import("whence/heat").LineHeat | null} */
-  #heat = null;
+  #lit = new Lit();
   #wrapAt = 0;
   /** @type {((line: number) => number) | null} */
   #unitsOf = null;
@@ -52,7 +42,7 @@ export class TextPane {
     this.pane = pane;
     this.window = new TextWindow({
       show: (row, line) => this.#show(row, line),
-      dress: (row, line) => showMarks(row, this.#marks(line)),
+      dress: (row, line) => showMarks(row, { ...this.#lit.marks(line), cursor: line === this.point.line, hit: this.find.has(line) }),
       moved: () => this.#moved(),
       resized: () => this.#resized(),
     });
@@ -120,13 +110,15 @@ export class TextPane {
   #layOut(top) {
     const lines = this.#text?.lines ?? [];
     const keep = top ?? (this.window.geometry.rows ? this.window.visible().first : 0);
-    this.#link();
-    const order = this.app.state.get("filter") ? this.#pinnedLines() : null;
+    this.#lit.link(this.app, this.pane, this.#text);
+    const { state } = this.app;
+    const order = state.get("filter") && state.get("pins").some(Boolean) ? this.#lit.pinned() : null;
     this.#wrapAt = this.pane.wrap ? this.#columns() : 0;
     const wrapAt = this.#wrapAt;
     this.#unitsOf = wrapAt ? (line) => Math.max(1, Math.ceil((lines[line]?.length ?? 0) / wrapAt)) : null;
     const longest = lines.reduce((most, line) => Math.max(most, line.length), 0);
     this.window.reset(new Geometry(lines.length, order, this.#unitsOf), wrapAt || Math.min(longest, LONGEST));
+    mark(this.grid, "data-heat", this.#lit.heat ? this.app.state.get("heat") : null);
     mark(this.grid, "data-wrap", wrapAt ? "" : null);
     mark(this.grid, "data-filtered", order ? String(order.length) : null);
     this.window.scrollTo(Math.max(0, keep));
@@ -144,61 +136,36 @@ export class TextPane {
     return Math.max(20, Math.floor((this.window.element.clientWidth - gutter) / width) - 1);
   }
 
-  #pinnedLines() {
-    const pins = this.app.state.get("pins");
-    if (!pins.some(Boolean)) return null;
-    return Int32Array.from(new Set(this.#pins.flatMap((pin) => [...pin.lines()]))).sort();
-  }
-
-  /** Look up what state and stage light up. */
-  #link() {
-    const { state, model } = this.app;
-    const { stage, call } = this.pane;
-    this.#pins = state.get("pins").map((pin) => (this.#text ? kin(model, pin, stage, call) : NO_KIN));
-    this.#hover = this.#text ? kin(model, state.get("hover"), stage, call) : NO_KIN;
-    this.#heat = this.#text ? heatOfLines(model, state.get("heat"), stage, call) : null;
-    mark(this.grid, "data-heat", this.#heat ? state.get("heat") : null);
-  }
-
   #hovered() {
     if (!this.#text) return;
-    this.#hover = kin(this.app.model, this.app.state.get("hover"), this.pane.stage, this.pane.call);
+    this.#lit.hover(this.app, this.pane);
     this.redress();
   }
 
   #pinned() {
     if (this.app.state.get("filter")) this.#layOut();
-    else this.#link();
+    else this.#lit.link(this.app, this.pane, this.#text);
     this.redress();
     this.#toPinned();
   }
 
   #heated() {
-    this.#link();
+    this.#lit.link(this.app, this.pane, this.#text);
+    mark(this.grid, "data-heat", this.#lit.heat ? this.app.state.get("heat") : null);
     this.window.clear();
     this.window.draw();
   }
 
   /** Scroll to the nearest line of a pin, unless one is in view. */
   #toPinned() {
-    const { first, last } = this.window.visible();
-    for (const pin of this.#pins) {
-      if (pin.size === 0) continue;
-      if (pin.before(last + 1) > pin.before(first)) return;
-      const next = pin.next(last, 1);
-      this.window.scrollTo(next >= 0 ? next : pin.next(first, -1), 0.3);
-      return;
-    }
+    const line = this.#lit.nearest(this.window.visible());
+    if (line >= 0) this.window.scrollTo(line, 0.3);
   }
 
   redress() {
     this.window.redress();
-    const [a, b] = this.#pins;
-    /** @type {import("whence/text/edges").Lit[]} */
-    const lit = this.#pins.map((pin, slot) => ({ letter: LETTERS[slot] ?? "", kin: pin }));
-    if (!a?.size && !b?.size) lit.push({ letter: "", kin: this.#hover });
-    this.edges.update(lit, this.window.visible());
-    this.ruler.update(this.#text?.lines.length ?? 0, this.#pins, this.find.hits);
+    this.edges.update(this.#lit.edges(), this.window.visible());
+    this.ruler.update(this.#text?.lines.length ?? 0, this.#lit.pins, this.find.hits);
   }
 
   #moved() {
@@ -222,18 +189,8 @@ export class TextPane {
    */
   #show(row, line) {
     if (!this.#text) return;
-    const facts = lineFacts(this.app.model, this.pane, this.#text, this.#heat, line);
+    const facts = lineFacts(this.app.model, this.pane, this.#text, this.#lit.heat, line);
     showLine(row, { ...facts, units: this.#unitsOf?.(line) ?? 1 });
-  }
-
-  /**
-   * @param {number} line
-   * @returns {import("whence/text/row").LineMarks}
-   */
-  #marks(line) {
-    const [a, b] = this.#pins;
-    const pin = /** @type {"" | "A" | "B" | "AB"} */ (`${a?.has(line) ? "A" : ""}${b?.has(line) ? "B" : ""}`);
-    return { kin: this.#hover.has(line), pin, cursor: line === this.point.line, hit: this.find.has(line) };
   }
 
   focus() {
