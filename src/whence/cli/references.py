@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from whence.cli.arrays import named, read_arrays
+from whence.reading.arrays import named, read_arrays
 
 if TYPE_CHECKING:
     from onnx import ModelProto
