@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from small_session import small_session
+from small_session import named_session, small_session
 
 from whence.explorer.report_file import report, write_report
 from whence.explorer.session.parts import head, stage_part
@@ -67,7 +67,7 @@ def test_blocks_are_the_parts_of_the_session():
     for number, stage in enumerate(session.stages):
         packed = base64.b64decode(elements.block(f"stage-{number}"))
         assert gzip.decompress(packed).decode() == stage_part(stage)
-    assert json.loads(gzip.decompress(base64.b64decode(elements.block("schedule-0"))))[0]["at"] == "schedule.py:1"
+    assert json.loads(gzip.decompress(base64.b64decode(elements.block("schedule-0"))))[1]["at"] == "schedules/x.py:8"
 
 
 def test_the_policy_allows_what_is_there_and_nothing_else():
@@ -109,7 +109,7 @@ def test_equal_sessions_make_equal_files(tmp_path: Path):
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_names_are_text(kind: str, tmp_path: Path):
     name = HOSTILE[kind]
-    write_report(small_session(name), tmp_path / "report.html")
+    write_report(named_session(name), tmp_path / "report.html")
     elements = Elements((tmp_path / "report.html").read_text())
     wanted = Elements(report(small_session()))
     assert [(tag, at) for tag, at, _ in elements.rows] == [(tag, at) for tag, at, _ in wanted.rows]

@@ -1,0 +1,89 @@
+"""Session documents as files: plain JSON, or that in gzip where the name ends in .gz."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+from ...frontends.importing.files import read_model
+from ...support.errors import FrontendError, PipelineError, expectation
+from ...support.files import replacing
+from .check import check
+from .codec import build, json_text, plain
+from .document import VERSION, Session
+
+_MAGIC = b"\x1f\x8b"
+LIMIT = 1 << 29
+"""The most bytes of JSON that a file may unpack to."""
+
+
+def to_json(session: Session) -> dict[str, Any]:
+    """Return the document as JSON values; columns are not copied."""
+    return plain(session)
+
+
+def from_json(value: object, title: str = "session") -> Session:
+    """Return the session of JSON values, all types and links of it checked; unknown keys are ignored.
+
+    Raises FrontendError, one sentence that begins with `title` and has the path to what is wrong.
+    """
+    if not isinstance(value, dict) or "whence_session" not in value:
+        raise FrontendError(expectation(title, "a session document", "other JSON"))
+    version = cast("dict[str, object]", value)["whence_session"]
+    if version != VERSION:
+        shown = version if isinstance(version, int) and abs(version) < 1_000_000 else "another"
+        raise FrontendError(expectation(title, f"a session document of version {VERSION}", f"version {shown}"))
+    session = build(Session, cast("object", value), title)
+    check(session, title)
+    return session
+
+
+def write(path: str | os.PathLike[str], session: Session) -> None:
+    """Write the document; the file is the old or the new one at any moment, and equal sessions make equal files.
+
+    Raises PipelineError when it cannot be written.
+    """
+    try:
+        text = json_text(session)
+    except ValueError as error:
+        raise PipelineError(expectation(str(path), "finite numbers", str(error))) from error
+    data = f"{text}\n".encode()
+    with replacing(Path(path)) as stream:
+        stream.write(gzip.compress(data, 6, mtime=0) if Path(path).suffix == ".gz" else data)
+
+
+def read(path: str | os.PathLike[str]) -> Session:
+    """Return the session in a file, packed or not, with all its types and links checked.
+
+    Raises FrontendError, one sentence, for a file that cannot be read, or is no session document, or a damaged one.
+    """
+    name, data = read_model(path, "session")
+    title = name.name
+    if data.startswith(_MAGIC):
+        data = _unpacked(data, title)
+    if len(data) > LIMIT:
+        raise FrontendError(expectation(title, f"at most {LIMIT} bytes of JSON", "more"))
+    try:
+        value = json.loads(data, parse_constant=_refused)
+    except RecursionError:
+        raise FrontendError(expectation(title, "a session document", "lists in lists without end")) from None
+    except ValueError as error:
+        raise FrontendError(expectation(title, "JSON", str(error))) from error
+    return from_json(value, title)
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"the number {constant}")
+
+
+def _unpacked(data: bytes, title: str) -> bytes:
+    try:
+        with gzip.GzipFile(fileobj=BytesIO(data)) as stream:
+            return stream.read(LIMIT + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FrontendError(expectation(title, "gzip", f"a damaged file: {error}")) from error
