@@ -88,6 +88,8 @@ LEAST: Mapping[str, int] = {
     "schedules[].frames[].cost.flops": 0,
     "schedules[].frames[].cost.bytes": 0,
     "schedules[].frames[].next[].cost.seconds": 0,
+    "schedules[].frames[].next[].cost.flops": 0,
+    "schedules[].frames[].next[].cost.bytes": 0,
     "times[].runs": 0,
     "times[].calls[]": 0,
     "times[].layers[][1]": 0,
@@ -231,6 +233,10 @@ def _check_graphs(session: Session, refuse: Refuse) -> None:
             if not 0 <= source < target < size:
                 ends = f"{source} to {target}"
                 raise refuse(f"graphs[{number}].edges[{row}]", f"an edge forwards between {size} nodes", ends)
+        for row, path in enumerate(graph.edges.path):
+            if len(path) % 4:
+                expected = "x and y of two points in each row between"
+                raise refuse(f"graphs[{number}].edges.path[{row}]", expected, f"{len(path)} numbers")
 
 
 def _check_calls(session: Session, refuse: Refuse) -> None:
@@ -258,6 +264,10 @@ def _check_measured(session: Session, refuse: Refuse) -> None:
         for row, (begin, end) in enumerate(zip(line.begin, line.end, strict=True)):
             if not 0 <= begin <= end:
                 raise refuse(f"times[{number}].timeline[{row}]", "an end after the beginning", f"{begin} to {end}")
+        for row, sampled in enumerate(times.lines):
+            lines = session.stages[sampled.stage].lines if sampled.stage >= 0 else 0
+            if max(sampled.line, default=0) > lines:
+                raise refuse(f"times[{number}].lines[{row}].line", f"one of {lines} lines", max(sampled.line))
     for number, memory in enumerate(session.memory):
         for row, (offset, size) in enumerate(zip(memory.offset, memory.size, strict=True)):
             if offset + size > memory.arena:

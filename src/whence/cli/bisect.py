@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
-from whence.cli.common import EXPORTED, Progress, add_model
+from whence.cli.common import Progress, add_model
 from whence.cli.inputs import add_inputs, inputs_of
 from whence.cli.options import TARGET, Subparsers, add_json, amount, command, opt_level, pass_context
+from whence.reading.models import EXPORTED
 from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:

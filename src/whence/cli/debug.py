@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer, print_json
-from whence.cli.common import EXPORTED, add_model, compile_model
+from whence.cli.common import add_model, compile_model
 from whence.cli.inputs import add_inputs, add_sizes, at_sizes, check_inputs, inputs_of
 from whence.cli.options import Subparsers, add_json, add_output, add_threads, command, whole
+from whence.reading.models import EXPORTED
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _module(args: argparse.Namespace, executable: Executable, inputs: Mapping[st
 
 
 def _inject(module: GraphModuleDebug, text: str) -> None:
-    from whence.cli.arrays import read_arrays
+    from whence.reading.arrays import read_arrays
 
     name, equals, file = text.partition("=")
     if not equals:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.cli.arrays import named, read_arrays
 from whence.explorer.references import References, read_onnx
+from whence.reading.arrays import named, read_arrays
 
 if TYPE_CHECKING:
     from whence.runtime.tensors import TensorSpec

@@ -10,6 +10,8 @@ from pathlib import Path
 from whence.support.errors import FrontendError
 
 SUFFIXES = (".onnx", ".tflite", ".mlir", ".relay")
+EXPORTED = (".tar", ".so", ".o")
+"""The files that hold a compiled model."""
 
 
 @cache
