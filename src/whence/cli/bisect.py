@@ -48,6 +48,8 @@ def _bisect(args: argparse.Namespace) -> int:
     from whence.compiler.bisection import bisect, signature
     from whence.lowering.llvm_to_native.target import Target
     from whence.reading.models import model_path
+    from whence.reading.pipeline_text import parse_passes
+    from whence.universe import multiverse
 
     path = model_path(args.model)
     if path.suffix in EXPORTED:
@@ -65,6 +67,7 @@ def _bisect(args: argparse.Namespace) -> int:
                 expected,
                 opt_level=opt_level(args),
                 target=Target.parse(args.target or TARGET),
+                passes=parse_passes(args.passes, multiverse().all_passes) if args.passes is not None else None,
                 rtol=args.rtol,
                 atol=args.atol,
                 engine="numpy" if args.numpy else None,

@@ -117,8 +117,8 @@ def pass_context(
 
 def checked_passes(names: Sequence[str], what: str = "--disabled-pass") -> Sequence[str]:
     """The names, all of passes; raises PipelineError for another one."""
-    from whence.cli.errors import did_you_mean
     from whence.passes.registry import PASSES, find_row
+    from whence.support.names import did_you_mean
 
     for name in names:
         if find_row(name) is None:
