@@ -47,9 +47,10 @@ def runs_of(values: Iterable[int]) -> Runs:
 def layers_of_lines(session: Session, k: int, call: int = -1) -> list[tuple[int, ...]]:
     """Return the rows of layers of each line of stage `k`.
 
-    call: of a kernel's stage the call whose layers are meant; -1 for those of all its calls.
+    call: of a kernel's stage the call whose layers are meant; -1, or a call of another kernel: those of all its calls.
     """
     stage = session.stages[k]
+    call = call if call >= 0 and session.calls[call].kernel == stage.kernel else -1
     if stage.kernel < 0:
         sets = [tuple(rows) for rows in session.sets]
     else:
