@@ -144,6 +144,14 @@ class MainCode:
         return instruction.line > 0 and is_located(self.locations[instruction.line - 1])
 
 
+def llvm_line_numbers(kernel: Kernel) -> list[int]:
+    """Per line of a kernel's LLVM IR the line of TIR that its instruction is of; 0 for none."""
+    text = kernel.llvm
+    lines = {number: int(line) for number, line in cast("list[tuple[str, str]]", _LOCATION.findall(text))}
+    attached = (_ATTACHED.search(line) for line in text.split("\n"))
+    return [lines.get(match[1], 0) if match is not None else 0 for match in attached]
+
+
 @lru_cache(maxsize=512)
 def _llvm_lines(text: str) -> Counter[int]:
     lines = {number: int(line) for number, line in cast("list[tuple[str, str]]", _LOCATION.findall(text))}

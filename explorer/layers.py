@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from ..provenance.lost import is_lost
 from ..provenance.span import leaf_name, leaves
 from ..support.errors import FrontendError
 from ..support.names import shown
+
+_PLACE = re.compile(r":\d+:\d+$")
+"""The end of a place in a text, which stands for a name."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,14 @@ def _owner(layer: Layer, beside: Mapping[str, Layer], alone: Layer | None, opera
     dots = (dot for dot, letter in enumerate(layer.name) if letter == ".")
     owner = next((beside[layer.name[:dot]] for dot in dots if layer.name[:dot] in beside), None)
     return owner or (layer if operator or alone is None else alone)
+
+
+def scope_of(name: str) -> str:
+    """The name scope of a layer: `layer1/block0` of `/layer1/block0/conv`, or of `layer1.block0.conv`."""
+    if _PLACE.search(name):
+        return ""
+    separator = "/" if "/" in name else "."
+    return "/".join(filter(None, name.split(separator)[:-1]))
 
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ class Life:
     """The node that makes it."""
     kind: str
     """`tensor` or `workspace`."""
-    layers: tuple[str, ...]
+    layers: LocationAttr
     """Of a tensor, whose output it is; of a workspace, whom the call serves."""
     bytes: int
     offset: int
@@ -106,7 +106,14 @@ class MemoryReport:
             alive = sorted(self.at(self.peak_call), key=lambda life: -life.bytes)
             header = ("bytes", "offset", "calls", "", "node", "layers")
             lines = [
-                (life.bytes, life.offset, f"{life.first}..{life.last}", life.kind, life.name, some(life.layers, 3))
+                (
+                    life.bytes,
+                    life.offset,
+                    f"{life.first}..{life.last}",
+                    life.kind,
+                    life.name,
+                    some(layer_names(life.layers), 3),
+                )
                 for life in alive[:_SHOWN]
             ]
             parts.append(f"at the peak, call {self.peak_call}\n{table(lines, header, indent='')}{_more(len(alive))}")
@@ -200,11 +207,11 @@ def _lives(
         for index, (slot, spec) in enumerate(zip(call.outputs, call.results, strict=True)):
             if slot.kind == "arena":
                 storage = graph.entries[graph.entry(Ref(numbers[names[number]], index))].storage
-                behind = layer_names(producers[number][index])
+                behind = producers[number][index]
                 current[slot.place] = len(lives)
                 lives.append(Life(names[number], "tensor", behind, spec.nbytes, slot.place, number, number, storage))
         if call.workspace is not None:
-            size, behind = artifact.kernels[call.kernel].workspace, layer_names(artifact.calls[number].location)
+            size, behind = artifact.kernels[call.kernel].workspace, artifact.calls[number].location
             lives.append(Life(names[number], "workspace", behind, size, call.workspace.place, number, number))
     for copy in program.copies:
         if copy.source.kind == "arena":

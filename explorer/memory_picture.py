@@ -7,6 +7,7 @@ from colorsys import hls_to_rgb
 from html import escape
 from zlib import crc32
 
+from ..provenance.span import layer_names
 from ..support.names import shortened, shown
 from .memory import Life, MemoryReport
 from .report import some
@@ -60,7 +61,7 @@ def memory_svg(report: MemoryReport, title: str) -> str:
 def _bar(life: Life, across: float, up: float, bottom: float) -> str:
     width, height = (life.last - life.first + 1) * across, max(life.bytes * up, 0.5)
     x, y = _LEFT + life.first * across, bottom - life.offset * up - height
-    layers = some(life.layers, 4) or "no known layer"
+    layers = some(layer_names(life.layers), 4) or "no known layer"
     about = (
         f"{layers}\n{life.kind} of {life.name}\n{life.bytes} bytes at {life.offset}, calls {life.first}..{life.last}"
     )
@@ -94,7 +95,7 @@ def _colour(life: Life) -> str:
     """Of a layer always the same; workspaces are grey."""
     if life.kind == "workspace":
         return "#c8c8c8"
-    digest = crc32((life.layers or (life.name,))[0].encode())
+    digest = crc32((layer_names(life.layers) or (life.name,))[0].encode())
     red, green, blue = hls_to_rgb(digest % 360 / 360, 0.72 + digest // 360 % 3 * 0.05, 0.55)
     return f"#{int(255 * red):02x}{int(255 * green):02x}{int(255 * blue):02x}"
 

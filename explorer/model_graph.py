@@ -10,6 +10,7 @@ from html import escape
 from ..runtime.factory import Origin
 from ..runtime.graph import Entry, Graph, Ref
 from ..support.names import shortened, shown
+from .layers import scope_of
 from .layout import HEIGHT, LONGEST, STEP, box_width, cut, layered
 from .report import some
 
@@ -38,10 +39,10 @@ def graph_dot(graph: Graph, origins: Mapping[str, Origin], hidden: Collection[st
         label = _quoted(f"{box.title}\n{box.about}" if box.about else box.title)
         lines.append(f"  n{box.number} [label={label}{shape}]")
         for ref in box.inputs:
-            lines.append(f"  n{ref.node} -> n{box.number} [label={_quoted(_type(graph.entries[graph.entry(ref)]))}]")
+            lines.append(f"  n{ref.node} -> n{box.number} [label={_quoted(ref_type(graph, ref))}]")
     for number, head in enumerate(graph.heads):
         lines.append(f"  out{number} [label={_quoted(f'output {number}')} shape=oval]")
-        lines.append(f"  n{head.node} -> out{number} [label={_quoted(_type(graph.entries[graph.entry(head)]))}]")
+        lines.append(f"  n{head.node} -> out{number} [label={_quoted(ref_type(graph, head))}]")
     return "\n".join([*lines, "}", ""])
 
 
@@ -52,7 +53,7 @@ def graph_model_explorer(graph: Graph, origins: Mapping[str, Origin], title: str
         origin = origins.get(node.name, Origin())
         attrs = {"layers": ", ".join(origin.layers), "value of": ", ".join(origin.results), **node.attrs}
         outputs = [
-            {"id": str(index), "attrs": [{"key": "tensor_shape", "value": _type(graph.entries[entry])}]}
+            {"id": str(index), "attrs": [{"key": "tensor_shape", "value": entry_type(graph.entries[entry])}]}
             for index, entry in enumerate(graph.entries_of(number))
         ]
         nodes.append(
@@ -76,11 +77,10 @@ def graph_model_explorer(graph: Graph, origins: Mapping[str, Origin], title: str
 
 
 def _namespace(origin: Origin) -> str:
-    """The folder of the layer that does most: `layer1/conv` is in `layer1`."""
+    """That of the layer that does most."""
     if not origin.layers:
         return ""
-    most = max(range(len(origin.layers)), key=origin.shares.__getitem__)
-    return origin.layers[most].strip("/").rpartition("/")[0]
+    return scope_of(origin.layers[max(range(len(origin.layers)), key=origin.shares.__getitem__)])
 
 
 def graph_svg(graph: Graph, origins: Mapping[str, Origin], title: str, hidden: Collection[str] = ()) -> str:
@@ -105,7 +105,7 @@ def graph_svg(graph: Graph, origins: Mapping[str, Origin], title: str, hidden: C
     for position, box in enumerate(drawn):
         number, x, y, width = box.number, layout.x[position], layout.top(position), widths[position]
         fill = "#fef7e0" if box.output else "#e8f0fe" if box.inputs else "#e6f4ea"
-        types = ", ".join(_type(graph.entries[entry]) for entry in graph.entries_of(number))
+        types = ", ".join(entry_type(graph.entries[entry]) for entry in graph.entries_of(number))
         about = (
             f"{graph.nodes[number].name}\n{types}\n{', '.join(origins.get(graph.nodes[number].name, Origin()).layers)}"
         )
@@ -126,7 +126,7 @@ def _drawn(graph: Graph, origins: Mapping[str, Origin], hidden: Collection[str])
         inputs = tuple(ref for ref in node.inputs if graph.nodes[ref.node].name not in hidden)
         layers = some(origins.get(node.name, Origin()).layers, 4)
         title = node.name.removeprefix("tvmgen_default_")
-        types = ", ".join(_type(graph.entries[entry]) for entry in graph.entries_of(number))
+        types = ", ".join(entry_type(graph.entries[entry]) for entry in graph.entries_of(number))
         about = types if node.is_argument else shortened(layers, LONGEST)
         boxes.append(_Drawn(number, title, about, inputs, number in heads))
     return boxes
@@ -143,7 +143,13 @@ def _path(way: Sequence[tuple[float, float]]) -> str:
     return "".join(steps)
 
 
-def _type(entry: Entry) -> str:
+def ref_type(graph: Graph, ref: Ref) -> str:
+    """The type of what is referred to."""
+    return entry_type(graph.entries[graph.entry(ref)])
+
+
+def entry_type(entry: Entry) -> str:
+    """The type of an output of a node, `float32[1, 3, 224, 224]`."""
     return f"{entry.dtype}[{', '.join(entry.texts or map(str, entry.shape))}]"
 
 

@@ -39,6 +39,8 @@ class CallSamples:
     """By the number of the run of instructions in the object's line table."""
     elsewhere: int = 0
     """Of the calling thread outside the kernel's code: in the thread pool, in C functions, in the system."""
+    workers: tuple[int, ...] = ()
+    """Of `runs` those of each other thread of the pool."""
 
     @cached_property
     def total(self) -> int:
@@ -177,13 +179,18 @@ def _sorted(artifact: Artifact, runner: Runner, sampler: Sampler) -> tuple[CallS
         return line_table(kernel.object).run(section, counter - begin) if begin <= counter < end else -1
 
     runs: dict[int, Counter[int]] = {number: Counter() for number in range(len(artifact.calls))}
-    elsewhere = Counter[int]()
-    for table, own in ((sampler.samples, True), (sampler.others, False)):
+    elsewhere, met = Counter[int](), Counter[tuple[int, int]]()
+    for worker, table in enumerate((sampler.samples, *sampler.others), -1):
         rows: list[tuple[int, int]] = table.tolist()
         for (number, counter), count in Counter((tag, counter) for tag, counter in rows).items():
             run = run_of(number, counter)
             if run >= 0:
                 runs[number][run] += count
-            elif own:
+                met[number, worker] += count
+            elif worker < 0:
                 elsewhere[number] += count
-    return tuple(CallSamples(counts, elsewhere[number]) for number, counts in runs.items())
+    workers = range(len(sampler.others))
+    return tuple(
+        CallSamples(counts, elsewhere[number], tuple(met[number, worker] for worker in workers))
+        for number, counts in runs.items()
+    )

@@ -71,6 +71,7 @@ def build(
     external: Sequence[str] = (),
     desired_layouts: str = "",
     snapshots: bool = False,
+    pipeline: Sequence[ModulePass] | None = None,
 ) -> Artifact:
     """Compile `module`, which is rewritten in place, for `target`.
 
@@ -80,6 +81,7 @@ def build(
     desired_layouts: of operators, as the pass `relay-convert-layout` has them. Where nobody asks for any, convolutions
     on NHWC come to NCHW where layouts are altered at all: blocks of channels are made of that.
     snapshots: keep the module and each kernel, those from the cache, too, as they are after every pass.
+    pipeline: the relay passes that run instead of those of the opt level, of external compilers and of layouts.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
@@ -95,7 +97,10 @@ def build(
         inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
         _check_sizes(module)
         shared = _partition_passes(external, opt_level)
-        passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
+        if pipeline is not None:
+            shared, passes = _split(pipeline)
+        else:
+            passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
         done = 0
 
         def count(*_: object) -> None:
@@ -108,7 +113,7 @@ def build(
             externals = _externals(module) if external or _has_parts(module) else {}
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         stages.append(Snapshot("fused", module))
-        compiled, kernel_of = compile_kernels(module, target, cache, tell, redraft=snapshots)
+        compiled, kernel_of = compile_kernels(module, target, cache, tell)
         left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
         kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
         kernels = [*compiled, *left.values()]
@@ -131,6 +136,7 @@ class Building:
     external: Sequence[str] = ()
     desired_layouts: str = ""
     snapshots: bool = False
+    pipeline: Sequence[ModulePass] | None = None
 
     def __call__(self, module: ModuleOp, ledger: Ledger) -> Artifact:
         """Compile `module`, which is rewritten in place."""
@@ -146,6 +152,7 @@ class Building:
             external=self.external,
             desired_layouts=self.desired_layouts,
             snapshots=self.snapshots,
+            pipeline=self.pipeline,
         )
 
 
@@ -179,6 +186,13 @@ def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePa
     for name in external:
         external_codegen(name)
     return partition_pipeline(opt_level, external) if external else ()
+
+
+def _split(pipeline: Sequence[ModulePass]) -> tuple[Sequence[ModulePass], Sequence[ModulePass]]:
+    """Return the passes up to the last that makes parts for external compilers, and those behind it."""
+    partitions = [number for number, one in enumerate(pipeline) if one.name == "relay-partition-graph"]
+    cut = partitions[-1] + 1 if partitions else 0
+    return pipeline[:cut], pipeline[cut:]
 
 
 def _layouts(module: ModuleOp, opt_level: int) -> str:
@@ -219,11 +233,12 @@ class _Job:
 
 
 def compile_kernels(
-    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress, *, redraft: bool = False
+    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress
 ) -> tuple[list[Kernel], dict[str, int]]:
     """The distinct kernels of a fused module, and per primitive function the index of its kernel.
 
-    redraft: lower those that are in the cache as well, for instruments to see; their machine code is the cache's.
+    Where an instrument is to see every kernel, those that are in the cache are lowered as well, each with a ledger of
+    its own; their machine code is the cache's.
 
     Lowering is Python and LLVM releases its lock, so that LLVM works on one kernel while the next is lowered.
     """
@@ -233,6 +248,7 @@ def compile_kernels(
     jobs: list[_Job] = []
     index: dict[str, int] = {}
     kernel_of: dict[str, int] = {}
+    redraft = any(instrument.every_kernel for instrument in PassContext.current().instruments)
     with ThreadPoolExecutor(1) as workers:
         for done, func in enumerate(functions):
             copy = anonymous(func)
@@ -240,9 +256,10 @@ def compile_kernels(
             if key not in index:
                 index[key] = len(jobs)
                 stored = _stored(cache, key, Kernel)
-                if stored is not None and redraft:
-                    draft_kernel(copy, target, key)
-                jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers, stored)))
+                with recording(Ledger(), "lower") if redraft else nullcontext():
+                    if stored is not None and redraft:
+                        draft_kernel(copy, target, key)
+                    jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers, stored)))
             kernel_of[func.sym_name.data] = index[key]
             tell("kernels", done + 1, len(functions))
         kernels = [job.future.result() for job in jobs]

@@ -19,10 +19,17 @@ INPUT = "input"
 """The stage before the first pass."""
 
 
+def kernel_in(mod: Operation) -> str:
+    """Return the symbol of the kernel that a pass runs on; "" for a module of relay."""
+    first = mod.body.block.first_op if isinstance(mod, ModuleOp) else mod
+    return first.sym_name.data if isinstance(first, PrimFuncOp) else ""
+
+
 @dataclass
 class PassSnapshots(PassInstrument):
     """Keeps what passes run on, before the first of them and after each; ops of one number are the same op."""
 
+    every_kernel = True
     kept: list[Snapshot] = field(default_factory=lambda: list[Snapshot]())
     _begun: set[str] = field(default_factory=lambda: set[str]())
 
@@ -37,9 +44,8 @@ class PassSnapshots(PassInstrument):
         self._keep(info.name, mod)
 
     def kernel(self, mod: Operation) -> str:
-        """Return the symbol of the kernel that a pass runs on; "" for a module of relay."""
-        first = mod.body.block.first_op if isinstance(mod, ModuleOp) else mod
-        return first.sym_name.data if isinstance(first, PrimFuncOp) else ""
+        """As `kernel_in`."""
+        return kernel_in(mod)
 
     def keep(self, snapshot: Snapshot) -> None:
         """Take the next snapshot."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -254,6 +255,21 @@ class Runner:
         if self._externals is not None:
             self._externals.check()
         return runs, seconds
+
+    def timeline(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool) -> list[tuple[float, float]]:
+        """Begin and end of each call of one run, call by call, in seconds from its beginning on the wall's clock."""
+        runner, arrays = self.at(inputs)
+        natives, block, _io = runner._natives(arrays, pool)
+        times: list[tuple[float, float]] = []
+        origin = time.perf_counter()
+        for function, arguments in natives:
+            start = time.perf_counter()
+            function(*arguments)
+            times.append((start - origin, time.perf_counter() - origin))
+        runner._arenas.append(block)
+        if self._externals is not None:
+            self._externals.check()
+        return times
 
     @property
     def code(self) -> Code:

@@ -24,6 +24,8 @@ class PassInfo:
     """The time it took; 0 before it ran."""
     required: tuple[str, ...] = ()
     """The names of the passes that a `Sequential` runs before it."""
+    spec: str = ""
+    """The pass with its options, in the text form of pipelines; "" where it has none."""
 
     def __str__(self) -> str:
         needs = ", ".join(self.required)
@@ -39,6 +41,9 @@ class PassInstrument:
     Given to `PassContext(instruments=[..])`, it is called around every pass that runs within the context's scope. `mod`
     is what the pass runs on: a module, or the one kernel in hand when a tir pass runs on the way to machine code.
     """
+
+    every_kernel = False
+    """Whether it is to see kernels of which the machine code is in the cache, too: they are lowered once more."""
 
     def enter_pass_ctx(self) -> None:
         """The scope of its PassContext begins."""

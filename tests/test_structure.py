@@ -27,7 +27,7 @@ ORDER = [
     "explorer",
 ]
 """A root folder imports only folders to its left; `src/whence` imports them all."""
-FRONT = ["reading", "kernels", "executables", "compiler", "cli", "tvm"]
+FRONT = ["reading", "kernels", "executables", "compiler", "exploring", "cli", "tvm"]
 """A room of `src/whence` imports only rooms to its left, and root folders."""
 FOLDERS = [name for name in ORDER if (ROOT / name).is_dir()]
 TEXT = {".py", ".mlir", ".md", ".js", ".css", ".html", ".toml"}

@@ -254,6 +254,8 @@ class Edges:
     target: list[int] = field(default_factory=list[int])
     text: list[str] = field(default_factory=list[str])
     """The type of the tensor."""
+    path: list[list[float]] = field(default_factory=list[list[float]])
+    """The points between its ends, x and y in turn: curves from row to row, and straight lines down a row, in turn."""
 
 
 @dataclass
@@ -280,7 +282,11 @@ class LineTimes:
 
 @dataclass
 class Timeline:
-    """One run: calls on threads, in seconds from its beginning."""
+    """One run: calls on threads, in seconds of the wall's clock from its beginning.
+
+    Thread 0, which calls, is measured. The others are drawn from the beginning of a call on, as long as the part of it
+    in which samples met them in its code.
+    """
 
     begin: list[float] = field(default_factory=list[float])
     end: list[float] = field(default_factory=list[float])
@@ -290,10 +296,11 @@ class Timeline:
 
 @dataclass
 class Times:
-    """CPU seconds of all threads per run, as `whence profile` has them."""
+    """CPU seconds of all threads per run, as `whence profile` has them: layers add up to calls, in each and in all."""
 
     program: int
     runs: int
+    """How many were sampled."""
     calls: list[float]
     """Per call of the program, in order."""
     layers: list[tuple[int, float, bool]]
@@ -310,10 +317,14 @@ class Memory:
 
     program: int
     arena: int
+    """Bytes of tensors and workspaces, one arena per concurrent run."""
     parameters: int
     workspace: int
+    """The most that a kernel takes of the arena for itself."""
     name: list[str] = field(default_factory=list[str])
-    """Column of blocks, as those below."""
+    """Column of blocks, as those below: the node that writes it."""
+    kind: list[str] = field(default_factory=list[str])
+    """tensor or workspace."""
     offset: list[int] = field(default_factory=list[int])
     size: list[int] = field(default_factory=list[int])
     first: list[int] = field(default_factory=list[int])
@@ -328,19 +339,26 @@ class Tensors:
     """Statistics of the values of layers in one run, in the order of execution."""
 
     program: int
+    inputs: str = ""
+    """The hash of the run's inputs."""
+    reference: str = ""
+    """The origin of the values that those of the run are held against; "" without any."""
     layer: list[int] = field(default_factory=list[int])
     name: list[str] = field(default_factory=list[str])
     dtype: list[str] = field(default_factory=list[str])
     shape: list[list[int]] = field(default_factory=list[list[int]])
     minimum: list[float] = field(default_factory=list[float])
+    """Of the finite values, as maximum and mean; 0.0 where there are none."""
     maximum: list[float] = field(default_factory=list[float])
     mean: list[float] = field(default_factory=list[float])
     nan: list[int] = field(default_factory=list[int])
     infinite: list[int] = field(default_factory=list[int])
     histogram: list[list[int]] = field(default_factory=list[list[int]])
-    """Counts in 32 bins of equal width from minimum to maximum."""
+    """Counts of finite values in 32 bins of equal width from minimum to maximum."""
+    sample: list[list[float]] = field(default_factory=list[list[float]])
+    """Up to 32 values, evenly spread over the tensor as the model has it; 0.0 for what is not finite."""
     error: list[float] = field(default_factory=list[float])
-    """Largest difference from the reference; -1.0 without one."""
+    """Largest difference from the reference, the largest float where only one is finite; -1.0 without one."""
     tolerance: list[float] = field(default_factory=list[float])
     """The difference from which on a layer departs; -1.0 without a reference."""
 

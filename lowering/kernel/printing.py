@@ -44,7 +44,7 @@ def printed(op: Operation) -> str:
     return stream.getvalue()
 
 
-class _PlacePrinter(_TextPrinter):
+class PlacePrinter(_TextPrinter):
     """Remembers the character at which each op starts, in order."""
 
     def __init__(self, stream: StringIO):
@@ -56,19 +56,23 @@ class _PlacePrinter(_TextPrinter):
         self.places.append((op, self.text.tell()))
         super().print_op(op)
 
+    def lines(self) -> dict[Operation, int]:
+        """For each op that was printed the line (from 1) on which it starts."""
+        text = self.text.getvalue()
+        lines: dict[Operation, int] = {}
+        line, before = 1, 0
+        for op, offset in self.places:
+            line += text.count("\n", before, offset)
+            lines[op], before = line, offset
+        return lines
+
 
 def print_with_lines(op: Operation) -> tuple[str, dict[Operation, int]]:
     """The text of `op` and, for it and every op in it, the line (from 1) on which it starts."""
     stream = StringIO()
-    printer = _PlacePrinter(stream)
+    printer = PlacePrinter(stream)
     printer.print_op(op)
-    text = stream.getvalue()
-    lines: dict[Operation, int] = {}
-    line, before = 1, 0
-    for inner, offset in printer.places:
-        line += text.count("\n", before, offset)
-        lines[inner], before = line, offset
-    return text, lines
+    return stream.getvalue(), printer.lines()
 
 
 def located_lines(text: str, lines: dict[Operation, int]) -> list[list[LocationAttr]]:

@@ -240,6 +240,6 @@ class Sampler:
         return self._own.samples
 
     @property
-    def others(self) -> npt.NDArray[np.int64]:
-        """As `samples`, of all further threads."""
-        return np.concatenate([np.empty((0, 2), np.int64), *(thread.samples for thread in self._others)])
+    def others(self) -> list[npt.NDArray[np.int64]]:
+        """As `samples`, of each further thread."""
+        return [thread.samples for thread in self._others]

@@ -16,6 +16,7 @@ import whence
 from whence.executables.executable import Executable
 from whence.explorer.memory import MemoryReport, memory_report
 from whence.explorer.memory_picture import memory_svg
+from whence.provenance.span import layer_names
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
@@ -106,6 +107,6 @@ def test_the_picture_has_a_bar_for_each_life(report: MemoryReport):
     assert np.argmax(heights) == np.argmax(sizes)
     texts = "\n".join(bar.find(f"{_SVG}title").text for bar in bars)
     for life in report.lives:
-        assert all(layer in texts for layer in life.layers)
+        assert all(layer in texts for layer in layer_names(life.layers))
     right = max(float(bar.get("x")) + float(bar.get("width")) for bar in bars)
     assert right <= float(root.get("width"))

@@ -60,7 +60,7 @@ def test_sleeping_workers_are_sampled_and_live_on():
     for _ in range(30):
         with Sampler(2e-5, numbers) as sampler:
             time.sleep(2e-3)
-        taken += len(sampler.others)
+        taken += sum(map(len, sampler.others))
     assert taken
     for number in numbers:
         assert Path(f"/proc/self/task/{number}").exists()

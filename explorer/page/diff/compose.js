@@ -16,6 +16,7 @@
  * @param {Stage[]} stages @param {number} stage
  */
 export function history(stages, stage) {
+  /** @type {number[]} */
   const chain = [];
   for (let at = stage; at >= 0 && !chain.includes(at); at = stages[at].before) chain.push(at);
   return chain.reverse();

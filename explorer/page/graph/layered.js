@@ -170,7 +170,9 @@ export function layered({ width, height, sources, targets }) {
   wide.set(width);
   const level = new Int32Array(total);
   level.set(rank);
+  /** @type {number[]} */
   const from = [];
+  /** @type {number[]} */
   const to = [];
   for (let v = 0; v < count; v++)
     for (let k = starts[v]; k < starts[v + 1]; k++) {

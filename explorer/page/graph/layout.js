@@ -1,6 +1,7 @@
 /** Layout of nested graphs: each open group is laid out by itself, the innermost first, and then is a box of its own. */
 
-/** @import {Level, Placed} from "whence/graph/layered" */
+/** @typedef {import("whence/graph/layered").Level} Level */
+/** @typedef {import("whence/graph/layered").Placed} Placed */
 
 /**
  * Items are nodes and open groups; a group stands before its members, and edges point forwards as far as they can.
@@ -83,7 +84,7 @@ function level(items, own, pairs, /** @type {Float64Array} */ width, /** @type {
  * @returns {Promise<Placement>}
  */
 export async function layout(nested, lay) {
-  const { parent, edges } = nested;
+  const { parent } = nested;
   const count = parent.length;
   const depth = new Int32Array(count);
   for (let v = 0; v < count; v++) depth[v] = parent[v] < 0 ? 0 : depth[parent[v]] + 1;

@@ -147,6 +147,10 @@ class Executable:
 
         return sample(self.artifact, self.runner, self._pool, inputs, seconds=seconds, period=period, runs=runs)
 
+    def timeline(self, inputs: Mapping[str, Array]) -> list[tuple[float, float]]:
+        """Begin and end of each kernel call of one run, in seconds from its beginning on the wall's clock."""
+        return self.runner.timeline(inputs, self._pool)
+
     def sizes_of(self, inputs: Mapping[str, Array]) -> dict[str, int]:
         """Return the sizes that a program for all reads off its inputs; none for one of fixed shapes.
 

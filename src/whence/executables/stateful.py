@@ -84,6 +84,9 @@ class Stateful(Executable):
     def sample(self, inputs: Mapping[str, Any], seconds: float = 1.0, period: float = 2.5e-4, runs: int = 1) -> Samples:
         return super().sample(self._given(inputs), seconds, period, runs)
 
+    def timeline(self, inputs: Mapping[str, Any]) -> list[tuple[float, float]]:
+        return super().timeline(self._given(inputs))
+
     def compare(
         self,
         inputs: Mapping[str, Any],

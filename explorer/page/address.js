@@ -1,0 +1,111 @@
+// The address: what can be shared of the state is kept behind the `#`, so that reload and links restore it.
+
+/** @typedef {import("whence/types").Values} Values */
+/** @typedef {import("whence/types").At} At */
+/** @typedef {import("whence/types").Mark} Mark */
+/** @typedef {import("whence/types").Pane} Pane */
+/** @typedef {import("whence/state").State} State */
+/** @typedef {import("whence/session").SessionModel} SessionModel */
+
+const DELAY = 150;
+const MOST_ROWS = 60;
+
+/**
+ * Return the values that an address holds; nothing for one that is no address of this page.
+ * @param {string} hash
+ * @param {SessionModel} model
+ * @returns {Partial<Values>}
+ */
+export function readAddress(hash, model) {
+  let kept;
+  try {
+    kept = JSON.parse(decode(hash.replace(/^#/, "")));
+  } catch {
+    return {};
+  }
+  if (kept === null || typeof kept !== "object") return {};
+  const { stages, calls, layers, programs } = model.document;
+  /** @type {(value: unknown, size: number) => boolean} */
+  const index = (value, size) => Number.isInteger(value) && Number(value) >= -1 && Number(value) < size;
+  /** @type {Partial<Values>} */
+  const values = {};
+  if (Array.isArray(kept.panes)) {
+    values.panes = kept.panes
+      .filter((/** @type {unknown} */ row) => Array.isArray(row) && index(row[1], stages.length) && index(row[2], calls.length))
+      .map((/** @type {any[]} */ row, /** @type {number} */ id) => ({
+        id: id + 1,
+        level: String(row[0]),
+        stage: row[1],
+        call: row[2],
+        top: Number(row[3]) || 0,
+        wrap: row[4] === 1,
+        grow: Number(row[5]) || 1,
+      }));
+    values.focus = index(kept.focus, values.panes?.length ?? 0) ? kept.focus + 1 : 1;
+  }
+  if (Array.isArray(kept.pins)) {
+    const pins = kept.pins.map((/** @type {any} */ pin) => {
+      if (!Array.isArray(pin?.rows) || !pin.rows.every((/** @type {unknown} */ row) => index(row, layers.name.length))) return null;
+      const [stage, line, call, tir] = pin.at ?? [-1];
+      const at = index(stage, stages.length) && stage >= 0 && index(call, calls.length) ? { stage, line: Number(line), call, tir: Number(tir) } : null;
+      return { rows: pin.rows, label: model.label(pin.rows), at };
+    });
+    values.pins = [pins[0] ?? null, pins[1] ?? null];
+  }
+  if (index(kept.program, programs.length) && kept.program >= 0) values.program = kept.program;
+  if (["off", "time", "flops", "bytes"].includes(kept.heat)) values.heat = kept.heat;
+  if (["auto", "light", "dark"].includes(kept.theme)) values.theme = kept.theme;
+  if (typeof kept.dock === "string") values.dock = kept.dock;
+  values.filter = kept.filter === 1;
+  return values;
+}
+
+/**
+ * Keep the address as the state is, a moment after each change.
+ * @param {State} state
+ */
+export function keepAddress(state) {
+  let timer = 0;
+  const write = () => {
+    timer = 0;
+    history.replaceState(null, "", `#${encode(JSON.stringify(kept(state)))}`);
+  };
+  state.on(["program", "panes", "focus", "pins", "heat", "dock", "theme", "filter"], () => {
+    if (timer === 0) timer = setTimeout(write, DELAY);
+  });
+  addEventListener("pagehide", () => {
+    if (timer !== 0) write();
+  });
+}
+
+/** @param {State} state */
+function kept(state) {
+  const panes = state.get("panes");
+  return {
+    program: state.get("program"),
+    panes: panes.map((pane) => [pane.level, pane.stage, pane.call, pane.top, pane.wrap ? 1 : 0, Number(pane.grow.toFixed(3))]),
+    focus: panes.findIndex((pane) => pane.id === state.get("focus")),
+    pins: state.get("pins").map((pin) => pin && { rows: pin.rows.slice(0, MOST_ROWS), at: pin.at && position(pin.at) }),
+    heat: state.get("heat"),
+    dock: state.get("dock"),
+    theme: state.get("theme"),
+    filter: state.get("filter") ? 1 : 0,
+  };
+}
+
+/** @param {At} at */
+function position(at) {
+  return [at.stage, at.line, at.call, at.tir];
+}
+
+/** @param {string} text */
+function encode(text) {
+  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
+  return btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** @param {string} text */
+function decode(text) {
+  const bytes = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return new TextDecoder().decode(Uint8Array.from(bytes, (letter) => letter.charCodeAt(0)));
+}

@@ -1,0 +1,130 @@
+// The app: what views call to pin, hover, open and say something.
+
+import { Actions } from "whence/actions";
+import { MOST_PANES } from "whence/kinds";
+import { paneOfLevel } from "whence/picker";
+import { State } from "whence/state";
+
+/** @typedef {import("whence/types").App} App */
+/** @typedef {import("whence/types").At} At */
+/** @typedef {import("whence/types").Mark} Mark */
+/** @typedef {import("whence/types").Pane} Pane */
+/** @typedef {import("whence/types").PaneView} PaneView */
+
+/**
+ * @param {import("whence/session").SessionModel} model
+ * @param {{announce: (text: string) => void, view: (id: number) => PaneView | undefined}} page
+ * @returns {App}
+ */
+export function createApp(model, page) {
+  const state = new State();
+
+  /**
+   * @param {readonly number[]} rows
+   * @param {At | null} at
+   * @returns {Mark}
+   */
+  const marked = (rows, at) => ({ rows: [...rows], label: model.label(rows), at });
+
+  /** @type {App} */
+  const app = {
+    api: model.api,
+    model,
+    state,
+    actions: new Actions(),
+    pin(rows, slot = 0, at = null) {
+      const [a, b] = state.get("pins");
+      const pin = marked(rows, at);
+      state.set({ pins: slot === 0 ? [pin, b] : [a, pin] });
+    },
+    unpin() {
+      if (state.get("pins").some(Boolean)) state.set({ pins: [null, null] });
+    },
+    hover(rows, at = null) {
+      const before = state.get("hover");
+      if (rows === null || (rows.length === 0 && !at)) state.set({ hover: null });
+      else if (!before || !sameAt(before.at, at) || before.rows.join() !== rows.join()) state.set({ hover: marked(rows, at) });
+    },
+    open(stage, line = -1, call) {
+      const { level, kernel } = model.stageRow(stage);
+      const panes = state.get("panes");
+      const focused = app.pane();
+      const pane = panes.find((candidate) => candidate.stage === stage) ?? panes.find((candidate) => candidate.level === level) ?? focused;
+      const same = model.document.stages[pane.stage]?.kernel === kernel;
+      /** @type {Partial<Pane>} */
+      const changes = { level, stage, call: call ?? (same ? pane.call : -1) };
+      if (pane.stage !== stage) changes.top = Math.max(0, line - 3);
+      app.setPane(pane.id, changes);
+      state.set({ focus: pane.id });
+      if (line >= 0) app.view(pane.id)?.reveal?.(line);
+    },
+    openDock(id) {
+      state.set({ dock: id });
+    },
+    async copy(text) {
+      try {
+        await navigator.clipboard.writeText(text);
+        app.announce("Copied.");
+      } catch {
+        app.announce("The browser refused to copy.");
+      }
+    },
+    announce: page.announce,
+    pane() {
+      const panes = state.get("panes");
+      const pane = panes.find((candidate) => candidate.id === state.get("focus")) ?? panes[0];
+      if (!pane) throw new Error("the page has no pane");
+      return pane;
+    },
+    setPane(id, changes) {
+      state.set({ panes: state.get("panes").map((pane) => (pane.id === id ? { ...pane, ...changes } : pane)) });
+    },
+    addPane(pane) {
+      const panes = state.get("panes");
+      if (panes.length >= MOST_PANES) {
+        app.announce(`There are ${MOST_PANES} panes already.`);
+        return;
+      }
+      const at = panes.findIndex((candidate) => candidate.id === state.get("focus"));
+      const id = 1 + Math.max(0, ...panes.map((candidate) => candidate.id));
+      const added = { level: "", stage: -1, call: -1, top: 0, wrap: false, grow: 1, ...pane, id };
+      state.set({ panes: [...panes.slice(0, at + 1), added, ...panes.slice(at + 1)], focus: id });
+    },
+    removePane(id) {
+      const panes = state.get("panes");
+      if (panes.length < 2) return;
+      const rest = panes.filter((pane) => pane.id !== id);
+      state.set({ panes: rest, focus: state.get("focus") === id ? (rest[0]?.id ?? 0) : state.get("focus") });
+    },
+    view: page.view,
+  };
+  return app;
+}
+
+/**
+ * Return the panes of a page that no address told anything: a level each, as many as fit.
+ * @param {App} app
+ * @param {number} width in pixels
+ * @returns {Pane[]}
+ */
+export function firstPanes(app, width) {
+  const levels = ["model", "relay", "tir", "asm"];
+  const wanted = width >= 1400 ? levels : width >= 900 ? levels.filter((level) => level !== "asm") : ["relay", "tir"];
+  /** @type {Pane} */
+  const nothing = { id: 0, level: "relay", stage: -1, call: -1, top: 0, wrap: false, grow: 1 };
+  /** @type {Pane[]} */
+  const panes = [];
+  for (const level of wanted) {
+    const pane = { ...nothing, ...paneOfLevel(app, level, panes.at(-1) ?? nothing), id: panes.length + 1 };
+    if (pane.stage >= 0) panes.push(pane);
+  }
+  return panes.length > 0 ? panes : [{ ...nothing, id: 1 }];
+}
+
+/**
+ * @param {At | null} first
+ * @param {At | null} second
+ */
+function sameAt(first, second) {
+  return first === second || (first?.stage === second?.stage && first?.line === second?.line && first?.call === second?.call);
+}

@@ -1,0 +1,83 @@
+// What stands in the boxes of a graph: a coloured header with the operator, and lines below it.
+
+/** @typedef {import("whence/types").Session["graphs"][number]} Graph */
+/** @typedef {import("whence/graph/scopes").Scopes} Scopes */
+
+/**
+ * @typedef {object} Box
+ * @property {string} title
+ * @property {string[]} lines
+ * @property {string} category which colour its header has
+ * @property {number} width
+ * @property {number} height
+ */
+
+export const HEADER = 22;
+export const LINE = 15;
+const LETTER = 6.3;
+const BOLD = 7.3;
+const LONGEST = 40;
+const PADDING = 20;
+const LEAST = 70;
+const MARK = 18;
+const MOST_LINES = 5;
+
+/** Categories of operators, the first that fits; the colours are in graph.css. @type {[string, RegExp][]} */
+const CATEGORIES = [
+  ["layer", /conv|gemm|matmul|dense|fully|lstm|gru|rnn|einsum|attention/i],
+  ["activation", /relu|sigmoid|tanh|softmax|gelu|silu|swish|clip|elu|erf|mish|logistic/i],
+  ["pool", /pool|reduce|mean|sum|argmax|topk/i],
+  ["normalization", /norm|lrn/i],
+  ["quantization", /quant|qnn|qlinear/i],
+  ["shape", /reshape|transpose|flatten|squeeze|expand|concat|split|slice|gather|pad|shape|cast|tile|pack|layout/i],
+];
+export const KINDS = ["node", "input", "output", "constant", "group", ...CATEGORIES.map(([name]) => name)];
+
+/** The parts of a node's second line: its name, weights and types. @param {string} about */
+export function linesOf(about) {
+  return about.split(/\n|, (?![^[(]*[\])])/).filter(Boolean);
+}
+
+/** @param {string} text */
+export function cut(text) {
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+}
+
+/**
+ * Return the boxes of nodes and groups.
+ * @param {Graph} graph @param {Scopes} scopes @param {number[]} ids
+ * @returns {Box[]}
+ */
+export function boxesOf(graph, scopes, ids) {
+  const { nodes, edges } = graph;
+  /** @type {Map<number, string[]>} */
+  const weights = new Map();
+  edges.source.forEach((node, e) => {
+    const reader = scopes.holder[node];
+    if (reader === node) return;
+    const line = `${nodes.label[node]} ${edges.text[e]}`;
+    weights.set(reader, [...(weights.get(reader) ?? []), line]);
+  });
+  return ids.map((id) => boxOf(graph, scopes, id, weights));
+}
+
+/** @param {Graph} graph @param {Scopes} scopes @param {number} id @param {Map<number, string[]>} weights @returns {Box} */
+function boxOf({ nodes }, scopes, id, weights) {
+  if (id >= scopes.count) {
+    const title = cut(scopes.name[id - scopes.count]);
+    const lines = [`${scopes.members[id - scopes.count].toLocaleString("en")} nodes`];
+    return sized(title, lines, "group", MARK);
+  }
+  const kind = nodes.kind[id];
+  const title = cut(nodes.label[id]);
+  const lines = [...linesOf(nodes.about[id]), ...(weights.get(id) ?? [])].slice(0, MOST_LINES).map(cut);
+  const category = kind === "node" ? (CATEGORIES.find(([, pattern]) => pattern.test(title))?.[0] ?? "node") : kind;
+  return sized(title, lines, category, 0);
+}
+
+/** @param {string} title @param {string[]} lines @param {string} category @param {number} mark @returns {Box} */
+function sized(title, lines, category, mark) {
+  const text = Math.max(title.length * BOLD, ...lines.map((line) => line.length * LETTER));
+  const height = HEADER + (lines.length ? lines.length * LINE + 6 : 0);
+  return { title, lines, category, width: Math.max(LEAST, text + PADDING + mark), height };
+}

@@ -1,0 +1,106 @@
+// What part of a graph a canvas shows: the point of the graph in its left upper corner, and the zoom.
+
+/** @typedef {import("whence/graph/grid").Box} Area */
+
+const LEAST = 0.02;
+const MOST = 3;
+const MARGIN = 24;
+const STEPS = 12;
+const READABLE = 0.6;
+const TOOLS = 48;
+
+export class Camera {
+  x = 0;
+  y = 0;
+  zoom = 1;
+  #frame = 0;
+
+  /** @param {() => {width: number, height: number}} size of the canvas @param {() => void} changed */
+  constructor(size, changed) {
+    this.size = size;
+    this.changed = changed;
+  }
+
+  /** @returns {Area} */
+  area() {
+    const { width, height } = this.size();
+    return [this.x, this.y, this.x + width / this.zoom, this.y + height / this.zoom];
+  }
+
+  /** The point of the graph under a point of the canvas. @param {number} x @param {number} y @returns {[number, number]} */
+  point(x, y) {
+    return [this.x + x / this.zoom, this.y + y / this.zoom];
+  }
+
+  /** @param {number} dx @param {number} dy in pixels of the canvas */
+  pan(dx, dy) {
+    this.set(this.x + dx / this.zoom, this.y + dy / this.zoom, this.zoom);
+  }
+
+  /** Zoom around a point of the canvas. @param {number} factor */
+  zoomBy(factor, x = this.size().width / 2, y = this.size().height / 2) {
+    const zoom = Math.min(MOST, Math.max(LEAST, this.zoom * factor));
+    const [px, py] = this.point(x, y);
+    this.set(px - x / zoom, py - y / zoom, zoom);
+  }
+
+  /** Show an area as large as it fits, but no larger than `most`; one too tall from its top. @param {Area} area */
+  fit([left, top, right, bottom], most = 1) {
+    const { width, height } = this.size();
+    const wide = (width - 2 * MARGIN) / Math.max(1, right - left);
+    const tall = (height - MARGIN - TOOLS) / Math.max(1, bottom - top);
+    const zoom = Math.min(most, Math.max(LEAST, Math.min(wide, tall)));
+    const above = Math.max(TOOLS, (height - (bottom - top) * zoom) / 2);
+    this.set((left + right) / 2 - width / 2 / zoom, top - above / zoom, zoom);
+  }
+
+  /** Show an area as large as can be read, its begin in the middle of the top. @param {Area} area @param {number} x where it begins */
+  begin([left, top, right], x) {
+    const { width } = this.size();
+    const zoom = Math.min(1, Math.max(READABLE, (width - 2 * MARGIN) / Math.max(1, right - left)));
+    this.set(x - width / 2 / zoom, top - TOOLS / zoom, zoom);
+  }
+
+  /** Go to where the middle of an area is the middle of the canvas. @param {Area} area */
+  center([left, top, right, bottom], zoom = this.zoom) {
+    const { width, height } = this.size();
+    this.go((left + right) / 2 - width / 2 / zoom, (top + bottom) / 2 - height / 2 / zoom, zoom);
+  }
+
+  /** Move an area into view where it is not. @param {Area} area */
+  reveal(area) {
+    const [left, top, right, bottom] = this.area();
+    if (area[0] < left || area[1] < top || area[2] > right || area[3] > bottom) this.center(area);
+  }
+
+  /** Go somewhere in a few frames; at once for those who want no motion. @param {number} x @param {number} y @param {number} zoom */
+  go(x, y, zoom) {
+    cancelAnimationFrame(this.#frame);
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) {
+      this.set(x, y, zoom);
+      return;
+    }
+    const from = { x: this.x, y: this.y, zoom: this.zoom };
+    let step = 0;
+    const frame = () => {
+      const part = ++step / STEPS;
+      const eased = part * (2 - part);
+      const mix = (/** @type {number} */ a, /** @type {number} */ b) => a + (b - a) * eased;
+      this.#move(mix(from.x, x), mix(from.y, y), mix(from.zoom, zoom));
+      if (step < STEPS) this.#frame = requestAnimationFrame(frame);
+    };
+    frame();
+  }
+
+  /** @param {number} x @param {number} y @param {number} zoom */
+  set(x, y, zoom) {
+    cancelAnimationFrame(this.#frame);
+    this.#move(x, y, zoom);
+  }
+
+  /** @param {number} x @param {number} y @param {number} zoom */
+  #move(x, y, zoom) {
+    [this.x, this.y, this.zoom] = [x, y, zoom];
+    this.changed();
+  }
+}

@@ -1,0 +1,77 @@
+// The properties of a node beside its graph: type, name, location, attributes, inputs and outputs.
+
+import { fill, h } from "whence/dom";
+import { linesOf } from "whence/graph/boxes";
+
+/** @typedef {import("whence/types").App} App */
+/** @typedef {import("whence/graph/scene").Scene} Scene */
+/** @typedef {import("whence/dom").Child} Child */
+
+const MOST = 200;
+
+/**
+ * @param {App} app
+ * @param {{go: (node: number) => void, toggle: (item: number) => void, close: () => void}} does
+ */
+export function sidebar(app, { go, toggle, close }) {
+  const body = h("div", { class: "graph-facts" });
+  const closing = h("button", { type: "button", title: "close the properties", "aria-label": "close the properties", onclick: close }, "×");
+  const element = h("aside", { class: "graph-side", "aria-label": "Node properties", "data-test": "properties", hidden: true },
+    h("header", {}, h("h2", {}, "Node properties"), closing), body);
+
+  /** @param {string} name @param {Child} value */
+  const row = (name, value) => h("div", { class: "fact" }, h("dt", { title: name }, name), h("dd", {}, value));
+
+  /** @param {string} title @param {Node[]} rows */
+  const part = (title, rows) => (rows.length ? [h("h3", {}, title), h("dl", {}, ...rows)] : []);
+
+  /** The ends of edges: what a node reads, or what reads it. @param {Scene} scene @param {number} node @param {"source" | "target"} end */
+  function ends(scene, node, end) {
+    const { edges } = scene.graph;
+    const other = end === "source" ? edges.target : edges.source;
+    const rows = [];
+    for (let e = 0; e < other.length && rows.length < MOST; e++) {
+      if (other[e] !== node) continue;
+      const id = edges[end][e];
+      const link = h("button", { type: "button", class: "link", onclick: () => go(id) }, nameOf(app, scene, id));
+      rows.push(row(edges.text[e], link));
+    }
+    return rows;
+  }
+
+  /** @param {Scene} scene @param {number} item -1 for none */
+  function show(scene, item) {
+    element.hidden = item < 0;
+    if (item < 0) return;
+    const id = scene.ids[item];
+    if (scene.isGroup(item)) {
+      const { count, path, members } = scene.scopes;
+      const open = scene.isOpen(item);
+      fill(body, h("dl", {}, row("scope", path[id - count]), row("nodes", members[id - count])),
+        h("button", { type: "button", onclick: () => toggle(item) }, open ? "Fold" : "Unfold"));
+      return;
+    }
+    const { nodes } = scene.graph;
+    const { layers, sets } = app.model.document;
+    const rows = sets[nodes.set[id]] ?? [];
+    const own = rows.filter((layer) => layers.kind[layer] !== "tensor");
+    const facts = [row("type", nodes.label[id]), row("name", nameOf(app, scene, id))];
+    if (own.length === 1) facts.push(row("location", layers.ordinal[own[0]]));
+    if (nodes.scope[id]) facts.push(row("scope", nodes.scope[id]));
+    for (const line of linesOf(nodes.about[id])) facts.push(row("", line));
+    fill(body, h("dl", {}, ...facts),
+      ...part("Attributes", nodes.attributes[id].map(([name, value]) => row(name, value))),
+      ...part("Inputs", ends(scene, id, "source")),
+      ...part("Outputs", ends(scene, id, "target")),
+      ...(own.length > 1 ? part("Layers", own.slice(0, MOST).map((layer) => row(layers.type[layer], app.model.layerName(layer)))) : []));
+  }
+  return { element, show };
+}
+
+/** The name of a node: of its call, or of its layers. @param {App} app @param {Scene} scene @param {number} node */
+export function nameOf({ model }, { graph: { nodes } }, node) {
+  const call = model.document.calls[nodes.call[node]];
+  if (call) return call.name;
+  const rows = model.document.sets[nodes.set[node]] ?? [];
+  return rows.length ? model.label(rows) : nodes.label[node];
+}

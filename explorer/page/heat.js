@@ -1,0 +1,132 @@
+// Heat: the share of each line in time, operations or bytes.
+
+/** @typedef {import("whence/session").SessionModel} SessionModel */
+/** @typedef {import("whence/types").Heat} Heat */
+/** @typedef {{shares: Float64Array, hottest: number, total: number}} LineHeat */
+
+/** @type {WeakMap<SessionModel, Map<string, LineHeat | null>>} */
+const cache = new WeakMap();
+
+/**
+ * Return the heat of the lines of a stage whose columns are there; null where nothing of the kind was measured.
+ *
+ * A line's share is that of its samples where the session has them; else each layer's weight is spread evenly over its
+ * lines. The shares of a stage add up to 1.
+ * @param {SessionModel} model
+ * @param {Heat} heat
+ * @param {number} stage
+ * @param {number} call
+ * @returns {LineHeat | null}
+ */
+export function heatOfLines(model, heat, stage, call) {
+  if (heat === "off") return null;
+  const known = cache.get(model) ?? new Map();
+  cache.set(model, known);
+  const key = `${heat} ${stage} ${call}`;
+  if (!known.has(key)) {
+    const weights = heat === "time" ? sampled(model, stage, call) : null;
+    known.set(key, shares(weights ?? spread(model, heat, stage, call)));
+  }
+  return known.get(key) ?? null;
+}
+
+/**
+ * Return the weight of each layer: seconds of a run, operations or bytes; null where nobody knows them.
+ * @param {SessionModel} model
+ * @param {Heat} heat
+ * @param {number} [kernel] only what its calls take
+ * @param {number} [call] only what this call takes
+ * @returns {Float64Array | null}
+ */
+export function weightOfLayers(model, heat, kernel = -1, call = -1) {
+  const { layers, graphs, sets, times } = model.document;
+  const weights = new Float64Array(layers.name.length);
+  /** @type {(row: number, weight: number) => void} */
+  const add = (row, weight) => {
+    if (row >= 0) weights[row] = (weights[row] ?? 0) + weight;
+  };
+  if (heat === "time") {
+    if (times.length === 0) return null;
+    const chosen = kernel < 0 ? null : new Set(call < 0 ? model.callsOf(kernel) : [call]);
+    for (const run of times) {
+      if (!chosen) for (const [row, seconds] of run.layers) add(row, seconds);
+      else programCalls(model, run.program).forEach((number, position) => {
+        if (chosen.has(number)) for (const [row, seconds] of run.parts[position] ?? []) add(row, seconds);
+      });
+    }
+    return weights;
+  }
+  for (const { level, nodes } of graphs) {
+    if (level !== "model") continue;
+    nodes.set.forEach((set, node) => {
+      const rows = sets[set] ?? [];
+      const weight = (heat === "flops" ? nodes.flops : nodes.bytes)[node] ?? 0;
+      for (const row of rows) add(row, weight / rows.length);
+    });
+  }
+  return weights.some((weight) => weight > 0) ? weights : null;
+}
+
+/**
+ * The calls of a program, in order.
+ * @param {SessionModel} model
+ * @param {number} program
+ */
+export function programCalls(model, program) {
+  return model.document.calls.flatMap((call, number) => (call.program === program ? [number] : []));
+}
+
+/**
+ * @param {SessionModel} model
+ * @param {number} stage
+ * @param {number} call
+ */
+function sampled(model, stage, call) {
+  const rows = model.document.times.flatMap(({ lines }) => lines).filter((row) => row.stage === stage && (call < 0 || row.call === call));
+  if (rows.length === 0) return null;
+  const weights = new Float64Array(model.stageRow(stage).lines);
+  for (const { line, samples } of rows) {
+    line.forEach((number, position) => {
+      if (number > 0) weights[number - 1] = (weights[number - 1] ?? 0) + (samples[position] ?? 0);
+    });
+  }
+  return weights;
+}
+
+/**
+ * @param {SessionModel} model
+ * @param {Heat} heat
+ * @param {number} stage
+ * @param {number} call
+ */
+function spread(model, heat, stage, call) {
+  const links = model.links(stage);
+  const layers = weightOfLayers(model, heat, model.stageRow(stage).kernel, call);
+  if (!links || !layers) return null;
+  const { offsets, items } = links.bySet();
+  const values = Array.from({ length: offsets.length - 1 }, (_, value) => value);
+  const rows = values.map((value) => model.layersOfValue(stage, value, call));
+  const lines = new Float64Array(layers.length);
+  values.forEach((value) => {
+    const count = (offsets[value + 1] ?? 0) - (offsets[value] ?? 0);
+    for (const row of rows[value] ?? []) lines[row] = (lines[row] ?? 0) + count;
+  });
+  const weights = new Float64Array(links.columns.set.length);
+  values.forEach((value) => {
+    const weight = (rows[value] ?? []).reduce((sum, row) => sum + (layers[row] ?? 0) / (lines[row] ?? 1), 0);
+    for (const line of items.subarray(offsets[value], offsets[value + 1])) weights[line] = weight;
+  });
+  return weights;
+}
+
+/**
+ * @param {Float64Array | null} weights
+ * @returns {LineHeat | null}
+ */
+function shares(weights) {
+  if (!weights) return null;
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (!(total > 0)) return null;
+  const result = weights.map((weight) => weight / total);
+  return { shares: result, hottest: result.reduce((most, share) => Math.max(most, share), 0), total };
+}

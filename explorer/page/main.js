@@ -1,0 +1,53 @@
+// The page: opens the session and puts the parts together.
+
+import "whence/views";
+import { keepAddress, readAddress } from "whence/address";
+import { createApp, firstPanes } from "whence/app";
+import { DockBar } from "whence/dock";
+import { h } from "whence/dom";
+import { buildFrame } from "whence/frame";
+import { showHeader } from "whence/header";
+import { Lineage } from "whence/lineage";
+import { marks, note } from "whence/marks";
+import { Panes } from "whence/panes";
+import { SessionModel } from "whence/session";
+import { shellActions } from "whence/shell";
+import { keepTheme } from "whence/theme";
+import { openSession } from "whence/transport";
+
+const root = /** @type {{whence?: object}} */ (window);
+root.whence = { marks };
+
+/** @param {unknown} error */
+function fail(error) {
+  const text = error instanceof Error ? error.message : String(error);
+  document.body.replaceChildren(h("p", { class: "failure", role: "alert", "data-test": "failure" }, text));
+}
+
+async function start() {
+  const api = await openSession();
+  note("head");
+  const model = new SessionModel(api);
+  const frame = buildFrame();
+  /** @type {Panes | null} */
+  let panes = null;
+  const app = createApp(model, {
+    announce: frame.announce,
+    view: (id) => panes?.view(id),
+  });
+  panes = new Panes(app, frame.panes);
+  shellActions(app);
+  const kept = readAddress(location.hash, model);
+  app.state.set({ ...kept, panes: kept.panes?.length ? kept.panes : firstPanes(app, innerWidth), focus: kept.focus ?? 1 });
+  keepTheme(app);
+  showHeader(app, frame.header);
+  new Lineage(app, frame.lineage);
+  new DockBar(app, frame.dock);
+  keepAddress(app.state);
+  document.addEventListener("keydown", (event) => app.actions.press(event, app));
+  document.title = `${model.document.made_by.model} - Whence`;
+  root.whence = { marks, app };
+  note("interactive");
+}
+
+start().catch(fail);

@@ -1,0 +1,235 @@
+// The text pane: the lines of a stage, linked to those of all other panes.
+
+import { h, mark } from "whence/dom";
+import { note } from "whence/marks";
+import { Cursor } from "whence/text/cursor";
+import { Edges } from "whence/text/edges";
+import { lineFacts } from "whence/text/facts";
+import { Geometry } from "whence/text/geometry";
+import { Lit } from "whence/text/lit";
+import { Ruler } from "whence/text/ruler";
+import { showLine, showMarks } from "whence/text/row";
+import { Search } from "whence/text/search";
+import { TextWindow } from "whence/text/window";
+import { count } from "whence/words";
+
+/** @typedef {import("whence/types").App} App */
+/** @typedef {import("whence/types").Pane} Pane */
+/** @typedef {import("whence/types").StageText} StageText */
+
+const LONGEST = 20_000;
+
+export class TextPane {
+  /** @type {StageText | null} */
+  #text = null;
+  /** The line of `reveal` that waits for the text. */
+  #wanted = -1;
+  #loading = -1;
+  #lit = new Lit();
+  #wrapAt = 0;
+  /** @type {((line: number) => number) | null} */
+  #unitsOf = null;
+  /** @type {(() => void)[]} */
+  #off;
+  #saving = 0;
+
+  /**
+   * @param {App} app
+   * @param {HTMLElement} element
+   * @param {Pane} pane
+   */
+  constructor(app, element, pane) {
+    this.app = app;
+    this.pane = pane;
+    this.window = new TextWindow({
+      show: (row, line) => this.#show(row, line),
+      dress: (row, line) => showMarks(row, { ...this.#lit.marks(line), cursor: line === this.point.line, hit: this.find.has(line) }),
+      moved: () => this.#moved(),
+      resized: () => this.#resized(),
+    });
+    this.edges = new Edges((line) => this.reveal(line));
+    this.ruler = new Ruler((line) => this.window.scrollTo(line, 0.5));
+    this.find = new Search({
+      lines: () => this.#text?.lines ?? [],
+      changed: () => this.redress(),
+      step: (direction) => this.search(direction),
+      leave: () => this.focus(),
+    });
+    this.message = h("p", { class: "message", role: "status" });
+    this.grid = h("div", { class: "text-pane", role: "grid", tabindex: 0, "data-test": "text" }, this.window.element);
+    this.element = h("div", { class: "text-frame" }, this.find.element, h("div", { class: "text-body" }, this.grid, this.ruler.element, this.message), this.edges.element);
+    this.point = new Cursor(this);
+    element.append(this.element);
+    const { state } = app;
+    this.#off = [
+      state.on("hover", () => this.#hovered()),
+      state.on("pins", () => this.#pinned()),
+      state.on("filter", () => this.#layOut()),
+      state.on("heat", () => this.#heated()),
+    ];
+    void this.#load(pane.top);
+  }
+
+  /** @param {Pane} pane */
+  update(pane) {
+    const before = this.pane;
+    this.pane = pane;
+    if (pane.stage !== before.stage) void this.#load(pane.top, true);
+    else if (pane.call !== before.call) this.#layOut();
+    else if (pane.wrap !== before.wrap) this.#layOut();
+    else if (pane.top !== before.top && this.#text && pane.top !== this.window.visible().first) this.window.scrollTo(pane.top);
+  }
+
+  /**
+   * @param {number} top the line to begin with
+   * @param {boolean} follow whether pinned lines are brought into view
+   */
+  async #load(top, follow = false) {
+    const { stage } = this.pane;
+    const from = performance.now();
+    this.#loading = stage;
+    this.message.textContent = stage < 0 ? "The session has no text of this level." : "";
+    try {
+      const text = stage < 0 ? null : await this.app.model.stage(stage);
+      if (this.#loading !== stage) return;
+      this.#text = text;
+    } catch (error) {
+      if (this.#loading !== stage) return;
+      this.#text = null;
+      this.message.textContent = error instanceof Error ? error.message : String(error);
+    }
+    this.point.line = -1;
+    mark(this.grid, "aria-rowcount", String(this.#text?.lines.length ?? 0));
+    mark(this.grid, "aria-label", stage < 0 ? "empty" : this.app.model.stageRow(stage).name);
+    this.#layOut(top);
+    this.find.again();
+    if (follow) this.#toPinned();
+    if (this.#wanted >= 0) {
+      this.reveal(this.#wanted);
+      this.#wanted = -1;
+    }
+    note("pane", from);
+  }
+
+  /** @param {number} [top] the line to begin with, where it is another than now */
+  #layOut(top) {
+    const lines = this.#text?.lines ?? [];
+    const keep = top ?? (this.window.geometry.rows ? this.window.visible().first : 0);
+    this.#lit.link(this.app, this.pane, this.#text);
+    const { state } = this.app;
+    const order = state.get("filter") && state.get("pins").some(Boolean) ? this.#lit.pinned() : null;
+    this.#wrapAt = this.pane.wrap ? this.#columns() : 0;
+    const wrapAt = this.#wrapAt;
+    this.#unitsOf = wrapAt ? (line) => Math.max(1, Math.ceil((lines[line]?.length ?? 0) / wrapAt)) : null;
+    const longest = lines.reduce((most, line) => Math.max(most, line.length), 0);
+    this.window.reset(new Geometry(lines.length, order, this.#unitsOf), wrapAt || Math.min(longest, LONGEST));
+    mark(this.grid, "data-heat", this.#lit.heat ? this.app.state.get("heat") : null);
+    mark(this.grid, "data-wrap", wrapAt ? "" : null);
+    this.edges.say(order ? `${order.length} of ${count(lines.length, "line")}` : "");
+    this.window.scrollTo(keep);
+    this.redress();
+  }
+
+  /** How many characters of a wrapped line a unit holds. */
+  #columns() {
+    const probe = h("span", { class: "code probe" }, "0".repeat(100));
+    this.grid.append(probe);
+    const width = probe.getBoundingClientRect().width / 100;
+    probe.remove();
+    const gutter = Number.parseFloat(getComputedStyle(this.grid).getPropertyValue("--gutter")) || 0;
+    return Math.max(20, Math.floor((this.window.element.clientWidth - gutter) / width) - 1);
+  }
+
+  #hovered() {
+    if (!this.#text) return;
+    this.#lit.hover(this.app, this.pane);
+    this.redress();
+  }
+
+  #pinned() {
+    if (this.app.state.get("filter")) this.#layOut();
+    else this.#lit.link(this.app, this.pane, this.#text);
+    this.redress();
+    this.#toPinned();
+  }
+
+  #heated() {
+    this.#lit.link(this.app, this.pane, this.#text);
+    mark(this.grid, "data-heat", this.#lit.heat ? this.app.state.get("heat") : null);
+    this.window.clear();
+    this.window.draw();
+  }
+
+  /** Scroll to the nearest line of a pin, unless one is in view. */
+  #toPinned() {
+    const line = this.#lit.nearest(this.window.visible());
+    if (line >= 0) this.window.scrollTo(line, 0.3);
+  }
+
+  redress() {
+    this.window.redress();
+    this.edges.update(this.#lit.edges(), this.window.visible());
+    this.ruler.update(this.#text?.lines.length ?? 0, this.#lit.pins, this.find.hits);
+  }
+
+  #moved() {
+    this.redress();
+    clearTimeout(this.#saving);
+    this.#saving = setTimeout(() => {
+      const { first } = this.window.visible();
+      if (this.#text && first !== this.pane.top) this.app.setPane(this.pane.id, { top: first });
+    }, 120);
+  }
+
+  #resized() {
+    if (this.#text && this.pane.wrap && this.#columns() !== this.#wrapAt) this.#layOut();
+    this.ruler.resize();
+    this.redress();
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {number} line
+   */
+  #show(row, line) {
+    if (!this.#text) return;
+    const facts = lineFacts(this.app.model, this.pane, this.#text, this.#lit.heat, line);
+    showLine(row, { ...facts, units: this.#unitsOf?.(line) ?? 1 });
+  }
+
+  focus() {
+    this.grid.focus({ preventScroll: true });
+  }
+
+  /** @param {number} line */
+  reveal(line) {
+    if (!this.#text || this.#loading !== this.pane.stage) {
+      this.#wanted = line;
+      return;
+    }
+    const { first, last } = this.window.visible();
+    if (line < first || line > last) this.window.scrollTo(line, 0.3);
+    this.point.put(line);
+  }
+
+  cursor() {
+    return this.point.mark();
+  }
+
+  /** @param {0 | 1 | -1} step */
+  search(step) {
+    if (step === 0) {
+      this.find.open();
+      return;
+    }
+    const line = this.find.next(this.point.line, step);
+    if (line >= 0) this.reveal(line);
+  }
+
+  destroy() {
+    for (const off of this.#off) off();
+    clearTimeout(this.#saving);
+    this.window.destroy();
+    this.element.remove();
+  }
+}

@@ -1,0 +1,146 @@
+// The window of a text pane: some sixty rows that move along with the scroll position over any number of lines.
+
+import { h } from "whence/dom";
+import { Geometry, ROW } from "whence/text/geometry";
+import { newRow } from "whence/text/row";
+
+const OVERSCAN = 6;
+
+export class TextWindow {
+  /** Line -> the element that shows it. @type {Map<number, HTMLElement>} */
+  #shown = new Map();
+  /** @type {HTMLElement[]} */
+  #free = [];
+  #observer;
+  #height = 0;
+  #frame = 0;
+
+  /**
+   * @param {{show: (row: HTMLElement, line: number) => void, dress: (row: HTMLElement, line: number) => void, moved: () => void, resized: () => void}} owner
+   *   `show` fills a row, `dress` puts its marks on, `moved` hears of scrolling, `resized` of another size.
+   */
+  constructor(owner) {
+    this.owner = owner;
+    this.geometry = new Geometry(0, null, null);
+    this.rows = h("div", { class: "rows", role: "presentation" });
+    this.element = h("div", { class: "scroller", role: "presentation", onscroll: () => this.#later() }, this.rows);
+    this.#observer = new ResizeObserver(() => {
+      this.#height = this.element.clientHeight;
+      this.owner.resized();
+      this.draw();
+    });
+    this.#observer.observe(this.element);
+  }
+
+  /**
+   * Take other lines, and keep none of the rows.
+   * @param {Geometry} geometry
+   * @param {number} characters of the longest line
+   */
+  reset(geometry, characters) {
+    this.geometry = geometry;
+    this.rows.style.height = `${geometry.height}px`;
+    this.rows.style.setProperty("--characters", String(characters));
+    this.clear();
+  }
+
+  /** Forget what rows show; the next `draw` fills them again. */
+  clear() {
+    for (const row of this.#shown.values()) row.remove();
+    this.#free.push(...this.#shown.values());
+    this.#shown.clear();
+  }
+
+  /** Pixels of height. */
+  get height() {
+    if (!this.#height) this.#height = this.element.clientHeight;
+    return this.#height;
+  }
+
+  #later() {
+    if (this.#frame) return;
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0;
+      this.draw();
+      this.owner.moved();
+    });
+  }
+
+  /** Fill and place the rows that are in view. */
+  draw() {
+    const { geometry } = this;
+    const scrollTop = this.element.scrollTop;
+    const unit = geometry.firstUnit(scrollTop, this.height);
+    const first = Math.max(0, geometry.rowAt(unit) - OVERSCAN);
+    const last = Math.min(geometry.rows - 1, geometry.rowAt(unit + this.height / ROW) + OVERSCAN);
+    const wanted = new Set();
+    for (let row = first; row <= last; row++) wanted.add(geometry.line(row));
+    for (const [line, element] of this.#shown) {
+      if (wanted.has(line)) continue;
+      this.#shown.delete(line);
+      this.#free.push(element);
+    }
+    for (let row = first; row <= last; row++) {
+      const line = geometry.line(row);
+      let element = this.#shown.get(line);
+      if (!element) {
+        element = this.#free.pop() ?? newRow();
+        this.owner.show(element, line);
+        this.owner.dress(element, line);
+        this.#shown.set(line, element);
+      }
+      element.style.top = `${scrollTop + (geometry.unit(row) - unit) * ROW}px`;
+      if (!element.isConnected) this.rows.append(element);
+    }
+    for (const element of this.#free) element.remove();
+  }
+
+  /** Put the marks of all rows on again. */
+  redress() {
+    for (const [line, element] of this.#shown) this.owner.dress(element, line);
+  }
+
+  /**
+   * The element of a line that is in view.
+   * @param {number} line
+   */
+  rowOf(line) {
+    return this.#shown.get(line);
+  }
+
+  /** The first and the last line that are fully in view. */
+  visible() {
+    const { geometry } = this;
+    const unit = geometry.firstUnit(this.element.scrollTop, this.height);
+    const first = geometry.rowAt(unit + 0.5);
+    const last = Math.max(first, geometry.rowAt(unit + this.height / ROW - 0.5));
+    return { first: geometry.line(first), last: geometry.line(Math.min(last, geometry.rows - 1)) };
+  }
+
+  /**
+   * Scroll so that a line is at the top, or, where `share` says so, lower in the view.
+   * @param {number} line
+   * @param {number} share 0 for the top, 0.5 for the middle
+   */
+  scrollTo(line, share = 0) {
+    const { geometry } = this;
+    const unit = Math.max(0, geometry.unit(geometry.row(line)) - Math.floor((share * this.height) / ROW));
+    this.element.scrollTop = geometry.scrollTop(unit, this.height);
+    this.draw();
+  }
+
+  /**
+   * Scroll only as far as needed to have a line in view.
+   * @param {number} line
+   */
+  keep(line) {
+    const { first, last } = this.visible();
+    if (line < first) this.scrollTo(line);
+    else if (line > last) this.scrollTo(line, 1 - ROW / Math.max(this.height, ROW) - 0.001);
+  }
+
+  destroy() {
+    this.#observer.disconnect();
+    cancelAnimationFrame(this.#frame);
+  }
+}

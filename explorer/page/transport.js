@@ -1,0 +1,88 @@
+// Where the session comes from: blocks of this very file, or a server.
+
+/** @typedef {import("whence/types").Api} Api */
+/** @typedef {import("whence/types").Body} Body */
+/** @typedef {import("whence/types").Session} Session */
+
+/**
+ * Return the session of the page: embedded where the page has an element `session-head`, else the server's.
+ * @returns {Promise<Api>}
+ */
+export async function openSession() {
+  const head = document.getElementById("session-head");
+  return head ? embedded(head) : served();
+}
+
+/**
+ * A report: the head is JSON, or gzip in base64 where its type is `application/octet-stream`; each stage and schedule
+ * is a block of its own, `stage-3`, always gzip in base64.
+ * @param {HTMLElement} element
+ * @returns {Promise<Api>}
+ */
+async function embedded(element) {
+  const plain = element.getAttribute("type") !== "application/octet-stream";
+  const text = element.textContent ?? "";
+  return {
+    head: parse(plain ? text : await unpacked(text)),
+    served: false,
+    stageBody: async (stage) => JSON.parse(await block(`stage-${stage}`)),
+    schedule: async (schedule) => JSON.parse(await block(`schedule-${schedule}`)),
+  };
+}
+
+/** @returns {Promise<Api>} */
+async function served() {
+  /** @param {string} path */
+  const get = async (path) => {
+    const answer = await fetch(path, { credentials: "same-origin" });
+    if (!answer.ok) throw new Error(`${path}: the server answered ${answer.status} ${answer.statusText}`);
+    return answer.json();
+  };
+  return {
+    head: await get("/session/head"),
+    served: true,
+    stageBody: (stage) => get(`/session/stage/${stage}`),
+    schedule: (schedule) => get(`/session/schedule/${schedule}`),
+  };
+}
+
+/**
+ * @param {string} text
+ * @returns {Session}
+ */
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error("this is no session document: it is no JSON");
+  }
+}
+
+/** @param {string} id */
+async function block(id) {
+  const element = document.getElementById(id);
+  if (!element) throw new Error(`the session document lacks its part ${id}`);
+  return unpacked(element.textContent ?? "");
+}
+
+/**
+ * Return the text that gzip in base64 holds.
+ * @param {string} base64
+ */
+export async function unpacked(base64) {
+  const stream = new Blob([bytes(base64.trim())]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+/**
+ * @param {string} base64
+ * @returns {Uint8Array<ArrayBuffer>}
+ */
+function bytes(base64) {
+  const native = /** @type {{fromBase64?: (text: string) => Uint8Array<ArrayBuffer>}} */ (/** @type {unknown} */ (Uint8Array));
+  if (native.fromBase64) return native.fromBase64(base64);
+  const letters = atob(base64);
+  const result = new Uint8Array(letters.length);
+  for (let index = 0; index < letters.length; index++) result[index] = letters.charCodeAt(index);
+  return result;
+}

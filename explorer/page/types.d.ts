@@ -1,0 +1,148 @@
+// Shapes that modules of the page share.
+
+import type { Body, Frame, Session, Stage } from "whence/document";
+import type { Actions } from "whence/actions";
+import type { SessionModel } from "whence/session";
+import type { State } from "whence/state";
+
+/** What the page reads a session through; the same for an offline file and for a server. */
+export interface Api {
+  /** The document, in which the body of each stage and the frames of each schedule are null. */
+  head: Session;
+  /** True where jobs can be run. */
+  served: boolean;
+  stageBody(stage: number): Promise<Body>;
+  schedule(schedule: number): Promise<Frame[]>;
+}
+
+/** The columns of a stage, one element per line; lines count from 0 here. */
+export interface Columns {
+  /** Line -> set, or index into `Kernel.slots`; -1 for none. */
+  set: Int32Array;
+  /** Line -> op; -1 for none. */
+  op: Int32Array;
+  /** Line -> line of the last tir stage, from 1; 0 for none. */
+  tir: Int32Array;
+  /** Line -> 1 where its link is exact. */
+  exact: Uint8Array;
+  /** Line -> layers whose output it computes. */
+  outputs: Map<number, number[]>;
+}
+
+export interface StageText extends Columns {
+  lines: string[];
+}
+
+/** A line of a stage; lines count from 0. */
+export interface At {
+  stage: number;
+  line: number;
+  /** Index into `Session.calls`, or -1 for all calls of the kernel. */
+  call: number;
+  /** The line of the kernel's last tir stage that it belongs to, from 1; 0 for none. */
+  tir: number;
+}
+
+/** Layers that are marked, and the line where somebody marked them. */
+export interface Mark {
+  /** Rows of `Session.layers`. */
+  rows: number[];
+  label: string;
+  at: At | null;
+}
+
+/** A pane; `level` names the kind of view that it holds. */
+export interface Pane {
+  id: number;
+  level: string;
+  /** Index into `Session.stages`; -1 for views that need none. */
+  stage: number;
+  /** Index into `Session.calls`, or -1 for all calls of the kernel. */
+  call: number;
+  /** The first line that is in view. */
+  top: number;
+  wrap: boolean;
+  /** Share of the width, relative to the other panes. */
+  grow: number;
+}
+
+export type Heat = "off" | "time" | "flops" | "bytes";
+export type Slot = 0 | 1;
+
+export interface Values {
+  program: number;
+  panes: Pane[];
+  /** The id of the pane that keys act on. */
+  focus: number;
+  pins: [Mark | null, Mark | null];
+  hover: Mark | null;
+  heat: Heat;
+  /** The id of the tab that is open; "" for none. */
+  dock: string;
+  theme: "auto" | "light" | "dark";
+  /** True where panes show pinned lines only. */
+  filter: boolean;
+}
+
+export interface PaneView {
+  /** Show the state of the pane, which may have another stage or call now. */
+  update(pane: Pane): void;
+  focus(): void;
+  destroy(): void;
+  /** Bring a line into view and put the cursor on it. */
+  reveal?(line: number): void;
+  /** The line that keys act on. */
+  cursor?(): Mark | null;
+  /** Open the search, or go to its next (1) or previous (-1) hit. */
+  search?(step: 0 | 1 | -1): void;
+}
+
+export interface DockView {
+  update(): void;
+  destroy(): void;
+}
+
+export interface Dock {
+  id: string;
+  title: string;
+  create(app: App, element: HTMLElement): DockView;
+  /** False where the session has nothing for it. */
+  enabled?(app: App): boolean;
+}
+
+export interface App {
+  api: Api;
+  model: SessionModel;
+  state: State;
+  actions: Actions;
+  /** Pin layers as A (slot 0) or B (slot 1). */
+  pin(rows: readonly number[], slot?: Slot, at?: At | null): void;
+  unpin(): void;
+  /** Light up the kin of layers, or of nothing. */
+  hover(rows: readonly number[] | null, at?: At | null): void;
+  /** Show a stage, and a line (from 0) of it, in a pane of its level; returns once it is shown. */
+  open(stage: number, line?: number, call?: number): void;
+  openDock(id: string): void;
+  copy(text: string): Promise<void>;
+  /** Say something to screen readers, and show it for a while. */
+  announce(text: string): void;
+  /** The pane that keys act on. */
+  pane(): Pane;
+  setPane(id: number, changes: Partial<Pane>): void;
+  addPane(pane: Partial<Pane>): void;
+  removePane(id: number): void;
+  /** The view of a pane, where it is shown. */
+  view(id: number): PaneView | undefined;
+}
+
+export interface Action {
+  id: string;
+  title: string;
+  /** `w`, `J`, `Ctrl+K`, `Escape`; "" for none. */
+  key?: string;
+  group?: string;
+  run(app: App): void;
+  enabled?(app: App): boolean;
+}
+
+export type { Body, Session, Stage };

@@ -1,0 +1,159 @@
+"""The rows of a session document, each thing once: layers, sets of them, ops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc
+
+from ...planning.artifact import Artifact
+from ...provenance.lost import is_lost
+from ...provenance.span import leaf_name, leaves
+from ...support.names import shown
+from ..layers import op_types, owners
+from .document import (
+    VERSION,
+    Body,
+    Diff,
+    Events,
+    Layers,
+    Level,
+    MadeBy,
+    Ops,
+    Session,
+    Source,
+    Stage,
+)
+from .texts import column
+
+_KINDS = {".onnx": "onnx", ".tflite": "tflite", ".relay": "relay", ".mlir": "mlir", ".tar": "tar"}
+
+
+class Builder:
+    """A session while it is made: what others append to is in `session`, and rows of what may recur are asked for."""
+
+    def __init__(self, made_by: MadeBy):
+        self.session = Session(
+            VERSION,
+            made_by,
+            sources=[],
+            layers=Layers(),
+            sets=[[]],
+            programs=[],
+            kernels=[],
+            calls=[],
+            stages=[],
+            passes=[],
+            ops=Ops(),
+            events=Events(),
+            graphs=[],
+            schedules=[],
+        )
+        self._layers: dict[LocationAttr, int] = {}
+        self._sets: dict[tuple[int, ...], int] = {(): 0}
+        self._of_location: dict[int, tuple[LocationAttr, int]] = {}
+        """By identity, as hashing a location costs more than the rest; holding it keeps its identity from reuse."""
+        self._ops: dict[int, int] = {}
+        self._sources: dict[str, int] = {}
+
+    def layer(self, leaf: LocationAttr) -> int:
+        """The row of the layer, tensor or lost mark of a leaf."""
+        if (row := self._layers.get(leaf)) is None:
+            row = self._layers[leaf] = len(self._layers)
+            origin = leaf.location if isinstance(leaf, NameLoc) else leaf
+            known = isinstance(origin, FileLineColLoc)
+            name, layers = leaf_name(leaf), self.session.layers
+            layers.name.append(name)
+            layers.kind.append("lost" if is_lost(leaf) else "unknown")
+            layers.type.append("")
+            layers.source.append(self.source(origin.filename.data) if known else -1)
+            layers.ordinal.append(origin.line.data if known else -1)
+            layers.scope.append(name.rpartition("/")[0])
+            layers.owner.append(row)
+        return row
+
+    def describe_layers(self, artifact: Artifact) -> None:
+        """Add the layers and tensors of a program in the order of its source, and say what they are."""
+        layers, types = self.session.layers, op_types(artifact)
+        owner = owners(artifact)
+        ordered = sorted(set(owner.values()), key=lambda layer: (layer.file, layer.node, layer.name))
+        for layer in ordered:
+            self.layer(layer.leaf)
+        for leaf, layer in owner.items():
+            row, of = self.layer(leaf), self.layer(layer.leaf)
+            layers.owner[row] = of
+            layers.kind[row] = "layer" if row == of else "tensor"
+            layers.type[row] = types.get(leaf, "") or layers.type[row]
+
+    def source(self, file: str) -> int:
+        """The index of a source."""
+        if (index := self._sources.get(file)) is None:
+            index = self._sources[file] = len(self._sources)
+            suffix = f".{file.rpartition('.')[2]}"
+            self.session.sources.append(Source(file, _KINDS.get(suffix, "relay"), -1, -1))
+        return index
+
+    def set_of(self, location: LocationAttr) -> int:
+        """The set of the layers behind a location."""
+        hit = self._of_location.get(id(location))
+        if hit is None:
+            hit = self._of_location[id(location)] = location, self.set_of_rows(map(self.layer, leaves(location)))
+        return hit[1]
+
+    def set_of_rows(self, rows: Iterable[int]) -> int:
+        """The set of some rows of layers."""
+        key = tuple(dict.fromkeys(rows))
+        if (index := self._sets.get(key)) is None:
+            index = self._sets[key] = len(self._sets)
+            self.session.sets.append(list(key))
+        return index
+
+    def op(self, number: int, name: str = "") -> int:
+        """The row of the op of a number; -1 for number 0."""
+        if not number:
+            return -1
+        row = self._ops.get(number)
+        ops = self.session.ops
+        if row is None:
+            row = self._ops[number] = len(self._ops)
+            ops.name.append(name)
+            ops.set.append(-1)
+            ops.copied_from.append(-1)
+            ops.copied_at.append(0)
+        elif name and not ops.name[row]:
+            ops.name[row] = name
+        return row
+
+    def row_of_op(self, number: int) -> int | None:
+        """The row of the op of a number, if it has one."""
+        return self._ops.get(number)
+
+    def stage(self, stage: Stage) -> int:
+        """Append a stage; return its index."""
+        self.session.stages.append(stage)
+        return len(self.session.stages) - 1
+
+    def text_stage(
+        self, name: str, level: Level, program: int, kernel: int, lines: list[str], sets: Iterable[int]
+    ) -> int:
+        """Append a stage of which the whole text is there, and no op has a number."""
+        sets = list(sets)
+        body = Body(-1, [(0, 0, lines)], column(sets), column([-1] * len(lines)), [], [], [])
+        return self.stage(Stage(name, level, program, kernel, -1, len(lines), None, body))
+
+    def diff(self, new: Iterable[int], gone: Iterable[int], changed: Iterable[int], moved: Iterable[int]) -> Diff:
+        """The difference of two stages, from the numbers of ops."""
+        return Diff(*([self.op(number) for number in numbers] for numbers in (new, gone, changed, moved)))
+
+    def finish(self) -> Session:
+        """List the layers of each source, and return the session."""
+        layers = self.session.layers
+        for index, source in enumerate(self.session.sources):
+            rows = [
+                row for row, of in enumerate(layers.source) if of == index and layers.kind[row] in ("layer", "unknown")
+            ]
+            rows.sort(key=lambda row: layers.ordinal[row])
+            lines = [f"{layers.ordinal[row]} {layers.type[row] or '?'} {shown(layers.name[row])}" for row in rows]
+            sets = [self.set_of_rows([row]) for row in rows]
+            source.stage = self.text_stage("layers", "model", -1, -1, lines or [""], sets or [-1])
+        return self.session

@@ -1,0 +1,138 @@
+"""Kernels as rows of a session document: their texts from te to assembly, line by line, with slots for layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import LocationAttr, StringAttr
+
+from ...dialects.relay.core import FuncOp
+from ...lowering.kernel.printing import print_with_lines
+from ...lowering.kernel.record import Kernel
+from ...lowering.kernel.slots import anonymous, slots_of
+from ...lowering.llvm_to_native.assembly import LOCATION
+from ...lowering.llvm_to_native.perf_map import functions
+from ...lowering.relay_to_te.lower import lower_function
+from ..code import llvm_line_numbers, machine_code
+from .builder import Builder
+from .courses import add_course
+from .document import Body, Level, Stage
+from .document import Kernel as KernelRow
+from .texts import Text, column
+from .watching import Course
+
+
+class Slots:
+    """The distinct slot sets of a kernel."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[int]] = []
+        self._index: dict[tuple[int, ...], int] = {}
+
+    def of(self, slots: Sequence[int]) -> int:
+        """The index of a slot set."""
+        key = tuple(slots)
+        if key not in self._index:
+            self._index[key] = len(self.rows)
+            self.rows.append(list(key))
+        return self._index[key]
+
+    def of_location(self, location: LocationAttr) -> int:
+        return self.of(slots_of(location))
+
+
+def add_kernel(
+    builder: Builder, kernel: Kernel, compiler: str, program: int, func: FuncOp | None, course: Course | None
+) -> int:
+    """Append a kernel and its stages; return its row.
+
+    func: a primitive function that it computes. course: what was seen of its passes.
+    """
+    session, slots = builder.session, Slots()
+    row = len(session.kernels)
+    made = KernelRow(kernel.symbol, program, compiler, slots.rows, [], -1, 0, 0)
+    session.kernels.append(made)
+    if compiler:
+        return row
+    texts = _Texts(builder, program, row)
+    made.stages += [_te(texts, kernel, func, slots), _schedule(texts, kernel)]
+    made.stages += add_course(builder, course, "tir", program, row, slots.of_location) if course is not None else []
+    if course is None:
+        made.stages.append(texts.add("lowered", "tir", kernel.tir.split("\n"), map(slots.of, kernel.lines)))
+    behind = [slots.of(line) for line in kernel.lines]
+    made.stages += [_llvm(texts, kernel, behind), _assembly(texts, kernel, behind)]
+    code = machine_code(kernel)
+    made.instructions = len(code)
+    made.bytes = sum(function.size for function in functions(kernel.object))
+    return row
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """Appends stages of a kernel of which there is the text alone."""
+
+    builder: Builder
+    program: int
+    kernel: int
+
+    def add(
+        self,
+        name: str,
+        level: Level,
+        lines: list[str],
+        sets: Iterable[int],
+        ops: Iterable[int] | None = None,
+        tir: Iterable[int] = (),
+        exact: Iterable[int] = (),
+    ) -> int:
+        """Append a stage; columns have a number per line. Return its index."""
+        body = Body(
+            -1,
+            [(0, 0, lines)],
+            column(sets),
+            column(ops if ops is not None else [-1] * len(lines)),
+            [],
+            column(tir),
+            column(exact),
+        )
+        return self.builder.stage(Stage(name, level, self.program, self.kernel, -1, len(lines), None, body))
+
+
+def _te(texts: _Texts, kernel: Kernel, func: FuncOp | None, slots: Slots) -> int:
+    lines = kernel.te.split("\n")
+    if func is not None:
+        lowered = lower_function(anonymous(func))
+        lowered.sym_name = StringAttr(kernel.symbol)
+        text = Text.of(*print_with_lines(lowered))
+        if text.lines == lines:
+            sets = (slots.of_location(where) if where is not None else -1 for where in text.locations)
+            return texts.add("lowered", "te", lines, sets)
+    return texts.add("lowered", "te", lines, [-1] * len(lines))
+
+
+def _schedule(texts: _Texts, kernel: Kernel) -> int:
+    lines = kernel.schedule.split("\n")
+    return texts.add("scheduled", "schedule", lines, [-1] * len(lines))
+
+
+def _llvm(texts: _Texts, kernel: Kernel, behind: Sequence[int]) -> int:
+    """LLVM's text: an instruction says by its debug location of which line of tir it is."""
+    numbers = llvm_line_numbers(kernel)
+    return texts.add("converted", "llvm", kernel.llvm.split("\n"), _sets(numbers, behind), None, numbers)
+
+
+def _assembly(texts: _Texts, kernel: Kernel, behind: Sequence[int]) -> int:
+    """Instructions and labels; what `.loc` directives say is in the columns."""
+    lines = [text for text in kernel.assembly.splitlines() if not LOCATION.match(text)]
+    code = iter(machine_code(kernel))
+    rows = [next(code) if text.startswith("\t") else None for text in lines]
+    numbers = [row.line if row is not None else 0 for row in rows]
+    exact = [int(row is None or row.exact) for row in rows]
+    sets = [-1 if row is None else number for row, number in zip(rows, _sets(numbers, behind), strict=True)]
+    return texts.add("compiled", "asm", lines, sets, None, numbers, exact)
+
+
+def _sets(numbers: Sequence[int], behind: Sequence[int]) -> list[int]:
+    """The slot sets of lines of tir, -1 for line 0."""
+    return [behind[number - 1] if 0 < number <= len(behind) else -1 for number in numbers]

@@ -1,0 +1,175 @@
+"""The graph of a model's layers, as its source has them: weights are listed in the boxes of those that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import LocationAttr, TensorType
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from ...dialects.element_types import dtype_name
+from ...dialects.relay.attributes import to_python
+from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.operator import Operator
+from ...dialects.sizes.types import extents_of
+from ...planning.artifact import Artifact
+from ...provenance.span import leaf_name, leaves
+from ...support.names import shortened
+from ..code import kernel_of
+from ..layers import Layer, functions, op_types, owners, scope_of, snapshot
+from ..report import some
+from .boxes import Box, drawn
+from .builder import Builder
+from .document import Graph
+from .layer_order import groups_in_order
+
+_WEIGHTS = 4
+"""The number of weights that a box lists."""
+_LONG = 200
+"""Letters of an attribute."""
+
+
+def type_text(type_: Attribute) -> str:
+    """A type as graphs show it, `float32[1, 3, 224, 224]`."""
+    if not isinstance(type_, TensorType):
+        return str(type_)
+    tensor = cast("TensorType[Attribute]", type_)
+    return f"{dtype_name(tensor.element_type)}[{', '.join(map(str, extents_of(tensor)))}]"
+
+
+def layer_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
+    """Return the graph of the layers of a program, as they were imported.
+
+    Raises FrontendError where no module was kept.
+    """
+    main = functions(snapshot(artifact, "relay"))["main"]
+    owner, types, work = owners(artifact), op_types(artifact), _layer_work(artifact)
+    boxes: list[Box] = []
+    box_of: dict[Operation | BlockArgument, int] = {}
+    for index, argument in enumerate(main.block.args):
+        label = _input_name(artifact, argument, index)
+        boxes.append(Box(label, "input", builder.set_of(argument.location), [type_text(argument.type)]))
+        box_of[argument] = len(boxes) - 1
+    folded, ops = _constants(main, owner, artifact)
+    for group in groups_in_order(ops, {op: _layer_of(op, owner) for op in ops}):
+        layer = _layer_of(group[0], owner)
+        number, names = len(boxes), [op.name.removeprefix("relay.") for op in group]
+        box_of.update((op, number) for op in group)
+        set_ = builder.set_of(layer.leaf) if layer is not None else builder.set_of(group[0].location)
+        kind = "constant" if all(isinstance(op, ConstantOp) for op in group) else "node"
+        label = (types.get(layer.leaf) if layer is not None else "") or some(dict.fromkeys(names), 3)
+        name = layer.name if layer is not None else ""
+        box = Box(label, kind, set_, [name], scope_of(name), attributes=_attributes(group, name))
+        box.work = work.get(layer, (0, 0)) if layer is not None else (0, 0)
+        _read(box, group, box_of, folded, number)
+        boxes.append(box)
+    outputs = artifact.outputs
+    for index, value in enumerate(main.return_op.operands):
+        label = outputs[index].name if index < len(outputs) else f"output {index}"
+        source = box_of.get(value.owner if isinstance(value.owner, Operation) else cast(BlockArgument, value))
+        box = Box(label, "output", boxes[source].set if source is not None else 0, [type_text(value.type)])
+        box.inputs = [(source, type_text(value.type))] if source is not None else []
+        boxes.append(box)
+    return drawn("model", "model", program, boxes)
+
+
+def _input_name(artifact: Artifact, argument: BlockArgument, index: int) -> str:
+    specs = artifact.inputs
+    return specs[index].name if index < len(specs) else argument.name_hint or f"input {index}"
+
+
+def _layer_of(op: Operation, owner: Mapping[LocationAttr, Layer]) -> Layer | None:
+    """The layer that an op stands for most: the first."""
+    return next((owner[leaf] for leaf in leaves(op.location) if leaf in owner), None)
+
+
+def _constants(
+    main: FuncOp, owner: Mapping[LocationAttr, Layer], artifact: Artifact
+) -> tuple[set[Operation], list[Operation]]:
+    """Constants that boxes of their readers list, and the ops that get boxes: constants that are layers among them."""
+    returned = {value.owner for value in main.return_op.operands}
+    folded: set[Operation] = set()
+    ops: list[Operation] = []
+    for op in main.block.ops:
+        if isinstance(op, ConstantOp) and op not in returned:
+            layer = _layer_of(op, owner)
+            own = layer is not None and layer.leaf in leaves(op.location) and layer.leaf in artifact.ledger.op_types
+            if not own:
+                folded.add(op)
+                continue
+        if not isinstance(op, ReturnOp):
+            ops.append(op)
+    return folded, ops
+
+
+def _read(
+    box: Box,
+    group: Sequence[Operation],
+    box_of: Mapping[Operation | BlockArgument, int],
+    folded: set[Operation],
+    number: int,
+) -> None:
+    """Note what a box reads: values of others as edges, weights in its second line and its attributes."""
+    values = dict.fromkeys(value for op in group for value in op.operands)
+    weights: dict[SSAValue, str] = {}
+    for value in values:
+        key = value.owner if isinstance(value.owner, Operation) else cast(BlockArgument, value)
+        if key in folded:
+            weights[value] = _extents(value.type)
+        elif (source := box_of.get(key)) is not None and source != number:
+            box.inputs.append((source, type_text(value.type)))
+    box.about += list(weights.values())[:_WEIGHTS]
+    if len(weights) > _WEIGHTS:
+        box.about.append(f"{len(weights) - _WEIGHTS} more")
+    for value in weights:
+        constant = cast(ConstantOp, value.owner)
+        names = [leaf_name(leaf) for leaf in leaves(constant.location)]
+        box.attributes.append((names[0] if names else constant.hint, type_text(value.type)))
+    box.attributes += [("gives", type_text(value.type)) for value in group[-1].results]
+
+
+def _extents(type_: Attribute) -> str:
+    if not isinstance(type_, TensorType):
+        return str(type_)
+    return "x".join(map(str, extents_of(cast("TensorType[Attribute]", type_)))) or "1 number"
+
+
+def _attributes(group: Sequence[Operation], name: str) -> list[tuple[str, str]]:
+    """The layer's name, its relay operators, and their attributes."""
+    ops = [op for op in group if isinstance(op, Operator)]
+    rows = [("name", name)] if name else []
+    if ops:
+        rows.append(("relay", ", ".join(op.name.removeprefix("relay.") for op in ops)))
+    calls = [op.callee.string_value() for op in group if isinstance(op, CallOp)]
+    if calls:
+        rows.append(("calls", ", ".join(calls)))
+    several = sum(bool(op.properties) for op in ops) > 1
+    for op in ops:
+        for key, value in op.properties.items():
+            if key in type(op).declared_attributes():
+                label = f"{op.name.removeprefix('relay.')}.{key}" if several else key
+                rows.append((label, shortened(_plain(value), _LONG)))
+    return rows
+
+
+def _plain(attribute: Attribute) -> str:
+    try:
+        value = to_python(attribute)
+    except TypeError:
+        return str(attribute)
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+
+
+def _layer_work(artifact: Artifact) -> dict[Layer, tuple[int, int]]:
+    """Operations and bytes of each layer, over all calls; what serves several is divided evenly."""
+    owner = owners(artifact)
+    totals: dict[Layer, list[float]] = {}
+    for call in artifact.calls:
+        for row, location in zip(kernel_of(artifact, call.kernel).work, call.layers, strict=False):
+            behind = list(dict.fromkeys(owner[leaf] for leaf in leaves(location) if leaf in owner))
+            for layer in behind:
+                total = totals.setdefault(layer, [0.0, 0.0])
+                total[0] += row[0] / len(behind)
+                total[1] += row[1] / len(behind)
+    return {layer: (round(operations), round(moved)) for layer, (operations, moved) in totals.items()}

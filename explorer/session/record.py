@@ -1,0 +1,64 @@
+"""Programs as rows of a session document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...planning.artifact import Artifact, Snapshot
+from ..code import compiler_of, kernel_of
+from ..layers import functions
+from ..results import imported_values
+from .builder import Builder
+from .courses import add_course
+from .document import Call, Program
+from .kernels import add_kernel
+from .watching import IMPORTED, Watched, relay_course
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Where the rows of a program are."""
+
+    program: int
+    calls: range
+    """Of `Session.calls`, in the order of the artifact's."""
+    kernels: list[int]
+    """Kernel number of the artifact -> row."""
+
+
+def record_program(
+    builder: Builder, artifact: Artifact, watched: Watched | None, name: str, kind: str, about: str
+) -> Recorded:
+    """Append a compiled program: stages, passes, events, kernels and calls.
+
+    watched: what was seen of its compilation; None: there are only the modules that the artifact holds.
+    """
+    session = builder.session
+    program = len(session.programs)
+    session.programs.append(Program(name, kind, about))
+    if artifact.snapshots:
+        builder.describe_layers(artifact)
+    course = watched.relay if watched is not None else relay_course(_kept(artifact.snapshots), artifact.ledger)
+    values = imported_values(artifact.snapshots[0].module, artifact.ledger) if artifact.snapshots else None
+    add_course(builder, course, "relay", program, -1, builder.set_of, values)
+    first = len(session.kernels)
+    fused = functions(artifact.snapshots[-1].module) if artifact.snapshots else {}
+    served = {call.kernel: fused.get(call.name) for call in reversed(artifact.calls)}
+    for number in range(len(artifact.kernels)):
+        kernel = kernel_of(artifact, number)
+        seen = watched.kernels.get(kernel.symbol) if watched is not None else None
+        add_kernel(builder, kernel, compiler_of(kernel), program, served.get(number), seen)
+    calls = range(len(session.calls), len(session.calls) + len(artifact.calls))
+    for call in artifact.calls:
+        layers = [builder.set_of(layer) for layer in call.layers]
+        work = kernel_of(artifact, call.kernel).work
+        flops, moved = sum(flops for flops, _ in work), sum(moved for _, moved in work)
+        location = builder.set_of(call.location)
+        session.calls.append(Call(call.name, program, first + call.kernel, layers, location, flops, moved))
+    return Recorded(program, calls, list(range(first, len(session.kernels))))
+
+
+def _kept(snapshots: tuple[Snapshot, ...]) -> list[tuple[str, ModuleOp]]:
+    return [(snapshot.stage if position else IMPORTED, snapshot.module) for position, snapshot in enumerate(snapshots)]

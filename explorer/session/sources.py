@@ -1,0 +1,82 @@
+"""Where passes and their patterns are written: file and line of a class or a function."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from xdsl.pattern_rewriter import RewritePattern
+
+from ...passes.registry import find_row
+
+_HOUSE = Path(__file__).resolve().parents[2]
+
+
+@cache
+def _lines(path: str) -> dict[str, int]:
+    """Name of a class or function of a file -> the line on which it begins."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return {}
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if (match := re.match(r"\s*(?:class|def) (\w+)", line)) is not None:
+            lines.setdefault(match[1], number)
+    return lines
+
+
+def _at(module: str, name: str) -> str:
+    """`passes/relay/fuse_ops.py:41` for a name of a module; "" where it is not written there."""
+    path = getattr(sys.modules.get(module), "__file__", None)
+    if path is None or (line := _lines(path).get(name)) is None:
+        return ""
+    resolved = Path(path).resolve()
+    shown = resolved.relative_to(_HOUSE) if resolved.is_relative_to(_HOUSE) else Path(resolved.name)
+    return f"{shown.as_posix()}:{line}"
+
+
+@cache
+def pass_at(name: str) -> str:
+    """file:line of a pass by its name; "" for one that is not of the table of passes."""
+    if (row := find_row(name)) is None:
+        return ""
+    module, _, kind = row.home.partition(":")
+    __import__(f"whence.{module}")
+    return _at(f"whence.{module}", kind)
+
+
+def _below(kind: type[RewritePattern]) -> Iterator[type[RewritePattern]]:
+    for below in kind.__subclasses__():
+        yield below
+        yield from _below(below)
+
+
+@cache
+def pattern_at(pass_name: str, pattern: str) -> str:
+    """file:line of a pattern, or of a rule, that the ledger names; "" where it is not written as a class or function.
+
+    Of several of a name that of the pass's own module comes first, then that of its folder.
+    """
+    if not pattern:
+        return ""
+    row = find_row(pass_name)
+    home = f"whence.{row.home.partition(':')[0]}" if row is not None else ""
+    if home and (at := _at(home, pattern)):
+        return at
+    modules = sorted({kind.__module__ for kind in _below(RewritePattern) if kind.__name__ == pattern})
+    modules.sort(key=lambda module: -len(_common(module, home)))
+    return next((at for module in modules if (at := _at(module, pattern))), "")
+
+
+def _common(first: str, second: str) -> list[str]:
+    """The parts that two dotted names begin with."""
+    parts: list[str] = []
+    for one_part, other in zip(first.split("."), second.split("."), strict=False):
+        if one_part != other:
+            break
+        parts.append(one_part)
+    return parts

@@ -1,0 +1,186 @@
+"""Ops as a pass left them, against which they are held after the next one."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+
+from ...provenance.numbers import number_of
+from ...provenance.walk import walk
+
+Identity: TypeAlias = tuple[int, int, int]
+"""The number of an op, a block of it (-1: its results) and which of the block's arguments, or of its results."""
+
+
+def identity(value: SSAValue) -> Identity:
+    """The identity of a value, the same in copies of the module that keep the numbers of ops."""
+    if isinstance(value, OpResult):
+        return number_of(value.op), -1, value.index
+    assert isinstance(value, BlockArgument)
+    around = value.block.parent_op()
+    if around is None:
+        return 0, 0, value.index
+    return number_of(around), _position(value.block, around), value.index
+
+
+def _position(block: Block, around: Operation) -> int:
+    """The number of a block among those of its op."""
+    if block is around.regions[0].first_block:
+        return 0
+    blocks = [inner for region in around.regions for inner in region.blocks]
+    return next(number for number, inner in enumerate(blocks) if inner is block)
+
+
+class State(NamedTuple):
+    """All that makes an op the same as it was. Names of values are none of it."""
+
+    operands: tuple[SSAValue, ...]
+    attributes: dict[str, Attribute]
+    properties: dict[str, Attribute]
+    types: tuple[Attribute, ...]
+    """Of the results, then of the arguments of blocks."""
+    successors: tuple[Block, ...]
+    location: LocationAttr
+    last: tuple[int, ...]
+    """The numbers of the last ops of its blocks: with the order of all ops they tell which op is in which."""
+
+    @staticmethod
+    def of(op: Operation) -> State:
+        return State(
+            tuple(op.operands),
+            dict(op.attributes),
+            dict(op.properties),
+            _types(op),
+            tuple(op.successors),
+            op.location,
+            _last(op) if op.regions else (),
+        )
+
+    def same(self, op: Operation) -> bool:
+        """Return whether `op` computes what it did, of the same values."""
+        return (
+            self.attributes == op.attributes
+            and self.properties == op.properties
+            and _same_values(self.operands, op.operands)
+            and self.types == _types(op)
+            and len(self.successors) == len(op.successors)
+        )
+
+
+def _types(op: Operation) -> tuple[Attribute, ...]:
+    types = tuple(result.type for result in op.results)
+    if op.regions:
+        types += tuple(argument.type for region in op.regions for block in region.blocks for argument in block.args)
+    return types
+
+
+def _last(op: Operation) -> tuple[int, ...]:
+    ops = (block.last_op for region in op.regions for block in region.blocks)
+    return tuple(number_of(last) if last is not None else 0 for last in ops)
+
+
+def _same_values(before: Sequence[SSAValue], after: Sequence[SSAValue]) -> bool:
+    if len(before) != len(after):
+        return False
+    return all(old is new or identity(old) == identity(new) for old, new in zip(before, after, strict=True))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The ops of a module against those of before, by their numbers."""
+
+    new: tuple[int, ...]
+    gone: tuple[int, ...]
+    changed: tuple[int, ...]
+    moved: tuple[int, ...]
+    located: bool
+    """Whether an op has another location."""
+    nested: bool
+    """Whether an op is in another one than before."""
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.gone or self.changed or self.moved or self.located or self.nested)
+
+
+class Ops:
+    """The ops of a module, in order, as they were when they were last looked at."""
+
+    def __init__(self) -> None:
+        self.states: dict[int, State] = {}
+        self.order: list[int] = []
+        self.names: dict[int, str] = {}
+        """Of all ops that were ever there."""
+        self.locations: dict[int, LocationAttr] = {}
+        """Of all ops that were ever there, when they were last met."""
+
+    def update(self, root: Operation) -> Difference:
+        """Look at the ops at and below `root`; in time linear in them."""
+        states = self.states
+        order: list[int] = []
+        new: list[int] = []
+        changed: list[int] = []
+        located = nested = False
+        for op in walk(root):
+            number = number_of(op)
+            order.append(number)
+            if (state := states.get(number)) is None:
+                new.append(number)
+                self.names[number] = op.name
+            else:
+                same = state.same(op)
+                elsewhere = state.location is not op.location and state.location != op.location
+                moved_in = bool(op.regions) and state.last != _last(op)
+                if same and not elsewhere and not moved_in:
+                    continue
+                if not same:
+                    changed.append(number)
+                located |= elsewhere
+                nested |= moved_in
+            states[number] = State.of(op)
+            self.locations[number] = op.location
+        gone: tuple[int, ...] = ()
+        if len(states) > len(order):
+            present = set(order)
+            gone = tuple(number for number in self.order if number not in present)
+            for number in gone:
+                del states[number]
+        moved = _moved(self.order, order) if order != self.order else ()
+        self.order = order
+        return Difference(tuple(new), gone, tuple(changed), moved, located, nested)
+
+
+def _moved(before: Sequence[int], after: Sequence[int]) -> tuple[int, ...]:
+    """The ops of both orders that stand elsewhere: all but the most that keep their order."""
+    positions = {number: position for position, number in enumerate(before)}
+    kept = [number for number in after if number in positions]
+    stay = set(increasing([positions[number] for number in kept]))
+    return tuple(number for position, number in enumerate(kept) if position not in stay)
+
+
+def increasing(values: Iterable[int]) -> list[int]:
+    """The places of a longest increasing subsequence of distinct numbers."""
+    ends: list[int] = []
+    """Per length the least value that a sequence of it ends with."""
+    places: list[int] = []
+    previous: list[int] = []
+    for position, value in enumerate(values):
+        length = len(ends) if not ends or value > ends[-1] else bisect_left(ends, value)
+        previous.append(places[length - 1] if length else -1)
+        if length == len(ends):
+            ends.append(value)
+            places.append(position)
+        else:
+            ends[length] = value
+            places[length] = position
+    sequence: list[int] = []
+    position = places[-1] if places else -1
+    while position >= 0:
+        sequence.append(position)
+        position = previous[position]
+    sequence.reverse()
+    return sequence

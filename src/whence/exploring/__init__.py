@@ -1,0 +1,1 @@
+"""The Explorer at work: models compiled and taken down as session documents, and served."""
