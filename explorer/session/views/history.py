@@ -53,8 +53,8 @@ def why(session: Session, choice: Choice) -> str:
     if op < 0:
         return "\n".join([*lines, "  no op is known for the line"])
     events = history_of_op(session, op)
-    made = "made by" if events else "unchanged since it was imported" if stage.kernel < 0 else "made by the lowering"
-    return "\n".join([*lines, f"  {made}", *([_events(session, events)] if events else [])])
+    title = "made by" if events else "unchanged since it was imported" if stage.kernel < 0 else "made by the lowering"
+    return "\n".join([*lines, f"  {title}", *([_events(session, events)] if events else [])])
 
 
 def _shown(text: str) -> str:

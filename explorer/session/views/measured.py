@@ -153,8 +153,8 @@ def compare(session: Session, choice: Choice) -> str:
         for layer in other.layers
     ]
     header = ("layer", "time", "other", "difference", "instructions", "other", "bytes", "other", "error", "")
-    made = session.made_by
-    first, second = (f"{each.model}, {each.target}, -O{each.opt_level}" for each in (made, other.other))
+    origin = session.made_by
+    first, second = (f"{each.model}, {each.target}, -O{each.opt_level}" for each in (origin, other.other))
     title = shown(f"this: {first}; other: {second}")
     cut = rows if choice.full else rows[:_TOP]
     more = f"\n  and {count(len(rows) - len(cut), 'more layer')}" if len(cut) < len(rows) else ""

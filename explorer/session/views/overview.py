@@ -16,25 +16,28 @@ _TOP = 5
 
 def summary(session: Session, choice: Choice) -> str:
     """The model, how it was compiled, and how much there is of everything."""
-    made = session.made_by
+    origin = session.made_by
     kinds = Counter(session.layers.kind)
     changed = sum(run.changed for run in session.passes)
     code = sum(kernel.bytes for kernel in session.kernels)
     instructions = sum(kernel.instructions for kernel in session.kernels)
     levels = Counter(stage.level for stage in session.stages)
     lines = [
-        f"{shown(made.model)}: {count(kinds['layer'], 'layer')}, {count(len(session.calls), 'kernel call')}, "
+        f"{shown(origin.model)}: {count(kinds['layer'], 'layer')}, {count(len(session.calls), 'kernel call')}, "
         f"{count(len(session.kernels), 'kernel')}, {instructions} instructions in {code} bytes",
         table(
             [
-                ("made by", shown(f"whence {made.whence}: {made.command}")),
-                ("target", shown(f"{made.target}, -O{made.opt_level}, {count(made.threads, 'thread')}, {made.cpu}")),
-                ("compiled in", seconds(made.compile_seconds)),
+                ("made by", shown(f"whence {origin.whence}: {origin.command}")),
+                (
+                    "target",
+                    shown(f"{origin.target}, -O{origin.opt_level}, {count(origin.threads, 'thread')}, {origin.cpu}"),
+                ),
+                ("compiled in", seconds(origin.compile_seconds)),
                 ("stages", ", ".join(f"{number} {level}" for level, number in levels.items())),
                 ("passes", f"{len(session.passes)} runs, {changed} of them changed something"),
                 ("ledger", count(len(session.events.run), "event")),
                 *(("program", shown(f"{each.name}, {each.kind}: {each.about}")) for each in session.programs),
-                *(("note", shown(note)) for note in made.notes),
+                *(("note", shown(note)) for note in origin.notes),
             ]
         ),
     ]
