@@ -1,5 +1,8 @@
 // All views of the page: levels that panes show, and tabs of the dock.
 
+import { registerDock } from "whence/dock";
+import { where } from "whence/dock/where";
+import { why } from "whence/dock/why";
 import { registerPane } from "whence/panes";
 import { TextPane } from "whence/text/pane";
 
@@ -14,6 +17,11 @@ const TEXTS = [
   ["asm", "assembly"],
 ];
 
+/** @type {import("whence/kinds").Create} */
+const text = (app, element, pane) => new TextPane(app, element, pane);
 for (const [level, title] of TEXTS) {
-  registerPane(level, (app, element, pane) => new TextPane(app, element, pane), { title, stages: true });
+  registerPane(level, text, { title, stages: true });
 }
+
+registerDock(why);
+registerDock(where);

@@ -103,7 +103,8 @@ def _expected(
     outputs: Sequence[TensorSpec],
 ) -> tuple[Mapping[str, Array], str]:
     """The outputs that the model is to have, and who computed them."""
-    from whence.cli.references import NUMPY, of_file, of_runtime
+    from whence.cli.references import of_file
+    from whence.explorer.references import NUMPY, of_runtime
 
     if args.ref is not None:
         references = of_file(args.ref, path, args.signature, outputs)
