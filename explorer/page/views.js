@@ -3,7 +3,8 @@
 import { registerDock } from "whence/dock";
 import { where } from "whence/dock/where";
 import { why } from "whence/dock/why";
-import { registerPane } from "whence/panes";
+import { graphPane } from "whence/graph/pane";
+import { registerPane } from "whence/kinds";
 import { TextPane } from "whence/text/pane";
 
 /** @type {[string, string][]} */
@@ -22,6 +23,8 @@ const text = (app, element, pane) => new TextPane(app, element, pane);
 for (const [level, title] of TEXTS) {
   registerPane(level, text, { title, stages: true });
 }
+registerPane("graph", (app, element, pane) => graphPane(app, element, pane, "model"), { title: "graph of layers" });
+registerPane("calls", (app, element, pane) => graphPane(app, element, pane, "calls"), { title: "graph of calls" });
 
 registerDock(why);
 registerDock(where);

@@ -14,11 +14,13 @@
 
 export const HEADER = 22;
 export const LINE = 15;
-export const LETTER = 6.3;
+const LETTER = 6.3;
+const BOLD = 7.3;
 const LONGEST = 40;
 const PADDING = 20;
 const LEAST = 70;
 const MARK = 18;
+const MOST_LINES = 5;
 
 /** Categories of operators, the first that fits; the colours are in graph.css. @type {[string, RegExp][]} */
 const CATEGORIES = [
@@ -31,17 +33,36 @@ const CATEGORIES = [
 ];
 export const KINDS = ["node", "input", "output", "constant", "group", ...CATEGORIES.map(([name]) => name)];
 
+/** The parts of a node's second line: its name, weights and types. @param {string} about */
+export function linesOf(about) {
+  return about.split(/\n|, (?![^[(]*[\])])/).filter(Boolean);
+}
+
 /** @param {string} text */
 export function cut(text) {
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
 }
 
 /**
- * Return the box of a node, or of a group.
- * @param {Graph} graph @param {Scopes} scopes @param {number} id
- * @returns {Box}
+ * Return the boxes of nodes and groups.
+ * @param {Graph} graph @param {Scopes} scopes @param {number[]} ids
+ * @returns {Box[]}
  */
-export function boxOf({ nodes }, scopes, id) {
+export function boxesOf(graph, scopes, ids) {
+  const { nodes, edges } = graph;
+  /** @type {Map<number, string[]>} */
+  const weights = new Map();
+  edges.source.forEach((node, e) => {
+    const reader = scopes.holder[node];
+    if (reader === node) return;
+    const line = `${nodes.label[node]} ${edges.text[e]}`;
+    weights.set(reader, [...(weights.get(reader) ?? []), line]);
+  });
+  return ids.map((id) => boxOf(graph, scopes, id, weights));
+}
+
+/** @param {Graph} graph @param {Scopes} scopes @param {number} id @param {Map<number, string[]>} weights @returns {Box} */
+function boxOf({ nodes }, scopes, id, weights) {
   if (id >= scopes.count) {
     const title = cut(scopes.name[id - scopes.count]);
     const lines = [`${scopes.members[id - scopes.count].toLocaleString("en")} nodes`];
@@ -49,14 +70,14 @@ export function boxOf({ nodes }, scopes, id) {
   }
   const kind = nodes.kind[id];
   const title = cut(nodes.label[id]);
-  const lines = nodes.about[id].split("\n").filter(Boolean).map(cut);
+  const lines = [...linesOf(nodes.about[id]), ...(weights.get(id) ?? [])].slice(0, MOST_LINES).map(cut);
   const category = kind === "node" ? (CATEGORIES.find(([, pattern]) => pattern.test(title))?.[0] ?? "node") : kind;
   return sized(title, lines, category, 0);
 }
 
 /** @param {string} title @param {string[]} lines @param {string} category @param {number} mark @returns {Box} */
 function sized(title, lines, category, mark) {
-  const letters = Math.max(title.length + 1, ...lines.map((line) => line.length));
+  const text = Math.max(title.length * BOLD, ...lines.map((line) => line.length * LETTER));
   const height = HEADER + (lines.length ? lines.length * LINE + 6 : 0);
-  return { title, lines, category, width: Math.max(LEAST, letters * LETTER + PADDING + mark), height };
+  return { title, lines, category, width: Math.max(LEAST, text + PADDING + mark), height };
 }

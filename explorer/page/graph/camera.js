@@ -6,6 +6,8 @@ const LEAST = 0.02;
 const MOST = 3;
 const MARGIN = 24;
 const STEPS = 12;
+const READABLE = 0.6;
+const TOOLS = 48;
 
 export class Camera {
   x = 0;
@@ -46,17 +48,17 @@ export class Camera {
   fit([left, top, right, bottom], most = 1) {
     const { width, height } = this.size();
     const wide = (width - 2 * MARGIN) / Math.max(1, right - left);
-    const tall = (height - 2 * MARGIN) / Math.max(1, bottom - top);
+    const tall = (height - MARGIN - TOOLS) / Math.max(1, bottom - top);
     const zoom = Math.min(most, Math.max(LEAST, Math.min(wide, tall)));
-    const above = Math.max(MARGIN, (height - (bottom - top) * zoom) / 2);
+    const above = Math.max(TOOLS, (height - (bottom - top) * zoom) / 2);
     this.set((left + right) / 2 - width / 2 / zoom, top - above / zoom, zoom);
   }
 
-  /** Show the top of an area in full width, at a zoom that can be read. @param {Area} area */
-  begin([left, top, right], least = 0.6) {
+  /** Show an area as large as can be read, its begin in the middle of the top. @param {Area} area @param {number} x where it begins */
+  begin([left, top, right], x) {
     const { width } = this.size();
-    const zoom = Math.min(1, Math.max(least, (width - 2 * MARGIN) / Math.max(1, right - left)));
-    this.set((left + right) / 2 - width / 2 / zoom, top - MARGIN / zoom, zoom);
+    const zoom = Math.min(1, Math.max(READABLE, (width - 2 * MARGIN) / Math.max(1, right - left)));
+    this.set(x - width / 2 / zoom, top - TOOLS / zoom, zoom);
   }
 
   /** Go to where the middle of an area is the middle of the canvas. @param {Area} area */

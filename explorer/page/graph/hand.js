@@ -11,8 +11,9 @@ const STILL = 4;
 const STEP = 60;
 
 export class Hand {
-  /** @type {{x: number, y: number, moved: boolean} | null} */
+  /** @type {{x: number, y: number} | null} */
   #held = null;
+  #moved = false;
   /** The item at each position of the list. @type {number[]} */
   #listed = [];
 
@@ -23,7 +24,8 @@ export class Hand {
       class: "graph-proxy", role: "listbox", tabindex: 0, "aria-label": "Nodes of the graph", "data-test": "graph-nodes",
       onpointerdown: (/** @type {PointerEvent} */ event) => this.#down(event),
       onpointermove: (/** @type {PointerEvent} */ event) => this.#move(event),
-      onpointerup: (/** @type {PointerEvent} */ event) => this.#up(event),
+      onpointerup: () => (this.#held = null),
+      onclick: (/** @type {MouseEvent} */ event) => this.#click(event),
       onpointerleave: () => pane.app.hover(null),
       ondblclick: (/** @type {MouseEvent} */ event) => this.#double(event),
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
@@ -62,7 +64,8 @@ export class Hand {
   /** @param {PointerEvent} event */
   #down(event) {
     if (event.button !== 0) return;
-    this.#held = { x: event.clientX, y: event.clientY, moved: false };
+    this.#held = { x: event.clientX, y: event.clientY };
+    this.#moved = false;
     this.element.setPointerCapture(event.pointerId);
     this.pane.find.hide();
   }
@@ -72,8 +75,9 @@ export class Hand {
     const { pane } = this;
     if (this.#held) {
       const [dx, dy] = [event.clientX - this.#held.x, event.clientY - this.#held.y];
-      if (!this.#held.moved && Math.hypot(dx, dy) < STILL) return;
-      this.#held = { x: event.clientX, y: event.clientY, moved: true };
+      if (!this.#moved && Math.hypot(dx, dy) < STILL) return;
+      this.#held = { x: event.clientX, y: event.clientY };
+      this.#moved = true;
       pane.camera.pan(-dx, -dy);
       return;
     }
@@ -83,11 +87,11 @@ export class Hand {
     pane.app.hover(over && pane.scene ? pane.scene.layers(pane.app.model.document.sets, item) : null);
   }
 
-  /** @param {PointerEvent} event */
-  #up(event) {
-    const held = this.#held;
-    this.#held = null;
-    if (!held || held.moved) return;
+  /** Only the first click of two folds and pins. @param {MouseEvent} event */
+  #click(event) {
+    const moved = this.#moved;
+    this.#moved = false;
+    if (moved || event.detail > 1) return;
     const item = this.#item(event);
     this.pane.select(item);
     if (item < 0) return;

@@ -39,6 +39,8 @@ function some(weights) {
  */
 export function weightOfItems(scene, weights) {
   const items = new Float64Array(scene.ids.length);
-  scene.shows.forEach((item, node) => (items[item] += weights[node]));
+  scene.shows.forEach((item, node) => {
+    if (item >= 0) items[item] += weights[node];
+  });
   return items;
 }

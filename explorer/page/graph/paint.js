@@ -1,18 +1,12 @@
 // Drawing a graph: edges, then boxes, then what is marked; text only where it can be read, and only what is in view.
 
 import { HEADER, KINDS, LINE } from "whence/graph/boxes";
+import { lettersOf } from "whence/graph/lit";
 
 /** @typedef {import("whence/graph/scene").Scene} Scene */
 /** @typedef {import("whence/graph/camera").Camera} Camera */
 
-/**
- * What is marked: items by number.
- * @typedef {object} Marks
- * @property {(k: number) => "A" | "B" | "AB" | ""} pin
- * @property {Set<number>} kin
- * @property {number} cursor
- * @property {((k: number) => number) | null} heat 0 to 1
- */
+/** @typedef {import("whence/graph/lit").Lit} Lit */
 /** @typedef {Record<string, string>} Colours */
 
 const READABLE = 0.42;
@@ -28,9 +22,10 @@ export function coloursOf(element) {
 }
 
 /**
- * @param {CanvasRenderingContext2D} context @param {Scene} scene @param {Camera} camera @param {Colours} colours @param {Marks} marks
+ * @param {CanvasRenderingContext2D} context @param {Scene} scene @param {Camera} camera @param {Colours} colours @param {Lit} lit
+ * @param {number} cursor the item that keys act on, -1 for none
  */
-export function paint(context, scene, camera, colours, marks) {
+export function paint(context, scene, camera, colours, lit, cursor) {
   const { zoom } = camera;
   const ratio = devicePixelRatio || 1;
   const { width, height } = camera.size();
@@ -41,11 +36,11 @@ export function paint(context, scene, camera, colours, marks) {
   const area = camera.area();
   const boxes = thinned(scene.boxesIn(area), MOST_BOXES);
   groups(context, scene, boxes.filter((k) => scene.isOpen(k)), zoom, colours);
-  edges(context, scene, thinned(scene.edgesIn(area), MOST_EDGES), zoom, colours, marks);
+  edges(context, scene, thinned(scene.edgesIn(area), MOST_EDGES), zoom, colours, cursor);
   const closed = boxes.filter((k) => !scene.isOpen(k));
-  if (zoom < SHAPES) blocks(context, scene, closed, colours, marks);
-  else for (const k of closed) box(context, scene, k, zoom, colours, marks);
-  for (const k of boxes) outline(context, scene, k, zoom, colours, marks);
+  if (zoom < SHAPES) blocks(context, scene, closed, colours, lit);
+  else for (const k of closed) box(context, scene, k, zoom, colours, lit);
+  for (const k of boxes) outline(context, scene, k, zoom, colours, lit, k === cursor);
 }
 
 /** So many of a list that a frame can draw them. @param {number[]} list @param {number} most */
@@ -83,9 +78,9 @@ function curve(context, points) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number[]} list @param {number} zoom @param {Colours} colours @param {Marks} marks */
-function edges(context, scene, list, zoom, colours, marks) {
-  const near = list.filter((e) => scene.edges[2 * e] === marks.cursor || scene.edges[2 * e + 1] === marks.cursor);
+/** @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number[]} list @param {number} zoom @param {Colours} colours @param {number} cursor */
+function edges(context, scene, list, zoom, colours, cursor) {
+  const near = list.filter((e) => scene.edges[2 * e] === cursor || scene.edges[2 * e + 1] === cursor);
   for (const [some, colour, width] of /** @type {[number[], string, number][]} */ ([[list, colours.edge, 1], [near, colours.cursor, 2]])) {
     context.beginPath();
     for (const e of some) {
@@ -111,17 +106,17 @@ function edges(context, scene, list, zoom, colours, marks) {
   context.font = "10px system-ui, sans-serif";
   context.textAlign = "left";
   for (const e of list) {
-    const [x, y] = scene.route(e).slice(-2);
-    context.fillText(scene.graph.edges.text[scene.edge[e]], x + 7, y - 10);
+    const [fromX, fromY, x, y] = scene.route(e).slice(-4);
+    context.fillText(scene.graph.edges.text[scene.edge[e]], (fromX + x) / 2 + 7, (fromY + y) / 2 + 3);
   }
 }
 
-/** Boxes as plain blocks, colour by colour. @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number[]} items @param {Colours} colours @param {Marks} marks */
-function blocks(context, scene, items, colours, marks) {
+/** Boxes as plain blocks, colour by colour. @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number[]} items @param {Colours} colours @param {Lit} lit */
+function blocks(context, scene, items, colours, lit) {
   /** @type {Map<string, number[]>} */
   const byColour = new Map();
   for (const k of items) {
-    const colour = marks.heat ? colours.body : colours[scene.boxes[k].category];
+    const colour = lit.heat ? colours.body : colours[scene.boxes[k].category];
     const list = byColour.get(colour);
     if (list) list.push(k);
     else byColour.set(colour, [k]);
@@ -130,10 +125,10 @@ function blocks(context, scene, items, colours, marks) {
     context.fillStyle = colour;
     for (const k of list) fill(context, scene, k);
   }
-  if (!marks.heat) return;
+  if (!lit.heat) return;
   context.fillStyle = colours.hot;
   for (const k of items) {
-    context.globalAlpha = marks.heat(k);
+    context.globalAlpha = lit.heat(k);
     fill(context, scene, k);
   }
   context.globalAlpha = 1;
@@ -145,8 +140,8 @@ function fill(context, scene, k) {
   context.fillRect(left, top, right - left, bottom - top);
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number} k @param {number} zoom @param {Colours} colours @param {Marks} marks */
-function box(context, scene, k, zoom, colours, marks) {
+/** @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number} k @param {number} zoom @param {Colours} colours @param {Lit} lit */
+function box(context, scene, k, zoom, colours, lit) {
   const [left, top, right, bottom] = scene.area(k);
   const { title, lines, category } = scene.boxes[k];
   const round = category === "input" || category === "output" ? 10 : 4;
@@ -154,8 +149,8 @@ function box(context, scene, k, zoom, colours, marks) {
   context.roundRect(left, top, right - left, bottom - top, round);
   context.fillStyle = colours.body;
   context.fill();
-  if (marks.heat) {
-    context.globalAlpha = marks.heat(k) * 0.85;
+  if (lit.heat) {
+    context.globalAlpha = lit.heat(k) * 0.85;
     context.fillStyle = colours.hot;
     context.fill();
     context.globalAlpha = 1;
@@ -177,9 +172,9 @@ function box(context, scene, k, zoom, colours, marks) {
   lines.forEach((line, i) => context.fillText(line, left + 8, top + HEADER + (i + 1) * LINE - 1));
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number} k @param {number} zoom @param {Colours} colours @param {Marks} marks */
-function outline(context, scene, k, zoom, colours, marks) {
-  const pin = marks.pin(k);
+/** @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number} k @param {number} zoom @param {Colours} colours @param {Lit} lit @param {boolean} cursor */
+function outline(context, scene, k, zoom, colours, lit, cursor) {
+  const pin = lettersOf(lit, k);
   const [left, top, right, bottom] = scene.area(k);
   const frame = (/** @type {string} */ colour, /** @type {number} */ by, /** @type {number} */ width) => {
     context.strokeStyle = colour;
@@ -187,7 +182,7 @@ function outline(context, scene, k, zoom, colours, marks) {
     const out = by / zoom;
     context.strokeRect(left - out, top - out, right - left + 2 * out, bottom - top + 2 * out);
   };
-  if (marks.kin.has(k)) frame(colours.kin, 1, 2);
+  if (lit.kin.has(k)) frame(colours.kin, 1, 2);
   if (pin) {
     if (pin.includes("A")) frame(colours["pin-a"], 2, 3);
     if (pin.includes("B")) frame(colours["pin-b"], pin === "AB" ? 5 : 2, 3);
@@ -196,7 +191,7 @@ function outline(context, scene, k, zoom, colours, marks) {
     context.fillStyle = colours[pin === "B" ? "pin-b" : "pin-a"];
     context.fillText(pin, left - 6 / zoom, top + 14 / zoom);
   }
-  if (k === marks.cursor) {
+  if (cursor) {
     context.setLineDash([4 / zoom, 3 / zoom]);
     frame(colours.cursor, pin ? 8 : 4, 2);
     context.setLineDash([]);

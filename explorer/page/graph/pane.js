@@ -4,8 +4,8 @@ import { fill, h, mark } from "whence/dom";
 import { note } from "whence/marks";
 import { Camera } from "whence/graph/camera";
 import { finder } from "whence/graph/finder";
-import { weightOfItems, weightOfNodes } from "whence/graph/heat";
 import { Hand } from "whence/graph/hand";
+import { litOf, NOTHING } from "whence/graph/lit";
 import { coloursOf, paint } from "whence/graph/paint";
 import { sceneOf } from "whence/graph/scene";
 import { foldedAtFirst, openedTo, scopesOf } from "whence/graph/scopes";
@@ -44,12 +44,7 @@ export class GraphPane {
   #graph = -1;
   #turn = 0;
   #frame = 0;
-  /** @type {Set<number>[]} */
-  #pins = [new Set(), new Set()];
-  /** @type {Set<number>} */
-  #kin = new Set();
-  /** @type {((k: number) => number) | null} */
-  #heat = null;
+  lit = NOTHING;
 
   /** @param {App} app @param {HTMLElement} element @param {Pane} pane @param {"model" | "calls"} level */
   constructor(app, element, pane, level) {
@@ -87,7 +82,8 @@ export class GraphPane {
     };
     this.scheme.addEventListener("change", this.recolour);
     this.colours = coloursOf(this.element);
-    this.off = app.state.on([...WATCHED], () => this.#changed());
+    const { state } = app;
+    this.off = [state.on([...WATCHED], () => this.#changed()), state.on("pins", () => this.#toPinned())];
     void this.#load();
   }
 
@@ -105,7 +101,8 @@ export class GraphPane {
     this.scopes = scopesOf(this.graph);
     this.cursor = -1;
     await this.fold(foldedAtFirst(this.scopes));
-    if (this.scene) this.camera.begin(this.scene.bounds);
+    const { scene } = this;
+    if (scene?.ids.length) this.camera.begin(scene.bounds, scene.at.x[0]);
   }
 
   /** Fold these groups and no others. @param {Set<number>} folded @param {number} [keep] the id that stays where it is seen */
@@ -154,9 +151,10 @@ export class GraphPane {
   /** Show a node, its groups unfolded, and put the cursor on it. @param {number} node */
   async goTo(node) {
     if (!this.scene || !this.scopes) return;
-    const open = openedTo(this.scopes, this.folded, node);
+    const open = openedTo(this.scopes, this.folded, Math.max(0, this.scopes.holder[node]));
     if (open.size !== this.folded.size) await this.fold(open);
     const item = this.scene.shows[node];
+    if (item < 0) return;
     this.select(item);
     this.camera.center(this.scene.area(item), Math.max(this.camera.zoom, 0.8));
   }
@@ -179,28 +177,23 @@ export class GraphPane {
     if (rows.length) app.pin(rows, slot);
   }
 
-  /** Look up what the state lights up. */
+  /** Show what the state lights up. */
   #changed() {
-    const { state, model } = this.app;
     void this.#load();
-    const { scene } = this;
-    if (!scene) return;
-    const items = (/** @type {readonly number[] | undefined} */ rows) => {
-      const found = new Set();
-      const sets = rows?.length ? model.setsMeeting(rows) : new Set();
-      if (sets.size) scene.graph.nodes.set.forEach((set, node) => sets.has(set) && found.add(scene.shows[node]));
-      return found;
-    };
-    this.#pins = state.get("pins").map((pin) => items(pin?.rows));
-    this.#kin = items(state.get("hover")?.rows);
-    mark(this.frame, "data-kin", String(this.#kin.size));
-    mark(this.frame, "data-pinned", this.#pins.map((pin) => pin.size).join());
-    const weights = weightOfNodes(model, scene.graph, state.get("heat"));
-    mark(this.frame, "data-heat", weights ? state.get("heat") : null);
-    const heats = weights && weightOfItems(scene, weights);
-    const most = heats?.reduce((a, b) => Math.max(a, b), 0) ?? 0;
-    this.#heat = heats && most > 0 ? (k) => heats[k] / most : null;
+    if (!this.scene) return;
+    this.lit = litOf(this.app, this.scene);
+    mark(this.frame, "data-kin", String(this.lit.kin.size));
+    mark(this.frame, "data-pinned", this.lit.pins.map((pin) => pin.size).join());
+    mark(this.frame, "data-heat", this.lit.heat ? this.app.state.get("heat") : null);
     this.recolour();
+  }
+
+  /** Move a pinned item into view where none is. */
+  #toPinned() {
+    const { scene, camera } = this;
+    const pinned = this.lit.pins.flatMap((items) => [...items]);
+    const near = new Set(scene?.boxesIn(camera.area()));
+    if (scene && pinned.length && !pinned.some((k) => near.has(k))) camera.center(scene.area(pinned[0]));
   }
 
   #names() {
@@ -228,13 +221,7 @@ export class GraphPane {
     this.#frame = 0;
     const context = this.canvas.getContext("2d");
     if (!context || !this.scene || !this.colours) return;
-    const [a, b] = this.#pins;
-    paint(context, this.scene, this.camera, this.colours, {
-      pin: (k) => /** @type {"" | "A" | "B" | "AB"} */ (`${a.has(k) ? "A" : ""}${b.has(k) ? "B" : ""}`),
-      kin: this.#kin,
-      cursor: this.cursor,
-      heat: this.#heat,
-    });
+    paint(context, this.scene, this.camera, this.colours, this.lit, this.cursor);
   }
 
   focus() {
@@ -249,7 +236,7 @@ export class GraphPane {
 
   destroy() {
     this.#turn++;
-    this.off();
+    for (const off of this.off) off();
     this.observer.disconnect();
     this.scheme.removeEventListener("change", this.recolour);
     cancelAnimationFrame(this.#frame);

@@ -1,6 +1,6 @@
 // A graph as it is drawn: the visible items with their boxes and places, and what is where.
 
-import { boxOf, HEADER } from "whence/graph/boxes";
+import { boxesOf, HEADER } from "whence/graph/boxes";
 import { Grid } from "whence/graph/grid";
 import { layout, route } from "whence/graph/layout";
 import { visible } from "whence/graph/scopes";
@@ -128,7 +128,7 @@ export class Scene {
  */
 export async function sceneOf(graph, scopes, folded) {
   const shown = visible(graph, scopes, folded);
-  const boxes = shown.ids.map((id) => boxOf(graph, scopes, id));
+  const boxes = boxesOf(graph, scopes, shown.ids);
   const { parent, edges } = shown;
   const open = shown.ids.map((id) => id >= scopes.count && !folded.has(id));
   const height = Float64Array.from(boxes, (box, k) => (open[k] ? HEADER : box.height));

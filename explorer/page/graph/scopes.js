@@ -10,6 +10,8 @@
  * @property {string[]} name of each group; that of group g is `name[g - count]`
  * @property {string[]} path the whole scope of each group
  * @property {Int32Array} members the number of nodes in each group, those of groups in it included
+ * @property {Int32Array} holder node -> the node in whose box it stands: itself, for constants their only reader, and
+ *   -1 for constants that nothing reads
  */
 
 /**
@@ -19,7 +21,7 @@
  * @property {Int32Array} parent the item of the open group around each, or -1
  * @property {Int32Array} edges pairs of items
  * @property {number[]} edge for each pair, the first edge of the graph that it stands for
- * @property {Int32Array} shows node -> the item that shows it
+ * @property {Int32Array} shows node -> the item that shows it, or -1
  */
 
 const MOST = 60;
@@ -30,8 +32,9 @@ const MOST_AT_ROOT = 400;
  * @param {Graph} graph
  * @returns {Scopes}
  */
-export function scopesOf({ nodes }) {
+export function scopesOf({ nodes, edges }) {
   const count = nodes.label.length;
+  const holder = holders(nodes.kind, edges);
   /** @type {{name: string, path: string, parent: number, children: Map<string, number>, own: number, members: number}[]} */
   const tries = [{ name: "", path: "", parent: -1, children: new Map(), own: 0, members: 0 }];
   const home = new Int32Array(count);
@@ -60,7 +63,7 @@ export function scopesOf({ nodes }) {
   const group = new Int32Array(tries.length).fill(-1);
   const parents = [...new Array(count).fill(-1)];
   /** @type {Scopes} */
-  const scopes = { count, parent: new Int32Array(0), name: [], path: [], members: new Int32Array(0) };
+  const scopes = { count, parent: new Int32Array(0), name: [], path: [], members: new Int32Array(0), holder };
   const members = [];
   for (let at = 1; at < tries.length; at++) {
     const { name, path, parent, children, own } = tries[at];
@@ -76,6 +79,15 @@ export function scopesOf({ nodes }) {
   }
   for (let node = 0; node < count; node++) parents[node] = group[home[node]];
   return { ...scopes, parent: Int32Array.from(parents), members: Int32Array.from(members) };
+}
+
+/** @param {string[]} kind @param {Graph["edges"]} edges */
+function holders(kind, { source, target }) {
+  const holder = Int32Array.from(kind, (name, node) => (name === "constant" ? -1 : node));
+  source.forEach((node, e) => {
+    if (kind[node] === "constant") holder[node] = holder[node] === -1 ? target[e] : node;
+  });
+  return holder;
 }
 
 /**
@@ -117,7 +129,7 @@ export function foldedAtFirst({ count, parent, name }) {
  * @param {Graph} graph @param {Scopes} scopes @param {Set<number>} folded
  * @returns {Visible}
  */
-export function visible({ edges }, { count, parent }, folded) {
+export function visible({ edges }, { count, parent, holder }, folded) {
   const total = parent.length;
   // The outermost folded group around each id, itself included; groups stand after those around them.
   const cover = new Int32Array(total).fill(-1);
@@ -130,20 +142,23 @@ export function visible({ edges }, { count, parent }, folded) {
   const ids = [];
   for (let node = 0; node < count; node++) {
     const id = cover[node] < 0 ? node : cover[node];
-    if (item[id] >= 0) continue;
+    if (item[id] >= 0 || holder[node] !== node) continue;
     const around = [];
     for (let group = parent[id]; group >= 0 && item[group] < 0; group = parent[group]) around.push(group);
     for (const group of around.reverse()) item[group] = ids.push(group) - 1;
     item[id] = ids.push(id) - 1;
   }
   const shows = new Int32Array(count);
-  for (let node = 0; node < count; node++) shows[node] = item[cover[node] < 0 ? node : cover[node]];
+  for (let node = 0; node < count; node++) {
+    const at = holder[node];
+    shows[node] = at < 0 ? -1 : item[cover[at] < 0 ? at : cover[at]];
+  }
   const pairs = [];
   const edge = [];
   const seen = new Set();
   for (let e = 0; e < edges.source.length; e++) {
     const [a, b] = [shows[edges.source[e]], shows[edges.target[e]]];
-    if (a === b || seen.has(a * total + b)) continue;
+    if (a === b || a < 0 || b < 0 || seen.has(a * total + b)) continue;
     seen.add(a * total + b);
     pairs.push(a, b);
     edge.push(e);

@@ -1,6 +1,7 @@
 // The properties of a node beside its graph: type, name, location, attributes, inputs and outputs.
 
 import { fill, h } from "whence/dom";
+import { linesOf } from "whence/graph/boxes";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/graph/scene").Scene} Scene */
@@ -57,7 +58,7 @@ export function sidebar(app, { go, toggle, close }) {
     const facts = [row("type", nodes.label[id]), row("name", nameOf(app, scene, id))];
     if (own.length === 1) facts.push(row("location", layers.ordinal[own[0]]));
     if (nodes.scope[id]) facts.push(row("scope", nodes.scope[id]));
-    for (const line of nodes.about[id].split("\n").filter(Boolean)) facts.push(row("", line));
+    for (const line of linesOf(nodes.about[id])) facts.push(row("", line));
     fill(body, h("dl", {}, ...facts),
       ...part("Attributes", nodes.attributes[id].map(([name, value]) => row(name, value))),
       ...part("Inputs", ends(scene, id, "source")),

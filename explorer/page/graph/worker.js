@@ -27,7 +27,7 @@ export function lay(levels) {
 }
 
 function begin() {
-  const begun = new Worker(address(), { type: "module" });
+  const begun = new Worker(import.meta.resolve("whence/graph/layered"), { type: "module" });
   begun.onmessage = ({ data }) => {
     waiting.get(data.ticket)?.resolve(data.placed);
     waiting.delete(data.ticket);
@@ -37,14 +37,4 @@ function begin() {
     waiting.clear();
   };
   return begun;
-}
-
-/** The address of the module; in an offline file, whose modules are `data:`, that of a blob, as workers may have it. */
-function address() {
-  const url = import.meta.resolve("whence/graph/layered");
-  if (!url.startsWith("data:")) return url;
-  const comma = url.indexOf(",");
-  const text = url.slice(0, comma).endsWith(";base64") ? atob(url.slice(comma + 1)) : decodeURIComponent(url.slice(comma + 1));
-  const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-  return URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
 }

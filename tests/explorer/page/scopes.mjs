@@ -5,7 +5,8 @@ import { foldedAtFirst, openedTo, scopesOf, visible } from "whence/graph/scopes"
 /** A graph of nodes in these scopes, each of which reads the one before it. */
 function chain(...scope) {
   const source = scope.slice(1).map((_, k) => k);
-  return { nodes: { label: scope.map((_, k) => `n${k}`), scope }, edges: { source, target: source.map((k) => k + 1) } };
+  const label = scope.map((_, k) => `n${k}`);
+  return { nodes: { label, scope, kind: label.map(() => "node") }, edges: { source, target: source.map((k) => k + 1) } };
 }
 
 test("scopes become groups; a scope of one node, or of one scope, does not", () => {
@@ -55,4 +56,18 @@ test("a scope as deep as its graph is long takes no stack", () => {
   const deep = "a/".repeat(20000);
   const scopes = scopesOf(chain(deep, deep, `${deep}b`, `${deep}b`));
   assert.equal(scopes.path.length, 2);
+});
+
+test("a constant stands in the box of its only reader", () => {
+  const graph = chain("", "a", "a", "");
+  const constants = ["constant", "constant", "constant"];
+  graph.nodes = { label: [...graph.nodes.label, "w", "both", "none"], scope: ["", "a", "a", "", "a", "", ""], kind: [...graph.nodes.kind, ...constants] };
+  graph.edges.source.push(4, 5, 5);
+  graph.edges.target.push(2, 1, 3);
+  const scopes = scopesOf(graph);
+  assert.deepEqual([...scopes.holder], [0, 1, 2, 3, 2, 5, -1]);
+  const open = visible(graph, scopes, new Set());
+  assert.deepEqual(open.ids, [0, 7, 1, 2, 3, 5]);
+  assert.deepEqual([...open.shows], [0, 2, 3, 4, 3, 5, -1]);
+  assert.deepEqual([...open.edges], [0, 2, 2, 3, 3, 4, 5, 2, 5, 4]);
 });

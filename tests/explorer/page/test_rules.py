@@ -14,7 +14,7 @@ MAX_BYTES = 250_000
 UNSAFE = {
     "text as HTML": r"\b(inner|outer)HTML\b|\binsertAdjacentHTML\b|\bdocument\.write|\bsrcdoc\b|\bDOMParser\b",
     "text as code": r"\beval\(|\bFunction\(|\bset(?:Timeout|Interval)\(\s*[\"'`]",
-    "address of another machine": r"(?:https?|wss?):",
+    "address of another machine": r"\b(?:https?|wss?):",
 }
 
 

@@ -1,0 +1,45 @@
+// What of a graph is lit up: pinned items, those of the hovered layers, and heat.
+
+import { weightOfItems, weightOfNodes } from "whence/graph/heat";
+
+/** @typedef {import("whence/types").App} App */
+/** @typedef {import("whence/graph/scene").Scene} Scene */
+
+/**
+ * @typedef {object} Lit
+ * @property {Set<number>[]} pins the items of pins A and B
+ * @property {Set<number>} kin
+ * @property {((k: number) => number) | null} heat 0 to 1
+ */
+
+/** @type {Lit} */
+export const NOTHING = { pins: [new Set(), new Set()], kin: new Set(), heat: null };
+
+/**
+ * @param {App} app @param {Scene} scene
+ * @returns {Lit}
+ */
+export function litOf({ state, model }, scene) {
+  /** @param {readonly number[] | undefined} rows */
+  const items = (rows) => {
+    /** @type {Set<number>} */
+    const all = new Set();
+    const sets = rows?.length ? model.setsMeeting(rows) : new Set();
+    if (sets.size) scene.graph.nodes.set.forEach((set, node) => sets.has(set) && all.add(scene.shows[node]));
+    all.delete(-1);
+    return all;
+  };
+  const weights = weightOfNodes(model, scene.graph, state.get("heat"));
+  const heats = weights && weightOfItems(scene, weights);
+  const most = heats?.reduce((a, b) => Math.max(a, b), 0) ?? 0;
+  return {
+    pins: state.get("pins").map((pin) => items(pin?.rows)),
+    kin: items(state.get("hover")?.rows),
+    heat: heats && most > 0 ? (k) => heats[k] / most : null,
+  };
+}
+
+/** The letters of the pins that an item has. @param {Lit} lit @param {number} k */
+export function lettersOf({ pins: [a, b] }, k) {
+  return `${a.has(k) ? "A" : ""}${b.has(k) ? "B" : ""}`;
+}
