@@ -56,6 +56,7 @@ export function readAddress(hash, model) {
   if (["off", "time", "flops", "bytes"].includes(kept.heat)) values.heat = kept.heat;
   if (["auto", "light", "dark"].includes(kept.theme)) values.theme = kept.theme;
   if (typeof kept.dock === "string") values.dock = kept.dock;
+  if (kept.dockShare > 0 && kept.dockShare < 1) values.dockShare = kept.dockShare;
   values.filter = kept.filter === 1;
   return values;
 }
@@ -70,7 +71,7 @@ export function keepAddress(state) {
     timer = 0;
     history.replaceState(null, "", `#${encode(JSON.stringify(kept(state)))}`);
   };
-  state.on(["program", "panes", "focus", "pins", "heat", "dock", "theme", "filter"], () => {
+  state.on(["program", "panes", "focus", "pins", "heat", "dock", "dockShare", "theme", "filter"], () => {
     if (timer === 0) timer = setTimeout(write, DELAY);
   });
   addEventListener("pagehide", () => {
@@ -88,6 +89,7 @@ function kept(state) {
     pins: state.get("pins").map((pin) => pin && { rows: pin.rows.slice(0, MOST_ROWS), at: pin.at && position(pin.at) }),
     heat: state.get("heat"),
     dock: state.get("dock"),
+    dockShare: Number(state.get("dockShare").toFixed(3)),
     theme: state.get("theme"),
     filter: state.get("filter") ? 1 : 0,
   };

@@ -3,7 +3,7 @@
 import { h, mark } from "whence/dom";
 import { kindOf } from "whence/kinds";
 import { picker } from "whence/picker";
-import { splitter } from "whence/splitter";
+import { paneSplitter } from "whence/splitter";
 
 export { registerPane } from "whence/kinds";
 
@@ -86,7 +86,7 @@ export class Panes {
     for (const old of this.element.querySelectorAll(":scope > .splitter")) old.remove();
     panes.forEach((pane, position) => {
       const left = panes[position - 1];
-      if (left) this.element.append(splitter(this.app, left.id, pane.id));
+      if (left) this.element.append(paneSplitter(this.app, left.id, pane.id));
       const frame = this.#frames.get(pane.id);
       if (frame) this.element.append(frame.element);
     });
