@@ -46,7 +46,7 @@ export class Actions {
    * @param {App} app
    */
   press(event, app) {
-    if (event.defaultPrevented || event.isComposing) return;
+    if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
     const key = nameOfKey(event);
     const typing = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
     if (typing && !key.startsWith("Ctrl+")) return;
