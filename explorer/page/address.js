@@ -31,7 +31,10 @@ export function readAddress(hash, model) {
   const values = {};
   if (Array.isArray(kept.panes)) {
     values.panes = kept.panes
-      .filter((/** @type {unknown} */ row) => Array.isArray(row) && index(row[1], stages.length) && index(row[2], calls.length))
+      .filter(
+        (/** @type {unknown} */ row) =>
+          Array.isArray(row) && index(row[1], stages.length) && index(row[2], calls.length),
+      )
       .map((/** @type {any[]} */ row, /** @type {number} */ id) => ({
         id: id + 1,
         level: String(row[0]),
@@ -45,9 +48,13 @@ export function readAddress(hash, model) {
   }
   if (Array.isArray(kept.pins)) {
     const pins = kept.pins.map((/** @type {any} */ pin) => {
-      if (!Array.isArray(pin?.rows) || !pin.rows.every((/** @type {unknown} */ row) => index(row, layers.name.length))) return null;
+      if (!Array.isArray(pin?.rows) || !pin.rows.every((/** @type {unknown} */ row) => index(row, layers.name.length)))
+        return null;
       const [stage, line, call, tir] = pin.at ?? [-1];
-      const at = index(stage, stages.length) && stage >= 0 && index(call, calls.length) ? { stage, line: Number(line), call, tir: Number(tir) } : null;
+      const at =
+        index(stage, stages.length) && stage >= 0 && index(call, calls.length)
+          ? { stage, line: Number(line), call, tir: Number(tir) }
+          : null;
       return { rows: pin.rows, label: model.label(pin.rows), at };
     });
     values.pins = [pins[0] ?? null, pins[1] ?? null];
@@ -84,7 +91,14 @@ function kept(state) {
   const panes = state.get("panes");
   return {
     program: state.get("program"),
-    panes: panes.map((pane) => [pane.level, pane.stage, pane.call, pane.top, pane.wrap ? 1 : 0, Number(pane.grow.toFixed(3))]),
+    panes: panes.map((pane) => [
+      pane.level,
+      pane.stage,
+      pane.call,
+      pane.top,
+      pane.wrap ? 1 : 0,
+      Number(pane.grow.toFixed(3)),
+    ]),
     focus: panes.findIndex((pane) => pane.id === state.get("focus")),
     pins: state.get("pins").map((pin) => pin && { rows: pin.rows.slice(0, MOST_ROWS), at: pin.at && position(pin.at) }),
     heat: state.get("heat"),

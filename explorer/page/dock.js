@@ -36,9 +36,34 @@ export class DockBar {
     this.element = element;
     const enabled = docks.filter((dock) => dock.enabled?.(app) ?? true);
     this.tabs = new Map(enabled.map((dock) => [dock.id, this.#tab(dock)]));
-    this.close = h("button", { type: "button", class: "close", title: "close the dock", "aria-label": "close the dock", onclick: () => app.openDock("") }, "×");
-    this.panel = h("div", { class: "dock-panel", role: "tabpanel", id: "dock-panel", tabindex: -1, "data-test": "dock" });
-    this.bar = h("div", { class: "tabs", role: "tablist", "aria-label": "Dock", onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event) }, ...this.tabs.values());
+    this.close = h(
+      "button",
+      {
+        type: "button",
+        class: "close",
+        title: "close the dock",
+        "aria-label": "close the dock",
+        onclick: () => app.openDock(""),
+      },
+      "×",
+    );
+    this.panel = h("div", {
+      class: "dock-panel",
+      role: "tabpanel",
+      id: "dock-panel",
+      tabindex: -1,
+      "data-test": "dock",
+    });
+    this.bar = h(
+      "div",
+      {
+        class: "tabs",
+        role: "tablist",
+        "aria-label": "Dock",
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
+      },
+      ...this.tabs.values(),
+    );
     this.splitter = dockSplitter(app);
     fill(element, this.splitter, h("div", { class: "dock-head" }, this.bar, this.close), this.panel);
     app.state.on(["dock", "dockShare"], () => this.update());

@@ -41,7 +41,11 @@ async function start() {
   panes = new Panes(app, frame.panes);
   shellActions(app);
   const kept = readAddress(location.hash, model);
-  app.state.set({ ...kept, panes: kept.panes?.length ? kept.panes : firstPanes(app, innerWidth), focus: kept.focus ?? 1 });
+  app.state.set({
+    ...kept,
+    panes: kept.panes?.length ? kept.panes : firstPanes(app, innerWidth),
+    focus: kept.focus ?? 1,
+  });
   followPins(app);
   keepTheme(app);
   showHeader(app, frame.header);

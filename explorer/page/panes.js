@@ -41,7 +41,8 @@ export class Panes {
     const ids = new Set(panes.map((pane) => pane.id));
     for (const [id, frame] of this.#frames) {
       const pane = panes.find((candidate) => candidate.id === id);
-      if (pane && pane.level !== frame.level && kindOf(pane.level)?.create !== kindOf(frame.level)?.create) this.#drop(id, frame);
+      if (pane && pane.level !== frame.level && kindOf(pane.level)?.create !== kindOf(frame.level)?.create)
+        this.#drop(id, frame);
       else if (!ids.has(id)) this.#drop(id, frame);
     }
     for (const pane of panes) {

@@ -15,7 +15,11 @@ const HEATS = ["off", "time", "flops", "bytes"];
 
 /** @param {App} app */
 export function shellActions(app) {
-  for (const [group, actions] of [["Pins", pins(app)], ["Panes", panes(app)], ["Page", page(app)]]) {
+  for (const [group, actions] of [
+    ["Pins", pins(app)],
+    ["Panes", panes(app)],
+    ["Page", page(app)],
+  ]) {
     for (const action of /** @type {Action[]} */ (actions)) app.actions.add({ ...action, group: String(group) });
   }
 }
@@ -72,8 +76,19 @@ function panes(app) {
     { id: "stage-previous", title: "Previous stage of the pane", key: ",", run: () => turn(-1) },
     { id: "stage-next", title: "Next stage of the pane", key: ".", run: () => turn(1) },
     { id: "pane-split", title: "Split: another pane beside", key: "s", run: () => app.addPane({ ...app.pane() }) },
-    { id: "pane-close", title: "Close the pane", key: "x", enabled: () => state.get("panes").length > 1, run: () => app.removePane(app.pane().id) },
-    { id: "pane-wrap", title: "Wrap long lines of the pane, or not", key: "z", run: () => app.setPane(app.pane().id, { wrap: !app.pane().wrap }) },
+    {
+      id: "pane-close",
+      title: "Close the pane",
+      key: "x",
+      enabled: () => state.get("panes").length > 1,
+      run: () => app.removePane(app.pane().id),
+    },
+    {
+      id: "pane-wrap",
+      title: "Wrap long lines of the pane, or not",
+      key: "z",
+      run: () => app.setPane(app.pane().id, { wrap: !app.pane().wrap }),
+    },
     ...paneKinds().map(([level, kind], number) => ({
       id: `level-${level}`,
       title: `Show ${kind.title} in the pane`,
@@ -104,6 +119,12 @@ function page(app) {
     },
     { id: "theme", title: "Light or dark theme", key: "T", run: () => toggleTheme(app) },
     { id: "help", title: "Help: keys and actions", key: "?", run: () => showHelp(app) },
-    { id: "dock-close", title: "Close the dock", key: "q", enabled: () => state.get("dock") !== "", run: () => app.openDock("") },
+    {
+      id: "dock-close",
+      title: "Close the dock",
+      key: "q",
+      enabled: () => state.get("dock") !== "",
+      run: () => app.openDock(""),
+    },
   ];
 }

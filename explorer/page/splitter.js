@@ -67,7 +67,10 @@ export function paneSplitter(app, left, right) {
     const part = clamp(change(a.grow / sum));
     mark(element, "aria-valuenow", String(Math.round(100 * part)));
     /** @type {Map<number, number>} */
-    const grow = new Map([[left, sum * part], [right, sum * (1 - part)]]);
+    const grow = new Map([
+      [left, sum * part],
+      [right, sum * (1 - part)],
+    ]);
     app.state.set({ panes: panes.map((pane) => ({ ...pane, grow: grow.get(pane.id) ?? pane.grow })) });
   }
   return element;

@@ -14,7 +14,13 @@ export class Ruler {
 
   /** @param {(line: number) => void} go */
   constructor(go) {
-    this.element = h("canvas", { class: "ruler", width: WIDTH, "aria-hidden": true, onclick: (/** @type {MouseEvent} */ event) => go(Math.floor((event.offsetY / this.element.clientHeight) * this.#size)) });
+    this.element = h("canvas", {
+      class: "ruler",
+      width: WIDTH,
+      "aria-hidden": true,
+      onclick: (/** @type {MouseEvent} */ event) =>
+        go(Math.floor((event.offsetY / this.element.clientHeight) * this.#size)),
+    });
   }
 
   /** Draw again at the next update. */
@@ -28,7 +34,12 @@ export class Ruler {
    * @param {Int32Array} hits
    */
   update(size, pins, hits) {
-    const told = JSON.stringify([size, pins.map((pin) => [pin.size, pin.next(-1, 1), pin.next(size, -1)]), hits.length, hits[0] ?? -1]);
+    const told = JSON.stringify([
+      size,
+      pins.map((pin) => [pin.size, pin.next(-1, 1), pin.next(size, -1)]),
+      hits.length,
+      hits[0] ?? -1,
+    ]);
     if (told === this.#told) return;
     this.#told = told;
     this.#size = size;

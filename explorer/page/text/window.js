@@ -27,7 +27,11 @@ export class TextWindow {
     this.geometry = new Geometry(0, null, null);
     this.rows = h("div", { class: "rows", role: "presentation" });
     this.whole = h("div", { class: "whole", role: "presentation" }, this.rows);
-    this.element = h("div", { class: "scroller", role: "presentation", onscroll: () => this.#later() }, this.whole);
+    this.element = h(
+      "div",
+      { class: "scroller", role: "presentation", tabindex: -1, onscroll: () => this.#later() },
+      this.whole,
+    );
     this.#observer = new ResizeObserver(() => {
       this.#height = this.element.clientHeight;
       this.rows.style.width = `${this.element.clientWidth}px`;
