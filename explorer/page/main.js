@@ -1,6 +1,5 @@
 // The page: opens the session and puts the parts together.
 
-import "whence/views";
 import { keepAddress, readAddress } from "whence/address";
 import { createApp, firstPanes } from "whence/app";
 import { DockBar } from "whence/dock";
@@ -11,6 +10,7 @@ import { Panes } from "whence/panes";
 import { SessionModel } from "whence/session";
 import { shellActions } from "whence/shell";
 import { openSession } from "whence/transport";
+import { viewActions } from "whence/views";
 
 const root = /** @type {{whence?: object}} */ (window);
 root.whence = { marks };
@@ -34,6 +34,7 @@ async function start() {
   });
   panes = new Panes(app, frame.panes);
   shellActions(app);
+  viewActions(app);
   const kept = readAddress(location.hash, model);
   app.state.set({ ...kept, panes: kept.panes?.length ? kept.panes : firstPanes(app, innerWidth), focus: kept.focus ?? 1 });
   new DockBar(app, frame.dock);

@@ -1,8 +1,14 @@
 // All views of the page: levels that panes show, and tabs of the dock.
 
 import { registerPane } from "whence/kinds";
+import { DiffPane } from "whence/diff/pane";
+import { registerDock } from "whence/dock";
 import { graphPane } from "whence/graph/pane";
+import { passActions } from "whence/passes/current";
+import { passesDock } from "whence/passes/dock";
 import { TextPane } from "whence/text/pane";
+
+/** @typedef {import("whence/types").App} App */
 
 /** @type {[string, string][]} */
 const TEXTS = [
@@ -21,3 +27,14 @@ for (const [level, title] of TEXTS) {
 
 registerPane("graph", (app, element, pane) => graphPane(app, element, pane, "model"), { title: "graph of layers" });
 registerPane("calls", (app, element, pane) => graphPane(app, element, pane, "calls"), { title: "graph of calls" });
+registerPane("diff", (app, element, pane) => new DiffPane(app, element, pane), { title: "difference" });
+
+registerDock({ id: "passes", title: "Passes", create: passesDock });
+
+/**
+ * Add the actions of views.
+ * @param {App} app
+ */
+export function viewActions(app) {
+  for (const add of [passActions]) add(app);
+}
