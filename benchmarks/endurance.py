@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 import whence
-from whence.cli.arrays import random_inputs
 from whence.lowering.cache import KernelCache
+from whence.reading.arrays import random_inputs
 from whence.runtime import load_module
 from whence.support.errors import WhenceError
 

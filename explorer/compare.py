@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count as count_up
 
 import numpy as np
 
 from ..planning.artifact import Artifact
-from ..runtime import program
 from ..runtime.executor import Runner
-from ..runtime.tensors import Tensor
 from ..runtime.threads import ThreadPool
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, expectation
 from .difference import ATOL, RTOL, Difference, difference, in_shape
 from .layers import Layer, owners
 from .report import count, some, table
-from .results import results
-from .value_layouts import call_layouts
+from .value_walk import Walked, walk_values
 
 
 @dataclass(frozen=True)
@@ -88,34 +84,28 @@ def compare(
     has none of the tensors.
     """
     owner = owners(artifact)
-    values = results(artifact)
-    layouts = call_layouts(artifact)
     names = {owner[leaf]: (tensors or {}).get(owner[leaf].name, (owner[leaf].name,)) for leaf in owner}
     if not any(name in reference for group in names.values() for name in group):
         expected = "tensors of the model" + (f", such as '{next(iter(names.values()))[0]}'" if names else "")
         raise FrontendError(expectation("reference", expected, some(list(map(repr, reference)), 4) or "none"))
     differences: list[LayerDifference] = []
     seen: set[Layer] = set()
-    numbers = count_up()
 
-    def visit(call: program.Call, seconds: float, outputs: list[Tensor]) -> None:
-        number = next(numbers)
-        for output, array in enumerate(outputs):
-            for leaf, tensor in values.get((number, output), ()):
-                layer = owner[leaf]
-                name = names[layer][tensor] if tensor < len(names[layer]) else ""
-                if (expected := reference.get(name)) is None:
-                    continue
-                if expected.size != array.size:
-                    size = str(expected.size)
-                    raise FrontendError(expectation(f"reference '{name}'", f"{array.size} elements", size))
-                view = in_shape(array, expected.shape, *layouts.get(number, ()))
-                if view is not None:
-                    seen.add(layer)
-                    gap = difference(np.array(view), expected, rtol, atol)
-                    differences.append(LayerDifference(layer, name, call.name, gap))
+    def visit(value: Walked) -> None:
+        group = names[value.layer]
+        name = group[value.output] if value.output < len(group) else ""
+        if (expected := reference.get(name)) is None:
+            return
+        if expected.size != value.array.size:
+            size = str(expected.size)
+            raise FrontendError(expectation(f"reference '{name}'", f"{value.array.size} elements", size))
+        view = in_shape(value.array, expected.shape, *value.layouts)
+        if view is not None:
+            seen.add(value.layer)
+            gap = difference(np.array(view), expected, rtol, atol)
+            differences.append(LayerDifference(value.layer, name, value.call, gap))
 
-    runner.walk(inputs, pool, visit)
+    walk_values(artifact, runner, pool, inputs, visit)
     asked = {layer for layer, group in names.items() if any(name in reference for name in group)}
     unseen = sorted(asked - seen, key=lambda layer: (layer.file, layer.node))
     return Comparison(tuple(differences), tuple(unseen))

@@ -71,6 +71,7 @@ def build(
     external: Sequence[str] = (),
     desired_layouts: str = "",
     snapshots: bool = False,
+    pipeline: Sequence[ModulePass] | None = None,
 ) -> Artifact:
     """Compile `module`, which is rewritten in place, for `target`.
 
@@ -80,6 +81,7 @@ def build(
     desired_layouts: of operators, as the pass `relay-convert-layout` has them. Where nobody asks for any, convolutions
     on NHWC come to NCHW where layouts are altered at all: blocks of channels are made of that.
     snapshots: keep the module and each kernel, those from the cache, too, as they are after every pass.
+    pipeline: the relay passes that run instead of those of the opt level, of external compilers and of layouts.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
@@ -95,7 +97,10 @@ def build(
         inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
         _check_sizes(module)
         shared = _partition_passes(external, opt_level)
-        passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
+        if pipeline is not None:
+            shared, passes = _split(pipeline)
+        else:
+            passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
         done = 0
 
         def count(*_: object) -> None:
@@ -131,6 +136,7 @@ class Building:
     external: Sequence[str] = ()
     desired_layouts: str = ""
     snapshots: bool = False
+    pipeline: Sequence[ModulePass] | None = None
 
     def __call__(self, module: ModuleOp, ledger: Ledger) -> Artifact:
         """Compile `module`, which is rewritten in place."""
@@ -146,6 +152,7 @@ class Building:
             external=self.external,
             desired_layouts=self.desired_layouts,
             snapshots=self.snapshots,
+            pipeline=self.pipeline,
         )
 
 
@@ -179,6 +186,13 @@ def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePa
     for name in external:
         external_codegen(name)
     return partition_pipeline(opt_level, external) if external else ()
+
+
+def _split(pipeline: Sequence[ModulePass]) -> tuple[Sequence[ModulePass], Sequence[ModulePass]]:
+    """Return the passes up to the last that makes parts for external compilers, and those behind it."""
+    partitions = [number for number, one in enumerate(pipeline) if one.name == "relay-partition-graph"]
+    cut = partitions[-1] + 1 if partitions else 0
+    return pipeline[:cut], pipeline[cut:]
 
 
 def _layouts(module: ModuleOp, opt_level: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterable
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
@@ -18,3 +20,9 @@ def shortened(text: str, limit: int) -> str:
         return text
     end = (limit - 2) // 2
     return f"{text[: limit - 2 - end]}..{text[len(text) - end :]}"
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """` (did you mean ..?)` with the nearest of some names; "" when none is near."""
+    near = difflib.get_close_matches(name, list(names), n=3)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""

@@ -202,6 +202,8 @@ export interface Edges {
   target: number[];
   /** The type of the tensor. */
   text: string[];
+  /** The points between its ends, x and y in turn: curves from row to row, and straight lines down a row, in turn. */
+  path: number[][];
 }
 
 /** A graph with positions. */
@@ -326,7 +328,7 @@ export interface LineTimes {
   samples: number[];
 }
 
-/** One run: calls on threads, in seconds from its beginning. */
+/** One run: calls on threads, in seconds of the wall's clock from its beginning. Thread 0, which calls, is measured. The others are drawn from the beginning of a call on, as long as the part of it in which samples met them in its code. */
 export interface Timeline {
   begin: number[];
   end: number[];
@@ -334,9 +336,10 @@ export interface Timeline {
   call: number[];
 }
 
-/** CPU seconds of all threads per run, as `whence profile` has them. */
+/** CPU seconds of all threads per run, as `whence profile` has them: layers add up to calls, in each and in all. */
 export interface Times {
   program: number;
+  /** How many were sampled. */
   runs: number;
   /** Per call of the program, in order. */
   calls: number[];
@@ -351,11 +354,15 @@ export interface Times {
 /** The memory plan of a program. */
 export interface Memory {
   program: number;
+  /** Bytes of tensors and workspaces, one arena per concurrent run. */
   arena: number;
   parameters: number;
+  /** The most that a kernel takes of the arena for itself. */
   workspace: number;
-  /** Column of blocks, as those below. */
+  /** Column of blocks, as those below: the node that writes it. */
   name: string[];
+  /** tensor or workspace. */
+  kind: string[];
   offset: number[];
   size: number[];
   /** The call, of the program's calls, that writes the block. */
@@ -368,18 +375,25 @@ export interface Memory {
 /** Statistics of the values of layers in one run, in the order of execution. */
 export interface Tensors {
   program: number;
+  /** The hash of the run's inputs. */
+  inputs: string;
+  /** The origin of the values that those of the run are held against; "" without any. */
+  reference: string;
   layer: number[];
   name: string[];
   dtype: string[];
   shape: number[][];
+  /** Of the finite values, as maximum and mean; 0.0 where there are none. */
   minimum: number[];
   maximum: number[];
   mean: number[];
   nan: number[];
   infinite: number[];
-  /** Counts in 32 bins of equal width from minimum to maximum. */
+  /** Counts of finite values in 32 bins of equal width from minimum to maximum. */
   histogram: number[][];
-  /** Largest difference from the reference; -1.0 without one. */
+  /** Up to 32 values, evenly spread over the tensor as the model has it; 0.0 for what is not finite. */
+  sample: number[][];
+  /** Largest difference from the reference, the largest float where only one is finite; -1.0 without one. */
   error: number[];
   /** The difference from which on a layer departs; -1.0 without a reference. */
   tolerance: number[];

@@ -5,10 +5,13 @@ import { createApp, firstPanes } from "whence/app";
 import { DockBar } from "whence/dock";
 import { h } from "whence/dom";
 import { buildFrame } from "whence/frame";
+import { showHeader } from "whence/header";
+import { Lineage } from "whence/lineage";
 import { marks, note } from "whence/marks";
 import { Panes } from "whence/panes";
 import { SessionModel } from "whence/session";
 import { shellActions } from "whence/shell";
+import { keepTheme } from "whence/theme";
 import { openSession } from "whence/transport";
 import { viewActions } from "whence/views";
 
@@ -37,6 +40,9 @@ async function start() {
   viewActions(app);
   const kept = readAddress(location.hash, model);
   app.state.set({ ...kept, panes: kept.panes?.length ? kept.panes : firstPanes(app, innerWidth), focus: kept.focus ?? 1 });
+  keepTheme(app);
+  showHeader(app, frame.header);
+  new Lineage(app, frame.lineage);
   new DockBar(app, frame.dock);
   keepAddress(app.state);
   document.addEventListener("keydown", (event) => app.actions.press(event, app));

@@ -1,9 +1,11 @@
 // All views of the page: levels that panes show, and tabs of the dock.
 
-import { registerPane } from "whence/kinds";
 import { DiffPane } from "whence/diff/pane";
 import { registerDock } from "whence/dock";
+import { where } from "whence/dock/where";
+import { why } from "whence/dock/why";
 import { graphPane } from "whence/graph/pane";
+import { registerPane } from "whence/kinds";
 import { passActions } from "whence/passes/current";
 import { passesDock } from "whence/passes/dock";
 import { TextPane } from "whence/text/pane";
@@ -21,15 +23,18 @@ const TEXTS = [
   ["asm", "assembly"],
 ];
 
+/** @type {import("whence/kinds").Create} */
+const text = (app, element, pane) => new TextPane(app, element, pane);
 for (const [level, title] of TEXTS) {
-  registerPane(level, (app, element, pane) => new TextPane(app, element, pane), { title, stages: true });
+  registerPane(level, text, { title, stages: true });
 }
-
 registerPane("graph", (app, element, pane) => graphPane(app, element, pane, "model"), { title: "graph of layers" });
 registerPane("calls", (app, element, pane) => graphPane(app, element, pane, "calls"), { title: "graph of calls" });
 registerPane("diff", (app, element, pane) => new DiffPane(app, element, pane), { title: "difference" });
 
 registerDock({ id: "passes", title: "Passes", create: passesDock });
+registerDock(why);
+registerDock(where);
 
 /**
  * Add the actions of views.

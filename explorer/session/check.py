@@ -122,7 +122,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "ops": (),
     "events": (),
     "graphs[].nodes": ("x", "y", "width", "height"),
-    "graphs[].edges": (),
+    "graphs[].edges": ("path",),
     "times[].lines[]": (),
     "times[].timeline": (),
     "memory[]": (),

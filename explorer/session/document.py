@@ -339,19 +339,26 @@ class Tensors:
     """Statistics of the values of layers in one run, in the order of execution."""
 
     program: int
+    inputs: str = ""
+    """The hash of the run's inputs."""
+    reference: str = ""
+    """The origin of the values that those of the run are held against; "" without any."""
     layer: list[int] = field(default_factory=list[int])
     name: list[str] = field(default_factory=list[str])
     dtype: list[str] = field(default_factory=list[str])
     shape: list[list[int]] = field(default_factory=list[list[int]])
     minimum: list[float] = field(default_factory=list[float])
+    """Of the finite values, as maximum and mean; 0.0 where there are none."""
     maximum: list[float] = field(default_factory=list[float])
     mean: list[float] = field(default_factory=list[float])
     nan: list[int] = field(default_factory=list[int])
     infinite: list[int] = field(default_factory=list[int])
     histogram: list[list[int]] = field(default_factory=list[list[int]])
-    """Counts in 32 bins of equal width from minimum to maximum."""
+    """Counts of finite values in 32 bins of equal width from minimum to maximum."""
+    sample: list[list[float]] = field(default_factory=list[list[float]])
+    """Up to 32 values, evenly spread over the tensor as the model has it; 0.0 for what is not finite."""
     error: list[float] = field(default_factory=list[float])
-    """Largest difference from the reference; -1.0 without one."""
+    """Largest difference from the reference, the largest float where only one is finite; -1.0 without one."""
     tolerance: list[float] = field(default_factory=list[float])
     """The difference from which on a layer departs; -1.0 without a reference."""
 

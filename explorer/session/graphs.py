@@ -9,12 +9,13 @@ from ..layers import functions, scope_of, snapshot
 from ..model_graph import entry_type, ref_type
 from ..report import count, some
 from .boxes import Box, drawn
+from .builder import Builder
 from .document import Graph
 from .layer_graph import layer_graph
-from .rows import Rows, calls_of
+from .text import calls_of
 
 
-def add_graphs(builder: Rows, artifact: Artifact, program: int) -> int:
+def add_graphs(builder: Builder, artifact: Artifact, program: int) -> int:
     """Append the graphs of a program: of its layers, and of its calls. Return the index of the first."""
     graphs = builder.session.graphs
     graphs.append(layer_graph(builder, artifact, program))
@@ -22,7 +23,7 @@ def add_graphs(builder: Rows, artifact: Artifact, program: int) -> int:
     return len(graphs) - 2
 
 
-def _call_graph(builder: Rows, artifact: Artifact, program: int) -> Graph:
+def _call_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
     """As the graph executor has it; parameters are listed by their readers."""
     plan = graph_plan(artifact)
     graph = plan.graph

@@ -20,9 +20,9 @@ from ..code import kernel_of
 from ..layers import Layer, functions, op_types, owners, scope_of, snapshot
 from ..report import some
 from .boxes import Box, drawn
+from .builder import Builder
 from .document import Graph
 from .layer_order import groups_in_order
-from .rows import Rows
 
 _WEIGHTS = 4
 """The number of weights that a box lists."""
@@ -38,7 +38,7 @@ def type_text(type_: Attribute) -> str:
     return f"{dtype_name(tensor.element_type)}[{', '.join(map(str, extents_of(tensor)))}]"
 
 
-def layer_graph(builder: Rows, artifact: Artifact, program: int) -> Graph:
+def layer_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
     """Return the graph of the layers of a program, as they were imported.
 
     Raises FrontendError where no module was kept.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ...planning.artifact import Artifact
 from ..memory import memory_report
+from .builder import Builder
 from .document import Memory
-from .rows import Rows
 
 
-def add_memory(builder: Rows, artifact: Artifact, program: int) -> None:
+def add_memory(builder: Builder, artifact: Artifact, program: int) -> None:
     """Append what lies in a program's arena, and when.
 
     Of a program with open sizes a sentence is noted instead: `open_memory.at_sizes` makes one for some sizes of it.

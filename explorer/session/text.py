@@ -59,3 +59,9 @@ def layers_of_lines(session: Session, k: int, call: int = -1) -> list[tuple[int,
             for slots in session.kernels[stage.kernel].slots
         ]
     return [sets[number] if number >= 0 else () for number in column(stage.body.sets)]
+
+
+def calls_of(session: Session, program: int) -> range:
+    """Return the numbers of the calls of a program, which stand together."""
+    numbers = [number for number, call in enumerate(session.calls) if call.program == program]
+    return range(numbers[0], numbers[-1] + 1) if numbers else range(0)

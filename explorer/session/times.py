@@ -12,12 +12,13 @@ from ..code import assembly_runs, kernel_of
 from ..layers import Layer
 from ..samples import CallSamples, Samples
 from ..times import Times as Measured
+from .builder import Builder
 from .document import LineTimes, Timeline, Times
-from .rows import Rows, calls_of
+from .text import calls_of
 
 
 def add_times(
-    builder: Rows,
+    builder: Builder,
     artifact: Artifact,
     program: int,
     measured: Measured,
@@ -48,11 +49,11 @@ def add_times(
     builder.session.times.append(times)
 
 
-def _row(builder: Rows, layer: Layer | None) -> int:
+def _row(builder: Builder, layer: Layer | None) -> int:
     return builder.layer(layer.leaf) if layer is not None else -1
 
 
-def _last_stages(builder: Rows, call: int) -> dict[str, int]:
+def _last_stages(builder: Builder, call: int) -> dict[str, int]:
     """Level -> the last stage of the kernel of a call."""
     session = builder.session
     return {session.stages[stage].level: stage for stage in session.kernels[session.calls[call].kernel].stages}

@@ -12,11 +12,11 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 import whence
-from whence.cli.arrays import default_inputs
 from whence.cli.timing import measure
 from whence.explorer.code import kernel_of
 from whence.explorer.layers import layers_of, owners
 from whence.explorer.times import Times, shares
+from whence.reading.arrays import default_inputs
 
 
 def parsed(body: str, inputs: str, output: str, weights: dict[str, tuple[int, ...]] | None = None) -> ModelProto:

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 from reference_runtime import onnxruntime_outputs
 
 import whence
-from whence.cli.arrays import default_inputs, random_inputs
+from whence.reading.arrays import default_inputs, random_inputs
 from whence.support.errors import FrontendError
 
 WORDS = np.array([["red", "green"], ["", "blue"], ["red", "größe"]], np.object_)

@@ -144,7 +144,7 @@ def small_session() -> d.Session:
         [0, 128, 64, 128, 64],
         [0, 512, 512, 512, 512],
     )
-    edges = d.Edges([0, 1, 2, 3], [1, 2, 3, 4], ["float32[64]"] * 4)
+    edges = d.Edges([0, 1, 2, 3], [1, 2, 3, 4], ["float32[64]"] * 4, [[], [], [10.0, 80.0, 10.0, 110.0], []])
     loop = f.LoopRow("i", "64", "serial", "kDataPar", False, ["R"], [], 0, 0)
     variables = [f.Variable("i", "64", "kDataPar")]
     tree = f.TreeStage("R", "root", "", "", ["max(T[i], 0)"], [loop], variables, [], [1], ["T"], ["float32[64]"])
@@ -166,10 +166,14 @@ def small_session() -> d.Session:
         [d.LineTimes(0, 5, [2, 3], [30, 10])],
         d.Timeline([0.0, 0.002], [0.002, 0.003], [0, 0], [0, 1]),
     )
-    memory = d.Memory(0, 512, 256, 128, ["fused_0", "fused_1"], [0, 256], [256, 256], [0, 1], [1, 1], [5, 6])
+    memory = d.Memory(
+        0, 512, 256, 128, ["fused_0", "fused_1"], ["tensor", "workspace"], [0, 256], [256, 256], [0, 1], [1, 1], [5, 6]
+    )
     counts = [1] * 32
     tensors = d.Tensors(
         0,
+        "6f1d",
+        "onnxruntime",
         [1, 3],
         ["relu1:0", "relu2:0"],
         ["float32"] * 2,
@@ -180,6 +184,7 @@ def small_session() -> d.Session:
         [0, 2],
         [0, 0],
         [counts, counts],
+        [[0.0, 1.0], [-1.5, 3.0]],
         [1e-6, 0.5],
         [1e-4, 1e-4],
     )

@@ -15,6 +15,10 @@ export class Cursor {
     const { grid, app } = owner;
     grid.addEventListener("pointerover", (event) => this.#over(event));
     grid.addEventListener("pointerleave", () => app.hover(null));
+    grid.addEventListener("mousedown", (event) => {
+      // Shift+click pins: it does not select text.
+      if (event.shiftKey) event.preventDefault();
+    });
     grid.addEventListener("click", (event) => this.#click(event));
     grid.addEventListener("keydown", (event) => this.#key(event));
   }

@@ -1,7 +1,6 @@
 // "3 above, 12 below": how many lines of a mark are out of view, as buttons that go to them.
 
 import { fill, h } from "whence/dom";
-import { NO_KIN } from "whence/links";
 
 /** @typedef {import("whence/links").Kin} Kin */
 /** @typedef {{letter: "" | "A" | "B", kin: Kin}} Lit */
@@ -10,8 +9,10 @@ export class Edges {
   /** @param {(line: number) => void} go */
   constructor(go) {
     this.go = go;
-    this.above = h("div", { class: "edge above" });
-    this.below = h("div", { class: "edge below" });
+    this.above = h("span", { class: "edge" });
+    this.shown = h("span", { class: "dim", "data-test": "filtered" });
+    this.below = h("span", { class: "edge" });
+    this.element = h("footer", { class: "edges" }, this.above, this.shown, this.below);
     this.told = "";
   }
 
@@ -31,9 +32,9 @@ export class Edges {
     fill(this.below, ...counts.map(({ letter, kin, below }) => below > 0 && this.#button("below", letter, below, kin.next(last, 1))));
   }
 
-  /** Show nothing. */
-  clear() {
-    this.update([{ letter: "", kin: NO_KIN }], { first: 0, last: 0 });
+  /** @param {string} text that says how many lines are shown of all */
+  say(text) {
+    this.shown.textContent = text;
   }
 
   /**

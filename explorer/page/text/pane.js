@@ -11,6 +11,7 @@ import { Ruler } from "whence/text/ruler";
 import { showLine, showMarks } from "whence/text/row";
 import { Search } from "whence/text/search";
 import { TextWindow } from "whence/text/window";
+import { count } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Pane} Pane */
@@ -56,7 +57,7 @@ export class TextPane {
     });
     this.message = h("p", { class: "message", role: "status" });
     this.grid = h("div", { class: "text-pane", role: "grid", tabindex: 0, "data-test": "text" }, this.window.element);
-    this.element = h("div", { class: "text-frame" }, this.grid, this.ruler.element, this.edges.above, this.edges.below, this.find.element, this.message);
+    this.element = h("div", { class: "text-frame" }, this.find.element, h("div", { class: "text-body" }, this.grid, this.ruler.element, this.message), this.edges.element);
     this.point = new Cursor(this);
     element.append(this.element);
     const { state } = app;
@@ -73,14 +74,17 @@ export class TextPane {
   update(pane) {
     const before = this.pane;
     this.pane = pane;
-    if (pane.stage !== before.stage) void this.#load(this.#wanted >= 0 ? -1 : pane.top);
+    if (pane.stage !== before.stage) void this.#load(pane.top, true);
     else if (pane.call !== before.call) this.#layOut();
     else if (pane.wrap !== before.wrap) this.#layOut();
     else if (pane.top !== before.top && this.#text && pane.top !== this.window.visible().first) this.window.scrollTo(pane.top);
   }
 
-  /** @param {number} top the line to begin with; -1 for the pinned ones */
-  async #load(top) {
+  /**
+   * @param {number} top the line to begin with
+   * @param {boolean} follow whether pinned lines are brought into view
+   */
+  async #load(top, follow = false) {
     const { stage } = this.pane;
     const from = performance.now();
     this.#loading = stage;
@@ -99,6 +103,7 @@ export class TextPane {
     mark(this.grid, "aria-label", stage < 0 ? "empty" : this.app.model.stageRow(stage).name);
     this.#layOut(top);
     this.find.again();
+    if (follow) this.#toPinned();
     if (this.#wanted >= 0) {
       this.reveal(this.#wanted);
       this.#wanted = -1;
@@ -120,9 +125,8 @@ export class TextPane {
     this.window.reset(new Geometry(lines.length, order, this.#unitsOf), wrapAt || Math.min(longest, LONGEST));
     mark(this.grid, "data-heat", this.#lit.heat ? this.app.state.get("heat") : null);
     mark(this.grid, "data-wrap", wrapAt ? "" : null);
-    mark(this.grid, "data-filtered", order ? String(order.length) : null);
-    this.window.scrollTo(Math.max(0, keep));
-    if (keep < 0) this.#toPinned();
+    this.edges.say(order ? `${order.length} of ${count(lines.length, "line")}` : "");
+    this.window.scrollTo(keep);
     this.redress();
   }
 

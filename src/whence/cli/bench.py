@@ -6,10 +6,10 @@ import argparse
 import time
 
 from whence.cli.answers import answer
-from whence.cli.common import EXPORTED, add_model, check_uncompiled, compile_model
+from whence.cli.common import add_model, check_uncompiled, compile_model
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of
 from whence.cli.options import Subparsers, add_json, add_threads, add_timing, command
-from whence.reading.models import model_path
+from whence.reading.models import EXPORTED, model_path
 
 
 def add(commands: Subparsers) -> None:

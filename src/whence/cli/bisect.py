@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
-from whence.cli.common import EXPORTED, Progress, add_model
+from whence.cli.common import Progress, add_model
 from whence.cli.inputs import add_inputs, inputs_of
 from whence.cli.options import TARGET, Subparsers, add_json, amount, command, opt_level, pass_context
+from whence.reading.models import EXPORTED
 from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def _bisect(args: argparse.Namespace) -> int:
     from whence.compiler.bisection import bisect, signature
     from whence.lowering.llvm_to_native.target import Target
     from whence.reading.models import model_path
+    from whence.reading.pipeline_text import parse_passes
+    from whence.universe import multiverse
 
     path = model_path(args.model)
     if path.suffix in EXPORTED:
@@ -64,6 +67,7 @@ def _bisect(args: argparse.Namespace) -> int:
                 expected,
                 opt_level=opt_level(args),
                 target=Target.parse(args.target or TARGET),
+                passes=parse_passes(args.passes, multiverse().all_passes) if args.passes is not None else None,
                 rtol=args.rtol,
                 atol=args.atol,
                 engine="numpy" if args.numpy else None,
@@ -99,7 +103,8 @@ def _expected(
     outputs: Sequence[TensorSpec],
 ) -> tuple[Mapping[str, Array], str]:
     """The outputs that the model is to have, and who computed them."""
-    from whence.cli.references import NUMPY, of_file, of_runtime
+    from whence.cli.references import of_file
+    from whence.explorer.references import NUMPY, of_runtime
 
     if args.ref is not None:
         references = of_file(args.ref, path, args.signature, outputs)

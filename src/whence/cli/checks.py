@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from whence.cli.arrays import named, read_arrays
+from whence.reading.arrays import named, read_arrays
 from whence.reading.models import shipped_references
 from whence.runtime.tensors import TensorSpec
 from whence.support.dtypes import Array

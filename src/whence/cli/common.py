@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from whence.cli.answers import answer
 from whence.cli.inputs import add_sizes, at_sizes, inputs_of
 from whence.cli.options import OPT_LEVEL, TARGET, add_passes, opt_level, pass_context
-from whence.reading.models import model_path
+from whence.reading.models import EXPORTED, model_path
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from whence.planning.artifact import Artifact
     from whence.planning.usmp import PoolInfo
     from whence.support.context import Option
+    from whence.support.instrument import PassInstrument
 
 
 _LAYOUT_OPS = ("nn.conv2d", "qnn.conv2d")
@@ -44,6 +45,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--desired-layout", choices=("NCHW", "NHWC"), help=about)
     about = f"which operators --desired-layout is for (default {' '.join(_LAYOUT_OPS)})"
     parser.add_argument("--desired-layout-ops", nargs="+", metavar="OP", help=about)
+    about = "the relay passes that run instead of those of the level, as `whence-opt -p` takes them"
+    parser.add_argument("--passes", metavar="PIPELINE", help=about)
     add_passes(parser)
 
 
@@ -174,11 +177,9 @@ def memory_options(args: argparse.Namespace) -> tuple[dict[str, Option], list[Po
     return config, pools
 
 
-EXPORTED = (".tar", ".so", ".o")
-"""The files that hold a compiled model."""
 _BEFORE = (
     *("opt_level", "target", "input_shapes", "desired_layout", "disabled_pass", "pass_config", "print_pass_times"),
-    *("usmp", "workspace_pool", "no_fuse", "signature", "snapshot_dir"),
+    *("usmp", "workspace_pool", "no_fuse", "signature", "snapshot_dir", "passes"),
 )
 """The options that shape a compilation."""
 
@@ -189,10 +190,12 @@ def compile_model(
     config: Mapping[str, Option] | None = None,
     *,
     snapshots: bool = False,
+    instruments: Sequence[PassInstrument] = (),
 ) -> tuple[Executable, float]:
     """The model that `add_model`'s arguments stand for, compiled, and the seconds that took.
 
     config: options of the PassContext beside those that the arguments name. snapshots: as `whence.compile` has it.
+    instruments: called around each pass.
     Errors as `whence.reading.models.model_path` and `whence.compile`.
     """
     import whence
@@ -202,7 +205,7 @@ def compile_model(
         return _exported(args, path, threads), time.perf_counter() - start
     planning, pools = memory_options(args)
     progress = Progress()
-    with pass_context(args, {**planning, **(config or {})}):
+    with pass_context(args, {**planning, **(config or {})}, instruments):
         try:
             compiled = whence.compile(
                 path,
@@ -215,6 +218,7 @@ def compile_model(
                 workspace_memory_pools=pools,
                 desired_layouts=_desired_layouts(args),
                 snapshots=snapshots,
+                pipeline=args.passes,
             )
         finally:
             progress.end()

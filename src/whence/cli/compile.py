@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer
-from whence.cli.common import EXPORTED, add_memory, add_model, compile_model
+from whence.cli.common import add_memory, add_model, compile_model
 from whence.cli.inputs import native
 from whence.cli.options import Subparsers, add_json, add_output, command, identifier, new_file
-from whence.reading.models import model_path
+from whence.reading.models import EXPORTED, model_path
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import answer, print_json
-from whence.cli.common import EXPORTED, add_model, compile_model
+from whence.cli.common import add_model, compile_model
 from whence.cli.inputs import add_inputs, add_sizes, at_sizes, check_inputs, inputs_of
 from whence.cli.options import Subparsers, add_json, add_output, add_threads, command, whole
+from whence.reading.models import EXPORTED
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from whence.cli.references import References
     from whence.executables.executable import Executable
+    from whence.explorer.references import References
     from whence.runtime.debugger.module import GraphModuleDebug
     from whence.support.dtypes import Array
 
@@ -128,7 +129,7 @@ def _module(args: argparse.Namespace, executable: Executable, inputs: Mapping[st
 
 
 def _inject(module: GraphModuleDebug, text: str) -> None:
-    from whence.cli.arrays import read_arrays
+    from whence.reading.arrays import read_arrays
 
     name, equals, file = text.partition("=")
     if not equals:
@@ -200,7 +201,8 @@ def _compare(args: argparse.Namespace, executable: Executable, inputs: Mapping[s
 
 def _references(args: argparse.Namespace, executable: Executable, inputs: Mapping[str, Array]) -> References:
     """Return the references of --compare."""
-    from whence.cli.references import NUMPY, References, of_file, of_runtime
+    from whence.cli.references import of_file
+    from whence.explorer.references import of_module, of_runtime
     from whence.reading.models import model_path
 
     path = model_path(args.model)
@@ -209,10 +211,4 @@ def _references(args: argparse.Namespace, executable: Executable, inputs: Mappin
     if path.suffix in EXPORTED:
         expected = "FILE, as a compiled model does not keep all values that it was imported with"
         raise PipelineError(f"--compare: expected {expected}, got none")
-    if (references := of_runtime(path, args.signature, inputs)) is not None:
-        return references
-    from whence.explorer.layers import snapshot
-    from whence.explorer.reference import numpy_tensors
-
-    arrays = [inputs[spec.name] for spec in executable.artifact.program.inputs]
-    return References(numpy_tensors(snapshot(executable.artifact, "relay"), arrays), {}, NUMPY)
+    return of_runtime(path, args.signature, inputs) or of_module(executable.artifact, inputs)

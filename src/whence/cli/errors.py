@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 from xdsl.utils.exceptions import ArgSpecParseError, ParseError
@@ -57,9 +56,3 @@ def described(error: BaseException) -> str:
             reported = turned(error)
             text = f"{reported} (WHENCE_DEBUG=1 shows where)" if isinstance(reported, InternalError) else str(reported)
     return shown(" ".join(text.split()))
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """` (did you mean ..?)` with the nearest of the known names; "" when none is near."""
-    near = difflib.get_close_matches(name, list(known), n=3)
-    return f" (did you mean {' or '.join(near)}?)" if near else ""

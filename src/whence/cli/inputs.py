@@ -59,7 +59,7 @@ def at_sizes(args: argparse.Namespace, compiled: Executable, what: str) -> Execu
             raise PipelineError(expectation("--sizes", "a program for all sizes", "one of fixed shapes"))
         return compiled
     if (file := getattr(args, "input", None)) is not None:
-        from whence.cli.arrays import named, read_arrays
+        from whence.reading.arrays import named, read_arrays
 
         if sizes is not None:
             raise PipelineError("--sizes: expected no --input beside it, got both")
@@ -87,7 +87,7 @@ def inputs_of(args: argparse.Namespace, specs: Sequence[TensorSpec]) -> dict[str
     """The arrays that `add_inputs`' arguments stand for, by name."""
     import numpy as np
 
-    from whence.cli.arrays import default_inputs, named, random_inputs, read_arrays
+    from whence.reading.arrays import default_inputs, named, random_inputs, read_arrays
 
     check_inputs(args)
     if args.input is not None:

@@ -8,7 +8,22 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import cast
 
-from whence.cli import bench, bisect, cache, compile, completion, debug, graph, memory, profile, run, tir, where, why
+from whence.cli import (
+    bench,
+    bisect,
+    cache,
+    compile,
+    completion,
+    debug,
+    explore,
+    graph,
+    memory,
+    profile,
+    run,
+    tir,
+    where,
+    why,
+)
 from whence.cli.errors import guarded
 from whence.cli.options import Parser, Subparsers
 
@@ -24,6 +39,7 @@ examples:
   whence why light_resnet50 --kernel fused_nn_softmax --line 3
   whence where light_resnet50 --layer n0
   whence where light_resnet50 --all --times
+  whence explore light_resnet50 -o session.json.gz
   whence tir light_resnet50 --kernel fused_nn_softmax
   whence-opt light_resnet50 -p relay-simplify-inference --print-debuginfo
 """
@@ -39,7 +55,22 @@ def parser() -> Parser:
     )
     top.add_argument("--version", action="version", version=f"whence {version('whence-compiler')}")
     commands = cast(Subparsers, top.add_subparsers(title="commands", metavar="COMMAND"))
-    for command in (compile, run, bench, debug, profile, bisect, why, where, tir, graph, memory, cache, completion):
+    for command in (
+        compile,
+        run,
+        bench,
+        debug,
+        profile,
+        bisect,
+        why,
+        where,
+        explore,
+        tir,
+        graph,
+        memory,
+        cache,
+        completion,
+    ):
         command.add(commands)
     return top
 

@@ -18,9 +18,8 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from whence.cli.errors import did_you_mean, guarded
+from whence.cli.errors import guarded
 from whence.cli.instruments import Audit, BetweenPasses, Timer, Verifier, WrittenSnapshots, complain
-from whence.cli.pipeline_text import parse_passes
 from whence.passes.relay.annotate_target import AnnotateTargetPass
 from whence.passes.relay.merge_composite import MergeCompositePass
 from whence.passes.runner import run_passes
@@ -29,9 +28,11 @@ from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
 from whence.reading.located_parser import LocatedParser
 from whence.reading.models import model_path, shipped_models
+from whence.reading.pipeline_text import parse_passes
 from whence.reading.textio import attach_params, decoded, name_weights, relay_module, write_files
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.support.instrument import PassInfo, PassInstrument
+from whence.support.names import did_you_mean
 from whence.universe import ALL_PASSES, multiverse, passes_of_others
 
 

@@ -13,6 +13,7 @@ from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from whence.support.context import Option
+    from whence.support.instrument import PassInstrument
 
 OPT_LEVEL, TARGET = 3, "native"
 """The defaults."""
@@ -95,7 +96,9 @@ def opt_level(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def pass_context(args: argparse.Namespace, more: Mapping[str, Option] | None = None) -> Generator[None]:
+def pass_context(
+    args: argparse.Namespace, more: Mapping[str, Option] | None = None, instruments: Sequence[PassInstrument] = ()
+) -> Generator[None]:
     """The PassContext that `add_passes`' arguments stand for. `more`: options beside those given."""
     import sys
 
@@ -105,7 +108,8 @@ def pass_context(args: argparse.Namespace, more: Mapping[str, Option] | None = N
     timing = PassTimingInstrument()
     config = configured(args.pass_config) | dict(more or {})
     disabled = checked_passes([name.strip() for name in (args.disabled_pass or "").split(",") if name.strip()])
-    with PassContext(opt_level(args), (), disabled, config, [timing] if args.print_pass_times else []):
+    around = [*([timing] if args.print_pass_times else []), *instruments]
+    with PassContext(opt_level(args), (), disabled, config, around):
         yield
         if args.print_pass_times:
             print(timing.render(), end="", file=sys.stderr)
@@ -113,8 +117,8 @@ def pass_context(args: argparse.Namespace, more: Mapping[str, Option] | None = N
 
 def checked_passes(names: Sequence[str], what: str = "--disabled-pass") -> Sequence[str]:
     """The names, all of passes; raises PipelineError for another one."""
-    from whence.cli.errors import did_you_mean
     from whence.passes.registry import PASSES, find_row
+    from whence.support.names import did_you_mean
 
     for name in names:
         if find_row(name) is None:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.answers import print_json
-from whence.cli.common import EXPORTED, add_memory, add_model, compile_model
+from whence.cli.common import add_memory, add_model, compile_model
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of
 from whence.cli.options import TARGET, Subparsers, add_json, add_output, add_threads, add_timing, command, whole
-from whence.reading.models import model_path
+from whence.reading.models import EXPORTED, model_path
 
 if TYPE_CHECKING:
     from whence.cli.checks import Check

@@ -7,6 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 from whence.compiler.load import open_model
 from whence.compiler.policy import Policy
@@ -20,9 +21,11 @@ from whence.planning.build import Building, Progress
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.reading.input_shapes import InputShapes
+from whence.reading.pipeline_text import parse_passes
 from whence.support.context import PassContext
 from whence.support.doors import door
 from whence.support.errors import PipelineError
+from whence.universe import multiverse
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -46,6 +49,7 @@ def compile(
     signature: str | None = None,
     ledger: Ledger | None = None,
     snapshots: bool = False,
+    pipeline: str | Sequence[ModulePass] | None = None,
 ) -> Executable:
     """Compile a model.
 
@@ -72,6 +76,8 @@ def compile(
     ledger: what passes did with a module before, `run_passes(module, passes, ledger=ledger)`; it stays as it is, and
     the compiled model answers of both times.
     snapshots: keep the module and each kernel as they are after every pass, in `Executable.snapshots`.
+    pipeline: the relay passes that run instead of those of `opt_level`, of layouts and of external compilers: objects,
+    or text as `whence-opt -p` takes it. Some pass has to make kernels, as `relay-fuse-ops` does.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -86,7 +92,11 @@ def compile(
     if not isinstance(layouts, str):
         layouts = ConvertLayoutPass.of(layouts).desired_layouts
 
-    build = Building(machine, opt_level, audit, progress, workspace_memory_pools, external, layouts, snapshots)
+    if isinstance(pipeline, str):
+        pipeline = parse_passes(pipeline, multiverse().all_passes)
+    build = Building(
+        machine, opt_level, audit, progress, workspace_memory_pools, external, layouts, snapshots, pipeline
+    )
     history = Ledger()
     if ledger is not None:
         history.go_on(ledger)

@@ -83,7 +83,7 @@ def portable(build: Callable[[ModuleOp, Ledger], Artifact]) -> Building | None:
     context = PassContext.current()
     if not isinstance(build, Building) or build.external or build.workspace_memory_pools or build.snapshots:
         return None
-    if context.instruments:
+    if context.instruments or build.pipeline is not None:
         return None
     if outside_fingerprint() or context.option("tir.instrument_bound_checkers") or not _plain(context.config):
         return None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -12,76 +13,131 @@ from typing import Any
 from whence.compiler.compile import compile as compile_model
 from whence.executables.executable import Executable
 from whence.executables.interpreted import InterpretedExecutable
+from whence.executables.restoring import read_artifact
 from whence.executables.sized import SizedExecutable
 from whence.explorer.session.builder import Builder
 from whence.explorer.session.document import MadeBy, Session
 from whence.explorer.session.record import record_program
 from whence.explorer.session.watching import Watch
 from whence.lowering.llvm_to_native.target import Target
-from whence.reading.models import model_path
+from whence.reading.arrays import default_inputs
+from whence.reading.models import EXPORTED, model_path
 from whence.support.context import PassContext
+from whence.support.errors import WhenceError
 
 _LIBRARIES = ("xdsl", "llvmlite", "numpy", "onnx")
 
 
-def record(model: Any, **options: Any) -> Session:
+@dataclass
+class Origin:
+    """The model of a session, and how it was compiled."""
+
+    model: str
+    """A file, or the name of a shipped model."""
+    command: str
+    target: str = "native"
+    opt_level: int = 3
+    threads: int = 0
+    sha256: str = ""
+    seconds: float = 0.0
+    """What compiling took."""
+    notes: list[str] = field(default_factory=list[str])
+
+    def made_by(self) -> MadeBy:
+        """As the document has it."""
+        libraries: dict[str, str] = {}
+        for library in _LIBRARIES:
+            try:
+                libraries[library] = version(library)
+            except PackageNotFoundError:
+                continue
+        return MadeBy(
+            version("whence-compiler"),
+            self.command,
+            self.model,
+            self.sha256,
+            self.target,
+            self.opt_level,
+            self.threads,
+            Target.native().cpu,
+            libraries,
+            self.seconds,
+            self.notes,
+        )
+
+
+def record(model: Any, inputs: Mapping[str, Any] | None = None, **options: Any) -> Session:
     """Compile a model, and take down all that became of it.
 
-    model, options: as `whence.compile` has them. Raises what that raises.
+    model: as `whence.compile` has it, or a .tar, .so or .o file of `export_library`. inputs: by name, of a call, for a
+    model of which only calls say what is compiled; made up where that is possible. options: as `whence.compile` has
+    them. Raises what that raises.
     """
-    watch = Watch()
-    context = PassContext.current()
+    path = model_path(str(model)) if isinstance(model, str | Path) else None
+    name = path.name if path is not None else type(model).__name__
+    data = path.read_bytes() if path is not None else model if isinstance(model, bytes) else b""
+    origin = Origin(
+        name,
+        f"whence explore {model if path is not None else name}",
+        str(options.get("target", "native")),
+        int(options.get("opt_level", 3)),
+        int(options.get("threads") or 0),
+        hashlib.sha256(data).hexdigest() if data else "",
+    )
+    watch, context = Watch(), PassContext.current()
+    if path is not None and path.suffix in EXPORTED:
+        return session_of(Executable(read_artifact(path)), watch, origin, inputs)
     start = time.perf_counter()
     with context.at_level(context.opt_level, [watch]):
         executable = compile_model(model, **options)
-    seconds = time.perf_counter() - start - watch.seconds
-    return session_of(executable, watch, made_by(model, executable, seconds, options))
+    origin.seconds = time.perf_counter() - start - watch.seconds
+    return session_of(executable, watch, origin, inputs)
 
 
-def session_of(executable: Executable, watch: Watch, origin: MadeBy) -> Session:
-    """The session of a compiled model."""
-    builder = Builder(origin)
-    for program, name, kind, about in programs(executable):
+def session_of(
+    executable: Executable, watch: Watch, origin: Origin, inputs: Mapping[str, Any] | None = None
+) -> Session:
+    """Return the session of a model that was compiled under a watch.
+
+    inputs: of a call, as `record` has them.
+    """
+    if isinstance(executable, InterpretedExecutable) and not executable.specializations:
+        _call(executable, inputs, origin)
+    builder = Builder(origin.made_by())
+    for program, name, kind, about in programs(executable, origin):
         record_program(builder, program.artifact, watch.of(program.artifact.ledger), name, kind, about)
     return builder.finish()
 
 
-def programs(executable: Executable) -> Iterator[tuple[Executable, str, str, str]]:
+def _call(executable: InterpretedExecutable, inputs: Mapping[str, Any] | None, origin: Origin) -> None:
+    """Call a model that only calls compile; note where that is not possible."""
+    try:
+        executable.run(inputs if inputs is not None else default_inputs(executable.inputs))
+    except WhenceError as error:
+        if inputs is not None:
+            raise
+        origin.notes.append(f"nothing was compiled, as only calls of the model say what is, and none came: {error}")
+
+
+def programs(executable: Executable, origin: Origin) -> Iterator[tuple[Executable, str, str, str]]:
     """The programs of a compiled model: each with its name, its kind, and the reason for it or its sizes."""
     if isinstance(executable, InterpretedExecutable):
+        origin.notes.append(str(executable.choice))
         for number, part in enumerate(executable.specializations):
-            about = ", ".join(map(str, part.inputs))
-            yield part, f"stretch {number}", "stretch", about
+            yield part, f"stretch {number}", "stretch", _inputs(part)
+            yield from _specialised(part, f"stretch {number}, ")
         return
-    kind = "sized" if isinstance(executable, SizedExecutable) else "static"
+    exported = Path(origin.model).suffix in EXPORTED
+    kind = "exported" if exported else "sized" if isinstance(executable, SizedExecutable) else "static"
     yield executable, "main", kind, str(executable.choice)
+    yield from _specialised(executable, "")
+
+
+def _specialised(executable: Executable, before: str) -> Iterator[tuple[Executable, str, str, str]]:
     if isinstance(executable, SizedExecutable):
         for number, part in enumerate(executable.specializations):
-            about = ", ".join(map(str, part.inputs))
-            yield part, f"specialised {number}", "specialised", about
+            yield part, f"{before}specialised {number}", "specialised", _inputs(part)
 
 
-def made_by(model: Any, executable: Executable, seconds: float, options: dict[str, Any]) -> MadeBy:
-    """The origin of a session."""
-    path = model_path(str(model)) if isinstance(model, str | Path) else None
-    data = path.read_bytes() if path is not None else model if isinstance(model, bytes) else b""
-    name = path.name if path is not None else type(model).__name__
-    libraries: dict[str, str] = {}
-    for library in _LIBRARIES:
-        try:
-            libraries[library] = version(library)
-        except PackageNotFoundError:
-            continue
-    return MadeBy(
-        version("whence-compiler"),
-        f"whence explore {model if path is not None else name}",
-        name,
-        hashlib.sha256(data).hexdigest() if data else "",
-        str(options.get("target", "native")),
-        int(options.get("opt_level", 3)),
-        int(options.get("threads") or 0),
-        Target.native().cpu,
-        libraries,
-        seconds,
-        [],
-    )
+def _inputs(program: Executable) -> str:
+    return ", ".join(map(str, program.inputs))

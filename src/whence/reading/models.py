@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from whence.support.errors import FrontendError
+from whence.support.names import did_you_mean
 
 SUFFIXES = (".onnx", ".tflite", ".mlir", ".relay")
+EXPORTED = (".tar", ".so", ".o")
+"""The files that hold a compiled model."""
 
 
 @cache
@@ -42,8 +44,7 @@ def model_path(name: str) -> Path:
     if folder is not None and path.name == name and (folder / f"{name}.onnx").is_file():
         return folder / f"{name}.onnx"
     text = f"{name}: expected a model file ({', '.join(SUFFIXES)}) or the name of a shipped model, got no such file"
-    near = difflib.get_close_matches(name, shipped_models(), n=3)
-    raise FrontendError(text + (f" (did you mean {' or '.join(near)}?)" if near else ""))
+    raise FrontendError(text + did_you_mean(name, shipped_models()))
 
 
 def shipped_references(path: Path) -> tuple[Path, ...]:

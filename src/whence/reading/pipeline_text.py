@@ -9,11 +9,20 @@ from xdsl.passes import ModulePass, get_pass_option_infos
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError
 
-from whence.cli.errors import did_you_mean
 from whence.passes.registry import own_name
 from whence.support.errors import PipelineError
+from whence.support.names import did_you_mean
 
 _CLOSING = {"{": "}", "[": "]", '"': '"'}
+
+
+class PipelineTextError(PipelineError):
+    """A bad text of a pipeline."""
+
+    def __init__(self, text: str, column: int, reason: str) -> None:
+        """column: the place that the reason is about, from 0."""
+        super().__init__(f'pipeline "{text}", column {column + 1}: {reason}')
+        self.column, self.reason = column, reason
 
 
 def pieces(text: str) -> Iterator[tuple[int, str]]:
@@ -42,7 +51,7 @@ def _piece(text: str, start: int, end: int) -> tuple[int, str]:
 def parse_passes(text: str, available: Mapping[str, Callable[[], type[ModulePass]]]) -> tuple[ModulePass, ...]:
     """The passes of a pipeline.
 
-    Raises PipelineError for bad syntax, unknown passes and options, and values of the wrong type.
+    Raises PipelineTextError for bad syntax, unknown passes and options, and values of the wrong type.
     """
     if not text.strip():
         return ()
@@ -51,20 +60,20 @@ def parse_passes(text: str, available: Mapping[str, Callable[[], type[ModulePass
 
 def _pass(text: str, column: int, piece: str, available: Mapping[str, Callable[[], type[ModulePass]]]) -> ModulePass:
     if not piece:
-        raise _error(text, column, "expected a pass, got nothing")
+        raise PipelineTextError(text, column, "expected a pass, got nothing")
     try:
         spec = parse_spec(piece)
     except ArgSpecParseError as error:
         reason = str(error).strip().splitlines()[-1].strip()
-        raise _error(text, column, f"cannot read '{piece}': {reason}") from error
+        raise PipelineTextError(text, column, f"cannot read '{piece}': {reason}") from error
     spec = ArgSpec(own_name(spec.name), spec.parameters)
     if spec.name not in available:
-        raise _error(text, column, f"unknown pass '{spec.name}'" + did_you_mean(spec.name, available))
+        raise PipelineTextError(text, column, f"unknown pass '{spec.name}'" + did_you_mean(spec.name, available))
     try:
         kind = available[spec.name]()
     except Exception as error:
         reason = f"{spec.name}: cannot be loaded: {type(error).__name__}: {error}"
-        raise _error(text, column, reason) from error
+        raise PipelineTextError(text, column, reason) from error
     return _made(text, column, spec, kind)
 
 
@@ -75,16 +84,18 @@ def _made(text: str, column: int, spec: ArgSpec, kind: type[ModulePass]) -> Modu
         if dashed not in options:
             names = ", ".join(options) or "none"
             reason = f"unknown option '{name}'{did_you_mean(dashed, options)}; it has {names}"
-            raise _error(text, column, f"{spec.name}: {reason}")
+            raise PipelineTextError(text, column, f"{spec.name}: {reason}")
         try:
             kind.from_spec(ArgSpec(spec.name, {**_required(kind, spec), name: values}))
         except ValueError as error:
             got = ",".join(map(str, values)) or "nothing"
-            raise _error(text, column, f"{spec.name}: {dashed}: expected {options[dashed]}, got {got}") from error
+            raise PipelineTextError(
+                text, column, f"{spec.name}: {dashed}: expected {options[dashed]}, got {got}"
+            ) from error
     try:
         return kind.from_spec(spec)
     except ValueError as error:
-        raise _error(text, column, str(error)) from error
+        raise PipelineTextError(text, column, str(error)) from error
 
 
 def _required(kind: type[ModulePass], spec: ArgSpec) -> dict[str, tuple[str | int | bool | float, ...]]:
@@ -95,7 +106,3 @@ def _required(kind: type[ModulePass], spec: ArgSpec) -> dict[str, tuple[str | in
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     }
     return {name: values for name, values in spec.parameters.items() if name.replace("-", "_") in needed}
-
-
-def _error(text: str, column: int, reason: str) -> PipelineError:
-    return PipelineError(f'pipeline "{text}", column {column + 1}: {reason}')

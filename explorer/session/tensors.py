@@ -1,0 +1,128 @@
+"""Statistics of the values of layers in one run, beside a reference where there is one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from hashlib import sha256
+
+import numpy as np
+import numpy.typing as npt
+
+from ...dialects.relay.operator import shape_of
+from ...planning.artifact import Artifact
+from ...provenance.ledger import LayerValue
+from ...provenance.numbers import number_of
+from ...runtime.executor import Runner
+from ...runtime.threads import ThreadPool
+from ...support.dtypes import Array
+from ..difference import ATOL, RTOL, difference, in_shape
+from ..layers import functions, snapshot
+from ..references import References
+from ..results import last_values
+from ..value_walk import Walked, walk_values
+from .builder import Builder
+from .document import Tensors
+
+BINS = 32
+SAMPLE = 32
+"""The number of values of a tensor that are kept, to be compared with those of another session."""
+
+
+def add_tensors(
+    builder: Builder,
+    artifact: Artifact,
+    program: int,
+    runner: Runner,
+    pool: ThreadPool,
+    inputs: Mapping[str, Array],
+    references: References | None = None,
+) -> None:
+    """Run a program once more, call by call, and append what its layers give, in the order in which they give it.
+
+    Of a layer whose value is in no memory, as the kernel goes on with it, there is none. Errors as `Runner.walk`.
+    """
+    tensors = Tensors(program, _digest(inputs), references.source if references is not None else "")
+    shapes = _shapes(artifact)
+
+    def visit(value: Walked) -> None:
+        if value.array.dtype.kind not in "biuf" and value.array.dtype.names is None and value.array.dtype.hasobject:
+            return
+        expected = _expected(value, references)
+        shape = expected.shape if expected is not None else shapes.get((value.layer.leaf, value.output), ())
+        view = in_shape(value.array, shape, *value.layouts)
+        array = np.array(value.array if view is None else view)
+        tensors.layer.append(builder.layer(value.layer.leaf))
+        tensors.name.append(_name(value, references))
+        tensors.dtype.append(array.dtype.name)
+        tensors.shape.append(list(array.shape))
+        _describe(tensors, array)
+        error = tolerance = -1.0
+        if expected is not None and view is not None:
+            gap = difference(array, expected)
+            error, tolerance = min(gap.error, sys.float_info.max), ATOL + RTOL * gap.scale
+        tensors.error.append(error)
+        tensors.tolerance.append(tolerance)
+
+    walk_values(artifact, runner, pool, inputs, visit)
+    builder.session.tensors.append(tensors)
+
+
+def first_departure(tensors: Tensors) -> int:
+    """Return the first row whose error is more than is allowed; -1 for none."""
+    rows = enumerate(zip(tensors.error, tensors.tolerance, strict=True))
+    return next((row for row, (error, tolerance) in rows if error > tolerance >= 0), -1)
+
+
+def _digest(inputs: Mapping[str, Array]) -> str:
+    """The hash of a run's inputs: sessions of other inputs have other values."""
+    digest = sha256()
+    for name, array in sorted(inputs.items()):
+        digest.update(f"{name} {array.dtype} {array.shape} ".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def _name(value: Walked, references: References | None) -> str:
+    """The reference's name of a value, else the layer's."""
+    names = references.layers.get(value.layer.name, ()) if references is not None else ()
+    return names[value.output] if value.output < len(names) else value.layer.name
+
+
+def _expected(value: Walked, references: References | None) -> Array | None:
+    array = references.tensors.get(_name(value, references)) if references is not None else None
+    return array if array is not None and array.size == value.array.size else None
+
+
+def _shapes(artifact: Artifact) -> dict[LayerValue, tuple[int, ...]]:
+    """The shapes of layers' values in the model, whatever the layout in which kernels store them."""
+    main = functions(snapshot(artifact, "relay"))["main"]
+    ops = {number_of(op): op for op in main.block.ops}
+    shapes = {
+        (leaf, index): shape_of(result)
+        for leaf, op in last_values(main).items()
+        for index, result in enumerate(op.results)
+    }
+    for layer, (number, index) in artifact.ledger.gives.items():
+        if number in ops:
+            shapes[layer] = shape_of(ops[number].results[index])
+    return shapes
+
+
+def _describe(tensors: Tensors, array: Array) -> None:
+    """Append the statistics of an array: of its finite numbers, and how many others there are."""
+    values: npt.NDArray[np.float64] = array.astype(np.float64).ravel()
+    nan, finite = np.isnan(values), values[np.isfinite(values)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    tensors.minimum.append(low)
+    tensors.maximum.append(high)
+    # Halves, as a sum of large numbers may be none.
+    mean = 2.0 * float(np.mean(finite * 0.5)) if finite.size else 0.0
+    tensors.mean.append(mean if np.isfinite(mean) else 0.0)
+    tensors.nan.append(int(nan.sum()))
+    tensors.infinite.append(values.size - finite.size - int(nan.sum()))
+    width = high * 0.5 - low * 0.5
+    bins = np.minimum(((finite * 0.5 - low * 0.5) / (width or 1.0) * BINS).astype(np.int64), BINS - 1)
+    tensors.histogram.append(np.bincount(bins, minlength=BINS).tolist())
+    at = np.unique(np.linspace(0, values.size - 1, SAMPLE).astype(np.int64)) if values.size else slice(0)
+    tensors.sample.append(np.nan_to_num(values[at], nan=0.0, posinf=0.0, neginf=0.0).tolist())

@@ -1,0 +1,50 @@
+"""The values of layers while a model runs, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import NamedTuple
+
+from ..planning.artifact import Artifact
+from ..runtime import program
+from ..runtime.executor import Runner
+from ..runtime.tensors import Tensor
+from ..runtime.threads import ThreadPool
+from ..support.dtypes import Array
+from .layers import Layer, owners
+from .results import results
+from .value_layouts import call_layouts
+
+
+class Walked(NamedTuple):
+    """A tensor that a layer gives."""
+
+    layer: Layer
+    output: int
+    """Which of those that the layer gives."""
+    call: str
+    """The kernel call that makes it."""
+    array: Tensor
+    """As the kernel stores it; gone after the visit."""
+    layouts: tuple[str, ...]
+    """As `in_shape` takes them: how it is stored, and how the model has it; none where these are the same."""
+
+
+def walk_values(
+    artifact: Artifact,
+    runner: Runner,
+    pool: ThreadPool,
+    inputs: Mapping[str, Array],
+    visit: Callable[[Walked], None],
+) -> None:
+    """Run a program call by call, and visit each layer's value that a call makes."""
+    owner, values, layouts, numbers = owners(artifact), results(artifact), call_layouts(artifact), count()
+
+    def calls(call: program.Call, seconds: float, outputs: list[Tensor]) -> None:
+        number = next(numbers)
+        for output, array in enumerate(outputs):
+            for leaf, tensor in values.get((number, output), ()):
+                visit(Walked(owner[leaf], tensor, call.name, array, layouts.get(number, ())))
+
+    runner.walk(inputs, pool, calls)
