@@ -42,7 +42,7 @@ export function showHeader(app, element) {
     const program = state.get("program");
     const run = times.find((candidate) => candidate.program === program);
     const total = run ? run.calls.reduce((sum, seconds) => sum + seconds, 0) : -1;
-    const parts = [made.target, `O${made.opt_level}`, `${made.threads} T`, total >= 0 ? `${duration(total)} CPU` : ""];
+    const parts = [made.target, `O${made.opt_level}`, made.threads > 0 ? `${made.threads} T` : "", total >= 0 ? `${duration(total)} CPU` : ""];
     facts.textContent = parts.filter(Boolean).join(" · ");
     facts.title = [`Whence ${made.whence}`, made.command, made.cpu, ...made.notes].filter(Boolean).join("\n");
     programList.value = String(program);

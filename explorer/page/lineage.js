@@ -3,7 +3,7 @@
 import { fill, h } from "whence/dom";
 import { allDocks } from "whence/dock";
 import { callsServing, loopsOf, secondsOf, traceCall, traceProgram } from "whence/trace";
-import { count, duration, opName, some } from "whence/words";
+import { count, duration, opName, shortSymbol, some } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Mark} Mark */
@@ -12,6 +12,8 @@ import { count, duration, opName, some } from "whence/words";
 
 const LETTERS = ["A", "B"];
 const HINT = "Click a line to pin its layers, Shift+click to pin others beside; w asks why it is here, g where it went.";
+/** Ops that say how others hang together. */
+const FRAME_OPS = new Set(["func", "call", "constant", "return", "tuple", "builtin.module"]);
 /** @type {{[level: string]: string}} */
 const NOUNS = { te: "te line", tir: "tir line", llvm: "llvm line", asm: "instruction" };
 
@@ -94,14 +96,14 @@ export class Lineage {
     const crumbs = [crumb(of("model"), layer, pin.rows.map((row) => model.layerName(row)).join("\n"))];
     const relay = of("relay");
     if (relay) {
-      const names = relay.names.map(opName).filter((name) => !name.startsWith("func"));
+      const names = relay.names.map(opName).filter((name) => !FRAME_OPS.has(name));
       crumbs.push(crumb(relay, relay.count === 0 ? "no relay op is left" : some(names) || count(relay.count, "relay line"), `${count(relay.count, "line")} of ${model.stageRow(relay.stage).name}`));
     }
     const kernel = model.document.kernels[model.document.calls[call]?.kernel ?? -1];
     const tir = of("tir");
     if (kernel) {
       const title = `${count(calls.length, "call")} of kernels serve this; ${kernel.compiler ? `run by ${kernel.compiler}` : "code of ours"}`;
-      crumbs.push({ ...crumb(tir, kernel.symbol, title), test: "kernel" });
+      crumbs.push({ ...crumb(tir, shortSymbol(kernel.symbol), `${kernel.symbol}\n${title}`), test: "kernel" });
     }
     for (const level of Object.keys(NOUNS)) {
       const step = of(level);

@@ -2,6 +2,7 @@
 
 import { keepAddress, readAddress } from "whence/address";
 import { createApp, firstPanes } from "whence/app";
+import { checkHead } from "whence/check";
 import { DockBar } from "whence/dock";
 import { h } from "whence/dom";
 import { buildFrame } from "whence/frame";
@@ -26,6 +27,7 @@ function fail(error) {
 
 async function start() {
   const api = await openSession();
+  checkHead(api.head);
   note("head");
   const model = new SessionModel(api);
   const frame = buildFrame();

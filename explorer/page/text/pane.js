@@ -1,6 +1,6 @@
 // The text pane: the lines of a stage, linked to those of all other panes.
 
-import { h, mark } from "whence/dom";
+import { find, h, mark } from "whence/dom";
 import { note } from "whence/marks";
 import { Cursor } from "whence/text/cursor";
 import { Edges } from "whence/text/edges";
@@ -8,7 +8,7 @@ import { lineFacts } from "whence/text/facts";
 import { Geometry } from "whence/text/geometry";
 import { Lit } from "whence/text/lit";
 import { Ruler } from "whence/text/ruler";
-import { showLine, showMarks } from "whence/text/row";
+import { newRow, showLine, showMarks } from "whence/text/row";
 import { Search } from "whence/text/search";
 import { TextWindow } from "whence/text/window";
 import { count } from "whence/words";
@@ -124,6 +124,7 @@ export class TextPane {
     const longest = lines.reduce((most, line) => Math.max(most, line.length), 0);
     this.window.reset(new Geometry(lines.length, order, this.#unitsOf), wrapAt || Math.min(longest, LONGEST));
     mark(this.grid, "data-heat", this.#lit.heat ? this.app.state.get("heat") : null);
+    this.grid.style.setProperty("--digits", String(Math.max(2, String(lines.length).length)));
     mark(this.grid, "data-wrap", wrapAt ? "" : null);
     this.edges.say(order ? `${order.length} of ${count(lines.length, "line")}` : "");
     this.window.scrollTo(keep);
@@ -136,8 +137,11 @@ export class TextPane {
     this.grid.append(probe);
     const width = probe.getBoundingClientRect().width / 100;
     probe.remove();
-    const gutter = Number.parseFloat(getComputedStyle(this.grid).getPropertyValue("--gutter")) || 0;
-    return Math.max(20, Math.floor((this.window.element.clientWidth - gutter) / width) - 1);
+    const gutter = find(newRow(), ".gutter");
+    this.grid.append(gutter);
+    const left = gutter.getBoundingClientRect().width;
+    gutter.remove();
+    return Math.max(20, Math.floor((this.window.element.clientWidth - left) / width) - 1);
   }
 
   #hovered() {

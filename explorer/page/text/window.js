@@ -23,9 +23,11 @@ export class TextWindow {
     this.owner = owner;
     this.geometry = new Geometry(0, null, null);
     this.rows = h("div", { class: "rows", role: "presentation" });
-    this.element = h("div", { class: "scroller", role: "presentation", onscroll: () => this.#later() }, this.rows);
+    this.whole = h("div", { class: "whole", role: "presentation" }, this.rows);
+    this.element = h("div", { class: "scroller", role: "presentation", onscroll: () => this.#later() }, this.whole);
     this.#observer = new ResizeObserver(() => {
       this.#height = this.element.clientHeight;
+      this.rows.style.width = `${this.element.clientWidth}px`;
       this.owner.resized();
       this.draw();
     });
@@ -39,8 +41,8 @@ export class TextWindow {
    */
   reset(geometry, characters) {
     this.geometry = geometry;
-    this.rows.style.height = `${geometry.height}px`;
-    this.rows.style.setProperty("--characters", String(characters));
+    this.whole.style.height = `${geometry.height}px`;
+    this.whole.style.setProperty("--characters", String(characters));
     this.clear();
   }
 
@@ -93,6 +95,7 @@ export class TextWindow {
       if (!element.isConnected) this.rows.append(element);
     }
     for (const element of this.#free) element.remove();
+    this.rows.style.setProperty("--left", `${this.element.scrollLeft}px`);
   }
 
   /** Put the marks of all rows on again. */
