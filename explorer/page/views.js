@@ -1,11 +1,13 @@
 // All views of the page: levels that panes show, and tabs of the dock.
 
+import { copyActions } from "whence/copying/actions";
 import { DiffPane } from "whence/diff/pane";
 import { registerDock } from "whence/dock";
 import { where } from "whence/dock/where";
 import { why } from "whence/dock/why";
 import { graphPane } from "whence/graph/pane";
 import { registerPane } from "whence/kinds";
+import { paletteActions } from "whence/palette/view";
 import { passActions } from "whence/passes/current";
 import { passesDock } from "whence/passes/dock";
 import { TextPane } from "whence/text/pane";
@@ -41,5 +43,5 @@ registerDock(where);
  * @param {App} app
  */
 export function viewActions(app) {
-  for (const add of [passActions]) add(app);
+  for (const add of [passActions, paletteActions, copyActions]) add(app);
 }

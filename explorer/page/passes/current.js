@@ -67,7 +67,7 @@ function differ(app) {
 
 /** @param {App} app */
 export function passActions(app) {
-  const group = "passes";
+  const group = "Passes";
   const add = (/** @type {string} */ id, /** @type {string} */ title, /** @type {string} */ key, /** @type {() => void} */ run) =>
     app.actions.add({ id, title, key, group, run });
   add("next-pass", "Next pass that changed something", "j", () => step(app, 1, false));
