@@ -44,13 +44,17 @@ export function createApp(model, page) {
     hover(rows, at = null) {
       const before = state.get("hover");
       if (rows === null || (rows.length === 0 && !at)) state.set({ hover: null });
-      else if (!before || !sameAt(before.at, at) || before.rows.join() !== rows.join()) state.set({ hover: marked(rows, at) });
+      else if (!before || !sameAt(before.at, at) || before.rows.join() !== rows.join())
+        state.set({ hover: marked(rows, at) });
     },
     open(stage, line = -1, call) {
       const { level, kernel } = model.stageRow(stage);
       const panes = state.get("panes");
       const focused = app.pane();
-      const pane = panes.find((candidate) => candidate.stage === stage) ?? panes.find((candidate) => candidate.level === level) ?? focused;
+      const pane =
+        panes.find((candidate) => candidate.stage === stage) ??
+        panes.find((candidate) => candidate.level === level) ??
+        focused;
       const same = model.document.stages[pane.stage]?.kernel === kernel;
       /** @type {Partial<Pane>} */
       const changes = { level, stage, call: call ?? (same ? pane.call : -1) };
@@ -144,5 +148,7 @@ function heaviestKernel({ model, state }) {
  * @param {At | null} second
  */
 function sameAt(first, second) {
-  return first === second || (first?.stage === second?.stage && first?.line === second?.line && first?.call === second?.call);
+  return (
+    first === second || (first?.stage === second?.stage && first?.line === second?.line && first?.call === second?.call)
+  );
 }

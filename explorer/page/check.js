@@ -4,7 +4,20 @@
 
 const VERSION = 1;
 const MOST_LINES = 20_000_000;
-const LISTS = ["sources", "sets", "programs", "kernels", "calls", "stages", "passes", "graphs", "schedules", "times", "memory", "tensors"];
+const LISTS = [
+  "sources",
+  "sets",
+  "programs",
+  "kernels",
+  "calls",
+  "stages",
+  "passes",
+  "graphs",
+  "schedules",
+  "times",
+  "memory",
+  "tensors",
+];
 const TABLES = ["layers", "ops", "events"];
 
 /**
@@ -15,7 +28,9 @@ const TABLES = ["layers", "ops", "events"];
 export function checkHead(head) {
   if (!isObject(head) || !("whence_session" in head)) throw new Error("This is no session document of Whence.");
   if (head["whence_session"] !== VERSION) {
-    throw new Error(`This session document is of version ${String(head["whence_session"]).slice(0, 20)}; this page reads version ${VERSION}.`);
+    throw new Error(
+      `This session document is of version ${String(head["whence_session"]).slice(0, 20)}; this page reads version ${VERSION}.`,
+    );
   }
   if (!isObject(head["made_by"])) damaged("it does not say what made it");
   for (const name of LISTS) if (!Array.isArray(head[name])) damaged(`its ${name} are no list`);
@@ -28,7 +43,8 @@ export function checkHead(head) {
     table(`nodes of graph ${number}`, nodes);
     table(`edges of graph ${number}`, graph.edges);
     for (const column of [x, y, width, height, attributes, flops, bytes]) {
-      if (!Array.isArray(column) || (column.length > 0 && column.length !== nodes.label.length)) damaged(`the columns of graph ${number} differ in length`);
+      if (!Array.isArray(column) || (column.length > 0 && column.length !== nodes.label.length))
+        damaged(`the columns of graph ${number} differ in length`);
     }
     const count = nodes.label.length;
     each([graph.edges.source, graph.edges.target], count, 0, `an edge of graph ${number} names a node`);
@@ -43,12 +59,35 @@ function references({ layers, ops, events, sets, sources, programs, kernels, cal
   each([...events.sources, ...events.targets], ops.name.length, 0, "an event names an op");
   each([events.before, events.after, ops.set], sets.length, -1, "an op or event names a set");
   each([events.run], passes.length, -1, "an event names a pass");
-  rows(passes, "pass", (run) => [[run.program, programs.length], [run.kernel, kernels.length], [run.stage, stages.length]]);
-  rows(stages, "stage", (stage) => [[stage.program, programs.length], [stage.kernel, kernels.length], [stage.before, stages.length], [stage.lines, MOST_LINES]]);
-  rows(calls, "call", (call) => [[call.program, programs.length], [call.kernel, kernels.length], [call.set, sets.length]]);
-  each(calls.map((call) => call.layers), sets.length, -1, "a call names a set");
+  rows(passes, "pass", (run) => [
+    [run.program, programs.length],
+    [run.kernel, kernels.length],
+    [run.stage, stages.length],
+  ]);
+  rows(stages, "stage", (stage) => [
+    [stage.program, programs.length],
+    [stage.kernel, kernels.length],
+    [stage.before, stages.length],
+    [stage.lines, MOST_LINES],
+  ]);
+  rows(calls, "call", (call) => [
+    [call.program, programs.length],
+    [call.kernel, kernels.length],
+    [call.set, sets.length],
+  ]);
+  each(
+    calls.map((call) => call.layers),
+    sets.length,
+    -1,
+    "a call names a set",
+  );
   rows(kernels, "kernel", (kernel) => [[kernel.program, programs.length]]);
-  each(kernels.map((kernel) => kernel.stages), stages.length, 0, "a kernel names a stage");
+  each(
+    kernels.map((kernel) => kernel.stages),
+    stages.length,
+    0,
+    "a kernel names a stage",
+  );
   rows(sources, "source", (source) => [[source.stage, stages.length]]);
 }
 
@@ -61,8 +100,14 @@ function references({ layers, ops, events, sets, sources, programs, kernels, cal
 function rows(list, noun, indexes) {
   list.forEach((row, number) => {
     if (!isObject(row)) damaged(`${noun} ${number} is no object`);
-    each(indexes(row).map(([index]) => [index]), Infinity, -1, `${noun} ${number} names a row`);
-    for (const [index, size] of indexes(row)) if (index >= size) damaged(`${noun} ${number} names a row that is not there`);
+    each(
+      indexes(row).map(([index]) => [index]),
+      Infinity,
+      -1,
+      `${noun} ${number} names a row`,
+    );
+    for (const [index, size] of indexes(row))
+      if (index >= size) damaged(`${noun} ${number} names a row that is not there`);
   });
 }
 
@@ -75,7 +120,8 @@ function rows(list, noun, indexes) {
 function each(lists, size, least, what) {
   for (const list of lists) {
     if (!Array.isArray(list)) damaged(`${what} in what is no list`);
-    for (const index of list) if (!Number.isInteger(index) || index < least || index >= size) damaged(`${what} that is not there`);
+    for (const index of list)
+      if (!Number.isInteger(index) || index < least || index >= size) damaged(`${what} that is not there`);
   }
 }
 

@@ -5,6 +5,7 @@ import { createApp, firstPanes } from "whence/app";
 import { checkHead } from "whence/check";
 import { DockBar } from "whence/dock";
 import { h } from "whence/dom";
+import { followPins } from "whence/follow";
 import { buildFrame } from "whence/frame";
 import { showHeader } from "whence/header";
 import { Lineage } from "whence/lineage";
@@ -41,7 +42,12 @@ async function start() {
   shellActions(app);
   viewActions(app);
   const kept = readAddress(location.hash, model);
-  app.state.set({ ...kept, panes: kept.panes?.length ? kept.panes : firstPanes(app, innerWidth), focus: kept.focus ?? 1 });
+  app.state.set({
+    ...kept,
+    panes: kept.panes?.length ? kept.panes : firstPanes(app, innerWidth),
+    focus: kept.focus ?? 1,
+  });
+  followPins(app);
   keepTheme(app);
   showHeader(app, frame.header);
   new Lineage(app, frame.lineage);

@@ -79,7 +79,9 @@ export async function unpacked(base64) {
  * @returns {Uint8Array<ArrayBuffer>}
  */
 function bytes(base64) {
-  const native = /** @type {{fromBase64?: (text: string) => Uint8Array<ArrayBuffer>}} */ (/** @type {unknown} */ (Uint8Array));
+  const native = /** @type {{fromBase64?: (text: string) => Uint8Array<ArrayBuffer>}} */ (
+    /** @type {unknown} */ (Uint8Array)
+  );
   if (native.fromBase64) return native.fromBase64(base64);
   const letters = atob(base64);
   const result = new Uint8Array(letters.length);

@@ -43,7 +43,8 @@ export class TextPane {
     this.pane = pane;
     this.window = new TextWindow({
       show: (row, line) => this.#show(row, line),
-      dress: (row, line) => showMarks(row, { ...this.#lit.marks(line), cursor: line === this.point.line, hit: this.find.has(line) }),
+      dress: (row, line) =>
+        showMarks(row, { ...this.#lit.marks(line), cursor: line === this.point.line, hit: this.find.has(line) }),
       moved: () => this.#moved(),
       resized: () => this.#resized(),
     });
@@ -57,7 +58,13 @@ export class TextPane {
     });
     this.message = h("p", { class: "message", role: "status" });
     this.grid = h("div", { class: "text-pane", role: "grid", tabindex: 0, "data-test": "text" }, this.window.element);
-    this.element = h("div", { class: "text-frame" }, this.find.element, h("div", { class: "text-body" }, this.grid, this.ruler.element, this.message), this.edges.element);
+    this.element = h(
+      "div",
+      { class: "text-frame" },
+      this.find.element,
+      h("div", { class: "text-body" }, this.grid, this.ruler.element, this.message),
+      this.edges.element,
+    );
     this.point = new Cursor(this);
     element.append(this.element);
     const { state } = app;
@@ -77,7 +84,8 @@ export class TextPane {
     if (pane.stage !== before.stage) void this.#load(pane.top, true);
     else if (pane.call !== before.call) this.#layOut();
     else if (pane.wrap !== before.wrap) this.#layOut();
-    else if (pane.top !== before.top && this.#text && pane.top !== this.window.visible().first) this.window.scrollTo(pane.top);
+    else if (pane.top !== before.top && this.#text && pane.top !== this.window.visible().first)
+      this.window.scrollTo(pane.top);
   }
 
   /**
