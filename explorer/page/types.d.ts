@@ -57,6 +57,8 @@ export interface Pane {
   level: string;
   /** Index into `Session.stages`; -1 for views that need none. */
   stage: number;
+  /** The stage that `stage` is compared with, in panes that compare. */
+  from?: number;
   /** Index into `Session.calls`, or -1 for all calls of the kernel. */
   call: number;
   /** The first line that is in view. */
