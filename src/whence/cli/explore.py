@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from whence.cli.common import Shown, add_model, check_uncompiled, compile_model
 from whence.cli.inputs import add_inputs, inputs_of
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 DOCUMENTS = (".json", ".json.gz")
 """The endings of session documents."""
-_KEPT = (
-    *("opt_level", "target", "input_shapes", "signature", "desired_layout", "desired_layout_ops", "passes"),
-    *("pass_config", "disabled_pass", "input", "fill_mode", "seed"),
-)
-"""The options that a session depends on."""
 
 
 def add(commands: Subparsers) -> None:
@@ -116,16 +111,16 @@ def _document(args: argparse.Namespace) -> Session:
 
 def request_of(args: argparse.Namespace) -> Request:
     """Return the model and the options of it that the arguments stand for."""
-    from whence.exploring.request import Request
+    from whence.exploring.request import OPTIONS, Request
 
     options: dict[str, tuple[str, ...]] = {}
-    for name in _KEPT:
-        value = getattr(args, name)
-        values: list[object] = value if isinstance(value, list) else [] if value is None else [value]
-        if name == "desired_layout_ops" and values:
+    for name in OPTIONS:
+        value = getattr(args, name.replace("-", "_"))
+        values = cast("list[object]", value) if isinstance(value, list) else [] if value is None else [value]
+        if name == "desired-layout-ops" and values:
             values = [",".join(map(str, values))]
         if values:
-            options[name.replace("_", "-")] = tuple(map(str, values))
+            options[name] = tuple(map(str, values))
     return Request(args.model, options)
 
 
