@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from whence.cli.common import add_model, compile_model
 from whence.cli.inputs import add_inputs, inputs_of
-from whence.cli.options import TARGET, Subparsers, command, new_file, opt_level
+from whence.cli.options import TARGET, Subparsers, amount, command, new_file, opt_level
 from whence.reading.models import model_path
 from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
+    from whence.explorer.references import References
     from whence.explorer.session.document import Session
+    from whence.exploring.measuring import Wishes
+    from whence.planning.artifact import Artifact
 
 
 def add(commands: Subparsers) -> None:
@@ -25,6 +28,7 @@ def add(commands: Subparsers) -> None:
     add_model(parser)
     add_inputs(parser)
     _add_output(parser)
+    _add_measurements(parser)
     parser.set_defaults(command=_explore)
 
 
@@ -32,6 +36,27 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where the document goes."""
     about = "write the session document; in gzip where the name ends in .gz"
     parser.add_argument("-o", "--output", type=new_file, metavar="FILE", help=about)
+
+
+def _add_measurements(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what a run is to tell."""
+    group = parser.add_argument_group("measurements")
+    group.add_argument("--no-times", action="store_true", help="do not run the model to measure layers and lines")
+    group.add_argument("--seconds", type=amount, default=1.0, metavar="S", help="how long to sample (default 1)")
+    group.add_argument("--tensors", action="store_true", help="statistics of the values of layers")
+    about = "the same, held against onnxruntime's or LiteRT's values of the model"
+    group.add_argument("--reference", action="store_true", help=about)
+
+
+def _wishes(args: argparse.Namespace) -> Wishes:
+    from whence.explorer.references import of_module, of_runtime
+    from whence.exploring.measuring import Wishes
+
+    def reference(artifact: Artifact, inputs: Mapping[str, Any]) -> References:
+        return of_runtime(model_path(args.model), args.signature, inputs) or of_module(artifact, inputs)
+
+    seconds = 0.0 if args.no_times else args.seconds
+    return Wishes(seconds, args.tensors or args.reference, reference if args.reference else None)
 
 
 def _explore(args: argparse.Namespace) -> int:
@@ -45,7 +70,6 @@ def _explore(args: argparse.Namespace) -> int:
 
 def recorded(args: argparse.Namespace) -> Session:
     """The session of the model that the arguments stand for; errors as `compile_model`."""
-    from whence.executables.interpreted import InterpretedExecutable
     from whence.explorer.session.watching import Watch
     from whence.exploring.record import Origin, session_of
 
@@ -59,7 +83,5 @@ def recorded(args: argparse.Namespace) -> Session:
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         seconds=seconds - watch.seconds,
     )
-    inputs: Mapping[str, Any] | None = None
-    if isinstance(compiled, InterpretedExecutable) and (args.input or args.fill_mode):
-        inputs = inputs_of(args, compiled.inputs)
-    return session_of(compiled, watch, origin, inputs)
+    chosen = args.input is not None or args.fill_mode is not None or args.seed is not None
+    return session_of(compiled, watch, origin, inputs_of(args, compiled.inputs) if chosen else None, _wishes(args))
