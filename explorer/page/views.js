@@ -3,6 +3,7 @@
 import { registerDock } from "whence/dock";
 import { where } from "whence/dock/where";
 import { why } from "whence/dock/why";
+import { schedule } from "whence/film/dock";
 import { graphPane } from "whence/graph/pane";
 import { registerPane } from "whence/kinds";
 import { TextPane } from "whence/text/pane";
@@ -28,3 +29,4 @@ registerPane("calls", (app, element, pane) => graphPane(app, element, pane, "cal
 
 registerDock(why);
 registerDock(where);
+registerDock(schedule);

@@ -18,6 +18,7 @@ from whence.executables.sized import SizedExecutable
 from whence.explorer.session.builder import Builder
 from whence.explorer.session.document import MadeBy, Session
 from whence.explorer.session.record import record_program
+from whence.explorer.session.schedules import Films, add_schedules
 from whence.explorer.session.watching import Watch
 from whence.lowering.llvm_to_native.target import Target
 from whence.reading.arrays import default_inputs
@@ -66,12 +67,12 @@ class Origin:
         )
 
 
-def record(model: Any, inputs: Mapping[str, Any] | None = None, **options: Any) -> Session:
+def record(model: Any, inputs: Mapping[str, Any] | None = None, *, films: Films = "hot", **options: Any) -> Session:
     """Compile a model, and take down all that became of it.
 
     model: as `whence.compile` has it, or a .tar, .so or .o file of `export_library`. inputs: by name, of a call, for a
-    model of which only calls say what is compiled; made up where that is possible. options: as `whence.compile` has
-    them. Raises what that raises.
+    model of which only calls say what is compiled; made up where that is possible. films: the kernels of whose
+    schedules all frames have loops. options: as `whence.compile` has them. Raises what that raises.
     """
     path = model_path(str(model)) if isinstance(model, str | Path) else None
     name = path.name if path is not None else type(model).__name__
@@ -86,26 +87,32 @@ def record(model: Any, inputs: Mapping[str, Any] | None = None, **options: Any) 
     )
     watch, context = Watch(), PassContext.current()
     if path is not None and path.suffix in EXPORTED:
-        return session_of(Executable(read_artifact(path)), watch, origin, inputs)
+        return session_of(Executable(read_artifact(path)), watch, origin, inputs, films)
     start = time.perf_counter()
     with context.at_level(context.opt_level, [watch]):
         executable = compile_model(model, **options)
     origin.seconds = time.perf_counter() - start - watch.seconds
-    return session_of(executable, watch, origin, inputs)
+    return session_of(executable, watch, origin, inputs, films)
 
 
 def session_of(
-    executable: Executable, watch: Watch, origin: Origin, inputs: Mapping[str, Any] | None = None
+    executable: Executable,
+    watch: Watch,
+    origin: Origin,
+    inputs: Mapping[str, Any] | None = None,
+    films: Films = "hot",
 ) -> Session:
     """Return the session of a model that was compiled under a watch.
 
-    inputs: of a call, as `record` has them.
+    inputs, films: as `record` has them.
     """
     if isinstance(executable, InterpretedExecutable) and not executable.specializations:
         _call(executable, inputs, origin)
     builder = Builder(origin.made_by())
     for program, name, kind, about in programs(executable, origin):
-        record_program(builder, program.artifact, watch.of(program.artifact.ledger), name, kind, about)
+        artifact = program.artifact
+        recorded = record_program(builder, artifact, watch.of(artifact.ledger), name, kind, about)
+        add_schedules(builder.session, artifact, recorded.kernels, films)
     return builder.finish()
 
 
