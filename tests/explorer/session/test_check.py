@@ -27,7 +27,7 @@ FREE = re.compile(
 LISTS = re.compile(
     r"sources|programs|schedules|times|memory|tensors|comparison\.layers|made_by\.notes|sets\[\]|passes"
     r"|kernels\[\]\.(slots(\[\])?|stages)|stages\[\]\.(diff\.\w+|body\.(outputs|exact|tir))|events\.(sources|targets)\[\]"
-    r"|graphs(\[\]\.nodes\.attributes\[\])?|calls|comparison\.layers\[\]\.\w+|tensors\[\]\.shape\[\]"
+    r"|graphs(\[\]\.nodes\.attributes\[\])?|calls|comparison\.layers\[\]\.\w+|tensors\[\]\.(shape|sample)\[\]"
     r"|schedules\[\]\.(arguments|stages\[\]\..+|frames(\[\]\..+)?)|times\[\]\.(layers|lines|parts\[\])"
 )
 """Lists that may be shorter, as long as nothing points behind their ends."""
@@ -78,7 +78,7 @@ def test_no_number_may_be_far_too_large():
 def test_no_number_may_be_negative_where_it_counts():
     signed = re.compile(
         r"made_by\.(opt_level|threads)|comparison\.other\..*|tensors\[\]\.(minimum|maximum|mean)\[\]"
-        r"|graphs\[\]\.nodes\.[xy]\[\]"
+        r"|graphs\[\]\.(nodes\.[xy]\[\]|edges\.path\[\]\[\])|tensors\[\]\.sample\[\]\[\]"
     )
 
     def applies(path: str, value: Any) -> bool:
