@@ -79,6 +79,8 @@ export interface Values {
   heat: Heat;
   /** The id of the tab that is open; "" for none. */
   dock: string;
+  /** The dock's share of the height of the page. */
+  dockShare: number;
   theme: "auto" | "light" | "dark";
   /** True where panes show pinned lines only. */
   filter: boolean;
