@@ -236,7 +236,8 @@ def _check_graphs(session: Session, refuse: Refuse) -> None:
                 raise refuse(f"graphs[{number}].edges[{row}]", f"an edge forwards between {size} nodes", ends)
         for row, path in enumerate(graph.edges.path):
             if len(path) % 4:
-                raise refuse(f"graphs[{number}].edges.path[{row}]", "pairs of points in a row", f"{len(path)} numbers")
+                expected = "x and y of two points in each row between"
+                raise refuse(f"graphs[{number}].edges.path[{row}]", expected, f"{len(path)} numbers")
 
 
 def _check_calls(session: Session, refuse: Refuse) -> None:

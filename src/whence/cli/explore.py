@@ -5,26 +5,24 @@ from __future__ import annotations
 import argparse
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from whence.cli.common import Shown, add_model, check_uncompiled, compile_model
 from whence.cli.inputs import add_inputs, inputs_of
-from whence.cli.options import TARGET, Subparsers, command, new_file, opt_level, whole
+from whence.cli.options import TARGET, Subparsers, amount, command, new_file, opt_level, whole
 from whence.reading.models import model_path
 
 if TYPE_CHECKING:
+    from whence.explorer.references import References
     from whence.explorer.session.document import Session
     from whence.explorer.session.watching import Watch
+    from whence.exploring.measuring import Wishes
     from whence.exploring.record import Origin
     from whence.exploring.request import Request
+    from whence.planning.artifact import Artifact
 
 DOCUMENTS = (".json", ".json.gz")
 """The endings of session documents."""
-_KEPT = (
-    *("opt_level", "target", "input_shapes", "signature", "desired_layout", "desired_layout_ops", "passes"),
-    *("pass_config", "disabled_pass", "input", "fill_mode", "seed"),
-)
-"""The options that a session depends on."""
 
 
 def add(commands: Subparsers) -> None:
@@ -41,6 +39,7 @@ def add(commands: Subparsers) -> None:
     add_model(parser)
     add_inputs(parser)
     _add_output(parser)
+    _add_measurements(parser)
     parser.set_defaults(command=_explore)
 
 
@@ -56,6 +55,27 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     # For the processes of the server's jobs.
     group.add_argument("--job", type=new_file, metavar="FILE", help=argparse.SUPPRESS)
     group.add_argument("--job-memory", type=whole(0), default=0, metavar="BYTES", help=argparse.SUPPRESS)
+
+
+def _add_measurements(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what a run is to tell."""
+    group = parser.add_argument_group("measurements")
+    group.add_argument("--no-times", action="store_true", help="do not run the model to measure layers and lines")
+    group.add_argument("--seconds", type=amount, default=1.0, metavar="S", help="how long to sample (default 1)")
+    group.add_argument("--tensors", action="store_true", help="statistics of the values of layers")
+    about = "the same, held against onnxruntime's or LiteRT's values of the model"
+    group.add_argument("--reference", action="store_true", help=about)
+
+
+def _wishes(args: argparse.Namespace) -> Wishes:
+    from whence.explorer.references import of_module, of_runtime
+    from whence.exploring.measuring import Wishes
+
+    def reference(artifact: Artifact, inputs: Mapping[str, Any]) -> References:
+        return of_runtime(model_path(args.model), args.signature, inputs) or of_module(artifact, inputs)
+
+    seconds = 0.0 if args.no_times else args.seconds
+    return Wishes(seconds, args.tensors or args.reference, reference if args.reference else None)
 
 
 def _explore(args: argparse.Namespace) -> int:
@@ -91,16 +111,16 @@ def _document(args: argparse.Namespace) -> Session:
 
 def request_of(args: argparse.Namespace) -> Request:
     """Return the model and the options of it that the arguments stand for."""
-    from whence.exploring.request import Request
+    from whence.exploring.request import OPTIONS, Request
 
     options: dict[str, tuple[str, ...]] = {}
-    for name in _KEPT:
-        value = getattr(args, name)
-        values: list[object] = value if isinstance(value, list) else [] if value is None else [value]
-        if name == "desired_layout_ops" and values:
+    for name in OPTIONS:
+        value = getattr(args, name.replace("-", "_"))
+        values = cast("list[object]", value) if isinstance(value, list) else [] if value is None else [value]
+        if name == "desired-layout-ops" and values:
             values = [",".join(map(str, values))]
         if values:
-            options[name.replace("_", "-")] = tuple(map(str, values))
+            options[name] = tuple(map(str, values))
     return Request(args.model, options)
 
 
@@ -109,7 +129,6 @@ def recorded(args: argparse.Namespace, watch: Watch | None = None, progress: Sho
 
     watch: what takes the compilation down; a new one if left out.
     """
-    from whence.executables.interpreted import InterpretedExecutable
     from whence.explorer.session.watching import Watch
     from whence.exploring.record import session_of
 
@@ -117,10 +136,8 @@ def recorded(args: argparse.Namespace, watch: Watch | None = None, progress: Sho
     compiled, seconds = compile_model(args, instruments=[watch], progress=progress)
     origin = _origin(args)
     origin.seconds = seconds - watch.seconds
-    inputs: Mapping[str, Any] | None = None
-    if isinstance(compiled, InterpretedExecutable) and (args.input or args.fill_mode):
-        inputs = inputs_of(args, compiled.inputs)
-    return session_of(compiled, watch, origin, inputs)
+    chosen = args.input is not None or args.fill_mode is not None or args.seed is not None
+    return session_of(compiled, watch, origin, inputs_of(args, compiled.inputs) if chosen else None, _wishes(args))
 
 
 def _origin(args: argparse.Namespace) -> Origin:

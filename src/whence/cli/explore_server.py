@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whence.explorer.session.document import Session
     from whence.exploring.request import Request
 
-_COMMAND = (sys.executable, "-P", "-m", "whence.cli.main", "explore")
+_COMMAND = (sys.executable, "-P", "-m", "whence", "explore")
 
 
 def serve(args: argparse.Namespace, request: Request, document: Session | None) -> int:
@@ -25,23 +25,23 @@ def serve(args: argparse.Namespace, request: Request, document: Session | None) 
     Raises FrontendError where there is no such model, PipelineError where the port is taken.
     """
     from whence.exploring.server import Server, running
-    from whence.exploring.site import site
+    from whence.exploring.site import new_site
     from whence.support.files import scratch_folder
 
     if document is None:
         model_path(args.model)
     with scratch_folder("whence-explore-") as folder:
-        place = site(_COMMAND, folder)
+        site = new_site(_COMMAND, folder)
         try:
-            server = Server(place, args.port)
+            server = Server(site, args.port)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise PipelineError(expectation("--port", "a free port", f"{args.port}: {reason}")) from error
         with running(server):
             if document is not None:
-                place.store.add(document, None, "")
+                site.store.add(document, None, "")
             else:
-                place.jobs.start(request, "")
+                site.jobs.start(request, "")
             print(f"Explorer of {args.model}: {server.address} (Ctrl-C ends it)", flush=True)
             if not args.no_browser:
                 webbrowser.open(server.address)

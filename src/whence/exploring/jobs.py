@@ -53,23 +53,23 @@ class Jobs:
     def __init__(self, command: Sequence[str], store: Store, feed: Feed, folder: Path, limits: Limits) -> None:
         """command: the program, which takes the words of a request, `--job FILE` and `--job-memory BYTES`."""
         self._command, self._store, self._feed, self._folder = list(command), store, feed, folder
-        self._limits = limits
+        self.limits = limits
         self._lock = threading.Lock()
         self._count = 0
-        self._job: Job | None = None
+        self.current: Job | None = None
         self._closed = False
 
     def start(self, request: Request, about: str) -> int:
         """Begin a job and return its number; refuses with 409 while another one runs."""
         with self._lock:
-            if self._job is not None or self._closed:
+            if self.current is not None or self._closed:
                 raise Refusal(409, "expected no other job to run")
             self._count += 1
             path = self._folder / f"session{self._count}.json.gz"
             try:
                 # In a session of its own: a signal to it reaches what it started, and none from a terminal reaches it.
                 process = subprocess.Popen(
-                    [*self._command, *request.words(), f"--job={path}", f"--job-memory={self._limits.memory}"],
+                    [*self._command, *request.words(), f"--job={path}", f"--job-memory={self.limits.memory}"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
@@ -77,15 +77,14 @@ class Jobs:
                 )
             except OSError as error:
                 raise Refusal(503, f"expected a process to start, got: {error.strerror}") from error
-            self._job = job = Job(self._count, request, about, process)
+            self.current = job = Job(self._count, request, about, process)
         self._feed.tell("running", job=job.number, about=about, what="starting", done=0, of=0, seconds=0.0)
         threading.Thread(target=self._follow, args=(job, path), daemon=True).start()
         return job.number
 
     def cancel(self, number: int) -> None:
         """End a job; refuses with 404 where it does not run."""
-        with self._lock:
-            job = self._job
+        job = self.current
         if job is None or job.number != number:
             raise Refusal(404, f"expected a job that runs, got {number}")
         _end(job, "cancelled")
@@ -93,14 +92,14 @@ class Jobs:
     def close(self) -> None:
         """End the job that runs, and take no other."""
         with self._lock:
-            self._closed, job = True, self._job
+            self._closed, job = True, self.current
         if job is not None:
             _end(job, "cancelled")
 
     def _follow(self, job: Job, path: Path) -> None:
         """Tell what a job does until it ends."""
         watchdog = threading.Timer(
-            self._limits.seconds, _end, (job, f"expected at most {self._limits.seconds:g} s, got more")
+            self.limits.seconds, _end, (job, f"expected at most {self.limits.seconds:g} s, got more")
         )
         watchdog.daemon = True
         watchdog.start()
@@ -116,7 +115,7 @@ class Jobs:
         watchdog.cancel()
         status, state = self._result(job, path, answer)
         with self._lock:
-            self._job = None
+            self.current = None
         self._feed.tell(status, job=job.number, about=job.about, **state)
 
     def _result(self, job: Job, path: Path, answer: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

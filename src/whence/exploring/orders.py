@@ -1,4 +1,4 @@
-"""What the page asks for: a job, the list of passes, the sessions that there are, a file to keep."""
+"""The requests of the page: a job, the list of passes, the sessions that there are, a file to keep."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What a job compiles: a model, and the options of `whence explore` for it."""
+"""The input of a job: a model, and the options of `whence explore` for it."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,11 @@ from typing import cast
 
 from whence.support.errors import PipelineError, expectation
 
-_NAME = re.compile(r"[a-z]+(-[a-z]+)*")
+OPTIONS = (
+    *("opt-level", "target", "input-shapes", "signature", "desired-layout", "desired-layout-ops", "passes"),
+    *("pass-config", "disabled-pass", "input", "fill-mode", "seed"),
+)
+"""The options of `whence explore` that a session depends on; a page may choose no others."""
 Values = Mapping[str, tuple[str, ...]]
 
 
@@ -44,8 +47,8 @@ class Request:
         """
         options = dict(self.options)
         for name, value in changes.items():
-            if not _NAME.fullmatch(name):
-                raise PipelineError(expectation("options", "names as of options of `whence explore`", repr(name)))
+            if name not in OPTIONS:
+                raise PipelineError(expectation("options", f"one of {', '.join(OPTIONS)}", repr(name)))
             listed = cast("list[object]", value) if isinstance(value, list) else [value]
             values = [each for each in listed if each is not None]
             if not all(isinstance(each, str | int) and not isinstance(each, bool) for each in values):

@@ -27,7 +27,7 @@ class Site:
     page: StaticPage = field(default_factory=StaticPage)
 
 
-def site(command: Sequence[str], folder: Path, limits: Limits | None = None) -> Site:
+def new_site(command: Sequence[str], folder: Path, limits: Limits | None = None) -> Site:
     """Return a site without sessions. command: as `Jobs` has it. folder: private; for uploads and what jobs write."""
     store, feed, uploads = Store(), Feed(), Uploads(folder)
     jobs = Jobs(command, store, feed, folder, limits or Limits(memory=_all_memory()))

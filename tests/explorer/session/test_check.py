@@ -78,7 +78,7 @@ def test_no_number_may_be_far_too_large():
 def test_no_number_may_be_negative_where_it_counts():
     signed = re.compile(
         r"made_by\.(opt_level|threads)|comparison\.other\..*|tensors\[\]\.(minimum|maximum|mean)\[\]"
-        r"|graphs\[\]\.(nodes\.[xy]|edges\.path\[\])\[\]|tensors\[\]\.sample\[\]\[\]"
+        r"|graphs\[\]\.(nodes\.[xy]\[\]|edges\.path\[\]\[\])|tensors\[\]\.sample\[\]\[\]"
     )
 
     def applies(path: str, value: Any) -> bool:
