@@ -46,9 +46,10 @@ export class Actions {
    * @param {App} app
    */
   press(event, app) {
-    if (event.defaultPrevented || event.isComposing) return;
+    if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
     const key = nameOfKey(event);
-    const typing = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
+    const typing =
+      event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
     if (typing && !key.startsWith("Ctrl+")) return;
     const action = this.list().find((candidate) => candidate.key === key && (candidate.enabled?.(app) ?? true));
     if (!action) return;

@@ -31,7 +31,10 @@ export function readAddress(hash, model) {
   const values = {};
   if (Array.isArray(kept.panes)) {
     values.panes = kept.panes
-      .filter((/** @type {unknown} */ row) => Array.isArray(row) && index(row[1], stages.length) && index(row[2], calls.length))
+      .filter(
+        (/** @type {unknown} */ row) =>
+          Array.isArray(row) && index(row[1], stages.length) && index(row[2], calls.length),
+      )
       .map((/** @type {any[]} */ row, /** @type {number} */ id) => ({
         id: id + 1,
         level: String(row[0]),
@@ -40,14 +43,19 @@ export function readAddress(hash, model) {
         top: Number(row[3]) || 0,
         wrap: row[4] === 1,
         grow: Number(row[5]) || 1,
+        from: index(row[6], stages.length) ? row[6] : -1,
       }));
     values.focus = index(kept.focus, values.panes?.length ?? 0) ? kept.focus + 1 : 1;
   }
   if (Array.isArray(kept.pins)) {
     const pins = kept.pins.map((/** @type {any} */ pin) => {
-      if (!Array.isArray(pin?.rows) || !pin.rows.every((/** @type {unknown} */ row) => index(row, layers.name.length))) return null;
+      if (!Array.isArray(pin?.rows) || !pin.rows.every((/** @type {unknown} */ row) => index(row, layers.name.length)))
+        return null;
       const [stage, line, call, tir] = pin.at ?? [-1];
-      const at = index(stage, stages.length) && stage >= 0 && index(call, calls.length) ? { stage, line: Number(line), call, tir: Number(tir) } : null;
+      const at =
+        index(stage, stages.length) && stage >= 0 && index(call, calls.length)
+          ? { stage, line: Number(line), call, tir: Number(tir) }
+          : null;
       return { rows: pin.rows, label: model.label(pin.rows), at };
     });
     values.pins = [pins[0] ?? null, pins[1] ?? null];
@@ -56,6 +64,7 @@ export function readAddress(hash, model) {
   if (["off", "time", "flops", "bytes"].includes(kept.heat)) values.heat = kept.heat;
   if (["auto", "light", "dark"].includes(kept.theme)) values.theme = kept.theme;
   if (typeof kept.dock === "string") values.dock = kept.dock;
+  if (kept.dockShare > 0 && kept.dockShare < 1) values.dockShare = kept.dockShare;
   values.filter = kept.filter === 1;
   return values;
 }
@@ -70,7 +79,7 @@ export function keepAddress(state) {
     timer = 0;
     history.replaceState(null, "", `#${encode(JSON.stringify(kept(state)))}`);
   };
-  state.on(["program", "panes", "focus", "pins", "heat", "dock", "theme", "filter"], () => {
+  state.on(["program", "panes", "focus", "pins", "heat", "dock", "dockShare", "theme", "filter"], () => {
     if (timer === 0) timer = setTimeout(write, DELAY);
   });
   addEventListener("pagehide", () => {
@@ -83,11 +92,20 @@ function kept(state) {
   const panes = state.get("panes");
   return {
     program: state.get("program"),
-    panes: panes.map((pane) => [pane.level, pane.stage, pane.call, pane.top, pane.wrap ? 1 : 0, Number(pane.grow.toFixed(3))]),
+    panes: panes.map((pane) => [
+      pane.level,
+      pane.stage,
+      pane.call,
+      pane.top,
+      pane.wrap ? 1 : 0,
+      Number(pane.grow.toFixed(3)),
+      pane.from ?? -1,
+    ]),
     focus: panes.findIndex((pane) => pane.id === state.get("focus")),
     pins: state.get("pins").map((pin) => pin && { rows: pin.rows.slice(0, MOST_ROWS), at: pin.at && position(pin.at) }),
     heat: state.get("heat"),
     dock: state.get("dock"),
+    dockShare: Number(state.get("dockShare").toFixed(3)),
     theme: state.get("theme"),
     filter: state.get("filter") ? 1 : 0,
   };

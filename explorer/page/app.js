@@ -1,6 +1,7 @@
 // The app: what views call to pin, hover, open and say something.
 
 import { Actions } from "whence/actions";
+import { programCalls } from "whence/heat";
 import { MOST_PANES } from "whence/kinds";
 import { paneOfLevel } from "whence/picker";
 import { State } from "whence/state";
@@ -43,13 +44,17 @@ export function createApp(model, page) {
     hover(rows, at = null) {
       const before = state.get("hover");
       if (rows === null || (rows.length === 0 && !at)) state.set({ hover: null });
-      else if (!before || !sameAt(before.at, at) || before.rows.join() !== rows.join()) state.set({ hover: marked(rows, at) });
+      else if (!before || !sameAt(before.at, at) || before.rows.join() !== rows.join())
+        state.set({ hover: marked(rows, at) });
     },
     open(stage, line = -1, call) {
       const { level, kernel } = model.stageRow(stage);
       const panes = state.get("panes");
       const focused = app.pane();
-      const pane = panes.find((candidate) => candidate.stage === stage) ?? panes.find((candidate) => candidate.level === level) ?? focused;
+      const pane =
+        panes.find((candidate) => candidate.stage === stage) ??
+        panes.find((candidate) => candidate.level === level) ??
+        focused;
       const same = model.document.stages[pane.stage]?.kernel === kernel;
       /** @type {Partial<Pane>} */
       const changes = { level, stage, call: call ?? (same ? pane.call : -1) };
@@ -114,11 +119,28 @@ export function firstPanes(app, width) {
   const nothing = { id: 0, level: "relay", stage: -1, call: -1, top: 0, wrap: false, grow: 1 };
   /** @type {Pane[]} */
   const panes = [];
+  const start = { ...nothing, stage: app.model.lastStage("tir", heaviestKernel(app)) };
   for (const level of wanted) {
-    const pane = { ...nothing, ...paneOfLevel(app, level, panes.at(-1) ?? nothing), id: panes.length + 1 };
+    const pane = { ...nothing, ...paneOfLevel(app, level, start), id: panes.length + 1 };
     if (pane.stage >= 0) panes.push(pane);
   }
   return panes.length > 0 ? panes : [{ ...nothing, id: 1 }];
+}
+
+/**
+ * The kernel whose calls do most, by time where that was measured, else by operations.
+ * @param {App} app
+ */
+function heaviestKernel({ model, state }) {
+  const program = state.get("program");
+  const { calls, times } = model.document;
+  const seconds = times.find((run) => run.program === program)?.calls;
+  const weights = new Map();
+  programCalls(model, program).forEach((number, position) => {
+    const call = calls[number];
+    if (call) weights.set(call.kernel, (weights.get(call.kernel) ?? 0) + (seconds?.[position] ?? call.flops));
+  });
+  return [...weights].reduce((best, candidate) => (candidate[1] > best[1] ? candidate : best), [-1, -1])[0];
 }
 
 /**
@@ -126,5 +148,7 @@ export function firstPanes(app, width) {
  * @param {At | null} second
  */
 function sameAt(first, second) {
-  return first === second || (first?.stage === second?.stage && first?.line === second?.line && first?.call === second?.call);
+  return (
+    first === second || (first?.stage === second?.stage && first?.line === second?.line && first?.call === second?.call)
+  );
 }

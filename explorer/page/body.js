@@ -39,10 +39,11 @@ function expand(runs, column) {
     const begin = end;
     const count = runs[index + 1] ?? -1;
     end += count;
-    if (!(count >= 0 && end <= column.length)) throw new Error("the session document is damaged: a column is longer than its text");
+    if (!(count >= 0 && end <= column.length))
+      throw new Error("The session document is damaged: a column is longer than its text.");
     column.fill(runs[index] ?? -1, begin, end);
   }
-  if (end !== column.length) throw new Error("the session document is damaged: a column is shorter than its text");
+  if (end !== column.length) throw new Error("The session document is damaged: a column is shorter than its text.");
   return column;
 }
 

@@ -33,5 +33,7 @@ export function classOf(row) {
  * @param {number} row
  */
 export function cssOf(row) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--hue-${colourOf(row) % HUES}`).trim();
+  return getComputedStyle(document.documentElement)
+    .getPropertyValue(`--hue-${colourOf(row) % HUES}`)
+    .trim();
 }

@@ -1,6 +1,7 @@
 // The dock below the panes: tabs, of which one at most is open.
 
 import { fill, h, mark } from "whence/dom";
+import { dockSplitter } from "whence/splitter";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Dock} Dock */
@@ -35,18 +36,45 @@ export class DockBar {
     this.element = element;
     const enabled = docks.filter((dock) => dock.enabled?.(app) ?? true);
     this.tabs = new Map(enabled.map((dock) => [dock.id, this.#tab(dock)]));
-    this.close = h("button", { type: "button", class: "close", title: "close the dock", "aria-label": "close the dock", onclick: () => app.openDock("") }, "×");
-    this.panel = h("div", { class: "dock-panel", role: "tabpanel", id: "dock-panel", tabindex: -1, "data-test": "dock" });
-    this.bar = h("div", { class: "tabs", role: "tablist", "aria-label": "Dock", onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event) }, ...this.tabs.values());
-    fill(element, h("div", { class: "dock-head" }, this.bar, this.close), this.panel);
-    app.state.on("dock", () => this.update());
+    this.close = h(
+      "button",
+      {
+        type: "button",
+        class: "close",
+        title: "close the dock",
+        "aria-label": "close the dock",
+        onclick: () => app.openDock(""),
+      },
+      "×",
+    );
+    this.panel = h("div", {
+      class: "dock-panel",
+      role: "tabpanel",
+      id: "dock-panel",
+      tabindex: -1,
+      "data-test": "dock",
+    });
+    this.bar = h(
+      "div",
+      {
+        class: "tabs",
+        role: "tablist",
+        "aria-label": "Dock",
+        onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
+      },
+      ...this.tabs.values(),
+    );
+    this.splitter = dockSplitter(app);
+    fill(element, this.splitter, h("div", { class: "dock-head" }, this.bar, this.close), this.panel);
+    app.state.on(["dock", "dockShare"], () => this.update());
     this.update();
   }
 
   update() {
     const id = this.app.state.get("dock");
     const dock = docks.find((candidate) => candidate.id === id && this.tabs.has(id));
-    this.close.hidden = !dock;
+    this.close.hidden = this.splitter.hidden = !dock;
+    this.element.style.height = dock ? `${100 * this.app.state.get("dockShare")}vh` : "";
     for (const [name, tab] of this.tabs) {
       mark(tab, "aria-selected", String(name === dock?.id));
       mark(tab, "tabindex", name === (dock?.id ?? this.tabs.keys().next().value) ? "0" : "-1");

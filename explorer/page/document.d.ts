@@ -35,7 +35,7 @@ export interface Source {
 /** A row for each layer and tensor of the sources, and for each lost mark. */
 export interface Layers {
   name: string[];
-  /** layer, tensor, lost (the name says by which pass) or unknown. */
+  /** layer, tensor, model (a function of the source as a whole), lost (the name says by which pass) or unknown. */
   kind: string[];
   /** The source's name of the operator. */
   type: string[];
@@ -52,7 +52,7 @@ export interface Layers {
 /** A compiled program. A model with open sizes, or run by an interpreter, has several. */
 export interface Program {
   name: string;
-  /** static, sized, specialised, stretch, exported or external. */
+  /** static, sized, specialised, interpreted (the steps around stretches), stretch or exported. */
   kind: string;
   /** The reason for its kind, or its sizes. */
   about: string;

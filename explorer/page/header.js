@@ -23,26 +23,57 @@ export function showHeader(app, element) {
   const { made_by: made, programs, times } = model.document;
   const programList = h(
     "select",
-    { "aria-label": "Program", "data-test": "program", hidden: programs.length < 2, onchange: () => state.set({ program: Number(programList.value) }) },
-    ...programs.map((program, number) => h("option", { value: number }, program.about ? `${program.name}: ${program.about}` : program.name)),
+    {
+      "aria-label": "Program",
+      "data-test": "program",
+      hidden: programs.length < 2,
+      onchange: () => state.set({ program: Number(programList.value) }),
+    },
+    ...programs.map((program, number) =>
+      h("option", { value: number }, program.about ? `${program.name}: ${program.about}` : program.name),
+    ),
   );
   const heat = h(
     "select",
-    { "aria-label": "Heat", "data-test": "heat", onchange: () => state.set({ heat: /** @type {Heat} */ (heat.value) }) },
+    {
+      "aria-label": "Heat",
+      "data-test": "heat",
+      onchange: () => state.set({ heat: /** @type {Heat} */ (heat.value) }),
+    },
     ...HEATS.map(([value, title]) => h("option", { value, disabled: value === "time" && times.length === 0 }, title)),
   );
   const facts = h("span", { class: "facts", "data-test": "facts" });
   const theme = actionButton(app, "theme", "◐");
   const help = actionButton(app, "help", "?");
-  const search = h("button", { type: "button", class: "command", "data-test": "command", onclick: () => app.actions.run("palette", app) }, "Search or command ", h("kbd", {}, "Ctrl+K"));
+  const search = h(
+    "button",
+    { type: "button", class: "command", "data-test": "command", onclick: () => app.actions.run("palette", app) },
+    "Search or command ",
+    h("kbd", {}, "Ctrl+K"),
+  );
   search.hidden = !app.actions.list().some(({ id }) => id === "palette");
-  fill(element, h("h1", {}, "whence ", h("span", { class: "model" }, made.model)), facts, programList, h("span", { class: "space" }), search, heat, theme, help);
+  fill(
+    element,
+    h("h1", {}, "whence ", h("span", { class: "model" }, made.model)),
+    facts,
+    programList,
+    h("span", { class: "space" }),
+    search,
+    heat,
+    theme,
+    help,
+  );
 
   function update() {
     const program = state.get("program");
     const run = times.find((candidate) => candidate.program === program);
     const total = run ? run.calls.reduce((sum, seconds) => sum + seconds, 0) : -1;
-    const parts = [made.target, `O${made.opt_level}`, `${made.threads} T`, total >= 0 ? `${duration(total)} CPU` : ""];
+    const parts = [
+      made.target,
+      `O${made.opt_level}`,
+      made.threads > 0 ? `${made.threads} T` : "",
+      total >= 0 ? `${duration(total)} CPU` : "",
+    ];
     facts.textContent = parts.filter(Boolean).join(" · ");
     facts.title = [`Whence ${made.whence}`, made.command, made.cpu, ...made.notes].filter(Boolean).join("\n");
     programList.value = String(program);
@@ -60,5 +91,15 @@ export function showHeader(app, element) {
  */
 export function actionButton(app, id, sign) {
   const { title, key } = app.actions.get(id);
-  return h("button", { type: "button", title: key ? `${title} (${key})` : title, "aria-label": title, "data-test": `action-${id}`, onclick: () => app.actions.run(id, app) }, sign);
+  return h(
+    "button",
+    {
+      type: "button",
+      title: key ? `${title} (${key})` : title,
+      "aria-label": title,
+      "data-test": `action-${id}`,
+      onclick: () => app.actions.run(id, app),
+    },
+    sign,
+  );
 }

@@ -50,9 +50,10 @@ export function weightOfLayers(model, heat, kernel = -1, call = -1) {
     const chosen = kernel < 0 ? null : new Set(call < 0 ? model.callsOf(kernel) : [call]);
     for (const run of times) {
       if (!chosen) for (const [row, seconds] of run.layers) add(row, seconds);
-      else programCalls(model, run.program).forEach((number, position) => {
-        if (chosen.has(number)) for (const [row, seconds] of run.parts[position] ?? []) add(row, seconds);
-      });
+      else
+        programCalls(model, run.program).forEach((number, position) => {
+          if (chosen.has(number)) for (const [row, seconds] of run.parts[position] ?? []) add(row, seconds);
+        });
     }
     return weights;
   }
@@ -82,7 +83,9 @@ export function programCalls(model, program) {
  * @param {number} call
  */
 function sampled(model, stage, call) {
-  const rows = model.document.times.flatMap(({ lines }) => lines).filter((row) => row.stage === stage && (call < 0 || row.call === call));
+  const rows = model.document.times
+    .flatMap(({ lines }) => lines)
+    .filter((row) => row.stage === stage && (call < 0 || row.call === call));
   if (rows.length === 0) return null;
   const weights = new Float64Array(model.stageRow(stage).lines);
   for (const { line, samples } of rows) {

@@ -18,16 +18,42 @@ export function showHelp(app) {
       "tr",
       {},
       h("td", {}, action.key ? h("kbd", {}, action.key) : ""),
-      h("td", {}, h("button", { type: "button", disabled: !enabled, "data-action": action.id, onclick: run }, action.title)),
+      h(
+        "td",
+        {},
+        h("button", { type: "button", disabled: !enabled, "data-action": action.id, onclick: run }, action.title),
+      ),
     );
     const group = action.group ?? "Page";
     groups.set(group, [...(groups.get(group) ?? []), row]);
   }
-  const tables = [...groups].map(([title, rows]) => h("section", {}, h("h3", {}, title), h("table", {}, h("tbody", {}, ...rows))));
-  const mouse = h("p", {}, "Hover lights up what belongs together; click pins as A, Shift+click as B. In a text: arrows move, Enter pins, Shift+Enter pins as B.");
-  const signs = h("p", {}, "o: computes the output of a layer. !: nobody says where the line comes from. A dotted bar: the link is inferred, not exact.");
-  const close = h("button", { type: "button", class: "close", "aria-label": "close the help", onclick: () => dialog.close() }, "×");
-  const dialog = h("dialog", { class: "help", "aria-label": "Help", "data-test": "help", onclose: () => dialog.remove() }, close, h("h2", {}, "Keys and actions"), mouse, signs, h("div", { class: "groups" }, ...tables));
+  const tables = [...groups].map(([title, rows]) =>
+    h("section", {}, h("h3", {}, title), h("table", {}, h("tbody", {}, ...rows))),
+  );
+  const mouse = h(
+    "p",
+    {},
+    "Hover lights up what belongs together; click pins as A, Shift+click as B. In a text: arrows move, Enter pins, Shift+Enter pins as B.",
+  );
+  const signs = h(
+    "p",
+    {},
+    "o: computes the output of a layer. !: nobody says where the line comes from. A dotted bar: the link is inferred, not exact.",
+  );
+  const close = h(
+    "button",
+    { type: "button", class: "close", "aria-label": "close the help", onclick: () => dialog.close() },
+    "×",
+  );
+  const dialog = h(
+    "dialog",
+    { class: "help", "aria-label": "Help", "data-test": "help", onclose: () => dialog.remove() },
+    close,
+    h("h2", {}, "Keys and actions"),
+    mouse,
+    signs,
+    h("div", { class: "groups" }, ...tables),
+  );
   document.body.append(dialog);
   dialog.showModal();
 }

@@ -16,7 +16,10 @@ export class History {
     const { events, ops, sets } = session;
     this.session = session;
     this.#makers = rowIndex(events.targets, ops.name.length);
-    this.#touching = rowIndex(events.before.map((set) => [Math.max(set, 0)]), sets.length);
+    this.#touching = rowIndex(
+      events.before.map((set) => [Math.max(set, 0)]),
+      sets.length,
+    );
   }
 
   /**

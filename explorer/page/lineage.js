@@ -3,7 +3,7 @@
 import { fill, h } from "whence/dom";
 import { allDocks } from "whence/dock";
 import { callsServing, loopsOf, secondsOf, traceCall, traceProgram } from "whence/trace";
-import { count, duration, opName, some } from "whence/words";
+import { count, duration, opName, shortSymbol, some } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Mark} Mark */
@@ -11,7 +11,10 @@ import { count, duration, opName, some } from "whence/words";
 /** @typedef {{text: string, title: string, test: string, go: (() => void) | null}} Crumb */
 
 const LETTERS = ["A", "B"];
-const HINT = "Click a line to pin its layers, Shift+click to pin others beside; w asks why it is here, g where it went.";
+const HINT =
+  "Click a line to pin its layers, Shift+click to pin others beside; w asks why it is here, g where it went.";
+/** Ops that say how others hang together. */
+const FRAME_OPS = new Set(["func", "call", "constant", "return", "tuple", "builtin.module"]);
 /** @type {{[level: string]: string}} */
 const NOUNS = { te: "te line", tir: "tir line", llvm: "llvm line", asm: "instruction" };
 
@@ -60,13 +63,32 @@ export class Lineage {
     const calls = callsServing(model, pin.rows, program);
     const wanted = this.#calls[slot] ?? -1;
     const call = [wanted, pin.at?.call ?? -1].find((candidate) => calls.includes(candidate)) ?? calls[0] ?? -1;
-    const steps = [...(await traceProgram(model, pin, program)), ...(call < 0 ? [] : await traceCall(model, pin, call))];
+    const steps = [
+      ...(await traceProgram(model, pin, program)),
+      ...(call < 0 ? [] : await traceCall(model, pin, call)),
+    ];
     const crumbs = await this.#crumbs(pin, steps, calls, call);
     const letter = LETTERS[slot] ?? "";
-    const close = h("button", { type: "button", class: "unpin", "aria-label": `unpin ${letter}`, title: `Unpin ${letter}`, onclick: () => this.#unpin(slot) }, "×");
+    const close = h(
+      "button",
+      {
+        type: "button",
+        class: "unpin",
+        "aria-label": `unpin ${letter}`,
+        title: `Unpin ${letter}`,
+        onclick: () => this.#unpin(slot),
+      },
+      "×",
+    );
     const items = crumbs.map((crumb) => h("li", {}, this.#button(crumb)));
     if (calls.length > 1) items.splice(3, 0, h("li", {}, this.#chooser(slot, calls, call)));
-    const element = h("div", { class: "strip", "data-pin": letter, "data-test": "lineage" }, h("b", { class: "pin-letter" }, letter), h("ol", {}, ...items), close);
+    const element = h(
+      "div",
+      { class: "strip", "data-pin": letter, "data-test": "lineage" },
+      h("b", { class: "pin-letter" }, letter),
+      h("ol", {}, ...items),
+      close,
+    );
     return { element, told: `${letter}: ${crumbs.map((crumb) => crumb.text).join(", ")}` };
   }
 
@@ -94,28 +116,48 @@ export class Lineage {
     const crumbs = [crumb(of("model"), layer, pin.rows.map((row) => model.layerName(row)).join("\n"))];
     const relay = of("relay");
     if (relay) {
-      const names = relay.names.map(opName).filter((name) => !name.startsWith("func"));
-      crumbs.push(crumb(relay, relay.count === 0 ? "no relay op is left" : some(names) || count(relay.count, "relay line"), `${count(relay.count, "line")} of ${model.stageRow(relay.stage).name}`));
+      const names = relay.names.map(opName).filter((name) => !FRAME_OPS.has(name));
+      crumbs.push(
+        crumb(
+          relay,
+          relay.count === 0 ? "no relay op is left" : some(names) || count(relay.count, "relay line"),
+          `${count(relay.count, "line")} of ${model.stageRow(relay.stage).name}`,
+        ),
+      );
     }
     const kernel = model.document.kernels[model.document.calls[call]?.kernel ?? -1];
     const tir = of("tir");
     if (kernel) {
       const title = `${count(calls.length, "call")} of kernels serve this; ${kernel.compiler ? `run by ${kernel.compiler}` : "code of ours"}`;
-      crumbs.push({ ...crumb(tir, kernel.symbol, title), test: "kernel" });
+      crumbs.push({ ...crumb(tir, shortSymbol(kernel.symbol), `${kernel.symbol}\n${title}`), test: "kernel" });
     }
     for (const level of Object.keys(NOUNS)) {
       const step = of(level);
       if (!step) continue;
       const inferred = step.inferred > 0 ? `, ${step.inferred} of them inferred` : "";
-      crumbs.push(crumb(step, count(step.count, NOUNS[level] ?? "line"), `${level}: ${count(step.count, "line")}${inferred}`));
+      crumbs.push(
+        crumb(step, count(step.count, NOUNS[level] ?? "line"), `${level}: ${count(step.count, "line")}${inferred}`),
+      );
       if (step === tir && step.count > 0) {
         const loops = await loopsOf(model, pin, step);
-        if (loops.length > 0) crumbs.push({ text: count(loops.length, "loop"), title: "loops that serve it", test: "loops", go: () => this.app.open(step.stage, loops[0], call) });
+        if (loops.length > 0)
+          crumbs.push({
+            text: count(loops.length, "loop"),
+            title: "loops that serve it",
+            test: "loops",
+            go: () => this.app.open(step.stage, loops[0], call),
+          });
       }
     }
     const seconds = secondsOf(model, pin.rows, program);
     const dock = allDocks().find(({ id }) => id === "time" || id === "timeline");
-    if (seconds >= 0) crumbs.push({ text: duration(seconds), title: "CPU time of the layers in a run", test: "time", go: dock ? () => this.app.openDock(dock.id) : null });
+    if (seconds >= 0)
+      crumbs.push({
+        text: duration(seconds),
+        title: "CPU time of the layers in a run",
+        test: "time",
+        go: dock ? () => this.app.openDock(dock.id) : null,
+      });
     return crumbs;
   }
 
@@ -132,12 +174,18 @@ export class Lineage {
    */
   #chooser(slot, calls, call) {
     const { model } = this.app;
-    const options = calls.map((number) => h("option", { value: number, selected: number === call }, model.document.calls[number]?.name ?? ""));
+    const options = calls.map((number) =>
+      h("option", { value: number, selected: number === call }, model.document.calls[number]?.name ?? ""),
+    );
     const pick = (/** @type {Event} */ event) => {
       if (event.target instanceof HTMLSelectElement) this.#calls[slot] = Number(event.target.value);
       void this.update(false);
     };
-    return h("select", { "aria-label": `Call of pin ${LETTERS[slot]}`, title: "The call that the steps are of", onchange: pick }, ...options);
+    return h(
+      "select",
+      { "aria-label": `Call of pin ${LETTERS[slot]}`, title: "The call that the steps are of", onchange: pick },
+      ...options,
+    );
   }
 
   /** @param {number} slot */

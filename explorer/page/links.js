@@ -149,7 +149,12 @@ export function kin(model, mark, stage, call) {
   const links = model.links(stage);
   if (!mark || !links) return NO_KIN;
   const { at } = mark;
-  if (at && at.tir > 0 && model.stageRow(at.stage).kernel === model.stageRow(stage).kernel && model.hasTirLines(stage)) {
+  if (
+    at &&
+    at.tir > 0 &&
+    model.stageRow(at.stage).kernel === model.stageRow(stage).kernel &&
+    model.hasTirLines(stage)
+  ) {
     return tirKin(links, at.tir, model.isLastTir(stage));
   }
   if (mark.rows.length === 0) {

@@ -1,10 +1,11 @@
 // The page: opens the session and puts the parts together.
 
-import "whence/views";
 import { keepAddress, readAddress } from "whence/address";
 import { createApp, firstPanes } from "whence/app";
+import { checkHead } from "whence/check";
 import { DockBar } from "whence/dock";
 import { h } from "whence/dom";
+import { followPins } from "whence/follow";
 import { buildFrame } from "whence/frame";
 import { showHeader } from "whence/header";
 import { Lineage } from "whence/lineage";
@@ -14,6 +15,7 @@ import { SessionModel } from "whence/session";
 import { shellActions } from "whence/shell";
 import { keepTheme } from "whence/theme";
 import { openSession } from "whence/transport";
+import { viewActions } from "whence/views";
 
 const root = /** @type {{whence?: object}} */ (window);
 root.whence = { marks };
@@ -26,6 +28,7 @@ function fail(error) {
 
 async function start() {
   const api = await openSession();
+  checkHead(api.head);
   note("head");
   const model = new SessionModel(api);
   const frame = buildFrame();
@@ -37,8 +40,14 @@ async function start() {
   });
   panes = new Panes(app, frame.panes);
   shellActions(app);
+  viewActions(app);
   const kept = readAddress(location.hash, model);
-  app.state.set({ ...kept, panes: kept.panes?.length ? kept.panes : firstPanes(app, innerWidth), focus: kept.focus ?? 1 });
+  app.state.set({
+    ...kept,
+    panes: kept.panes?.length ? kept.panes : firstPanes(app, innerWidth),
+    focus: kept.focus ?? 1,
+  });
+  followPins(app);
   keepTheme(app);
   showHeader(app, frame.header);
   new Lineage(app, frame.lineage);

@@ -3,7 +3,7 @@
 import { h, mark } from "whence/dom";
 import { kindOf } from "whence/kinds";
 import { picker } from "whence/picker";
-import { splitter } from "whence/splitter";
+import { paneSplitter } from "whence/splitter";
 
 export { registerPane } from "whence/kinds";
 
@@ -41,7 +41,8 @@ export class Panes {
     const ids = new Set(panes.map((pane) => pane.id));
     for (const [id, frame] of this.#frames) {
       const pane = panes.find((candidate) => candidate.id === id);
-      if (pane && pane.level !== frame.level && kindOf(pane.level)?.create !== kindOf(frame.level)?.create) this.#drop(id, frame);
+      if (pane && pane.level !== frame.level && kindOf(pane.level)?.create !== kindOf(frame.level)?.create)
+        this.#drop(id, frame);
       else if (!ids.has(id)) this.#drop(id, frame);
     }
     for (const pane of panes) {
@@ -86,7 +87,7 @@ export class Panes {
     for (const old of this.element.querySelectorAll(":scope > .splitter")) old.remove();
     panes.forEach((pane, position) => {
       const left = panes[position - 1];
-      if (left) this.element.append(splitter(this.app, left.id, pane.id));
+      if (left) this.element.append(paneSplitter(this.app, left.id, pane.id));
       const frame = this.#frames.get(pane.id);
       if (frame) this.element.append(frame.element);
     });

@@ -2,6 +2,7 @@
 
 import { fill, h } from "whence/dom";
 import { MOST_PANES, kindOf, paneKinds } from "whence/kinds";
+import { shortSymbol } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Pane} Pane */
@@ -26,7 +27,12 @@ export function picker(app, id) {
   const wrap = button("wrap long lines", "↩", "wrap", () => app.setPane(id, { wrap: !current().wrap }));
   const split = button("split: another pane beside", "+", "split", () => app.addPane({ ...current(), id: 0 }));
   const close = button("close this pane", "×", "close", () => app.removePane(id));
-  const element = h("header", { class: "picker" }, level, kernel, call, stage, older, newer, h("span", { class: "space" }), wrap, split, close);
+  const element = h(
+    "header",
+    { class: "picker" },
+    h("div", { class: "choices" }, level, kernel, call, stage, older, newer),
+    h("div", { class: "tools" }, wrap, split, close),
+  );
 
   function current() {
     return app.state.get("panes").find((pane) => pane.id === id) ?? app.pane();
@@ -42,14 +48,28 @@ export function picker(app, id) {
   function update(pane) {
     const { document: session } = model;
     const row = session.stages[pane.stage];
-    choose(level, levels(app).map(([name, title]) => [name, title]), pane.level);
+    choose(
+      level,
+      levels(app).map(([name, title]) => [name, title]),
+      pane.level,
+    );
     const kernels = row && row.kernel >= 0 ? kernelsOf(app, pane.level) : [];
-    choose(kernel, kernels.map((number) => [String(number), session.kernels[number]?.symbol ?? ""]), String(row?.kernel ?? -1));
+    choose(
+      kernel,
+      kernels.map((number) => [String(number), shortSymbol(session.kernels[number]?.symbol ?? "")]),
+      String(row?.kernel ?? -1),
+    );
     const calls = row && row.kernel >= 0 ? model.callsOf(row.kernel) : [];
-    const names = /** @type {[string, string][]} */ (calls.map((number) => [String(number), session.calls[number]?.name ?? ""]));
+    const names = /** @type {[string, string][]} */ (
+      calls.map((number) => [String(number), session.calls[number]?.name ?? ""])
+    );
     choose(call, calls.length > 1 ? [["-1", `all ${calls.length} calls`], ...names] : [], String(pane.call));
     const stages = stagesOf(app, pane);
-    choose(stage, stages.map((number) => [String(number), model.stageRow(number).name]), String(pane.stage));
+    choose(
+      stage,
+      stages.map((number) => [String(number), model.stageRow(number).name]),
+      String(pane.stage),
+    );
     const at = stages.indexOf(pane.stage);
     older.hidden = newer.hidden = stages.length < 2;
     older.disabled = at <= 0;

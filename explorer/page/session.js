@@ -89,7 +89,9 @@ export class SessionModel extends Texts {
     for (const one of call < 0 ? this.callsOf(kernel) : [call]) {
       calls[one]?.layers.forEach((set, slot) => meeting.has(set) && slots.add(slot));
     }
-    return (kernels[kernel]?.slots ?? []).flatMap((list, value) => (list.some((slot) => slots.has(slot)) ? [value] : []));
+    return (kernels[kernel]?.slots ?? []).flatMap((list, value) =>
+      list.some((slot) => slots.has(slot)) ? [value] : [],
+    );
   }
 
   /**
@@ -126,7 +128,8 @@ export class SessionModel extends Texts {
    */
   stagesOf(level, kernel, program = 0) {
     const { stages } = this.document;
-    if (kernel >= 0) return (this.document.kernels[kernel]?.stages ?? []).filter((stage) => stages[stage]?.level === level);
+    if (kernel >= 0)
+      return (this.document.kernels[kernel]?.stages ?? []).filter((stage) => stages[stage]?.level === level);
     return stages.flatMap((stage, number) =>
       stage.level === level && stage.kernel < 0 && (level === "model" || stage.program === program) ? [number] : [],
     );
@@ -154,7 +157,10 @@ export class SessionModel extends Texts {
    */
   label(rows, none = "no layer") {
     if (rows.length === 0) return none;
-    const names = rows.slice(0, NAMES).map((row) => this.layerName(row)).join(", ");
+    const names = rows
+      .slice(0, NAMES)
+      .map((row) => this.layerName(row))
+      .join(", ");
     return rows.length > NAMES ? `${names} and ${rows.length - NAMES} more` : names;
   }
 

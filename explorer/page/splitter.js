@@ -1,4 +1,4 @@
-// A splitter between two panes: moved by the pointer or by arrow keys.
+// Dividers that share room: between panes and above the dock, moved by the pointer or by arrow keys.
 
 import { h, mark } from "whence/dom";
 
@@ -8,41 +8,55 @@ const LEAST = 0.08;
 const STEP = 0.05;
 
 /**
- * @param {App} app
- * @param {number} left id of the pane on the left
- * @param {number} right
+ * Return a divider; `drag` hears of the pointer, `step` of arrow keys: -1 for left or up, 1 for right or down.
+ * @param {"vertical" | "horizontal"} orientation
+ * @param {string} label
+ * @param {{drag: (event: PointerEvent) => void, step: (direction: 1 | -1) => void}} owner
  */
-export function splitter(app, left, right) {
+function divider(orientation, label, { drag, step }) {
+  const [less, more] = orientation === "vertical" ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
   const element = h("div", {
-    class: "splitter",
+    class: `splitter ${orientation}`,
     role: "separator",
     tabindex: 0,
-    "aria-orientation": "vertical",
-    "aria-label": "Width of the panes beside",
+    "aria-orientation": orientation,
+    "aria-label": label,
     "aria-valuemin": 0,
     "aria-valuemax": 100,
+    "aria-valuenow": 50,
     onpointerdown: (/** @type {PointerEvent} */ event) => {
       element.setPointerCapture(event.pointerId);
       event.preventDefault();
       element.focus();
     },
     onpointermove: (/** @type {PointerEvent} */ event) => {
-      if (element.hasPointerCapture(event.pointerId)) drag(event.clientX);
+      if (element.hasPointerCapture(event.pointerId)) drag(event);
     },
     onkeydown: (/** @type {KeyboardEvent} */ event) => {
-      const step = event.key === "ArrowLeft" ? -STEP : event.key === "ArrowRight" ? STEP : 0;
-      if (step === 0) return;
-      share((current) => current + step);
+      if (event.key !== less && event.key !== more) return;
+      step(event.key === less ? -1 : 1);
       event.preventDefault();
+      event.stopPropagation();
     },
   });
+  return element;
+}
 
-  /** @param {number} x */
-  function drag(x) {
-    const first = element.previousElementSibling?.getBoundingClientRect();
-    const second = element.nextElementSibling?.getBoundingClientRect();
-    if (first && second) share(() => (x - first.left) / (second.right - first.left));
-  }
+/**
+ * Return the splitter between two panes.
+ * @param {App} app
+ * @param {number} left id of the pane on the left
+ * @param {number} right
+ */
+export function paneSplitter(app, left, right) {
+  const element = divider("vertical", "Width of the panes beside", {
+    drag: (event) => {
+      const first = element.previousElementSibling?.getBoundingClientRect();
+      const second = element.nextElementSibling?.getBoundingClientRect();
+      if (first && second) share(() => (event.clientX - first.left) / (second.right - first.left));
+    },
+    step: (direction) => share((current) => current + direction * STEP),
+  });
 
   /** @param {(current: number) => number} change of the share of the left pane */
   function share(change) {
@@ -50,12 +64,37 @@ export function splitter(app, left, right) {
     const [a, b] = [left, right].map((id) => panes.find((pane) => pane.id === id));
     if (!a || !b) return;
     const sum = a.grow + b.grow;
-    const part = Math.min(1 - LEAST, Math.max(LEAST, change(a.grow / sum)));
+    const part = clamp(change(a.grow / sum));
     mark(element, "aria-valuenow", String(Math.round(100 * part)));
-    app.state.set({
-      panes: panes.map((pane) => (pane.id === left ? { ...pane, grow: sum * part } : pane.id === right ? { ...pane, grow: sum * (1 - part) } : pane)),
-    });
+    /** @type {Map<number, number>} */
+    const grow = new Map([
+      [left, sum * part],
+      [right, sum * (1 - part)],
+    ]);
+    app.state.set({ panes: panes.map((pane) => ({ ...pane, grow: grow.get(pane.id) ?? pane.grow })) });
   }
-  mark(element, "aria-valuenow", "50");
   return element;
+}
+
+/**
+ * Return the splitter above the dock.
+ * @param {App} app
+ */
+export function dockSplitter({ state }) {
+  const element = divider("horizontal", "Height of the dock", {
+    drag: (event) => share(1 - event.clientY / innerHeight),
+    step: (direction) => share(state.get("dockShare") - direction * STEP),
+  });
+
+  /** @param {number} part of the height of the page */
+  function share(part) {
+    state.set({ dockShare: clamp(part) });
+    mark(element, "aria-valuenow", String(Math.round(100 * state.get("dockShare"))));
+  }
+  return element;
+}
+
+/** @param {number} part */
+function clamp(part) {
+  return Math.min(1 - LEAST, Math.max(LEAST, part));
 }

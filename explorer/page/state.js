@@ -13,6 +13,7 @@ export function initialValues() {
     hover: null,
     heat: "off",
     dock: "",
+    dockShare: 0.36,
     theme: "auto",
     filter: false,
   };

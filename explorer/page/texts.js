@@ -46,7 +46,7 @@ export class Texts {
   /** @param {number} number */
   stageRow(number) {
     const stage = this.document.stages[number];
-    if (!stage) throw new Error(`the session document has no stage ${number}`);
+    if (!stage) throw new Error(`The session document has no stage ${number}.`);
     return stage;
   }
 
@@ -88,7 +88,8 @@ export class Texts {
     return once(this.#lines, stage, async () => {
       const chain = [];
       for (let at = stage, body; at >= 0; at = body.base) {
-        if (chain.length > this.document.stages.length) throw new Error("the session document is damaged: texts are edits of each other");
+        if (chain.length > this.document.stages.length)
+          throw new Error("The session document is damaged: texts are edits of each other.");
         if (at !== stage && this.#lines.has(at)) {
           chain.push({ lines: await this.lines(at) });
           break;
@@ -99,7 +100,8 @@ export class Texts {
       /** @type {string[]} */
       let lines = [];
       for (const step of chain.reverse()) lines = step.lines ?? edited(lines, step.edits ?? []);
-      if (lines.length !== this.stageRow(stage).lines) throw new Error("the session document is damaged: a text has another number of lines");
+      if (lines.length !== this.stageRow(stage).lines)
+        throw new Error("The session document is damaged: a text has another number of lines.");
       return lines;
     });
   }

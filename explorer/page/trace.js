@@ -107,5 +107,13 @@ async function step(model, mark, stage, call) {
     if (op >= 0) names.add(name[op]);
     if (columns.exact.length > 0 && columns.exact[line] === 0) inferred += 1;
   }
-  return { level: model.stageRow(stage).level, stage, call, count: lines.length, line: lines[0] ?? -1, names: [...names], inferred };
+  return {
+    level: model.stageRow(stage).level,
+    stage,
+    call,
+    count: lines.length,
+    line: lines[0] ?? -1,
+    names: [...names],
+    inferred,
+  };
 }

@@ -35,7 +35,7 @@ async function served() {
   /** @param {string} path */
   const get = async (path) => {
     const answer = await fetch(path, { credentials: "same-origin" });
-    if (!answer.ok) throw new Error(`${path}: the server answered ${answer.status} ${answer.statusText}`);
+    if (!answer.ok) throw new Error(`${path}: the server answered ${answer.status} ${answer.statusText}.`);
     return answer.json();
   };
   /** @param {string} path @param {object} body */
@@ -64,14 +64,14 @@ function parse(text) {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Error("this is no session document: it is no JSON");
+    throw new Error("This is no session document: it is no JSON.");
   }
 }
 
 /** @param {string} id */
 async function block(id) {
   const element = document.getElementById(id);
-  if (!element) throw new Error(`the session document lacks its part ${id}`);
+  if (!element) throw new Error(`The session document is damaged: it lacks its part ${id}.`);
   return unpacked(element.textContent ?? "");
 }
 
@@ -89,7 +89,9 @@ export async function unpacked(base64) {
  * @returns {Uint8Array<ArrayBuffer>}
  */
 function bytes(base64) {
-  const native = /** @type {{fromBase64?: (text: string) => Uint8Array<ArrayBuffer>}} */ (/** @type {unknown} */ (Uint8Array));
+  const native = /** @type {{fromBase64?: (text: string) => Uint8Array<ArrayBuffer>}} */ (
+    /** @type {unknown} */ (Uint8Array)
+  );
   if (native.fromBase64) return native.fromBase64(base64);
   const letters = atob(base64);
   const result = new Uint8Array(letters.length);

@@ -80,6 +80,8 @@ export interface Pane {
   level: string;
   /** Index into `Session.stages`; -1 for views that need none. */
   stage: number;
+  /** The stage that `stage` is compared with, in panes that compare. */
+  from?: number;
   /** Index into `Session.calls`, or -1 for all calls of the kernel. */
   call: number;
   /** The first line that is in view. */
@@ -102,6 +104,8 @@ export interface Values {
   heat: Heat;
   /** The id of the tab that is open; "" for none. */
   dock: string;
+  /** The dock's share of the height of the page. */
+  dockShare: number;
   theme: "auto" | "light" | "dark";
   /** True where panes show pinned lines only. */
   filter: boolean;

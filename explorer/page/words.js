@@ -36,3 +36,11 @@ export function some(names, most = 3) {
 export function opName(name) {
   return name.replace(/^relay\./, "");
 }
+
+/**
+ * Return the symbol of a kernel without the prefix that all have.
+ * @param {string} symbol
+ */
+export function shortSymbol(symbol) {
+  return symbol.replace(/^tvmgen_default_/, "");
+}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
 
+from ...dialects.relay.core import FuncOp
 from ...planning.artifact import Artifact
 from ...provenance.lost import is_lost
 from ...provenance.span import leaf_name, leaves
+from ...provenance.walk import walk
 from ...support.names import shown
-from ..layers import op_types, owners
+from ..layers import functions, op_types, owners, scope_of
 from .document import (
     VERSION,
     Body,
@@ -68,7 +70,7 @@ class Builder:
             layers.type.append("")
             layers.source.append(self.source(origin.filename.data) if known else -1)
             layers.ordinal.append(origin.line.data if known else -1)
-            layers.scope.append(name.rpartition("/")[0])
+            layers.scope.append(scope_of(name))
             layers.owner.append(row)
         return row
 
@@ -84,6 +86,21 @@ class Builder:
             layers.owner[row] = of
             layers.kind[row] = "layer" if row == of else "tensor"
             layers.type[row] = types.get(leaf, "") or layers.type[row]
+        for func in functions(artifact.snapshots[0].module).values():
+            for row in map(self.layer, leaves(func.location)):
+                if layers.kind[row] == "unknown":
+                    layers.kind[row] = "model"
+
+    def describe_ops(self, module: ModuleOp) -> None:
+        """Add the layers of a program that an interpreter runs: of each op that stands alone for some."""
+        layers = self.session.layers
+        for op in walk(module):
+            whole = isinstance(op, FuncOp)
+            for row in map(self.layer, leaves(op.location)):
+                if layers.kind[row] == "unknown" and not isinstance(op, ModuleOp):
+                    layers.kind[row], layers.type[row] = (
+                        ("model", "") if whole else ("layer", op.name.partition(".")[2])
+                    )
 
     def source(self, file: str) -> int:
         """The index of a source."""
@@ -149,9 +166,7 @@ class Builder:
         """List the layers of each source, and return the session."""
         layers = self.session.layers
         for index, source in enumerate(self.session.sources):
-            rows = [
-                row for row, of in enumerate(layers.source) if of == index and layers.kind[row] in ("layer", "unknown")
-            ]
+            rows = [row for row, of in enumerate(layers.source) if of == index and layers.kind[row] == "layer"]
             rows.sort(key=lambda row: layers.ordinal[row])
             lines = [f"{layers.ordinal[row]} {layers.type[row] or '?'} {shown(layers.name[row])}" for row in rows]
             sets = [self.set_of_rows([row]) for row in rows]

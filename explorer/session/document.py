@@ -66,7 +66,7 @@ class Layers:
 
     name: list[str] = field(default_factory=list[str])
     kind: list[str] = field(default_factory=list[str])
-    """layer, tensor, lost (the name says by which pass) or unknown."""
+    """layer, tensor, model (a function of the source as a whole), lost (the name says by which pass) or unknown."""
     type: list[str] = field(default_factory=list[str])
     """The source's name of the operator."""
     source: list[int] = field(default_factory=list[int])
@@ -85,7 +85,7 @@ class Program:
 
     name: str
     kind: str
-    """static, sized, specialised, stretch, exported or external."""
+    """static, sized, specialised, interpreted (the steps around stretches), stretch or exported."""
     about: str
     """The reason for its kind, or its sizes."""
 

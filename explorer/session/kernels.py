@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import LocationAttr, StringAttr
 
+from ...dialects import te
 from ...dialects.relay.core import FuncOp
 from ...lowering.kernel.printing import print_with_lines
 from ...lowering.kernel.record import Kernel
@@ -21,6 +23,9 @@ from .document import Body, Level, Stage
 from .document import Kernel as KernelRow
 from .texts import Text, column
 from .watching import Course
+
+_VALUE = re.compile(r"%[\w.$-]+")
+_STAGE = re.compile(r'stage "([^"]+)"')
 
 
 class Slots:
@@ -56,7 +61,8 @@ def add_kernel(
     if compiler:
         return row
     texts = _Texts(builder, program, row)
-    made.stages += [_te(texts, kernel, func, slots), _schedule(texts, kernel)]
+    lowered = lower_function(anonymous(func)) if func is not None else None
+    made.stages += [_te(texts, kernel, lowered, slots), _schedule(texts, kernel, lowered, slots)]
     made.stages += add_course(builder, course, "tir", program, row, slots.of_location) if course is not None else []
     if course is None:
         made.stages.append(texts.add("lowered", "tir", kernel.tir.split("\n"), map(slots.of, kernel.lines)))
@@ -99,10 +105,9 @@ class _Texts:
         return self.builder.stage(Stage(name, level, self.program, self.kernel, -1, len(lines), None, body))
 
 
-def _te(texts: _Texts, kernel: Kernel, func: FuncOp | None, slots: Slots) -> int:
+def _te(texts: _Texts, kernel: Kernel, lowered: te.FuncOp | None, slots: Slots) -> int:
     lines = kernel.te.split("\n")
-    if func is not None:
-        lowered = lower_function(anonymous(func))
+    if lowered is not None:
         lowered.sym_name = StringAttr(kernel.symbol)
         text = Text.of(*print_with_lines(lowered))
         if text.lines == lines:
@@ -111,9 +116,22 @@ def _te(texts: _Texts, kernel: Kernel, func: FuncOp | None, slots: Slots) -> int
     return texts.add("lowered", "te", lines, [-1] * len(lines))
 
 
-def _schedule(texts: _Texts, kernel: Kernel) -> int:
+def _schedule(texts: _Texts, kernel: Kernel, lowered: te.FuncOp | None, slots: Slots) -> int:
+    """The primitives: each is about the te stage that its first operand comes of."""
     lines = kernel.schedule.split("\n")
-    return texts.add("scheduled", "schedule", lines, [-1] * len(lines))
+    ops = lowered.block.ops if lowered is not None else ()
+    of_stage = {op.label.data: slots_of(op.location) for op in ops if isinstance(op, te.ComputeOp)}
+    of_value: dict[str, tuple[int, ...]] = {}
+    sets: list[int] = []
+    for line in lines:
+        results, _, primitive = line.rpartition(" = schedule.")
+        values = _VALUE.findall(primitive)
+        behind = of_value.get(values[0]) if values else None
+        if (stage := _STAGE.match(primitive)) is not None:
+            behind = of_stage.get(stage[1])
+        of_value |= dict.fromkeys(_VALUE.findall(results), behind or ())
+        sets.append(slots.of(behind) if behind else -1)
+    return texts.add("scheduled", "schedule", lines, sets)
 
 
 def _llvm(texts: _Texts, kernel: Kernel, behind: Sequence[int]) -> int:

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 
 from ...planning.artifact import Artifact, Snapshot
+from ...provenance.ledger import Ledger
 from ..code import compiler_of, kernel_of
 from ..layers import functions
 from ..results import imported_values
 from .builder import Builder
 from .courses import add_course
 from .document import Call, Program
+from .graphs import add_graphs
 from .kernels import add_kernel
+from .memory import add_memory
 from .watching import IMPORTED, Watched, relay_course
 
 
@@ -57,7 +60,21 @@ def record_program(
         flops, moved = sum(flops for flops, _ in work), sum(moved for _, moved in work)
         location = builder.set_of(call.location)
         session.calls.append(Call(call.name, program, first + call.kernel, layers, location, flops, moved))
+    if artifact.snapshots:
+        graph = add_graphs(builder, artifact, program)
+        for source in session.sources:
+            source.graph = graph if source.graph < 0 else source.graph
+    add_memory(builder, artifact, program)
     return Recorded(program, calls, list(range(first, len(session.kernels))))
+
+
+def record_steps(builder: Builder, module: ModuleOp, name: str, about: str) -> int:
+    """Append a program that an interpreter runs step by step, as it stands; return its index."""
+    program = len(builder.session.programs)
+    builder.session.programs.append(Program(name, "interpreted", about))
+    builder.describe_ops(module)
+    add_course(builder, relay_course([(IMPORTED, module)], Ledger()), "relay", program, -1, builder.set_of)
+    return program
 
 
 def _kept(snapshots: tuple[Snapshot, ...]) -> list[tuple[str, ModuleOp]]:

@@ -17,7 +17,7 @@ _HOUSE = Path(__file__).resolve().parents[2]
 
 @cache
 def _lines(path: str) -> dict[str, int]:
-    """Name of a class or function of a file -> the line on which it begins."""
+    """Name of a class or function of a file, or a word in quotes -> the first line that has it."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -26,6 +26,8 @@ def _lines(path: str) -> dict[str, int]:
     for number, line in enumerate(text.splitlines(), 1):
         if (match := re.match(r"\s*(?:class|def) (\w+)", line)) is not None:
             lines.setdefault(match[1], number)
+        for quoted in re.findall(r'"\w+"', line):
+            lines.setdefault(quoted, number)
     return lines
 
 
@@ -59,17 +61,35 @@ def _below(kind: type[RewritePattern]) -> Iterator[type[RewritePattern]]:
 def pattern_at(pass_name: str, pattern: str) -> str:
     """file:line of a pattern, or of a rule, that the ledger names; "" where it is not written as a class or function.
 
-    Of several of a name that of the pass's own module comes first, then that of its folder.
+    The pass's own module comes first, by a definition, then by the name as a string: that of a rule that has no class;
+    then modules that it imports from; then the patterns of a name anywhere, the nearest first.
     """
     if not pattern:
         return ""
     row = find_row(pass_name)
     home = f"whence.{row.home.partition(':')[0]}" if row is not None else ""
-    if home and (at := _at(home, pattern)):
-        return at
+    for module in [home, *_imported(home)] if home else ():
+        if at := _at(module, pattern) or _at(module, f'"{pattern}"'):
+            return at
     modules = sorted({kind.__module__ for kind in _below(RewritePattern) if kind.__name__ == pattern})
     modules.sort(key=lambda module: -len(_common(module, home)))
     return next((at for module in modules if (at := _at(module, pattern))), "")
+
+
+@cache
+def _imported(home: str) -> list[str]:
+    """The modules of passes that a module has names of, and those that these have names of."""
+    seen = [home]
+    for module in seen[:]:
+        for name in _named_in(module):
+            seen += [inner for inner in (name, *_named_in(name)) if inner not in seen]
+    return seen[1:]
+
+
+def _named_in(module: str) -> list[str]:
+    values = vars(sys.modules[module]).values() if module in sys.modules else ()
+    names = (str(getattr(value, "__module__", None) or getattr(value, "__name__", "")) for value in values)
+    return [name for name in dict.fromkeys(names) if name.startswith(f"{module.rpartition('.')[0]}.")]
 
 
 def _common(first: str, second: str) -> list[str]:

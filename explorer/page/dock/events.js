@@ -22,14 +22,24 @@ export function eventTable(app, events, { into } = {}) {
       "tr",
       { "data-event": event },
       h("td", {}, run ? stageButton(app, run.stage, name || "import") : name || "import"),
-      h("td", {}, opName(table.what[event] ?? ""), table.reason[event] ? h("div", { class: "dim" }, table.reason[event]) : null),
+      h(
+        "td",
+        {},
+        opName(table.what[event] ?? ""),
+        table.reason[event] ? h("div", { class: "dim" }, table.reason[event]) : null,
+      ),
       h("td", {}, table.pattern[event] || "(unknown)", ...at.map((place) => h("div", { class: "source" }, place))),
       h("td", {}, ...layerButtons(app, sets[table.before[event] ?? 0] ?? [])),
       h("td", {}, ...layerButtons(app, into ? into(event) : (sets[table.after[event] ?? 0] ?? []))),
     );
   });
   const titles = ["pass", "what it did", "pattern and its source", "from", into ? "now in" : "into"];
-  return h("table", { class: "events", "data-test": "events" }, h("thead", {}, h("tr", {}, ...titles.map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, ...rows));
+  return h(
+    "table",
+    { class: "events", "data-test": "events" },
+    h("thead", {}, h("tr", {}, ...titles.map((title) => h("th", { scope: "col" }, title)))),
+    h("tbody", {}, ...rows),
+  );
 }
 
 /**
@@ -55,7 +65,8 @@ export function layerButtons(app, rows) {
       lost ? `lost by ${name}` : name,
     );
   });
-  if (rows.length > MOST_LAYERS) buttons.push(h("button", { type: "button", class: "layer", onclick: () => app.pin(rows) }, `all ${rows.length}`));
+  if (rows.length > MOST_LAYERS)
+    buttons.push(h("button", { type: "button", class: "layer", onclick: () => app.pin(rows) }, `all ${rows.length}`));
   return buttons;
 }
 

@@ -4,7 +4,7 @@ import { eventTable, layerButtons, stageButton } from "whence/dock/events";
 import { fill, h } from "whence/dom";
 import { History } from "whence/history";
 import { callsServing, secondsOf, traceCall, traceProgram } from "whence/trace";
-import { count, duration, opName, some } from "whence/words";
+import { count, duration, opName, shortSymbol, some } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Mark} Mark */
@@ -60,15 +60,36 @@ class Where {
     const kept = relay && relay.count > 0;
     const alive = kept || calls.length > 0;
     const verdict = alive
-      ? h("p", {}, kept ? stageButton(app, relay.stage, `${count(relay.count, "relay line")}: ${some(relay.names.map(opName), 5)}`, relay.line) : "No relay line", ` and ${count(calls.length, "kernel call")} serve it.`)
+      ? h(
+          "p",
+          {},
+          kept
+            ? stageButton(
+                app,
+                relay.stage,
+                `${count(relay.count, "relay line")}: ${some(relay.names.map(opName), 5)}`,
+                relay.line,
+              )
+            : "No relay line",
+          ` and ${count(calls.length, "kernel call")} serve it.`,
+        )
       : h("p", { class: "lost" }, "It vanished: no operator carries it after compilation.");
     const rows = await Promise.all(calls.slice(0, MOST_CALLS).map((call) => this.#call(layers, call, program)));
-    const titles = ["call", "kernel", ...LEVELS, "time"];
-    const table = h("table", {}, h("thead", {}, h("tr", {}, ...titles.map((title) => h("th", { scope: "col" }, title)))), h("tbody", {}, ...rows));
+    const titles = ["call", ...LEVELS, "time", "kernel"];
+    const table = h(
+      "table",
+      {},
+      h("thead", {}, h("tr", {}, ...titles.map((title) => h("th", { scope: "col" }, title)))),
+      h("tbody", {}, ...rows),
+    );
     const events = this.history.touching(model.setsMeeting(pin.rows));
-    const told = events.length > 0
-      ? [h("h4", {}, "What the passes did with it"), eventTable(app, events, { into: (event) => this.history.into(event, pin.rows) })]
-      : [h("p", {}, "No pass took or changed what serves it.")];
+    const told =
+      events.length > 0
+        ? [
+            h("h4", {}, "What the passes did with it"),
+            eventTable(app, events, { into: (event) => this.history.into(event, pin.rows) }),
+          ]
+        : [h("p", {}, "No pass took or changed what serves it.")];
     return h(
       "article",
       { "data-vanished": alive ? null : "" },
@@ -96,7 +117,14 @@ class Where {
       return h("td", {}, step && step.count > 0 ? stageButton(app, step.stage, told(step), step.line, number) : "");
     });
     const seconds = secondsOf(app.model, layers.rows, program, number);
-    return h("tr", {}, h("td", {}, call?.name ?? ""), h("td", {}, kernel?.compiler ? `run by ${kernel.compiler}` : (kernel?.symbol ?? "")), ...cells, h("td", {}, seconds >= 0 ? duration(seconds) : ""));
+    return h(
+      "tr",
+      {},
+      h("td", {}, call?.name ?? ""),
+      ...cells,
+      h("td", {}, seconds >= 0 ? duration(seconds) : ""),
+      h("td", {}, kernel?.compiler ? `run by ${kernel.compiler}` : shortSymbol(kernel?.symbol ?? "")),
+    );
   }
 }
 

@@ -61,7 +61,8 @@ class Why {
     const ops = await this.#ops(pin);
     const shown = ops.slice(0, MOST_OPS);
     const histories = shown.flatMap(({ op, stage, line }) => this.#madeBy(op, stage, line, ops.length > 1));
-    if (ops.length > MOST_OPS) histories.push(h("p", { class: "dim" }, `and ${count(ops.length - MOST_OPS, "op")} more`));
+    if (ops.length > MOST_OPS)
+      histories.push(h("p", { class: "dim" }, `and ${count(ops.length - MOST_OPS, "op")} more`));
     return h("article", {}, h("h3", {}, pin.at ? "This line" : pin.label), h("dl", {}, ...facts.flat()), ...histories);
   }
 
@@ -73,7 +74,12 @@ class Why {
     const { model } = this.app;
     const row = model.stageRow(at.stage);
     const { lines, exact, outputs } = await model.stage(at.stage);
-    const facts = [fact("line", [stageButton(this.app, at.stage, `${row.level}, ${row.name}, line ${at.line + 1}`, at.line, at.call), h("pre", {}, (lines[at.line] ?? "").trim())])];
+    const facts = [
+      fact("line", [
+        stageButton(this.app, at.stage, `${row.level}, ${row.name}, line ${at.line + 1}`, at.line, at.call),
+        h("pre", {}, (lines[at.line] ?? "").trim()),
+      ]),
+    ];
     const output = outputs.get(at.line);
     if (output) facts.push(fact("output of", layerButtons(this.app, output)));
     const kernel = model.document.kernels[row.kernel];
@@ -81,13 +87,22 @@ class Why {
       const calls = at.call >= 0 ? [at.call] : model.callsOf(row.kernel);
       const names = calls.slice(0, 3).map((call) => model.document.calls[call]?.name ?? "");
       const called = calls.length > 3 ? `${names.join(", ")} and ${calls.length - 3} more` : names.join(", ");
-      facts.push(fact("kernel", [`${kernel.symbol}${kernel.compiler ? `, run by ${kernel.compiler}` : ""}, called as ${called}`]));
+      facts.push(
+        fact("kernel", [
+          `${kernel.symbol}${kernel.compiler ? `, run by ${kernel.compiler}` : ""}, called as ${called}`,
+        ]),
+      );
     }
     if (at.tir > 0 && !model.isLastTir(at.stage)) {
       const tir = model.lastStage("tir", row.kernel);
       const text = (await model.stage(tir)).lines[at.tir - 1] ?? "";
       const kind = exact.length === 0 || exact[at.line] === 1 ? "" : " (inferred from its neighbours)";
-      facts.push(fact("made of", [stageButton(this.app, tir, `tir, line ${at.tir}${kind}`, at.tir - 1, at.call), h("pre", {}, text.trim())]));
+      facts.push(
+        fact("made of", [
+          stageButton(this.app, tir, `tir, line ${at.tir}${kind}`, at.tir - 1, at.call),
+          h("pre", {}, text.trim()),
+        ]),
+      );
     }
     return facts;
   }

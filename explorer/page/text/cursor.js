@@ -87,7 +87,8 @@ export class Cursor {
       const steps = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, Home: -Infinity, End: Infinity };
       const step = steps[event.key];
       if (step === undefined) return;
-      const from = this.line < 0 ? geometry.row(this.owner.window.visible().first) - Math.sign(step) : geometry.row(this.line);
+      const from =
+        this.line < 0 ? geometry.row(this.owner.window.visible().first) - Math.sign(step) : geometry.row(this.line);
       const line = geometry.line(Math.max(0, Math.min(geometry.rows - 1, from + step)));
       if (line < 0) return;
       this.owner.window.keep(line);

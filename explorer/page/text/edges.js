@@ -28,8 +28,14 @@ export class Edges {
     const told = JSON.stringify([first, last, counts.map(({ letter, above, below }) => [letter, above, below])]);
     if (told === this.told) return;
     this.told = told;
-    fill(this.above, ...counts.map(({ letter, kin, above }) => above > 0 && this.#button("above", letter, above, kin.next(first, -1))));
-    fill(this.below, ...counts.map(({ letter, kin, below }) => below > 0 && this.#button("below", letter, below, kin.next(last, 1))));
+    fill(
+      this.above,
+      ...counts.map(({ letter, kin, above }) => above > 0 && this.#button("above", letter, above, kin.next(first, -1))),
+    );
+    fill(
+      this.below,
+      ...counts.map(({ letter, kin, below }) => below > 0 && this.#button("below", letter, below, kin.next(last, 1))),
+    );
   }
 
   /** @param {string} text that says how many lines are shown of all */
@@ -48,7 +54,13 @@ export class Edges {
     const name = letter ? `${letter}: ${count} ${side}` : `${count} ${side}`;
     return h(
       "button",
-      { type: "button", "data-test": side, "data-pin": letter || null, title: `Go to the nearest line ${side}`, onclick: () => this.go(line) },
+      {
+        type: "button",
+        "data-test": side,
+        "data-pin": letter || null,
+        title: `Go to the nearest line ${side}`,
+        onclick: () => this.go(line),
+      },
       `${arrow} ${name}`,
     );
   }

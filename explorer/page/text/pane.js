@@ -1,6 +1,6 @@
 // The text pane: the lines of a stage, linked to those of all other panes.
 
-import { h, mark } from "whence/dom";
+import { find, h, mark } from "whence/dom";
 import { note } from "whence/marks";
 import { Cursor } from "whence/text/cursor";
 import { Edges } from "whence/text/edges";
@@ -8,7 +8,7 @@ import { lineFacts } from "whence/text/facts";
 import { Geometry } from "whence/text/geometry";
 import { Lit } from "whence/text/lit";
 import { Ruler } from "whence/text/ruler";
-import { showLine, showMarks } from "whence/text/row";
+import { newRow, showLine, showMarks } from "whence/text/row";
 import { Search } from "whence/text/search";
 import { TextWindow } from "whence/text/window";
 import { count } from "whence/words";
@@ -43,7 +43,8 @@ export class TextPane {
     this.pane = pane;
     this.window = new TextWindow({
       show: (row, line) => this.#show(row, line),
-      dress: (row, line) => showMarks(row, { ...this.#lit.marks(line), cursor: line === this.point.line, hit: this.find.has(line) }),
+      dress: (row, line) =>
+        showMarks(row, { ...this.#lit.marks(line), cursor: line === this.point.line, hit: this.find.has(line) }),
       moved: () => this.#moved(),
       resized: () => this.#resized(),
     });
@@ -57,7 +58,13 @@ export class TextPane {
     });
     this.message = h("p", { class: "message", role: "status" });
     this.grid = h("div", { class: "text-pane", role: "grid", tabindex: 0, "data-test": "text" }, this.window.element);
-    this.element = h("div", { class: "text-frame" }, this.find.element, h("div", { class: "text-body" }, this.grid, this.ruler.element, this.message), this.edges.element);
+    this.element = h(
+      "div",
+      { class: "text-frame" },
+      this.find.element,
+      h("div", { class: "text-body" }, this.grid, this.ruler.element, this.message),
+      this.edges.element,
+    );
     this.point = new Cursor(this);
     element.append(this.element);
     const { state } = app;
@@ -77,7 +84,8 @@ export class TextPane {
     if (pane.stage !== before.stage) void this.#load(pane.top, true);
     else if (pane.call !== before.call) this.#layOut();
     else if (pane.wrap !== before.wrap) this.#layOut();
-    else if (pane.top !== before.top && this.#text && pane.top !== this.window.visible().first) this.window.scrollTo(pane.top);
+    else if (pane.top !== before.top && this.#text && pane.top !== this.window.visible().first)
+      this.window.scrollTo(pane.top);
   }
 
   /**
@@ -124,6 +132,7 @@ export class TextPane {
     const longest = lines.reduce((most, line) => Math.max(most, line.length), 0);
     this.window.reset(new Geometry(lines.length, order, this.#unitsOf), wrapAt || Math.min(longest, LONGEST));
     mark(this.grid, "data-heat", this.#lit.heat ? this.app.state.get("heat") : null);
+    this.grid.style.setProperty("--digits", String(Math.max(2, String(lines.length).length)));
     mark(this.grid, "data-wrap", wrapAt ? "" : null);
     this.edges.say(order ? `${order.length} of ${count(lines.length, "line")}` : "");
     this.window.scrollTo(keep);
@@ -136,8 +145,11 @@ export class TextPane {
     this.grid.append(probe);
     const width = probe.getBoundingClientRect().width / 100;
     probe.remove();
-    const gutter = Number.parseFloat(getComputedStyle(this.grid).getPropertyValue("--gutter")) || 0;
-    return Math.max(20, Math.floor((this.window.element.clientWidth - gutter) / width) - 1);
+    const gutter = find(newRow(), ".gutter");
+    this.grid.append(gutter);
+    const left = gutter.getBoundingClientRect().width;
+    gutter.remove();
+    return Math.max(20, Math.floor((this.window.element.clientWidth - left) / width) - 1);
   }
 
   #hovered() {

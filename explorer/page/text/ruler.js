@@ -10,10 +10,17 @@ const NAMES = ["--pin-a", "--pin-b", "--hit"];
 export class Ruler {
   #told = "";
   #size = 0;
+  #frame = 0;
 
   /** @param {(line: number) => void} go */
   constructor(go) {
-    this.element = h("canvas", { class: "ruler", width: WIDTH, "aria-hidden": true, onclick: (/** @type {MouseEvent} */ event) => go(Math.floor((event.offsetY / this.element.clientHeight) * this.#size)) });
+    this.element = h("canvas", {
+      class: "ruler",
+      width: WIDTH,
+      "aria-hidden": true,
+      onclick: (/** @type {MouseEvent} */ event) =>
+        go(Math.floor((event.offsetY / this.element.clientHeight) * this.#size)),
+    });
   }
 
   /** Draw again at the next update. */
@@ -27,14 +34,31 @@ export class Ruler {
    * @param {Int32Array} hits
    */
   update(size, pins, hits) {
-    const told = JSON.stringify([size, pins.map((pin) => [pin.size, pin.next(-1, 1), pin.next(size, -1)]), hits.length, hits[0] ?? -1]);
+    const told = JSON.stringify([
+      size,
+      pins.map((pin) => [pin.size, pin.next(-1, 1), pin.next(size, -1)]),
+      hits.length,
+      hits[0] ?? -1,
+    ]);
     if (told === this.#told) return;
     this.#told = told;
     this.#size = size;
+    // Sizes are asked for when all has been laid out anyway.
+    cancelAnimationFrame(this.#frame);
+    this.#frame = requestAnimationFrame(() => this.#draw(size, pins, hits));
+  }
+
+  /**
+   * @param {number} size
+   * @param {Kin[]} pins
+   * @param {Int32Array} hits
+   */
+  #draw(size, pins, hits) {
     const { element } = this;
-    element.height = element.clientHeight;
+    if (element.height !== element.clientHeight) element.height = element.clientHeight;
     const context = element.getContext("2d");
     if (!context || size === 0) return;
+    context.clearRect(0, 0, WIDTH, element.height);
     const style = getComputedStyle(element);
     [...pins.map((pin) => pin.lines()), hits].forEach((lines, kind) => {
       context.fillStyle = style.getPropertyValue(NAMES[kind] ?? "");

@@ -13,8 +13,22 @@ export class Search {
   constructor(owner) {
     this.owner = owner;
     this.count = h("span", { class: "count", role: "status" });
-    this.input = h("input", { type: "search", "aria-label": "Search in this pane", placeholder: "search", "data-test": "search", oninput: () => this.#type(), onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event) });
-    this.element = h("div", { class: "find", hidden: true }, this.input, this.count, this.#button("previous hit", "↑", -1), this.#button("next hit", "↓", 1));
+    this.input = h("input", {
+      type: "search",
+      "aria-label": "Search in this pane",
+      placeholder: "search",
+      "data-test": "search",
+      oninput: () => this.#type(),
+      onkeydown: (/** @type {KeyboardEvent} */ event) => this.#key(event),
+    });
+    this.element = h(
+      "div",
+      { class: "find", hidden: true },
+      this.input,
+      this.count,
+      this.#button("previous hit", "↑", -1),
+      this.#button("next hit", "↓", 1),
+    );
   }
 
   open() {
@@ -96,4 +110,3 @@ export class Search {
     event.stopPropagation();
   }
 }
-

@@ -13,7 +13,8 @@ const MOST = 20_000;
  * @returns {(Node | string)[]}
  */
 export function tokens(line) {
-  if (line.length > MOST) return [line.slice(0, MOST), h("span", { class: "comment" }, ` … ${line.length - MOST} more characters`)];
+  if (line.length > MOST)
+    return [line.slice(0, MOST), h("span", { class: "comment" }, ` … ${line.length - MOST} more characters`)];
   if (line.length > LONGEST) return [line];
   const parts = [];
   let end = 0;

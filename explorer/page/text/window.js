@@ -14,18 +14,27 @@ export class TextWindow {
   #observer;
   #height = 0;
   #frame = 0;
+  /** The scroll position; asking the element for it would lay everything out. */
+  #top = 0;
+  #left = 0;
 
   /**
-   * @param {{show: (row: HTMLElement, line: number) => void, dress: (row: HTMLElement, line: number) => void, moved: () => void, resized: () => void}} owner
-   *   `show` fills a row, `dress` puts its marks on, `moved` hears of scrolling, `resized` of another size.
+   * @param {{create?: () => HTMLElement, show: (row: HTMLElement, line: number) => void, dress: (row: HTMLElement, line: number) => void, moved: () => void, resized: () => void}} owner
+   *   `create` makes an empty row where it is none of a text, `show` fills a row, `dress` puts its marks on, `moved` hears of scrolling, `resized` of another size.
    */
   constructor(owner) {
     this.owner = owner;
     this.geometry = new Geometry(0, null, null);
     this.rows = h("div", { class: "rows", role: "presentation" });
-    this.element = h("div", { class: "scroller", role: "presentation", onscroll: () => this.#later() }, this.rows);
+    this.whole = h("div", { class: "whole", role: "presentation" }, this.rows);
+    this.element = h(
+      "div",
+      { class: "scroller", role: "presentation", tabindex: -1, onscroll: () => this.#later() },
+      this.whole,
+    );
     this.#observer = new ResizeObserver(() => {
       this.#height = this.element.clientHeight;
+      this.rows.style.width = `${this.element.clientWidth}px`;
       this.owner.resized();
       this.draw();
     });
@@ -39,8 +48,8 @@ export class TextWindow {
    */
   reset(geometry, characters) {
     this.geometry = geometry;
-    this.rows.style.height = `${geometry.height}px`;
-    this.rows.style.setProperty("--characters", String(characters));
+    this.whole.style.height = `${geometry.height}px`;
+    this.whole.style.setProperty("--characters", String(characters));
     this.clear();
   }
 
@@ -61,6 +70,8 @@ export class TextWindow {
     if (this.#frame) return;
     this.#frame = requestAnimationFrame(() => {
       this.#frame = 0;
+      this.#top = this.element.scrollTop;
+      this.#left = this.element.scrollLeft;
       this.draw();
       this.owner.moved();
     });
@@ -69,7 +80,7 @@ export class TextWindow {
   /** Fill and place the rows that are in view. */
   draw() {
     const { geometry } = this;
-    const scrollTop = this.element.scrollTop;
+    const scrollTop = this.#top;
     const unit = geometry.firstUnit(scrollTop, this.height);
     const first = Math.max(0, geometry.rowAt(unit) - OVERSCAN);
     const last = Math.min(geometry.rows - 1, geometry.rowAt(unit + this.height / ROW) + OVERSCAN);
@@ -84,7 +95,7 @@ export class TextWindow {
       const line = geometry.line(row);
       let element = this.#shown.get(line);
       if (!element) {
-        element = this.#free.pop() ?? newRow();
+        element = this.#free.pop() ?? (this.owner.create ?? newRow)();
         this.owner.show(element, line);
         this.owner.dress(element, line);
         this.#shown.set(line, element);
@@ -93,6 +104,7 @@ export class TextWindow {
       if (!element.isConnected) this.rows.append(element);
     }
     for (const element of this.#free) element.remove();
+    this.rows.style.setProperty("--left", `${this.#left}px`);
   }
 
   /** Put the marks of all rows on again. */
@@ -111,7 +123,7 @@ export class TextWindow {
   /** The first and the last line that are fully in view. */
   visible() {
     const { geometry } = this;
-    const unit = geometry.firstUnit(this.element.scrollTop, this.height);
+    const unit = geometry.firstUnit(this.#top, this.height);
     const first = geometry.rowAt(unit + 0.5);
     const last = Math.max(first, geometry.rowAt(unit + this.height / ROW - 0.5));
     return { first: geometry.line(first), last: geometry.line(Math.min(last, geometry.rows - 1)) };
@@ -125,7 +137,8 @@ export class TextWindow {
   scrollTo(line, share = 0) {
     const { geometry } = this;
     const unit = Math.max(0, geometry.unit(geometry.row(line)) - Math.floor((share * this.height) / ROW));
-    this.element.scrollTop = geometry.scrollTop(unit, this.height);
+    this.#top = Math.min(geometry.scrollTop(unit, this.height), Math.max(0, geometry.height - this.height));
+    this.element.scrollTop = this.#top;
     this.draw();
   }
 

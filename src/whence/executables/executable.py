@@ -15,6 +15,7 @@ from whence.planning.loading import load as load_artifact
 from whence.planning.memory import MemoryInfo
 from whence.runtime.executor import Runner
 from whence.runtime.tensors import Tensor, TensorSpec
+from whence.runtime.threads import ThreadPool
 from whence.support.doors import doors, leave
 from whence.support.dtypes import Array
 
@@ -54,6 +55,11 @@ class Executable:
     def runner(self) -> Runner:
         """The runner of the program, linked into this process."""
         return load_artifact(self.artifact)
+
+    @property
+    def pool(self) -> ThreadPool:
+        """The threads that it runs on."""
+        return self._pool
 
     @cached_property
     def _index(self) -> Index:

@@ -93,6 +93,11 @@ class VirtualExecutable(InterpretedExecutable):
     def _stretches(self) -> list[Stretch]:
         return self._machine.stretches
 
+    @property
+    def module(self) -> ModuleOp:
+        """The program that the machine runs."""
+        return self._module
+
     def _specs(self, names: Sequence[str], types: Sequence[Attribute]) -> tuple[OpenSpec, ...]:
         return tuple(self._edge.spec(name, type_) for name, type_ in zip(names, types, strict=True))
 

@@ -15,11 +15,13 @@ from whence.executables.executable import Executable
 from whence.executables.interpreted import InterpretedExecutable
 from whence.executables.restoring import read_artifact
 from whence.executables.sized import SizedExecutable
+from whence.executables.virtual_machine import VirtualExecutable
 from whence.explorer.session.builder import Builder
 from whence.explorer.session.document import MadeBy, Session
-from whence.explorer.session.record import record_program
-from whence.explorer.session.schedules import Films, add_schedules
+from whence.explorer.session.record import record_program, record_steps
+from whence.explorer.session.schedules import add_schedules
 from whence.explorer.session.watching import Watch
+from whence.exploring.measuring import NOTHING, Wishes, measure
 from whence.lowering.llvm_to_native.target import Target
 from whence.reading.arrays import default_inputs
 from whence.reading.models import EXPORTED, model_path
@@ -67,12 +69,12 @@ class Origin:
         )
 
 
-def record(model: Any, inputs: Mapping[str, Any] | None = None, *, films: Films = "hot", **options: Any) -> Session:
+def record(model: Any, inputs: Mapping[str, Any] | None = None, wishes: Wishes = NOTHING, **options: Any) -> Session:
     """Compile a model, and take down all that became of it.
 
     model: as `whence.compile` has it, or a .tar, .so or .o file of `export_library`. inputs: by name, of a call, for a
-    model of which only calls say what is compiled; made up where that is possible. films: the kernels of whose
-    schedules all frames have loops. options: as `whence.compile` has them. Raises what that raises.
+    model of which only calls say what is compiled, and to be measured with; made up where that is possible. wishes: the
+    measurements and films. options: as `whence.compile` has them. Raises what that raises.
     """
     path = model_path(str(model)) if isinstance(model, str | Path) else None
     name = path.name if path is not None else type(model).__name__
@@ -87,12 +89,12 @@ def record(model: Any, inputs: Mapping[str, Any] | None = None, *, films: Films 
     )
     watch, context = Watch(), PassContext.current()
     if path is not None and path.suffix in EXPORTED:
-        return session_of(Executable(read_artifact(path)), watch, origin, inputs, films)
+        return session_of(Executable(read_artifact(path)), watch, origin, inputs, wishes)
     start = time.perf_counter()
     with context.at_level(context.opt_level, [watch]):
         executable = compile_model(model, **options)
     origin.seconds = time.perf_counter() - start - watch.seconds
-    return session_of(executable, watch, origin, inputs, films)
+    return session_of(executable, watch, origin, inputs, wishes)
 
 
 def session_of(
@@ -100,19 +102,23 @@ def session_of(
     watch: Watch,
     origin: Origin,
     inputs: Mapping[str, Any] | None = None,
-    films: Films = "hot",
+    wishes: Wishes = NOTHING,
 ) -> Session:
     """Return the session of a model that was compiled under a watch.
 
-    inputs, films: as `record` has them.
+    inputs, wishes: as `record` has them.
     """
     if isinstance(executable, InterpretedExecutable) and not executable.specializations:
         _call(executable, inputs, origin)
     builder = Builder(origin.made_by())
+    if isinstance(executable, VirtualExecutable):
+        record_steps(builder, executable.module, "main", str(executable.choice))
     for program, name, kind, about in programs(executable, origin):
         artifact = program.artifact
         recorded = record_program(builder, artifact, watch.of(artifact.ledger), name, kind, about)
-        add_schedules(builder.session, artifact, recorded.kernels, films)
+        add_schedules(builder.session, artifact, recorded.kernels, wishes.films)
+    if wishes.measured:
+        measure(builder, executable, 0, inputs, wishes)
     return builder.finish()
 
 
@@ -129,7 +135,8 @@ def _call(executable: InterpretedExecutable, inputs: Mapping[str, Any] | None, o
 def programs(executable: Executable, origin: Origin) -> Iterator[tuple[Executable, str, str, str]]:
     """The programs of a compiled model: each with its name, its kind, and the reason for it or its sizes."""
     if isinstance(executable, InterpretedExecutable):
-        origin.notes.append(str(executable.choice))
+        if not isinstance(executable, VirtualExecutable):
+            origin.notes.append(str(executable.choice))
         for number, part in enumerate(executable.specializations):
             yield part, f"stretch {number}", "stretch", _inputs(part)
             yield from _specialised(part, f"stretch {number}, ")
