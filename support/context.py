@@ -140,6 +140,12 @@ class PassContext:
         inner._begins = False
         return inner
 
+    def with_options(self, config: Mapping[str, Option]) -> PassContext:
+        """This context with some options set, to be entered within its scope: the instruments' scope goes on."""
+        inner = self.at_level(self.opt_level)
+        inner.config |= _flat(config)
+        return inner
+
     def __enter__(self) -> PassContext:
         if self._begins:
             self._enter(self.instruments)

@@ -152,7 +152,8 @@ def producers(sch: Schedule) -> list[Producer]:
     return list(done)
 
 
-def _type(axis: IterVar) -> int:
+def iteration_type(axis: IterVar) -> int:
+    """The number of what an iteration variable is, in `ITER_TYPES`."""
     if axis.thread is not None:
         return SORT_TYPES["thread"]
     return SORT_TYPES[axis.sort] if axis.kind == "serial" or axis.sort == "opaque" else KIND_TYPES[axis.kind]
@@ -214,7 +215,7 @@ class _Dump:
             "type": "IterVar",
             "index": leaf.index(axis) if axis in leaf else -1,
             "name": axis.name,
-            "itervar_type": _type(axis),
+            "itervar_type": iteration_type(axis),
             "properties": {
                 "thread": axis.thread.tag if axis.thread is not None else None,
                 "intrin": axis.intrin.name if axis.intrin is not None else None,

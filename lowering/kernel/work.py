@@ -67,8 +67,8 @@ def _part(whole: int, index: int, parts: int) -> int:
 def _of_stage(op: Operation, arguments: set[SSAValue]) -> Work:
     if not isinstance(op, ComputeOp):
         return Work(0, sum(_bytes(value.type) for value in (*op.operands, *op.results)))
-    operations = _operations(op)
     points = _points(op)
+    operations = points * operations_at_point(op)
     # What is read at more points than it has elements is read from a cache or a register from then on.
     moved = [(read.tensor, min(points * _width(read.tensor.type), _bytes(read.tensor.type))) for read in op.reads]
     if operations:
@@ -76,14 +76,14 @@ def _of_stage(op: Operation, arguments: set[SSAValue]) -> Work:
     return Work(0, sum(size for _, size in moved) + sum(_bytes(result.type) for result in op.results))
 
 
-def _operations(op: ComputeOp) -> int:
-    """Of all points of a compute: its element, and for a reduction combining that with what there is."""
+def operations_at_point(op: ComputeOp) -> int:
+    """Scalar operations for one point of a compute: its element, and for a reduction combining that with what is."""
     at_point = _of_block(op.block)
     if op.combiner is not None:
         at_point += sum(map(_cost, op.combiner.block.ops))
     elif op.reducer is not None:
         at_point += len(op.outputs)
-    return _points(op) * at_point
+    return at_point
 
 
 def _points(op: ComputeOp) -> int:

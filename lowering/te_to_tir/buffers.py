@@ -31,6 +31,8 @@ class BufferLowering(BodyLowering):
         self.func = func
         self.parallel_depth = 0
         """The number of the loops around that run in parallel."""
+        self.draft = False
+        """True when nothing will run, so that a buffer may be of any size."""
 
     @staticmethod
     def stored(buffer: SSAValue) -> Stored:
@@ -61,7 +63,7 @@ class BufferLowering(BodyLowering):
         local = stage.scope == "local"
         on_stack = local or self.parallel_depth > 0
         type_ = tir.BufferType.of(layout.shape, element, "local" if on_stack else "global")
-        if on_stack and not below(type_.nbytes, _STACK_LIMIT + 1) and type_.is_static:
+        if on_stack and not self.draft and not below(type_.nbytes, _STACK_LIMIT + 1) and type_.is_static:
             self._too_large(stage, type_)
         top = self.func.block
         op = tir.AllocOp(type_)

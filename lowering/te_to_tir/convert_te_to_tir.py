@@ -62,7 +62,7 @@ def lower_functions(module: ModuleOp, functions: Sequence[te.FuncOp], *, schedul
     """
     block = module.body.block
     sequences = _sequences(module, {f.sym_name.data for f in functions})
-    intrinsics = _intrinsics(module)
+    intrinsics = intrinsics_of(module)
     for func in functions:
         sequence = sequences.get(func.sym_name.data)
         if sequence is None and scheduled_only:
@@ -78,7 +78,7 @@ def lower_functions(module: ModuleOp, functions: Sequence[te.FuncOp], *, schedul
         drop(op, "ApplyIntrinsics", "it was put where sequences name it")
 
 
-def _intrinsics(module: ModuleOp) -> dict[str, TensorIntrin]:
+def intrinsics_of(module: ModuleOp) -> dict[str, TensorIntrin]:
     """The intrinsics that sequences of the module may name."""
     intrinsics: dict[str, TensorIntrin] = {}
     for op in module.body.block.ops:

@@ -25,15 +25,18 @@ from .stores import Part
 from .whole import copy_rows, emit_extern, emit_hybrid
 
 
-def lower_schedule(schedule: Schedule, part: Part = "all") -> tir.PrimFuncOp:
+def lower_schedule(schedule: Schedule, part: Part = "all", *, draft: bool = False) -> tir.PrimFuncOp:
     """The prim_func of a schedule, with the te.func's name. The schedule's function is consumed.
 
     part: of the reductions that are results, only their start (`init`), or only their terms (`update`).
+    draft: to be looked at, not run: local buffers may be larger than a thread's stack.
 
     Raises ScheduleError when the schedule cannot be carried out.
     """
     normalize(schedule)
-    return _Lowering(schedule, part).run()
+    lowering = _Lowering(schedule, part)
+    lowering.draft = draft
+    return lowering.run()
 
 
 def _lower_intrin(intrin: TensorIntrin, part: Part) -> tir.PrimFuncOp:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from whence.cli.answers import answer
 from whence.cli.inputs import add_sizes, at_sizes, inputs_of
@@ -125,6 +125,16 @@ def _calls_data(artifact: Artifact, times: Times | None) -> list[dict[str, objec
     return rows
 
 
+class Shown(Protocol):
+    """Somewhere that says how far a compilation is."""
+
+    def __call__(self, what: str, done: int, total: int) -> None: ...
+
+    def end(self) -> None:
+        """The compilation ended, well or not."""
+        ...
+
+
 @dataclass
 class Progress:
     """Tells on stderr what is being compiled: one line that changes on a terminal, else a line per stage."""
@@ -191,11 +201,12 @@ def compile_model(
     *,
     snapshots: bool = False,
     instruments: Sequence[PassInstrument] = (),
+    progress: Shown | None = None,
 ) -> tuple[Executable, float]:
     """The model that `add_model`'s arguments stand for, compiled, and the seconds that took.
 
     config: options of the PassContext beside those that the arguments name. snapshots: as `whence.compile` has it.
-    instruments: called around each pass.
+    instruments: called around each pass. progress: how far it is goes there; to the terminal if left out.
     Errors as `whence.reading.models.model_path` and `whence.compile`.
     """
     import whence
@@ -204,7 +215,7 @@ def compile_model(
     if path.suffix in EXPORTED:
         return _exported(args, path, threads), time.perf_counter() - start
     planning, pools = memory_options(args)
-    progress = Progress()
+    progress = progress or Progress()
     with pass_context(args, {**planning, **(config or {})}, instruments):
         try:
             compiled = whence.compile(

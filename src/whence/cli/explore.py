@@ -1,30 +1,41 @@
-"""`whence explore`: all that became of a model, in one document."""
+"""`whence explore`: all that became of a model, in a browser, in one file, or as one document."""
 
 from __future__ import annotations
 
 import argparse
 import hashlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from whence.cli.common import add_model, compile_model
+from whence.cli.common import Shown, add_model, check_uncompiled, compile_model
 from whence.cli.inputs import add_inputs, inputs_of
-from whence.cli.options import TARGET, Subparsers, amount, command, new_file, opt_level
+from whence.cli.options import TARGET, Subparsers, amount, command, new_file, opt_level, whole
 from whence.reading.models import model_path
-from whence.support.errors import PipelineError
 
 if TYPE_CHECKING:
     from whence.explorer.references import References
     from whence.explorer.session.document import Session
+    from whence.explorer.session.watching import Watch
     from whence.exploring.measuring import Wishes
+    from whence.exploring.record import Origin
+    from whence.exploring.request import Request
     from whence.planning.artifact import Artifact
+
+DOCUMENTS = (".json", ".json.gz")
+"""The endings of session documents."""
 
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Compile a model, and take down all that became of it: every stage, the ledger, kernels, machine code."
-    examples = ("light_resnet50 -o session.json.gz", "resnet.tar -o session.json")
-    parser = command(commands, "explore", "the whole compilation as one document", about, examples)
+    about = "Compile a model, and show all that became of it: every stage, the ledger, kernels, machine code. Without "
+    about += "-o and --report the answer is a page in the browser, served to this machine alone until Ctrl-C."
+    examples = (
+        "light_resnet50",
+        "light_resnet50 --report resnet.html       # one file, opened without a network",
+        "light_resnet50 -o session.json.gz",
+        "session.json.gz",
+    )
+    parser = command(commands, "explore", "the whole compilation as a page or a document", about, examples)
     add_model(parser)
     add_inputs(parser)
     _add_output(parser)
@@ -33,16 +44,24 @@ def add(commands: Subparsers) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where the document goes."""
+    """Add the options that say where the answer goes."""
     about = "write the session document; in gzip where the name ends in .gz"
     parser.add_argument("-o", "--output", type=new_file, metavar="FILE", help=about)
+    about = "write the page with the session in it, one file that needs no network"
+    parser.add_argument("--report", type=new_file, metavar="FILE", help=about)
+    group = parser.add_argument_group("server")
+    group.add_argument("--port", type=whole(0), default=0, metavar="N", help="of this machine (default: a free one)")
+    group.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+    # For the processes of the server's jobs.
+    group.add_argument("--job", type=new_file, metavar="FILE", help=argparse.SUPPRESS)
+    group.add_argument("--job-memory", type=whole(0), default=0, metavar="BYTES", help=argparse.SUPPRESS)
 
 
 def _add_measurements(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what a run is to tell."""
     group = parser.add_argument_group("measurements")
     group.add_argument("--no-times", action="store_true", help="do not run the model to measure layers and lines")
-    group.add_argument("--seconds", type=amount, default=1.0, metavar="S", help="how long to sample (default 1)")
+    group.add_argument("--seconds", type=amount, metavar="S", help="how long to sample (default 1)")
     group.add_argument("--tensors", action="store_true", help="statistics of the values of layers")
     about = "the same, held against onnxruntime's or LiteRT's values of the model"
     group.add_argument("--reference", action="store_true", help=about)
@@ -55,33 +74,97 @@ def _wishes(args: argparse.Namespace) -> Wishes:
     def reference(artifact: Artifact, inputs: Mapping[str, Any]) -> References:
         return of_runtime(model_path(args.model), args.signature, inputs) or of_module(artifact, inputs)
 
-    seconds = 0.0 if args.no_times else args.seconds
+    seconds = 0.0 if args.no_times else 1.0 if args.seconds is None else args.seconds
     return Wishes(seconds, args.tensors or args.reference, reference if args.reference else None)
 
 
 def _explore(args: argparse.Namespace) -> int:
-    from whence.explorer.session.file import write
+    if args.job is not None:
+        return _job(args)
+    if args.output is None and args.report is None:
+        from whence.cli.explore_server import serve
 
-    if args.output is None:
-        raise PipelineError("whence explore: expected -o FILE, got none")
-    write(args.output, recorded(args))
+        return serve(args, request_of(args), _document(args) if _is_document(args) else None)
+    session = _document(args) if _is_document(args) else recorded(args)
+    if args.output is not None:
+        from whence.explorer.session.file import write
+
+        write(args.output, session)
+    if args.report is not None:
+        from whence.explorer.report_file import write_report
+
+        write_report(session, args.report)
     return 0
 
 
-def recorded(args: argparse.Namespace) -> Session:
-    """The session of the model that the arguments stand for; errors as `compile_model`."""
-    from whence.explorer.session.watching import Watch
-    from whence.exploring.record import Origin, session_of
+def _is_document(args: argparse.Namespace) -> bool:
+    return args.model.endswith(DOCUMENTS)
 
-    path, watch = model_path(args.model), Watch()
-    compiled, seconds = compile_model(args, instruments=[watch])
-    origin = Origin(
-        path.name,
-        f"whence explore {args.model}",
-        args.target or TARGET,
-        opt_level(args),
-        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
-        seconds=seconds - watch.seconds,
-    )
+
+def _document(args: argparse.Namespace) -> Session:
+    from whence.explorer.session.file import read
+
+    path = model_path(args.model)
+    check_uncompiled(args, path)
+    return read(path)
+
+
+def request_of(args: argparse.Namespace) -> Request:
+    """Return the model and the options of it that the arguments stand for."""
+    from whence.exploring.request import FLAGS, OPTIONS, Request
+
+    options: dict[str, tuple[str, ...]] = {name: ("",) for name in FLAGS if getattr(args, name.replace("-", "_"))}
+    for name in OPTIONS:
+        value = getattr(args, name.replace("-", "_"))
+        values = cast("list[object]", value) if isinstance(value, list) else [] if value is None else [value]
+        if name == "desired-layout-ops" and values:
+            values = [",".join(map(str, values))]
+        if values:
+            options[name] = tuple(map(str, values))
+    return Request(args.model, options)
+
+
+def recorded(args: argparse.Namespace, watch: Watch | None = None, progress: Shown | None = None) -> Session:
+    """Return the session of the model that the arguments stand for; errors as `compile_model`.
+
+    watch: what takes the compilation down; a new one if left out.
+    """
+    from whence.explorer.session.watching import Watch
+    from whence.exploring.record import session_of
+
+    watch = watch or Watch()
+    compiled, seconds = compile_model(args, instruments=[watch], progress=progress)
+    origin = _origin(args)
+    origin.seconds = seconds - watch.seconds
     chosen = args.input is not None or args.fill_mode is not None or args.seed is not None
     return session_of(compiled, watch, origin, inputs_of(args, compiled.inputs) if chosen else None, _wishes(args))
+
+
+def _origin(args: argparse.Namespace) -> Origin:
+    from whence.exploring.record import Origin
+
+    path = model_path(args.model)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Origin(path.name, request_of(args).command(), args.target or TARGET, opt_level(args), sha256=digest)
+
+
+def _job(args: argparse.Namespace) -> int:
+    """Do the work of a job: write the session, of a failed compilation what there is of it, and say why it failed."""
+    from whence.cli.errors import described
+    from whence.explorer.session.file import write
+    from whence.exploring.failing import FailureWatch, failed_session, failure
+    from whence.exploring.job import job
+
+    with job(args.job_memory) as tell:
+        watch = FailureWatch()
+        try:
+            write(args.job, recorded(args, watch, tell))
+        except Exception as error:
+            message = described(error)
+            if watch.programs:
+                origin = _origin(args)
+                origin.notes.append(message)
+                write(args.job, failed_session(watch, origin))
+            tell.fail(failure(message, watch, request_of(args)))
+            return 1
+    return 0

@@ -1,0 +1,208 @@
+"""Films of schedules: a frame for each primitive, with the stages, the loops, the cost, and what may come next.
+
+A film needs the te function and its sequence of primitives alone, and keeps both as text: any frame can be made again
+from a document, without the model (`frame_details`). Trees and costs are always recorded; loops and next primitives
+take longer, and are left to that where the reader asks for them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Literal, NamedTuple, TypeAlias
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from ...dialects import schedule as ops
+from ...dialects.relay.core import FuncOp
+from ...dialects.sizes import Size
+from ...lowering.kernel.printing import print_with_lines, printed
+from ...lowering.kernel.record import Kernel
+from ...lowering.kernel.slots import anonymous
+from ...lowering.relay_to_te.lower import lower_function
+from ...lowering.relay_to_te.strategy import schedule_function
+from ...lowering.te_to_tir.lower import lower_schedule
+from ...planning.artifact import Artifact
+from ...support.context import PassContext
+from ...support.errors import ScheduleError
+from ...support.machine import Machine
+from ...te.schedule.bounds import Bounds, infer_bounds
+from ...te.schedule.itervar import IterVar
+from ...te.schedule.replay import apply_steps
+from ...te.schedule.schedule import Schedule
+from ...te.schedule.stage_state import StageState
+from ..layers import functions
+from .costs import CostModel
+from .document import Session
+from .films import Frame, NextPrimitive, TreeStage
+from .films import Schedule as Film
+from .line_edits import edits_between
+from .next_primitives import next_primitives
+from .trees import Forester, arguments_of
+
+Detail: TypeAlias = Literal["trees", "loops", "last", "all"]
+"""What frames have: stages and costs alone, loops besides, the last one next primitives, too, or all of them."""
+Films: TypeAlias = Literal["none", "hot", "all"]
+"""The kernels of which films are made in detail; without any there are no films."""
+_FRAMES = 96
+"""Frames with loops, of the kernels that do most: each takes 6 ms, and one with next primitives 50 ms."""
+_ENDS = 3
+"""Kernels whose last frames have next primitives."""
+
+
+class Details(NamedTuple):
+    """The parts of a frame that are made when they are asked for."""
+
+    tir: list[str]
+    """The lines of its loops; none where there is an error."""
+    error: str
+    next: list[NextPrimitive]
+
+
+class Recipe(NamedTuple):
+    """A schedule as text."""
+
+    text: str
+    header: int
+    """The line on which its sequence begins."""
+    lines: dict[Operation, int]
+    """The line of each op of its sequence."""
+
+
+def recipe(schedule: Schedule) -> Recipe:
+    """All of a schedule as text: what `Schedule.module` holds, without the module around it."""
+    *before, sequence = schedule.module().ops
+    head = "".join(f"{printed(op)}\n" for op in before)
+    text, lines = print_with_lines(sequence)
+    above = head.count("\n")
+    assert isinstance(sequence, ops.SequenceOp)
+    copies = zip(schedule.sequence.block.ops, sequence.block.ops, strict=True)
+    return Recipe(head + text, above + 1, {op: lines[copy] + above for op, copy in copies})
+
+
+def film(schedule: Schedule, machine: Machine, threads: int = 1, kernel: int = -1, detail: Detail = "all") -> Film:
+    """The film of a schedule, which stays as it is.
+
+    Where the schedule knows by which lines of Python its primitives were issued (`te.keep_primitive_lines`), the frames
+    have them.
+    """
+    written = recipe(schedule)
+    model = CostModel(machine, threads)
+    now = schedule.snapshot(0)
+    forester = Forester(now)
+    issued = schedule.record.lines or {}
+    result = Film(kernel, written.text, arguments_of(now.func), [], [])
+    rows: dict[str, tuple[TreeStage, int]] = {}
+    loops: list[str] = []
+    begin, cost = written.header, None
+    text = written.text.splitlines()
+    with closing(apply_steps(now, schedule.sequence, schedule.intrinsics)) as steps:
+        for number, last in enumerate(steps):
+            last_line = begin if last is None else written.lines[last]
+            done = [
+                op for op, line in written.lines.items() if begin < line <= last_line and isinstance(op, ops.Primitive)
+            ]
+            # What only names parts of the schedule is said again by the text that is appended.
+            end = max((written.lines[op] for op in done), default=begin)
+            bounds, extents = _bounds(now)
+            before = rows
+            rows = {}
+            for label, row in forester.rows(extents).items():
+                if label in before and before[label][0] == row:
+                    rows[label] = before[label]
+                else:
+                    rows[label] = row, len(result.stages)
+                    result.stages.append(row)
+            complete = detail == "all" or (detail == "last" and number == len(schedule.primitives))
+            details = _details(schedule, number, model, detail != "trees", complete)
+            changed = [label for label in before | rows if before.get(label) != rows.get(label)]
+            if changed:
+                cost = model(now, bounds) if bounds is not None else None
+            frame = Frame(
+                primitive="; ".join(text[written.lines[op] - 1].strip() for op in done),
+                at=next((issued[op] for op in reversed(done) if op in issued), ""),
+                lines=end,
+                tree=[index for _, index in rows.values()],
+                changed=changed if number else [],
+                loaded=complete,
+                tir=edits_between(loops, details.tir),
+                error=details.error,
+                cost=cost,
+                next=details.next,
+            )
+            result.frames.append(frame)
+            loops, begin = details.tir, end
+    return result
+
+
+def frame_details(schedule: Schedule, number: int, machine: Machine, threads: int = 1) -> Details:
+    """The loops of frame `number` of a schedule's film, and what may come next."""
+    return _details(schedule, number, CostModel(machine, threads), True, True)
+
+
+def _bounds(schedule: Schedule) -> tuple[dict[StageState, Bounds] | None, Mapping[IterVar, Size]]:
+    """The bounds of the stages, None where it cannot be carried out, and the extents of loops as far as known."""
+    try:
+        bounds = infer_bounds(schedule)
+    except ScheduleError:
+        return None, {}
+    return bounds, {axis: extent for bound in bounds.values() for axis, extent in bound.extents.items()}
+
+
+def _details(schedule: Schedule, number: int, model: CostModel, loops: bool, following: bool) -> Details:
+    error, text = "", list[str]()
+    if loops:
+        try:
+            text = printed(lower_schedule(schedule.snapshot(number), draft=True)).splitlines()
+        except ScheduleError as problem:
+            error = str(problem)
+    return Details(text, error, next_primitives(schedule, number, model) if following else [])
+
+
+def kernel_schedule(func: FuncOp, symbol: str, machine: Machine) -> Schedule:
+    """The default schedule of a primitive function, as the kernel of that symbol has it, with the lines that made it.
+
+    Where only a call knows how many rows a product has, it is that of many rows.
+    """
+    lowered = lower_function(anonymous(func))
+    lowered.sym_name = StringAttr(symbol)
+    with PassContext.current().with_options({"te.keep_primitive_lines": True}):
+        return schedule_function(lowered, machine)
+
+
+def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], films: Films = "hot") -> None:
+    """Append the films of a program's kernels; `kernels[i]` is the row of the artifact's kernel i.
+
+    A kernel has none where its function is not known (exported files), or an external compiler's.
+    """
+    if films == "none" or not artifact.snapshots:
+        return
+    functions_by_name = functions(artifact.snapshots[-1].module)
+    served = {call.kernel: functions_by_name.get(call.name) for call in reversed(artifact.calls)}
+    calls = Counter(call.kernel for call in artifact.calls)
+    machine = artifact.target.hardware
+    threads, left, detailed = session.made_by.threads or machine.cores, _FRAMES, 0
+    ours = [(number, kernel) for number, kernel in enumerate(artifact.kernels) if isinstance(kernel, Kernel)]
+    ours.sort(key=lambda pair: -calls[pair[0]] * sum(map(sum, pair[1].work)))
+    made: dict[int, Film] = {}
+    for number, kernel in ours:
+        func = served.get(number)
+        if func is None or not kernel.schedule:
+            continue
+        schedule = kernel_schedule(func, kernel.symbol, machine)
+        if printed(schedule.sequence) != kernel.schedule:
+            continue
+        detail: Detail = "all"
+        if films == "hot":
+            detail = "trees" if left <= 0 else "last" if detailed < _ENDS else "loops"
+            left -= len(schedule.primitives) + 1
+        detailed += detail != "trees"
+        made[number] = film(schedule, machine, threads, kernels[number], detail)
+    for number, result in sorted(made.items()):
+        session.kernels[kernels[number]].schedule = len(session.schedules)
+        session.schedules.append(result)
+    if films == "hot" and made:
+        text = f"the loops of each frame are there for the {detailed} of {len(made)} kernels that do most work"
+        session.made_by.notes.append(f"Schedules: {text}; films='all' records all of them.")

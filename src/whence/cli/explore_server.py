@@ -1,0 +1,50 @@
+"""`whence explore` as a server: of one user, on this machine, until it is interrupted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import webbrowser
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from whence.reading.models import model_path
+from whence.support.errors import PipelineError, expectation
+
+if TYPE_CHECKING:
+    from whence.explorer.session.document import Session
+    from whence.exploring.request import Request
+
+_COMMAND = (sys.executable, "-P", "-m", "whence", "explore")
+
+
+def serve(args: argparse.Namespace, request: Request, document: Session | None) -> int:
+    """Serve the page of a model, which is compiled first, or of a document, until Ctrl-C.
+
+    Raises FrontendError where there is no such model, PipelineError where the port is taken.
+    """
+    from whence.exploring.server import Server, running
+    from whence.exploring.site import new_site
+    from whence.support.files import scratch_folder
+
+    if document is None:
+        model_path(args.model)
+    with scratch_folder("whence-explore-") as folder:
+        site = new_site(_COMMAND, folder)
+        try:
+            server = Server(site, args.port)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise PipelineError(expectation("--port", "a free port", f"{args.port}: {reason}")) from error
+        with running(server):
+            if document is not None:
+                site.store.add(document, None, "")
+            else:
+                site.jobs.start(request, "")
+            print(f"Explorer of {args.model}: {server.address} (Ctrl-C ends it)", flush=True)
+            if not args.no_browser:
+                webbrowser.open(server.address)
+            with suppress(KeyboardInterrupt):
+                threading.Event().wait()
+    return 0

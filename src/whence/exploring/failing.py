@@ -1,0 +1,85 @@
+"""A compilation that failed: the stages up to then, what the error is about, and the command that makes it again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from whence.explorer.session.builder import Builder
+from whence.explorer.session.courses import add_course
+from whence.explorer.session.document import Kernel, Program, Session
+from whence.explorer.session.kernels import Slots
+from whence.explorer.session.watching import Course, Watch, Watched
+from whence.exploring.record import Origin
+from whence.exploring.request import Request
+from whence.support.instrument import PassInfo
+
+_LAYER = re.compile(r"\(layer '(.*?)'[,;)]")
+
+
+class FailureWatch(Watch):
+    """Knows the pass that runs, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.infos: list[PassInfo] = []
+        """The passes that run now, those inside others last."""
+
+    def run_before_pass(self, mod: object, info: PassInfo) -> None:
+        super().run_before_pass(mod, info)
+        self.infos.append(info)
+
+    def run_after_pass(self, mod: object, info: PassInfo) -> None:
+        self.infos.pop()
+        super().run_after_pass(mod, info)
+
+
+def failure(message: str, watch: FailureWatch, request: Request) -> dict[str, str]:
+    """Return what an error is about: the text, the operator, the layer, the pass, and the command to reproduce it."""
+    layer = _LAYER.search(message)
+    operator, colon, _ = message.partition(": expected")
+    return {
+        "message": message,
+        "op": operator if colon and " " not in operator else "",
+        "layer": layer[1] if layer else "",
+        "pass": watch.infos[0].name if watch.infos else "",
+        "command": _command(watch, request),
+    }
+
+
+def _command(watch: FailureWatch, request: Request) -> str:
+    """Return the command of the passes that ran, where a pass over relay failed; else that of the compilation."""
+    course = next(iter(watch.programs.values())).relay if len(watch.programs) == 1 else None
+    if not watch.infos or course is None or request.options.keys() - {"opt-level", "passes", "target"}:
+        return request.command("-o", "session.json")
+    specs = [run.info.spec for run in course.runs] + [watch.infos[0].spec]
+    if not all(spec.startswith("relay-") for spec in specs):
+        return request.command("-o", "session.json")
+    return shlex.join(["whence-opt", request.words()[0], "-p", ",".join(specs)])
+
+
+def failed_session(watch: Watch, origin: Origin) -> Session:
+    """Return the session of what was seen until an error."""
+    builder = Builder(origin.made_by())
+    for number, seen in enumerate(watch.programs.values()):
+        _add_program(builder, seen, f"program {number}" if number else "main")
+    return builder.finish()
+
+
+def _add_program(builder: Builder, seen: Watched, name: str) -> None:
+    session, layers = builder.session, builder.session.layers
+    program = len(session.programs)
+    session.programs.append(Program(name, "static", "not compiled to the end"))
+    for leaf, kind in seen.relay.ledger.op_types.items() if seen.relay.ledger is not None else ():
+        row = builder.layer(leaf)
+        layers.kind[row], layers.type[row] = "layer", kind
+    add_course(builder, seen.relay, "relay", program, -1, builder.set_of)
+    for symbol, course in seen.kernels.items():
+        _add_kernel(builder, symbol, course, program)
+
+
+def _add_kernel(builder: Builder, symbol: str, course: Course, program: int) -> None:
+    slots, kernels = Slots(), builder.session.kernels
+    row = Kernel(symbol, program, "", slots.rows, [], -1, 0, 0)
+    kernels.append(row)
+    row.stages += add_course(builder, course, "tir", program, len(kernels) - 1, slots.of_location)

@@ -1,0 +1,63 @@
+"""The work of a job: a process with limits, which says on a pipe how far it is and how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import IO, Any
+
+try:
+    import resource
+except ImportError:  # no such system
+    resource = None
+
+
+class Teller:
+    """Progress of a compilation as lines of JSON for the process that started this one."""
+
+    def __init__(self, pipe: IO[str]) -> None:
+        self._pipe = pipe
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        self._say({"what": what, "done": done, "of": total})
+
+    def end(self) -> None:
+        """Say that the compilation is done; what follows is taking down."""
+        self._say({"what": "writing", "done": 0, "of": 0})
+
+    def fail(self, failure: dict[str, str]) -> None:
+        """Say why there is no compiled model."""
+        self._say({"failure": failure})
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self._pipe.write(f"{json.dumps(message)}\n")
+        self._pipe.flush()
+
+
+@contextmanager
+def job(memory: int) -> Generator[Teller]:
+    """A scope that may take so many bytes of memory, and ends with the process that started this one.
+
+    Standard output is for messages alone: what else is printed goes to standard error.
+    """
+    if resource is not None and memory:
+        with suppress(ValueError, OSError):  # a lower limit holds already
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    with os.fdopen(os.dup(1), "w") as pipe:
+        sys.stdout.flush()
+        os.dup2(2, 1)
+        yield Teller(pipe)
+
+
+def _watch(parent: int) -> None:
+    """End with who started this process: standard input ends then, or another adopts it."""
+    while os.getppid() == parent and not select.select([sys.stdin], [], [], 1.0)[0]:
+        pass
+    os._exit(1)

@@ -1,0 +1,144 @@
+"""The requests of the page: a job, the list of passes, the sessions that there are, a file to keep."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import cast
+
+from whence.explorer.report_file import report
+from whence.explorer.session.codec import json_text
+from whence.exploring.guard import JSON, Refusal
+from whence.exploring.jobs import Jobs
+from whence.exploring.request import Request
+from whence.exploring.store import Kept, Store
+from whence.exploring.uploads import Uploads
+from whence.passes.registry import PASSES
+from whence.reading.models import model_path, shipped_models
+from whence.reading.pipeline_text import PipelineTextError, parse_passes, pieces
+from whence.support.errors import PipelineError, WhenceError
+from whence.universe import multiverse
+
+_KEYS = {"session", "pipeline", "model", "upload", "text", "suffix", "options"}
+
+
+class Orders:
+    """The answers to requests of the page that are more than a look into a table."""
+
+    def __init__(self, store: Store, jobs: Jobs, uploads: Uploads) -> None:
+        self._store, self._jobs, self._uploads = store, jobs, uploads
+
+    def run(self, body: dict[str, object]) -> dict[str, object]:
+        """Start a job; refuses what is wrong with the request itself, a text of a pipeline with its column.
+
+        session: whose model and options hold where the body names no others. pipeline: the relay passes, as text.
+        model, upload, or text and suffix: another model. options: other options of `whence explore`.
+        """
+        if unknown := sorted(body.keys() - _KEYS):
+            raise Refusal(400, f"expected {', '.join(sorted(_KEYS))}, got {', '.join(unknown)}")
+        request, about = self._model(body)
+        options = body.get("options", {})
+        if not isinstance(options, dict):
+            raise Refusal(400, "expected options as an object")
+        options = cast("dict[str, object]", options)
+        try:
+            changed = request.changed(options)
+            if (text := body.get("pipeline")) is not None:
+                changed = changed.changed({"passes": _checked(text)})
+                about.append(self._edits(body, str(text)))
+        except PipelineTextError as error:
+            raise Refusal(400, error.reason, {"column": error.column}) from error
+        except PipelineError as error:
+            raise Refusal(400, str(error)) from error
+        about += [f"{name} {', '.join(changed.options.get(name, ['as usual']))}" for name in options]
+        return {"job": self._jobs.start(changed, "; ".join(filter(None, about)) or "the same once more")}
+
+    def _model(self, body: dict[str, object]) -> tuple[Request, list[str]]:
+        """Return the model of a job with the options that hold for it, and in words what is new."""
+        if "upload" in body:
+            return Request(str(self._uploads.path(body["upload"]))), ["a model that was sent"]
+        if (text := body.get("text")) is not None:
+            if not isinstance(text, str):
+                raise Refusal(400, "expected a text")
+            return Request(str(self._uploads.write(text, str(body.get("suffix", ".relay"))))), ["a text"]
+        if (model := body.get("model")) is not None:
+            try:
+                model_path(str(model))
+            except WhenceError as error:
+                raise Refusal(400, str(error)) from error
+            return Request(str(model)), [f"model {model}"]
+        request = self._kept(body.get("session", 0)).request
+        if request is None:
+            raise Refusal(400, "expected a model: this session came out of a file")
+        return request, []
+
+    def _kept(self, number: object) -> Kept:
+        try:
+            return self._store.get(number if isinstance(number, int) else -1)
+        except KeyError:
+            raise Refusal(400, "expected a session that is kept") from None
+
+    def _edits(self, body: dict[str, object], text: str) -> str:
+        """Return in words what a pipeline has more or less than that of the session."""
+        try:
+            before = current_pipeline(self._kept(body.get("session", 0)))
+        except Refusal:
+            return "another pipeline"
+        after = [piece for _, piece in pieces(text)]
+        gone: list[str] = []
+        new: list[str] = []
+        for tag, i, j, k, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+            if tag != "equal":
+                gone += before[i:j]
+                new += after[k:end]
+        words = [f"without {', '.join(gone)}"] * bool(gone) + [f"with {', '.join(new)}"] * bool(new)
+        return "; ".join(words)
+
+    def sessions(self) -> dict[str, object]:
+        """Return the sessions, the oldest first: model, what is new, passes, options, whether it can be run again."""
+        rows = [
+            {
+                "number": kept.number,
+                "model": kept.session.made_by.model,
+                "about": kept.about,
+                "pipeline": current_pipeline(kept),
+                "runnable": kept.request is not None,
+                "options": dict(kept.request.without("passes").options) if kept.request is not None else {},
+            }
+            for kept in self._store.all()
+        ]
+        return {"sessions": rows}
+
+    def passes(self) -> dict[str, object]:
+        """Return the relay passes that a pipeline may have, and the models that come along."""
+        rows = [{"name": row.name, "help": row.help} for row in PASSES if row.name.startswith("relay-")]
+        return {"passes": rows, "models": shipped_models()}
+
+    def export(self, kind: str) -> tuple[str, str, bytes]:
+        """Return the name, content type and bytes of a file; refuses unknown kinds."""
+        try:
+            session = self._store.get(0).session
+        except KeyError:
+            raise Refusal(404, "expected a session, there is none yet") from None
+        match kind:
+            case "session":
+                return "session.json", JSON, json_text(session).encode()
+            case "report":
+                return "report.html", "text/html; charset=utf-8", report(session).encode("utf-8", "backslashreplace")
+            case _:
+                raise Refusal(404, "expected session or report")
+
+
+def current_pipeline(kept: Kept) -> list[str]:
+    """Return the relay passes of a session as text, one by one: those that were asked for, else those that ran."""
+    asked = kept.request.options.get("passes") if kept.request is not None else None
+    if asked is not None:
+        return [piece for _, piece in pieces(asked[0])] if asked[0].strip() else []
+    return [run.spec for run in kept.session.passes if run.program == 0 and run.kernel < 0]
+
+
+def _checked(text: object) -> str:
+    """Return the text of a pipeline that can be read; raises PipelineError."""
+    if not isinstance(text, str):
+        raise PipelineError("pipeline: expected a text")
+    parse_passes(text, multiverse().all_passes)
+    return text

@@ -1,0 +1,215 @@
+"""The server of the Explorer: this machine only, every path in a table, every request checked before it is answered."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from whence.exploring.guard import BODY_LIMIT, BYTES, JSON, UPLOAD_LIMIT, Guard, Refusal, json_object, length_of
+from whence.exploring.site import Site
+
+_HEARTBEAT = 15.0
+_SAFE = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+class Server(ThreadingHTTPServer):
+    """A server of one site on a port of this machine."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, site: Site, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
+        self.site = site
+        self.guard = Guard(self.server_address[1])
+
+    @property
+    def address(self) -> str:
+        """The address to open, with the token behind the `#`, which browsers send to nobody."""
+        return f"http://127.0.0.1:{self.server_address[1]}/#token={self.guard.token}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of connections that the other side gave up."""
+
+
+@contextmanager
+def running(server: Server) -> Generator[None]:
+    """A scope in which a server answers; after it the jobs are ended, too."""
+    thread = threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.site.jobs.close()
+        server.site.feed.close()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "Whence", ""
+    timeout = 60
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing: a terminal shows what the user did."""
+
+    def do_GET(self) -> None:
+        self._answer("GET")
+
+    def do_POST(self) -> None:
+        self._answer("POST")
+
+    def do_DELETE(self) -> None:
+        self._answer("DELETE")
+
+    def _answer(self, method: str) -> None:
+        path = self.path.partition("?")[0]
+        try:
+            self.server.guard.check_host(self.headers)
+            self.server.guard.check_origin(self.headers)
+            if method == "GET" and (file := self.server.site.page.files.get(path)) is not None:
+                self._send(file.text.encode(), file.kind, tag=str(hash(file)))
+                return
+            for verb, pattern, handle in _ROUTES:
+                if verb == method and (match := re.fullmatch(pattern, path, re.ASCII)):
+                    if handle is not Handler.login:
+                        self.server.guard.check_known(self.headers)
+                    handle(self, *match.groups())
+                    return
+            raise Refusal(404, "expected a path of this server")
+        except Refusal as refusal:
+            # What there is of a body stays unread.
+            self.close_connection = True
+            with suppress(OSError):
+                self._send_json({"error": refusal.reason, **refusal.more}, refusal.status)
+        except OSError:
+            self.close_connection = True
+
+    # Answers
+
+    def login(self) -> None:
+        self.server.guard.check_token(self._json_body().get("token"))
+        self._send(b"{}", JSON, more={"Set-Cookie": self.server.guard.cookie()})
+
+    def sessions(self) -> None:
+        self._send_json(self.server.site.orders.sessions())
+
+    def part(self, number: str, kind: str, index: str | None = None) -> None:
+        try:
+            session = self.server.site.store.get(int(number)).number
+            packed = self.server.site.store.part(session, kind, int(index or 0))
+        except LookupError:
+            raise Refusal(404, "expected a part of a session that is kept") from None
+        self._send(packed, JSON, tag=f"{session}-{kind}-{index}", packed=True)
+
+    def head(self) -> None:
+        self.part("0", "head")
+
+    def last_part(self, kind: str, index: str) -> None:
+        self.part("0", kind, index)
+
+    def passes(self) -> None:
+        self._send_json(self.server.site.orders.passes())
+
+    def events(self) -> None:
+        self.send_response(HTTPStatus.OK)
+        self._headers({"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+        self.close_connection = True
+        for event in self.server.site.feed.listen(_HEARTBEAT):
+            self.wfile.write(event)
+
+    def run(self) -> None:
+        self._send_json(self.server.site.orders.run(self._json_body()), 202)
+
+    def cancel(self, number: str) -> None:
+        self.server.site.jobs.cancel(int(number))
+        self._send_json({})
+
+    def upload(self) -> None:
+        length = length_of(self.headers, BYTES, UPLOAD_LIMIT)
+        self._send_json(self.server.site.uploads.take(self.rfile, length, self.headers.get("X-Whence-Name", "")), 201)
+
+    def export(self, kind: str) -> None:
+        name, content, data = self.server.site.orders.export(kind)
+        self._send(data, content, more={"Content-Disposition": f'attachment; filename="{name}"'})
+
+    # Reading and writing
+
+    def _json_body(self) -> dict[str, object]:
+        length = length_of(self.headers, JSON, BODY_LIMIT)
+        data = self.rfile.read(length)
+        if len(data) < length:
+            raise Refusal(400, "expected the whole body")
+        return json_object(data)
+
+    def _send_json(self, value: object, status: int = 200) -> None:
+        self._send(json.dumps(value).encode(), JSON, status)
+
+    def _send(
+        self,
+        data: bytes,
+        kind: str,
+        status: int = 200,
+        *,
+        tag: str = "",
+        packed: bool = False,
+        more: dict[str, str] | None = None,
+    ) -> None:
+        """Answer with data, which is in gzip already if it is packed; tag: it changes with the data."""
+        headers = {"Content-Type": kind, "Cache-Control": "no-cache" if tag else "no-store", **(more or {})}
+        if tag:
+            headers["ETag"] = f'"{self.server.guard.version}-{tag}"'
+            if self.headers.get("If-None-Match") == headers["ETag"]:
+                self.send_response(HTTPStatus.NOT_MODIFIED)
+                self._headers(headers)
+                return
+        if packed and "gzip" in self.headers.get("Accept-Encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+        elif packed:
+            data = gzip.decompress(data)
+        self.send_response(status)
+        self._headers({**headers, "Content-Length": str(len(data))})
+        self.wfile.write(data)
+
+    def _headers(self, headers: dict[str, str]) -> None:
+        policy = {"Content-Security-Policy": self.server.site.page.policy}
+        for name, value in {**headers, **_SAFE, **policy}.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+
+
+_NUMBER = r"(\d{1,6})"
+_ROUTES: tuple[tuple[str, str, Callable[..., None]], ...] = (
+    ("POST", "/login", Handler.login),
+    ("GET", "/sessions", Handler.sessions),
+    ("GET", "/session/head", Handler.head),
+    ("GET", f"/session/(stage|schedule)/{_NUMBER}", Handler.last_part),
+    ("GET", f"/session/{_NUMBER}/(head)", Handler.part),
+    ("GET", f"/session/{_NUMBER}/(stage|schedule)/{_NUMBER}", Handler.part),
+    ("GET", "/passes", Handler.passes),
+    ("GET", "/events", Handler.events),
+    ("POST", "/run", Handler.run),
+    ("DELETE", f"/run/{_NUMBER}", Handler.cancel),
+    ("POST", "/upload", Handler.upload),
+    ("GET", r"/export/([a-z]+(?:-[a-z]+)*)", Handler.export),
+)
+"""Method, path, answer; all but the first ask for the token."""

@@ -1,0 +1,42 @@
+"""All that the requests of one server are about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from whence.exploring.feed import Feed
+from whence.exploring.jobs import Jobs, Limits
+from whence.exploring.orders import Orders
+from whence.exploring.static import StaticPage
+from whence.exploring.store import Store
+from whence.exploring.uploads import Uploads
+
+
+@dataclass
+class Site:
+    """The sessions, jobs and files of a server, and the page."""
+
+    store: Store
+    feed: Feed
+    jobs: Jobs
+    uploads: Uploads
+    orders: Orders
+    page: StaticPage = field(default_factory=StaticPage)
+
+
+def new_site(command: Sequence[str], folder: Path, limits: Limits | None = None) -> Site:
+    """Return a site without sessions. command: as `Jobs` has it. folder: private; for uploads and what jobs write."""
+    store, feed, uploads = Store(), Feed(), Uploads(folder)
+    jobs = Jobs(command, store, feed, folder, limits or Limits(memory=_all_memory()))
+    return Site(store, feed, jobs, uploads, Orders(store, jobs, uploads))
+
+
+def _all_memory() -> int:
+    """Return the bytes of memory of this machine, 0 where the system does not say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 0

@@ -1,0 +1,68 @@
+"""The sessions of a server, the oldest dropped when there are too many, and the parts of them that pages load."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+
+from whence.explorer.session.document import Session
+from whence.explorer.session.parts import head, schedule_part, stage_part
+from whence.exploring.request import Request
+
+MOST = 8
+"""Sessions that are kept."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A session, and what it is of."""
+
+    number: int
+    session: Session
+    request: Request | None
+    """None: a document out of a file, of which nothing can be compiled again."""
+    about: str
+    """What differs from the one before."""
+
+
+class Store:
+    """Sessions by number, counting from 1."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: dict[int, Kept] = {}
+        self._count = 0
+        self.part = lru_cache(maxsize=256)(self._part)
+
+    def add(self, session: Session, request: Request | None, about: str) -> int:
+        """Keep a session; return its number."""
+        with self._lock:
+            self._count += 1
+            self._kept[self._count] = Kept(self._count, session, request, about)
+            while len(self._kept) > MOST:
+                del self._kept[min(self._kept)]
+            return self._count
+
+    def get(self, number: int) -> Kept:
+        """Return a session, the last one for 0; raises KeyError where it is not there."""
+        with self._lock:
+            return self._kept[number or self._count]
+
+    def all(self) -> list[Kept]:
+        """Return the sessions, the oldest first."""
+        with self._lock:
+            return list(self._kept.values())
+
+    def _part(self, number: int, kind: str, index: int) -> bytes:
+        """Return a part of a session as JSON in gzip; raises LookupError where there is none."""
+        session = self.get(number).session
+        match kind:
+            case "stage":
+                text = stage_part(session.stages[index])
+            case "schedule":
+                text = schedule_part(session.schedules[index])
+            case _:
+                text = head(session)
+        return gzip.compress(text.encode(), 5, mtime=0)
