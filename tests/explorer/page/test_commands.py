@@ -40,7 +40,7 @@ class Copied:
     def __init__(self, folder: Path):
         self.folder = folder
         model = folder / "net.onnx"
-    X
+        model.write_bytes(twins().SerializeToString())
         self.session: Session = record(model)
         write(folder / "net.json", self.session)
 
