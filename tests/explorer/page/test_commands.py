@@ -1,4 +1,4 @@
-"""What the page copies runs: commands, Python and FileCheck tests of a recorded session, as the page makes them."""
+"""Commands, Python and FileCheck tests that the page copies run: made of a recorded session, as the page makes them."""
 
 from __future__ import annotations
 
