@@ -5,6 +5,7 @@ import { where } from "whence/dock/where";
 import { why } from "whence/dock/why";
 import { graphPane } from "whence/graph/pane";
 import { registerPane } from "whence/kinds";
+import { run } from "whence/run/dock";
 import { TextPane } from "whence/text/pane";
 
 /** @type {[string, string][]} */
@@ -28,3 +29,4 @@ registerPane("calls", (app, element, pane) => graphPane(app, element, pane, "cal
 
 registerDock(why);
 registerDock(where);
+registerDock(run);
