@@ -6,11 +6,12 @@ import difflib
 import re
 from collections.abc import Iterable
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def shown(name: str) -> str:
-    """A name as people see it: what steers a terminal, ends a line or turns the writing round is escaped (`\\x1b`)."""
+    """A name as people see it: what steers a terminal, ends a line, turns the writing round or is half a letter is
+    escaped (`\\x1b`)."""
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), name)
 
 

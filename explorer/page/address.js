@@ -43,6 +43,7 @@ export function readAddress(hash, model) {
         top: Number(row[3]) || 0,
         wrap: row[4] === 1,
         grow: Number(row[5]) || 1,
+        from: index(row[6], stages.length) ? row[6] : -1,
       }));
     values.focus = index(kept.focus, values.panes?.length ?? 0) ? kept.focus + 1 : 1;
   }
@@ -98,6 +99,7 @@ function kept(state) {
       pane.top,
       pane.wrap ? 1 : 0,
       Number(pane.grow.toFixed(3)),
+      pane.from ?? -1,
     ]),
     focus: panes.findIndex((pane) => pane.id === state.get("focus")),
     pins: state.get("pins").map((pin) => pin && { rows: pin.rows.slice(0, MOST_ROWS), at: pin.at && position(pin.at) }),

@@ -1,6 +1,5 @@
 // The page: opens the session and puts the parts together.
 
-import "whence/views";
 import { keepAddress, readAddress } from "whence/address";
 import { createApp, firstPanes } from "whence/app";
 import { checkHead } from "whence/check";
@@ -17,6 +16,7 @@ import { SessionModel } from "whence/session";
 import { shellActions } from "whence/shell";
 import { keepTheme } from "whence/theme";
 import { openSession } from "whence/transport";
+import { viewActions } from "whence/views";
 
 const root = /** @type {{whence?: object}} */ (window);
 root.whence = { marks };
@@ -41,6 +41,7 @@ async function start() {
   });
   panes = new Panes(app, frame.panes);
   shellActions(app);
+  viewActions(app);
   const kept = readAddress(location.hash, model);
   app.state.set({
     ...kept,

@@ -1,6 +1,6 @@
 // Where the session comes from: blocks of this very file, or a server.
 
-import { ask } from "whence/run/client";
+import { ask, post } from "whence/run/client";
 import { wantedSession } from "whence/run/waiting";
 
 /** @typedef {import("whence/types").Api} Api */
@@ -43,6 +43,8 @@ async function served() {
     session,
     stageBody: (stage) => ask(`/session/${session}/stage/${stage}`),
     schedule: (schedule) => ask(`/session/${session}/schedule/${schedule}`),
+    scheduleDetails: (schedule, text) => post("/schedule/details", { session, schedule, text }),
+    measureSchedule: (schedule, text) => post("/schedule/measure", { session, schedule, text }),
   };
 }
 

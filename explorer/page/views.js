@@ -1,12 +1,20 @@
 // All views of the page: levels that panes show, and tabs of the dock.
 
+import { copyActions } from "whence/copying/actions";
+import { DiffPane } from "whence/diff/pane";
 import { registerDock } from "whence/dock";
 import { where } from "whence/dock/where";
 import { why } from "whence/dock/why";
+import { schedule } from "whence/film/dock";
 import { graphPane } from "whence/graph/pane";
 import { registerPane } from "whence/kinds";
+import { paletteActions } from "whence/palette/view";
+import { passActions } from "whence/passes/current";
+import { passesDock } from "whence/passes/dock";
 import { run } from "whence/run/dock";
 import { TextPane } from "whence/text/pane";
+
+/** @typedef {import("whence/types").App} App */
 
 /** @type {[string, string][]} */
 const TEXTS = [
@@ -26,7 +34,18 @@ for (const [level, title] of TEXTS) {
 }
 registerPane("graph", (app, element, pane) => graphPane(app, element, pane, "model"), { title: "graph of layers" });
 registerPane("calls", (app, element, pane) => graphPane(app, element, pane, "calls"), { title: "graph of calls" });
+registerPane("diff", (app, element, pane) => new DiffPane(app, element, pane), { title: "difference" });
 
+registerDock({ id: "passes", title: "Passes", create: passesDock });
 registerDock(why);
 registerDock(where);
 registerDock(run);
+registerDock(schedule);
+
+/**
+ * Add the actions of views.
+ * @param {App} app
+ */
+export function viewActions(app) {
+  for (const add of [passActions, paletteActions, copyActions]) add(app);
+}

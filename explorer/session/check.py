@@ -81,6 +81,7 @@ LEAST: Mapping[str, int] = {
     "graphs[].nodes.bytes[]": -1,
     "graphs[].nodes.width[]": 0,
     "graphs[].nodes.height[]": 0,
+    "graphs[].edges.output[]": 0,
     "schedules[].stages[].loops[].depth": 0,
     "schedules[].stages[].slots[]": 0,
     "schedules[].frames[].lines": 0,
@@ -274,6 +275,7 @@ def _check_measured(session: Session, refuse: Refuse) -> None:
                 expected = f"a block in an arena of {memory.arena} bytes"
                 raise refuse(f"memory[{number}].offset[{row}]", expected, f"bytes {offset} to {offset + size}")
     for number, tensors in enumerate(session.tensors):
-        for row, histogram in enumerate(tensors.histogram):
-            if len(histogram) not in (0, _BINS):
-                raise refuse(f"tensors[{number}].histogram[{row}]", f"{_BINS} counts", len(histogram))
+        for name, columns in (("histogram", tensors.histogram), ("sample", tensors.sample)):
+            for row, values in enumerate(columns):
+                if len(values) > _BINS or (name == "histogram" and len(values) not in (0, _BINS)):
+                    raise refuse(f"tensors[{number}].{name}[{row}]", f"{_BINS} numbers", len(values))

@@ -33,23 +33,13 @@ def column(runs: Runs) -> list[int]:
     return list(chain.from_iterable(map(repeat, runs[::2], runs[1::2])))
 
 
-def runs_of(values: Iterable[int]) -> Runs:
-    """Return a column by run lengths; the other way round than `column`."""
-    runs: list[int] = []
-    for value in values:
-        if runs and runs[-2] == value:
-            runs[-1] += 1
-        else:
-            runs += (value, 1)
-    return runs
-
-
 def layers_of_lines(session: Session, k: int, call: int = -1) -> list[tuple[int, ...]]:
     """Return the rows of layers of each line of stage `k`.
 
-    call: of a kernel's stage the call whose layers are meant; -1 for those of all its calls.
+    call: of a kernel's stage the call whose layers are meant; -1, or a call of another kernel: those of all its calls.
     """
     stage = session.stages[k]
+    call = call if call >= 0 and session.calls[call].kernel == stage.kernel else -1
     if stage.kernel < 0:
         sets = [tuple(rows) for rows in session.sets]
     else:

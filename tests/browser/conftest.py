@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from browser import Watched, launched, missing
 from children import share_children
+from recorded_sessions import kept, recorded
+
+from whence.explorer.report_file import write_report
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -63,6 +66,20 @@ def watched(request: pytest.FixtureRequest) -> Iterator[Watched | None]:
     watched = Watched(request.getfixturevalue("page"))
     yield watched
     assert not watched.complaints, "\n".join(watched.complaints)
+
+
+@pytest.fixture
+def report(page: Page) -> Callable[[str], Path]:
+    """Show the report of a model of `recorded_sessions.MODELS`, and return its file."""
+
+    def show(name: str) -> Path:
+        path = kept(f"{name}.html", lambda path: write_report(recorded(name), path))
+        page.goto(path.as_uri())
+        page.locator("[data-test=text] [data-row]").first.wait_for()
+        page.locator("[data-test=text]:not(:has([data-row]))").first.wait_for(state="detached")
+        return path
+
+    return show
 
 
 @pytest.fixture

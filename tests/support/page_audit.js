@@ -2,7 +2,14 @@
 () => {
   const INTERACTIVE = "a[href], button, input, select, textarea, summary, [tabindex], [role=button], [role=tab], [role=option]";
   const NATIVE = new Set(["A", "BUTTON", "INPUT", "SELECT", "TEXTAREA", "SUMMARY"]);
-  const elements = [...document.querySelectorAll("body *")];
+  // Behind a modal dialog nothing can be used.
+  const root = document.querySelector("dialog:modal") ?? document.body;
+  const elements = [...root.querySelectorAll("*")];
+
+  const memo = compute => {
+    const kept = new Map();
+    return key => kept.get(key) ?? kept.set(key, compute(key)).get(key);
+  };
 
   const title = element => {
     const classes = [...element.classList].map(name => "." + name).join("");
@@ -10,17 +17,24 @@
     return element.tagName.toLowerCase() + (test ? `[${test}]` : classes) + ` "${(element.textContent || "").trim().slice(0, 30)}"`;
   };
 
-  /** What of an element can be seen: its box within those of the ancestors that clip it; null for nothing. */
+  const styleOf = memo(element => getComputedStyle(element));
+  const EVERYWHERE = { left: -Infinity, top: -Infinity, right: Infinity, bottom: Infinity };
+  const cut = (one, two) => ({
+    left: Math.max(one.left, two.left),
+    top: Math.max(one.top, two.top),
+    right: Math.min(one.right, two.right),
+    bottom: Math.min(one.bottom, two.bottom),
+  });
+  /** Where the content of an element can be seen. */
+  const window = memo(element => {
+    const outer = element.parentElement ? window(element.parentElement) : EVERYWHERE;
+    return styleOf(element).overflow === "visible" ? outer : cut(outer, element.getBoundingClientRect());
+  });
+  /** What of an element can be seen; null for nothing. */
   const visible = element => {
     if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return null;
-    let { left, top, right, bottom } = element.getBoundingClientRect();
-    for (let at = element.parentElement; at; at = at.parentElement) {
-      if (getComputedStyle(at).overflow === "visible") continue;
-      const box = at.getBoundingClientRect();
-      [left, top] = [Math.max(left, box.left), Math.max(top, box.top)];
-      [right, bottom] = [Math.min(right, box.right), Math.min(bottom, box.bottom)];
-    }
-    return right - left >= 1 && bottom - top >= 1 ? { left, top, right, bottom } : null;
+    const box = cut(element.getBoundingClientRect(), window(element.parentElement));
+    return box.right - box.left >= 1 && box.bottom - box.top >= 1 ? box : null;
   };
 
   const overlaps = () => {
@@ -39,30 +53,31 @@
     return wrong;
   };
 
-  const colour = text => {
-    const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
-    const context = canvas.getContext("2d", { willReadFrequently: true });
+  const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const colour = memo(text => {
+    context.clearRect(0, 0, 1, 1);
     context.fillStyle = text;
     context.fillRect(0, 0, 1, 1);
     const [red, green, blue, alpha] = context.getImageData(0, 0, 1, 1).data;
     return [red, green, blue, alpha / 255];
-  };
+  });
   const over = (front, back) => back.slice(0, 3).map((part, at) => front[at] * front[3] + part * (1 - front[3]));
   const luminance = parts => {
     const [red, green, blue] = parts.map(part => part / 255).map(part => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
-  const background = element => {
+  const background = memo(element => {
     const back = element.parentElement ? background(element.parentElement) : colour("Canvas").slice(0, 3);
-    return over(colour(getComputedStyle(element).backgroundColor), back);
-  };
+    return over(colour(styleOf(element).backgroundColor), back);
+  });
 
   const contrast = () => {
     const wrong = new Set();
     for (const element of elements) {
       const text = [...element.childNodes].some(node => node.nodeType === Node.TEXT_NODE && node.data.trim());
       if (!text || element.closest(":disabled, [aria-disabled=true], option, svg") || !visible(element)) continue;
-      const style = getComputedStyle(element);
+      const style = styleOf(element);
       const back = background(element);
       const front = over([...colour(style.color).slice(0, 3), colour(style.color)[3] * Number(style.opacity)], back);
       const [dark, light] = [luminance(front), luminance(back)].sort((a, b) => a - b);

@@ -19,8 +19,8 @@ export class TextWindow {
   #left = 0;
 
   /**
-   * @param {{show: (row: HTMLElement, line: number) => void, dress: (row: HTMLElement, line: number) => void, moved: () => void, resized: () => void}} owner
-   *   `show` fills a row, `dress` puts its marks on, `moved` hears of scrolling, `resized` of another size.
+   * @param {{create?: () => HTMLElement, show: (row: HTMLElement, line: number) => void, dress: (row: HTMLElement, line: number) => void, moved: () => void, resized: () => void}} owner
+   *   `create` makes an empty row where it is none of a text, `show` fills a row, `dress` puts its marks on, `moved` hears of scrolling, `resized` of another size.
    */
   constructor(owner) {
     this.owner = owner;
@@ -95,7 +95,7 @@ export class TextWindow {
       const line = geometry.line(row);
       let element = this.#shown.get(line);
       if (!element) {
-        element = this.#free.pop() ?? newRow();
+        element = this.#free.pop() ?? (this.owner.create ?? newRow)();
         this.owner.show(element, line);
         this.owner.dress(element, line);
         this.#shown.set(line, element);

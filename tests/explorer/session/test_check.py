@@ -18,7 +18,7 @@ from whence.support.errors import FrontendError
 FREE = re.compile(
     r"made_by\.(opt_level|threads)|comparison\.other\..*|comparison\.layers\[\]\.second|layers\.ordinal\[\]"
     r"|kernels\[\]\.(bytes|instructions)|calls\[\]\.(flops|bytes)|graphs\[\]\.nodes\.(flops|bytes)\[\]"
-    r"|schedules\[\]\.stages\[\]\.(loops\[\]\.depth|slots\[\])|graphs\[\]\.nodes\.[xy]\[\]|schedules\[\]\.frames\[\].*cost\.(flops|bytes)"
+    r"|schedules\[\]\.stages\[\]\.(loops\[\]\.depth|slots\[\])|graphs\[\]\.(nodes\.[xy]|edges\.(path\[\]|output))\[\]|schedules\[\]\.frames\[\].*cost\.(flops|bytes)"
     r"|times\[\]\.(runs|lines\[\]\.samples\[\]|timeline\.thread\[\])|memory\[\]\.(arena|parameters|workspace)"
     r"|tensors\[\]\.(shape\[\]\[\]|nan\[\]|infinite\[\]|histogram\[\]\[\])"
     r"|comparison\.layers\[\]\.(instructions|bytes)\[\]"
@@ -153,7 +153,7 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("times.0.calls", [1.0], "times[0].calls: expected 2 rows as the program has calls, got 1"),
     ("times.0.timeline.end", [0.002, 0.001], "times[0].timeline[1]: expected an end after the beginning"),
     ("memory.0.size", [256, 512], "expected a block in an arena of 512 bytes, got bytes 256 to 768"),
-    ("tensors.0.histogram", [[1], []], "tensors[0].histogram[0]: expected 32 counts, got 1"),
+    ("tensors.0.histogram", [[1], []], "tensors[0].histogram[0]: expected 32 numbers, got 1"),
     ("schedules.0.frames.1.tree", [2], "frames[1].tree: expected indexes into 2 stages"),
     ("schedules.0.frames.1.lines", 9, "frames[1].lines: expected at most 3 lines, got 9"),
     ("schedules.0.stages.0.loops.0.variable", 1, "stages[0]: expected indexes into 1 variables, got 1 to 1"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from small_session import small_session
 
-from whence.explorer.session.text import column, layers_of_lines, runs_of, text_of_stage
+from whence.explorer.session.text import column, layers_of_lines, text_of_stage
 
 
 def test_a_stage_is_its_base_and_edits():
@@ -14,10 +14,9 @@ def test_a_stage_is_its_base_and_edits():
     assert text_of_stage(session, 2) == ["a", "b", "c", "%2 = nn.conv2d(%1)", "%3 = nn.relu(%2)"]
 
 
-def test_columns_and_runs_are_each_others_opposites():
+def test_a_column_has_a_value_per_line():
     assert column([7, 2, 3, 1]) == [7, 7, 3]
-    assert runs_of(column([7, 2, 3, 1])) == [7, 2, 3, 1]
-    assert runs_of([]) == column([]) == []
+    assert column([]) == []
 
 
 def test_layers_of_a_kernels_lines_are_those_of_its_calls():

@@ -1,0 +1,149 @@
+// What the palette finds: actions, views, layers, kernels, calls, passes, and the lines of all levels.
+
+import { allDocks } from "whence/dock";
+import { letters, match } from "whence/fuzzy";
+import { goToRun } from "whence/passes/current";
+
+/** @typedef {import("whence/types").App} App */
+/** @typedef {{kind: string, text: string, detail: string, run: (second: boolean) => void}} Entry */
+/** @typedef {{entry: Entry, at: number[], score: number}} Hit */
+
+const LONGEST = 160;
+const LOOP = /^\s*(?:tir\.)?for\b/;
+const SYMBOL = /^(?!\.L)[\w.$]+:|llvm\.func @|^define /;
+/** Kinds whose hits come first where they match as well. @type {Record<string, number>} */
+const BONUS = { command: 6, view: 6, layer: 5, kernel: 4, pass: 3, call: 3, loop: 1, symbol: 1, op: 0 };
+
+export class Entries {
+  /** @type {Entry[]} */
+  #entries = [];
+  /** @type {number[]} */
+  #bits = [];
+  /** The last query and what matched it. @type {{query: string, size: number, list: number[]}} */
+  #last = { query: "", size: 0, list: [] };
+
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.#tables();
+  }
+
+  get size() {
+    return this.#entries.length;
+  }
+
+  /** @param {Entry} entry */
+  #add(entry) {
+    this.#entries.push(entry);
+    this.#bits.push(letters(entry.text.toLowerCase()));
+  }
+
+  /** What the head of the session has. */
+  #tables() {
+    const { app } = this;
+    const { layers, kernels, calls, passes, sets, programs } = app.model.document;
+    for (const dock of allDocks()) {
+      if (dock.enabled?.(app) ?? true) this.#add({ kind: "view", text: dock.title, detail: "dock", run: () => app.openDock(dock.id) });
+    }
+    layers.name.forEach((name, row) =>
+      this.#add({ kind: "layer", text: name || `layer ${row}`, detail: layers.type[row] || layers.kind[row], run: (second) => app.pin([row], second ? 1 : 0) }));
+    kernels.forEach((kernel, row) => this.#add({ kind: "kernel", text: kernel.symbol, detail: kernel.compiler, run: () => this.#openKernel(row, -1) }));
+    calls.forEach((call, row) => this.#add({ kind: "call", text: call.name, detail: app.model.label(sets[call.set] ?? [], ""), run: (second) => {
+      app.pin(sets[call.set] ?? [], second ? 1 : 0);
+      this.#openKernel(call.kernel, row);
+    } }));
+    passes.forEach(({ name, program, kernel, changed }, run) => {
+      const over = kernel >= 0 ? kernels[kernel].symbol : programs.length > 1 ? programs[program].name : "program";
+      this.#add({ kind: "pass", text: name, detail: `${changed ? "" : "changed nothing, "}${over}`, run: () => goToRun(app, run) });
+    });
+  }
+
+  /** @param {number} kernel @param {number} call */
+  #openKernel(kernel, call) {
+    const { model } = this.app;
+    const stage = model.lastStage("tir", kernel);
+    const { stages } = model.document.kernels[kernel];
+    if (stage >= 0 || stages.length) this.app.open(stage >= 0 ? stage : stages[0], 0, call);
+  }
+
+  /**
+   * Add the lines of all levels: ops where they were last in relay, loops, and symbols of machine code.
+   * @param {() => void} more is called when there are more
+   */
+  async load(more) {
+    const { stages, programs, kernels } = this.app.model.document;
+    for (let program = 0; program < programs.length; program++) await this.#ops(this.app.model.stagesOf("relay", -1, program).reverse());
+    more();
+    for (let kernel = 0; kernel < kernels.length; kernel++) {
+      await this.#lines(this.app.model.lastStage("tir", kernel), "loop", LOOP);
+      for (const level of /** @type {const} */ (["llvm", "asm"])) await this.#lines(kernels[kernel].stages.findLast((k) => stages[k].level === level) ?? -1, "symbol", SYMBOL);
+      if (kernel % 8 === 7 || kernel === kernels.length - 1) more();
+    }
+  }
+
+  /** @param {number[]} stages the last first */
+  async #ops(stages) {
+    const { app } = this;
+    const seen = new Set();
+    for (const stage of stages) {
+      const { lines, op } = await app.model.stage(stage);
+      const { name } = app.model.stageRow(stage);
+      lines.forEach((text, line) => {
+        if (op[line] < 0 || seen.has(op[line])) return;
+        seen.add(op[line]);
+        this.#add({ kind: "op", text: text.trim().slice(0, LONGEST), detail: name, run: () => app.open(stage, line) });
+      });
+    }
+  }
+
+  /** @param {number} stage @param {string} kind @param {RegExp} pattern */
+  async #lines(stage, kind, pattern) {
+    if (stage < 0) return;
+    const { app } = this;
+    const lines = await app.model.lines(stage);
+    const { kernel, level } = app.model.stageRow(stage);
+    const { symbol } = app.model.document.kernels[kernel];
+    lines.forEach((text, line) => {
+      if (pattern.test(text)) this.#add({ kind, text: text.trim().slice(0, LONGEST), detail: `${level} of ${symbol}`, run: () => app.open(stage, line) });
+    });
+  }
+
+  /** The actions as they are enabled now. @returns {Entry[]} */
+  #commands() {
+    const { app } = this;
+    return app.actions.list().filter(({ id, enabled }) => id !== "palette" && (enabled?.(app) ?? true))
+      .map(({ id, title, key }) => ({ kind: "command", text: title, detail: key ?? "", run: () => void app.actions.run(id, app) }));
+  }
+
+  /**
+   * Return the best hits of a query.
+   * @param {string} text @param {number} most
+   * @returns {{hits: Hit[], count: number}}
+   */
+  search(text, most) {
+    const query = text.trim().toLowerCase();
+    const commands = this.#commands();
+    if (!query) return { hits: commands.slice(0, most).map((entry) => ({ entry, at: [], score: 0 })), count: this.size + commands.length };
+    /** @type {Hit[]} */
+    const hits = [];
+    const look = (/** @type {Entry} */ entry) => {
+      const hit = match(query, entry.text);
+      if (hit) hits.push({ entry, at: hit.at, score: hit.score + (BONUS[entry.kind] ?? 0) });
+      return hit !== null;
+    };
+    commands.forEach(look);
+    const bits = letters(query);
+    const { query: before, size, list } = this.#last;
+    // What did not match a part of the query cannot match all of it.
+    const narrowed = before && query.startsWith(before) && size === this.size;
+    const kept = [];
+    const count = narrowed ? list.length : this.size;
+    for (let i = 0; i < count; i++) {
+      const k = narrowed ? list[i] : i;
+      if ((bits & ~this.#bits[k]) === 0 && look(this.#entries[k])) kept.push(k);
+    }
+    this.#last = { query, size: this.size, list: kept };
+    hits.sort((a, b) => b.score - a.score);
+    return { hits: hits.slice(0, most), count: hits.length };
+  }
+}
