@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 Show = Callable[[str], Path]
 Take = Callable[[str], None]
+_PICTURE = re.compile(r"!\[[^]]*\]\(([^)]+)\)")
+_LARGEST = 150_000
 _WIDE: list[dict[str, object]] = [{"viewport": {"width": 1280, "height": 640}}]
 wide = pytest.mark.parametrize("context", _WIDE, ids=["wide"], indirect=True)
 
@@ -24,7 +27,7 @@ def _pane(page: Page, number: int) -> Locator:
 def _level(page: Page, number: int, level: str) -> None:
     """Show a level in a pane, and wait for it."""
     _pane(page, number).locator("[data-test=level]").select_option(level)
-    if level != "graph":
+    if level not in ("graph", "calls"):
         _pane(page, number).locator("[data-row]").first.wait_for()
 
 
@@ -118,3 +121,23 @@ def test_difference(page: Page, report: Show, picture: Take):
     gone = page.locator("text=/relay.nn.batch_norm/").first
     gone.wait_for()
     picture("difference")
+
+
+@wide
+def test_calls(page: Page, report: Show, picture: Take):
+    """The graph of kernel calls: each box with its number, kernel and type."""
+    report("twins")
+    _only(page, "calls", "tir")
+    picture("calls")
+
+
+def test_every_picture_is_shown_and_there():
+    root = Path(__file__).parents[2]
+    pages = [root / "README.md", *(root / "docs").glob("*.md")]
+    shown = {
+        (page.parent / path).resolve()
+        for page in pages
+        for path in re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text())
+    }
+    assert shown == {*(root / "docs" / "pictures").iterdir()}
+    assert all(path.stat().st_size < _LARGEST for path in shown)

@@ -21,9 +21,16 @@ def small_png(data: bytes) -> bytes:
     height, width, _ = pixels.shape
     packed = pixels[..., 0].astype(np.uint32) << 16 | pixels[..., 1].astype(np.uint32) << 8 | pixels[..., 2]
     colours, inverse, counts = np.unique(packed, return_inverse=True, return_counts=True)
-    kept = np.argsort(-counts)[:_COLOURS]
     channels = np.stack([colours >> 16, colours >> 8 & 255, colours & 255], 1).astype(np.int32)
-    nearest = np.array([np.argmin(((channels[kept] - colour) ** 2).sum(1)) for colour in channels], np.uint8)
+    # The colour that the palette serves worst comes next: small areas keep their hue.
+    kept = [int(np.argmax(counts))]
+    nearest = np.zeros(len(colours), np.uint8)
+    away = ((channels - channels[kept[0]]) ** 2).sum(1)
+    while len(kept) < min(_COLOURS, len(colours)):
+        kept.append(int(np.argmax(away * np.sqrt(counts))))
+        closer = ((channels - channels[kept[-1]]) ** 2).sum(1)
+        nearest[closer < away] = len(kept) - 1
+        away = np.minimum(away, closer)
     rows = nearest[inverse].reshape(height, width)
     lines = np.concatenate([np.zeros((height, 1), np.uint8), rows], 1).tobytes()
     parts = [
