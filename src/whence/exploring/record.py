@@ -112,10 +112,13 @@ def session_of(
     builder = Builder(origin.made_by())
     if isinstance(executable, VirtualExecutable):
         record_steps(builder, executable.module, "main", str(executable.choice))
+    recorded: list[tuple[int, Executable]] = []
     for program, name, kind, about in programs(executable, origin):
-        record_program(builder, program.artifact, watch.of(program.artifact.ledger), name, kind, about)
+        artifact = program.artifact
+        row = record_program(builder, artifact, watch.of(artifact.ledger), name, kind, about, wishes.sizes)
+        recorded.append((row.program, program))
     if wishes:
-        measure(builder, executable, 0, inputs, wishes)
+        measure(builder, recorded, inputs, wishes, whole=not isinstance(executable, InterpretedExecutable))
     return builder.finish()
 
 
