@@ -113,12 +113,14 @@ def session_of(
     builder = Builder(origin.made_by())
     if isinstance(executable, VirtualExecutable):
         record_steps(builder, executable.module, "main", str(executable.choice))
+    recorded: list[tuple[int, Executable]] = []
     for program, name, kind, about in programs(executable, origin):
         artifact = program.artifact
-        recorded = record_program(builder, artifact, watch.of(artifact.ledger), name, kind, about)
-        add_schedules(builder.session, artifact, recorded.kernels, wishes.films)
+        row = record_program(builder, artifact, watch.of(artifact.ledger), name, kind, about, wishes.sizes)
+        add_schedules(builder.session, artifact, row.kernels, wishes.films)
+        recorded.append((row.program, program))
     if wishes.measured:
-        measure(builder, executable, 0, inputs, wishes)
+        measure(builder, recorded, inputs, wishes, whole=not isinstance(executable, InterpretedExecutable))
     return builder.finish()
 
 
