@@ -38,11 +38,21 @@ async function served() {
     if (!answer.ok) throw new Error(`${path}: the server answered ${answer.status} ${answer.statusText}.`);
     return answer.json();
   };
+  /** @param {string} path @param {object} body */
+  const post = async (path, body) => {
+    const headers = { "Content-Type": "application/json" };
+    const answer = await fetch(path, { method: "POST", credentials: "same-origin", headers, body: JSON.stringify(body) });
+    const told = await answer.json();
+    if (!answer.ok) throw new Error(told.error ?? `${path}: the server answered ${answer.status} ${answer.statusText}`);
+    return told;
+  };
   return {
     head: await get("/session/head"),
     served: true,
     stageBody: (stage) => get(`/session/stage/${stage}`),
     schedule: (schedule) => get(`/session/schedule/${schedule}`),
+    scheduleDetails: (schedule, text) => post("/schedule/details", { schedule, text }),
+    measureSchedule: (schedule, text) => post("/schedule/measure", { schedule, text }),
   };
 }
 

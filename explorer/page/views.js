@@ -5,6 +5,7 @@ import { DiffPane } from "whence/diff/pane";
 import { registerDock } from "whence/dock";
 import { where } from "whence/dock/where";
 import { why } from "whence/dock/why";
+import { schedule } from "whence/film/dock";
 import { graphPane } from "whence/graph/pane";
 import { registerPane } from "whence/kinds";
 import { paletteActions } from "whence/palette/view";
@@ -37,6 +38,7 @@ registerPane("diff", (app, element, pane) => new DiffPane(app, element, pane), {
 registerDock({ id: "passes", title: "Passes", create: passesDock });
 registerDock(why);
 registerDock(where);
+registerDock(schedule);
 
 /**
  * Add the actions of views.

@@ -68,7 +68,7 @@ def _add_measurements(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what a run is to tell."""
     group = parser.add_argument_group("measurements")
     group.add_argument("--no-times", action="store_true", help="do not run the model to measure layers and lines")
-    group.add_argument("--seconds", type=amount, default=1.0, metavar="S", help="how long to sample (default 1)")
+    group.add_argument("--seconds", type=amount, metavar="S", help="how long to sample (default 1)")
     group.add_argument("--tensors", action="store_true", help="statistics of the values of layers")
     about = "the same, held against onnxruntime's or LiteRT's values of the model"
     group.add_argument("--reference", action="store_true", help=about)
@@ -81,7 +81,7 @@ def _wishes(args: argparse.Namespace) -> Wishes:
     def reference(artifact: Artifact, inputs: Mapping[str, Any]) -> References:
         return of_runtime(model_path(args.model), args.signature, inputs) or of_module(artifact, inputs)
 
-    seconds = 0.0 if args.no_times else args.seconds
+    seconds = 0.0 if args.no_times else 1.0 if args.seconds is None else args.seconds
     return Wishes(seconds, args.tensors or args.reference, reference if args.reference else None)
 
 
@@ -123,9 +123,9 @@ def _document(args: argparse.Namespace) -> Session:
 
 def request_of(args: argparse.Namespace) -> Request:
     """Return the model and the options of it that the arguments stand for."""
-    from whence.exploring.request import OPTIONS, Request
+    from whence.exploring.request import FLAGS, OPTIONS, Request
 
-    options: dict[str, tuple[str, ...]] = {}
+    options: dict[str, tuple[str, ...]] = {name: ("",) for name in FLAGS if getattr(args, name.replace("-", "_"))}
     for name in OPTIONS:
         value = getattr(args, name.replace("-", "_"))
         values = cast("list[object]", value) if isinstance(value, list) else [] if value is None else [value]

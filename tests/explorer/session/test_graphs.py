@@ -1,0 +1,120 @@
+"""The graphs of a session: edges go forwards, weights are in boxes, and what is known of calls is theirs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import onnx.parser
+import pytest
+from onnx import ModelProto
+from xdsl.dialects import test
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation
+
+from whence.explorer.layers import scope_of
+from whence.explorer.layout import GAP
+from whence.explorer.session.document import Graph, Session
+from whence.explorer.session.layer_order import groups_in_order
+from whence.exploring.record import record
+
+
+@pytest.fixture(scope="module")
+def session(source: ModelProto) -> Session:
+    return record(source)
+
+
+def labels(graph: Graph, kind: str) -> list[str]:
+    return [label for label, each in zip(graph.nodes.label, graph.nodes.kind, strict=True) if each == kind]
+
+
+def names(session: Session, graph: Graph) -> list[tuple[str, ...]]:
+    return [tuple(session.layers.name[row] for row in session.sets[number]) for number in graph.nodes.set]
+
+
+def test_a_box_per_layer_with_edges_of_types(session: Session):
+    graph = session.graphs[0]
+    nodes = graph.nodes
+    assert labels(graph, "input") == ["x"]
+    assert labels(graph, "output") == ["y"]
+    expected = ["Conv", "BatchNormalization", "Relu", "Dropout", "Conv", "BatchNormalization", "Relu"]
+    assert labels(graph, "node") == [*expected, "GlobalAveragePool"]
+    assert labels(graph, "constant") == ["ConstantOfShape"]
+    by_name = {name: number for number, (name, *_) in enumerate(names(session, graph)) if nodes.kind[number] == "node"}
+    edges = {(s, t): text for s, t, text in zip(graph.edges.source, graph.edges.target, graph.edges.text, strict=True)}
+    for before, after in pairwise(["conv1", "bn1", "relu1", "dropout", "conv2", "bn2", "relu2", "pool"]):
+        assert edges[by_name[before], by_name[after]] == "float32[1, 16, 8, 8]"
+    assert nodes.about[by_name["conv1"]] == "conv1, 16x16x3x3"
+    assert nodes.about[by_name["bn2"]] == "bn2, 16, 16, 16, 16"
+    attributes = dict(nodes.attributes[by_name["conv1"]])
+    assert attributes["nn.conv2d.padding" if "nn.conv2d.padding" in attributes else "padding"] == "[1, 1, 1, 1]"
+    assert nodes.flops[by_name["conv1"]] >= 2 * 16 * 64 * 16 * 9
+
+
+def test_the_graph_of_calls_has_every_call_once(session: Session):
+    graph = session.graphs[1]
+    nodes = graph.nodes
+    calls = [call for call in nodes.call if call >= 0]
+    assert calls == list(range(len(session.calls)))
+    for node, call in enumerate(nodes.call):
+        if call >= 0:
+            row = session.calls[call]
+            assert (nodes.set[node], nodes.flops[node], nodes.bytes[node]) == (row.set, row.flops, row.bytes)
+    assert sum(nodes.flops) == sum(call.flops for call in session.calls)
+
+
+def test_boxes_do_not_overlap_and_edges_go_down(session: Session):
+    for graph in session.graphs:
+        nodes = graph.nodes
+        assert all(nodes.y[s] < nodes.y[t] for s, t in zip(graph.edges.source, graph.edges.target, strict=True))
+        rows: dict[float, list[tuple[float, float]]] = {}
+        for x, y, width in zip(nodes.x, nodes.y, nodes.width, strict=True):
+            rows.setdefault(y, []).append((x - width / 2, x + width / 2))
+        for row in rows.values():
+            assert all(b[0] - a[1] > GAP - 1 for a, b in pairwise(sorted(row)))
+
+
+@pytest.mark.parametrize(
+    ("name", "scope"),
+    [
+        ("/layer1/block0/conv", "layer1/block0"),
+        ("layer1.block0.conv", "layer1/block0"),
+        ("a/b.1/c", "a/b.1"),
+        ("conv1", ""),
+        ("net.relay:7:9", ""),
+    ],
+)
+def test_scopes(name: str, scope: str):
+    assert scope_of(name) == scope
+
+
+def chained(layers: list[str]) -> tuple[list[Operation], dict[Operation, str]]:
+    """Ops that read one another in a row, and the layers that they are of."""
+    ops: list[Operation] = []
+    for _ in layers:
+        ops.append(test.TestOp([ops[-1].results[0]] if ops else [], [f32]))
+    return ops, dict(zip(ops, layers, strict=True))
+
+
+def test_layers_that_need_one_another_are_taken_apart():
+    ops, layers = chained(["a", "b", "b", "a", "c", "c"])
+    groups = [[ops.index(op) for op in group] for group in groups_in_order(ops, layers)]
+    assert groups == [[0], [1], [2], [3], [4, 5]]
+
+
+def test_ops_of_a_layer_stand_together():
+    ops, layers = chained(["a", "a", "b", "b"])
+    assert [[ops.index(op) for op in group] for group in groups_in_order(ops, layers)] == [[0, 1], [2, 3]]
+
+
+def test_a_long_chain_is_put_in_order_quickly():
+    ops, layers = chained([str(number // 2) for number in range(4000)])
+    assert len(groups_in_order(ops, layers)) == 2000
+
+
+def test_a_part_that_an_external_compiler_runs_is_a_box():
+    body = "a = Relu(x) y = Tanh(a)"
+    text = f'<ir_version: 8, opset_import: ["": 17]> g (float[4,8] x) => (float[4,8] y) {{ {body} }}'
+    model = onnx.parser.parse_model(text)
+    session = record(model, target="onnxruntime, llvm")
+    assert labels(session.graphs[0], "node") == ["Relu", "Tanh"]
+    assert labels(session.graphs[1], "node") == ["onnxruntime_main_0"]
