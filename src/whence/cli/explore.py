@@ -30,9 +30,8 @@ def add(commands: Subparsers) -> None:
     """Add the subcommand."""
     about = "Compile a model, and show all that became of it: every stage, the ledger, kernels, machine code. Without "
     about += (
-        "-o, --report, --text and --export the answer is a page in the browser, served to this machine alone until "
+        "-o, --report, --text and --export the answer is a page in the browser, until Ctrl-C served to this machine."
     )
-    about += "Ctrl-C."
     examples = (
         "light_resnet50",
         "light_resnet50 --report resnet.html       # one file, opened without a network",
@@ -45,7 +44,7 @@ def add(commands: Subparsers) -> None:
     add_model(parser)
     add_inputs(parser)
     _add_output(parser)
-    _add_measurements(parser)
+    add_measurements(parser)
     add_views(parser)
     parser.set_defaults(command=_explore)
 
@@ -64,7 +63,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--job-memory", type=whole(0), default=0, metavar="BYTES", help=argparse.SUPPRESS)
 
 
-def _add_measurements(parser: argparse.ArgumentParser) -> None:
+def add_measurements(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what a run is to tell."""
     group = parser.add_argument_group("measurements")
     group.add_argument("--no-times", action="store_true", help="do not run the model to measure layers and lines")
@@ -93,7 +92,7 @@ def _explore(args: argparse.Namespace) -> int:
         from whence.cli.explore_server import serve
 
         return serve(args, request_of(args), _document(args) if _is_document(args) else None)
-    session = _document(args) if _is_document(args) else recorded(args)
+    session = session_of_arguments(args)
     if args.export is not None:
         write_export(args, session)
     elif args.output is not None:
@@ -107,6 +106,11 @@ def _explore(args: argparse.Namespace) -> int:
 
         write_report(session, args.report)
     return 0
+
+
+def session_of_arguments(args: argparse.Namespace) -> Session:
+    """Return the session in a file, or that of a model, which is recorded first."""
+    return _document(args) if _is_document(args) else recorded(args)
 
 
 def _is_document(args: argparse.Namespace) -> bool:
