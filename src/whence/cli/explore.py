@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from whence.cli.common import Shown, add_model, check_uncompiled, compile_model
+from whence.cli.explore_views import add_views, check_views, print_view, write_export
 from whence.cli.inputs import add_inputs, add_sizes, inputs_of, named_sizes
 from whence.cli.options import TARGET, Subparsers, amount, command, new_file, opt_level, whole
 from whence.reading.models import model_path
@@ -28,19 +29,25 @@ DOCUMENTS = (".json", ".json.gz")
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
     about = "Compile a model, and show all that became of it: every stage, the ledger, kernels, machine code. Without "
-    about += "-o and --report the answer is a page in the browser, served to this machine alone until Ctrl-C."
+    about += (
+        "-o, --report, --text and --export the answer is a page in the browser, served to this machine alone until "
+    )
+    about += "Ctrl-C."
     examples = (
         "light_resnet50",
         "light_resnet50 --report resnet.html       # one file, opened without a network",
         "light_resnet50 -o session.json.gz",
         "session.json.gz",
         "new.onnx --compare old.json.gz --report difference.html",
+        "session.json.gz --text diff --stage simplify-inference",
+        "session.json.gz --export model-explorer -o graphs.json",
     )
     parser = command(commands, "explore", "the whole compilation as a page or a document", about, examples)
     add_model(parser)
     add_inputs(parser)
     _add_output(parser)
     _add_measurements(parser)
+    add_views(parser)
     parser.set_defaults(command=_explore)
 
 
@@ -88,8 +95,9 @@ def _wishes(args: argparse.Namespace) -> Wishes:
 def _explore(args: argparse.Namespace) -> int:
     if args.job is not None:
         return _job(args)
+    check_views(args)
     session = _document(args) if _is_document(args) else None
-    shown = args.output is None and args.report is None
+    shown = args.output is args.report is args.text is args.export is None
     if session is None and not (shown and args.compare is None):
         session = recorded(args)
     if session is not None and args.compare is not None:
@@ -98,10 +106,14 @@ def _explore(args: argparse.Namespace) -> int:
         from whence.cli.explore_server import serve
 
         return serve(args, request_of(args), session)
-    if args.output is not None:
+    if args.export is not None:
+        write_export(args, session)
+    elif args.output is not None:
         from whence.explorer.session.file import write
 
         write(args.output, session)
+    if args.text is not None:
+        print_view(args, session)
     if args.report is not None:
         from whence.explorer.report_file import write_report
 
