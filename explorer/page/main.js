@@ -5,7 +5,7 @@ import { createApp, firstPanes } from "whence/app";
 import { checkHead } from "whence/check";
 import { DockBar } from "whence/dock";
 import { h } from "whence/dom";
-import { followPins } from "whence/follow";
+import { followPins, followProgram } from "whence/follow";
 import { buildFrame } from "whence/frame";
 import { showHeader } from "whence/header";
 import { Lineage } from "whence/lineage";
@@ -48,6 +48,7 @@ async function start() {
     focus: kept.focus ?? 1,
   });
   followPins(app);
+  followProgram(app);
   keepTheme(app);
   showHeader(app, frame.header);
   new Lineage(app, frame.lineage);

@@ -26,13 +26,24 @@ const TEXTS = [
   ["asm", "assembly"],
 ];
 
+/** @type {[string, "model" | "calls", string][]} */
+const GRAPHS = [
+  ["graph", "model", "graph of layers"],
+  ["calls", "calls", "graph of calls"],
+];
+
 /** @type {import("whence/kinds").Create} */
 const text = (app, element, pane) => new TextPane(app, element, pane);
 for (const [level, title] of TEXTS) {
-  registerPane(level, text, { title, stages: true });
+  /** @param {App} app */
+  const enabled = ({ model }) => model.document.stages.some((stage) => stage.level === level);
+  registerPane(level, text, { title, stages: true, enabled });
 }
-registerPane("graph", (app, element, pane) => graphPane(app, element, pane, "model"), { title: "graph of layers" });
-registerPane("calls", (app, element, pane) => graphPane(app, element, pane, "calls"), { title: "graph of calls" });
+for (const [level, graph, title] of GRAPHS) {
+  /** @param {App} app */
+  const enabled = ({ model }) => model.document.graphs.some((candidate) => candidate.level === graph);
+  registerPane(level, (app, element, pane) => graphPane(app, element, pane, graph), { title, enabled });
+}
 registerPane("diff", (app, element, pane) => new DiffPane(app, element, pane), { title: "difference" });
 
 registerDock({ id: "passes", title: "Passes", create: passesDock });
