@@ -11,6 +11,7 @@ import { showHeader } from "whence/header";
 import { Lineage } from "whence/lineage";
 import { marks, note } from "whence/marks";
 import { Panes } from "whence/panes";
+import { jobs } from "whence/run/watch";
 import { SessionModel } from "whence/session";
 import { shellActions } from "whence/shell";
 import { keepTheme } from "whence/theme";
@@ -54,6 +55,7 @@ async function start() {
   new Lineage(app, frame.lineage);
   new DockBar(app, frame.dock);
   keepAddress(app.state);
+  if (api.served) jobs.follow(app);
   document.addEventListener("keydown", (event) => app.actions.press(event, app));
   document.title = `${model.document.made_by.model} - Whence`;
   root.whence = { marks, app };

@@ -11,6 +11,8 @@ export interface Api {
   head: Session;
   /** True where jobs can be run. */
   served: boolean;
+  /** The number of the session among those of the server; 0 in a report. */
+  session: number;
   stageBody(stage: number): Promise<Body>;
   schedule(schedule: number): Promise<Frame[]>;
   /** The last frame of a text of a kernel's schedule; a server makes it. */

@@ -11,6 +11,7 @@ import { registerPane } from "whence/kinds";
 import { paletteActions } from "whence/palette/view";
 import { passActions } from "whence/passes/current";
 import { passesDock } from "whence/passes/dock";
+import { run } from "whence/run/dock";
 import { TextPane } from "whence/text/pane";
 
 /** @typedef {import("whence/types").App} App */
@@ -49,6 +50,7 @@ registerPane("diff", (app, element, pane) => new DiffPane(app, element, pane), {
 registerDock({ id: "passes", title: "Passes", create: passesDock });
 registerDock(why);
 registerDock(where);
+registerDock(run);
 registerDock(schedule);
 
 /**
