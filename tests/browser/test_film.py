@@ -11,6 +11,7 @@ import pytest
 import whence
 from whence.explorer.report_file import write_report
 from whence.explorer.session.document import Session
+from whence.exploring.measuring import Wishes
 from whence.exploring.record import record
 from whence.kernels import compare_schedules, read_schedule
 
@@ -23,7 +24,7 @@ def @main(%x: Tensor[(64, 64), float32], %w: Tensor[(64, 64), float32]) { nn.rel
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    return record(whence.relay.fromtext(DENSE), films="all", threads=1)
+    return record(whence.relay.fromtext(DENSE), wishes=Wishes(films="all"), threads=1)
 
 
 @pytest.fixture(scope="module")

@@ -65,6 +65,8 @@ def _add_measurements(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tensors", action="store_true", help="statistics of the values of layers")
     about = "the same, held against onnxruntime's or LiteRT's values of the model"
     group.add_argument("--reference", action="store_true", help=about)
+    about = "loops and next primitives of each frame of schedules: of those that do most work (default), all or none"
+    group.add_argument("--films", choices=("none", "hot", "all"), default="hot", help=about)
 
 
 def _wishes(args: argparse.Namespace) -> Wishes:
@@ -75,7 +77,7 @@ def _wishes(args: argparse.Namespace) -> Wishes:
         return of_runtime(model_path(args.model), args.signature, inputs) or of_module(artifact, inputs)
 
     seconds = 0.0 if args.no_times else 1.0 if args.seconds is None else args.seconds
-    return Wishes(seconds, args.tensors or args.reference, reference if args.reference else None)
+    return Wishes(seconds, args.tensors or args.reference, reference if args.reference else None, args.films)
 
 
 def _explore(args: argparse.Namespace) -> int:

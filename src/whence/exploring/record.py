@@ -19,7 +19,7 @@ from whence.executables.virtual_machine import VirtualExecutable
 from whence.explorer.session.builder import Builder
 from whence.explorer.session.document import MadeBy, Session
 from whence.explorer.session.record import record_program, record_steps
-from whence.explorer.session.schedules import Films, add_schedules
+from whence.explorer.session.schedules import add_schedules
 from whence.explorer.session.watching import Watch
 from whence.exploring.measuring import NOTHING, Wishes, measure
 from whence.lowering.llvm_to_native.target import Target
@@ -69,20 +69,12 @@ class Origin:
         )
 
 
-def record(
-    model: Any,
-    inputs: Mapping[str, Any] | None = None,
-    wishes: Wishes = NOTHING,
-    *,
-    films: Films = "hot",
-    **options: Any,
-) -> Session:
+def record(model: Any, inputs: Mapping[str, Any] | None = None, wishes: Wishes = NOTHING, **options: Any) -> Session:
     """Compile a model, and take down all that became of it.
 
     model: as `whence.compile` has it, or a .tar, .so or .o file of `export_library`. inputs: by name, of a call, for a
     model of which only calls say what is compiled, and to be measured with; made up where that is possible. wishes: the
-    measurements. films: the kernels of whose schedules all frames have loops. options: as `whence.compile` has them.
-    Raises what that raises.
+    measurements and films. options: as `whence.compile` has them. Raises what that raises.
     """
     path = model_path(str(model)) if isinstance(model, str | Path) else None
     name = path.name if path is not None else type(model).__name__
@@ -97,12 +89,12 @@ def record(
     )
     watch, context = Watch(), PassContext.current()
     if path is not None and path.suffix in EXPORTED:
-        return session_of(Executable(read_artifact(path)), watch, origin, inputs, wishes, films)
+        return session_of(Executable(read_artifact(path)), watch, origin, inputs, wishes)
     start = time.perf_counter()
     with context.at_level(context.opt_level, [watch]):
         executable = compile_model(model, **options)
     origin.seconds = time.perf_counter() - start - watch.seconds
-    return session_of(executable, watch, origin, inputs, wishes, films)
+    return session_of(executable, watch, origin, inputs, wishes)
 
 
 def session_of(
@@ -111,11 +103,10 @@ def session_of(
     origin: Origin,
     inputs: Mapping[str, Any] | None = None,
     wishes: Wishes = NOTHING,
-    films: Films = "hot",
 ) -> Session:
     """Return the session of a model that was compiled under a watch.
 
-    inputs, wishes, films: as `record` has them.
+    inputs, wishes: as `record` has them.
     """
     if isinstance(executable, InterpretedExecutable) and not executable.specializations:
         _call(executable, inputs, origin)
@@ -125,8 +116,8 @@ def session_of(
     for program, name, kind, about in programs(executable, origin):
         artifact = program.artifact
         recorded = record_program(builder, artifact, watch.of(artifact.ledger), name, kind, about)
-        add_schedules(builder.session, artifact, recorded.kernels, films)
-    if wishes:
+        add_schedules(builder.session, artifact, recorded.kernels, wishes.films)
+    if wishes.measured:
         measure(builder, executable, 0, inputs, wishes)
     return builder.finish()
 
