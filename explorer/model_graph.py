@@ -92,8 +92,8 @@ def _explorer_nodes(graph: Graph) -> list[dict[str, object]]:
     incoming: list[list[dict[str, str]]] = [[] for _ in ids]
     outputs: list[dict[int, str]] = [{} for _ in ids]
     for source, target, text, output in zip(edges.source, edges.target, edges.text, edges.output, strict=True):
-        argument = str(len(incoming[target]))
-        edge = {"sourceNodeId": ids[source], "sourceNodeOutputId": str(output), "targetNodeInputId": argument}
+        position = str(len(incoming[target]))
+        edge = {"sourceNodeId": ids[source], "sourceNodeOutputId": str(output), "targetNodeInputId": position}
         incoming[target].append(edge)
         outputs[source][output] = text
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -10,6 +11,7 @@ from ...planning.artifact import Artifact, Snapshot
 from ...provenance.ledger import Ledger
 from ..code import compiler_of, kernel_of
 from ..layers import functions
+from ..open_memory import at_sizes
 from ..results import imported_values
 from .builder import Builder
 from .courses import add_course
@@ -32,11 +34,18 @@ class Recorded:
 
 
 def record_program(
-    builder: Builder, artifact: Artifact, watched: Watched | None, name: str, kind: str, about: str
+    builder: Builder,
+    artifact: Artifact,
+    watched: Watched | None,
+    name: str,
+    kind: str,
+    about: str,
+    sizes: Mapping[str, int] | None = None,
 ) -> Recorded:
     """Append a compiled program: stages, passes, events, kernels and calls.
 
-    watched: what was seen of its compilation; None: there are only the modules that the artifact holds.
+    watched: what was seen of its compilation; None: there are only the modules that the artifact holds. sizes: of a
+    program for all sizes those that its memory is shown for.
     """
     session = builder.session
     program = len(session.programs)
@@ -64,7 +73,8 @@ def record_program(
         graph = add_graphs(builder, artifact, program)
         for source in session.sources:
             source.graph = graph if source.graph < 0 else source.graph
-    add_memory(builder, artifact, program)
+    is_open = artifact.program.sizes is not None
+    add_memory(builder, at_sizes(artifact, sizes) if sizes and is_open else artifact, program)
     return Recorded(program, calls, list(range(first, len(session.kernels))))
 
 

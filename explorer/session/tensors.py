@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...dialects.relay.operator import shape_of
+from ...dialects.sizes.types import is_static
 from ...planning.artifact import Artifact
 from ...provenance.ledger import LayerValue
 from ...provenance.numbers import number_of
@@ -95,18 +96,14 @@ def _expected(value: Walked, references: References | None) -> Array | None:
 
 
 def _shapes(artifact: Artifact) -> dict[LayerValue, tuple[int, ...]]:
-    """The shapes of layers' values in the model, whatever the layout in which kernels store them."""
+    """The shapes of layers' values in the model, whatever the layout in which kernels store them; none of open ones."""
     main = functions(snapshot(artifact, "relay"))["main"]
     ops = {number_of(op): op for op in main.block.ops}
-    shapes = {
-        (leaf, index): shape_of(result)
-        for leaf, op in last_values(main).items()
-        for index, result in enumerate(op.results)
-    }
+    results = {(leaf, index): value for leaf, op in last_values(main).items() for index, value in enumerate(op.results)}
     for layer, (number, index) in artifact.ledger.gives.items():
         if number in ops:
-            shapes[layer] = shape_of(ops[number].results[index])
-    return shapes
+            results[layer] = ops[number].results[index]
+    return {layer: shape_of(value) for layer, value in results.items() if is_static(value.type)}
 
 
 def _describe(tensors: Tensors, array: Array) -> None:

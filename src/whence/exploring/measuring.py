@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from whence.executables.executable import Executable
-from whence.executables.interpreted import InterpretedExecutable
 from whence.explorer.references import References
 from whence.explorer.samples import Samples
 from whence.explorer.session.builder import Builder
@@ -32,6 +31,8 @@ class Wishes:
     """Computes what values of layers are held against, for a program and its inputs."""
     films: Films = "hot"
     """The kernels of whose schedules all frames have loops and next primitives."""
+    sizes: Mapping[str, int] | None = None
+    """The sizes for which a program for all sizes is measured, and its memory shown."""
 
     @property
     def measured(self) -> bool:
@@ -43,30 +44,52 @@ NOTHING = Wishes()
 
 
 def measure(
-    builder: Builder, executable: Executable, program: int, inputs: Mapping[str, Any] | None, wishes: Wishes
+    builder: Builder,
+    programs: Sequence[tuple[int, Executable]],
+    inputs: Mapping[str, Any] | None,
+    wishes: Wishes,
+    *,
+    whole: bool,
 ) -> None:
-    """Run a recorded program, and append what was asked for; note why where that is not possible.
+    """Run recorded programs, each on its own, and append what was asked for; note why where that is not possible.
 
-    inputs: by name; made up where there are none.
+    programs: with their numbers, the main one first. inputs: of that one, by name; where there are none, and for
+    others, they are made up. whole: whether the main program is the model, not a stretch of it.
     """
-    notes = builder.session.made_by.notes
-    if isinstance(executable, InterpretedExecutable):
-        notes.append("nothing was measured: only calls say what runs")
-        return
-    try:
-        arrays = inputs if inputs is not None else default_inputs(executable.inputs)
-        if executable.artifact.program.sizes is not None:
-            executable = executable.at(executable.sizes_of(arrays))
-        if wishes.seconds:
-            _times(builder, executable, program, arrays, wishes.seconds)
-        if wishes.tensors:
-            artifact = executable.artifact
-            references = wishes.reference(artifact, arrays) if wishes.reference is not None else None
-            add_tensors(builder, artifact, program, executable.runner, executable.pool, arrays, references)
-    except WhenceError as error:
-        if inputs is not None:
-            raise
-        notes.append(f"{builder.session.programs[program].name} was not measured: {error}")
+    for position, (number, executable) in enumerate(programs):
+        main = whole and not position
+        try:
+            _measure(builder, executable, number, inputs if main else None, wishes, len(programs), main=main)
+        except WhenceError as error:
+            if main and inputs is not None:
+                raise
+            name = builder.session.programs[number].name
+            builder.session.made_by.notes.append(f"{name} was not measured: {error}")
+    if programs and not whole:
+        builder.session.made_by.notes.append("stretches were measured each on its own, with inputs that were made up")
+
+
+def _measure(
+    builder: Builder,
+    executable: Executable,
+    number: int,
+    inputs: Mapping[str, Any] | None,
+    wishes: Wishes,
+    programs: int,
+    *,
+    main: bool,
+) -> None:
+    if executable.artifact.program.sizes is not None and wishes.sizes and inputs is None:
+        executable = executable.at(wishes.sizes)
+    arrays = inputs if inputs is not None else default_inputs(executable.inputs)
+    if executable.artifact.program.sizes is not None:
+        executable = executable.at(executable.sizes_of(arrays))
+    if wishes.seconds:
+        _times(builder, executable, number, arrays, wishes.seconds / programs)
+    if wishes.tensors:
+        artifact = executable.artifact
+        references = wishes.reference(artifact, arrays) if wishes.reference is not None and main else None
+        add_tensors(builder, artifact, number, executable.runner, executable.pool, arrays, references)
 
 
 def _times(builder: Builder, executable: Executable, program: int, inputs: Mapping[str, Any], seconds: float) -> None:
