@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import SequenceMatcher
-from typing import cast
+from typing import Any, cast
 
 from whence.explorer.report_file import report
 from whence.explorer.session.codec import json_text
+from whence.explorer.session.document import Session
 from whence.exploring.guard import JSON, Refusal
 from whence.exploring.jobs import Jobs
 from whence.exploring.request import Request
+from whence.exploring.schedules import measured_schedule, schedule_details
 from whence.exploring.store import Kept, Store
 from whence.exploring.uploads import Uploads
 from whence.passes.registry import PASSES
@@ -27,7 +30,7 @@ class Orders:
     """The answers to requests of the page that are more than a look into a table."""
 
     def __init__(self, store: Store, jobs: Jobs, uploads: Uploads) -> None:
-        self._store, self._jobs, self._uploads = store, jobs, uploads
+        self._store, self.jobs, self._uploads = store, jobs, uploads
 
     def run(self, body: dict[str, object]) -> dict[str, object]:
         """Start a job; refuses what is wrong with the request itself, a text of a pipeline with its column.
@@ -52,7 +55,7 @@ class Orders:
         except PipelineError as error:
             raise Refusal(400, str(error)) from error
         about += [f"{name} {', '.join(changed.options.get(name, ['as usual']))}" for name in options]
-        return {"job": self._jobs.start(changed, "; ".join(filter(None, about)) or "the same once more")}
+        return {"job": self.jobs.start(changed, "; ".join(filter(None, about)) or "the same once more")}
 
     def _model(self, body: dict[str, object]) -> tuple[Request, list[str]]:
         """Return the model of a job with the options that hold for it, and in words what is new."""
@@ -93,6 +96,34 @@ class Orders:
                 gone += before[i:j]
                 new += after[k:end]
         return "; ".join(f"{word} {_some(passes)}" for word, passes in (("without", gone), ("with", new)) if passes)
+
+    def schedule_details(self, body: dict[str, object]) -> dict[str, Any]:
+        """Return the loops of a text of a schedule, and what may come next; refuses with 400 for what is none.
+
+        session: the last one if left out. schedule: the number in it. text: all of the schedule.
+        """
+        return self._of_schedule(body, schedule_details)
+
+    def measure_schedule(self, body: dict[str, object]) -> dict[str, Any]:
+        """Return the times of a text of a schedule and of the session's, and whether they compute the same.
+
+        body, refusals: as `schedule_details` has them; 409 while another one is measured.
+        """
+        return self._of_schedule(body, measured_schedule)
+
+    def _of_schedule(
+        self, body: dict[str, object], answer: Callable[[Session, int, str], dict[str, Any]]
+    ) -> dict[str, Any]:
+        session = self._kept(body.get("session", 0)).session
+        number, text = body.get("schedule"), body.get("text")
+        if not isinstance(number, int) or not 0 <= number < len(session.schedules):
+            raise Refusal(400, "expected the number of a schedule of the session")
+        if not isinstance(text, str):
+            raise Refusal(400, "expected a text")
+        try:
+            return answer(session, number, text)
+        except WhenceError as error:
+            raise Refusal(400, str(error)) from error
 
     def sessions(self) -> dict[str, object]:
         """Return the sessions, the oldest first: model, what is new, passes, options, whether it can be run again."""

@@ -138,6 +138,11 @@ class Handler(BaseHTTPRequestHandler):
     def run(self) -> None:
         self._send_json(self.server.site.orders.run(self._json_body()), 202)
 
+    def schedule(self, what: str) -> None:
+        orders = self.server.site.orders
+        answer = orders.schedule_details if what == "details" else orders.measure_schedule
+        self._send_json(answer(self._json_body()))
+
     def cancel(self, number: str) -> None:
         self.server.site.jobs.cancel(int(number))
         self._send_json({})
@@ -209,6 +214,7 @@ _ROUTES: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("GET", "/events", Handler.events),
     ("POST", "/run", Handler.run),
     ("DELETE", f"/run/{_NUMBER}", Handler.cancel),
+    ("POST", "/schedule/(details|measure)", Handler.schedule),
     ("POST", "/upload", Handler.upload),
     ("GET", r"/export/([a-z]+(?:-[a-z]+)*)", Handler.export),
 )
