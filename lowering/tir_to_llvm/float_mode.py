@@ -8,13 +8,13 @@ whoever calls it, and in whichever thread.
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, VectorType, i32
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, i32
 from xdsl.ir import Attribute, Operation
 
 from ...dialects import llvm_ext
 from ...support.context import PassContext
 from .builder import LLVMBuilder
-from .types import PTR
+from .types import PTR, vector_type
 
 _FLUSH = 1 << 15
 """Of the register MXCSR. Operands stay as they are: code that decodes small floats makes denormal ones on purpose."""
@@ -42,7 +42,8 @@ def _computes(op: Operation) -> bool:
 
 
 def _is_float(type_: Attribute) -> bool:
-    return isinstance(type_.element_type if isinstance(type_, VectorType) else type_, AnyFloat)
+    vector = vector_type(type_)
+    return isinstance(type_ if vector is None else vector.element_type, AnyFloat)
 
 
 def _set_in(builder: LLVMBuilder, function: llvm.FuncOp) -> None:
