@@ -28,7 +28,7 @@ export function coloursOf(element) {
 export function paint(context, scene, camera, colours, lit, cursor) {
   const { zoom } = camera;
   const ratio = devicePixelRatio || 1;
-  const { width, height } = camera.size();
+  const { width, height } = camera;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = colours.canvas;
   context.fillRect(0, 0, width, height);

@@ -30,7 +30,7 @@ class Orders:
     """The answers to requests of the page that are more than a look into a table."""
 
     def __init__(self, store: Store, jobs: Jobs, uploads: Uploads) -> None:
-        self._store, self._jobs, self._uploads = store, jobs, uploads
+        self._store, self.jobs, self._uploads = store, jobs, uploads
 
     def run(self, body: dict[str, object]) -> dict[str, object]:
         """Start a job; refuses what is wrong with the request itself, a text of a pipeline with its column.
@@ -55,7 +55,7 @@ class Orders:
         except PipelineError as error:
             raise Refusal(400, str(error)) from error
         about += [f"{name} {', '.join(changed.options.get(name, ['as usual']))}" for name in options]
-        return {"job": self._jobs.start(changed, "; ".join(filter(None, about)) or "the same once more")}
+        return {"job": self.jobs.start(changed, "; ".join(filter(None, about)) or "the same once more")}
 
     def _model(self, body: dict[str, object]) -> tuple[Request, list[str]]:
         """Return the model of a job with the options that hold for it, and in words what is new."""

@@ -51,3 +51,14 @@ def test_modules_import_by_name():
         if not (name.startswith("whence/") and (PAGE / f"{name.removeprefix('whence/')}.js").is_file())
     }
     assert not wrong
+
+
+def test_a_class_has_the_style_of_one_file():
+    """As all files are one style sheet: a view's own `bar` would reach into the others."""
+    homes: dict[str, set[str]] = {}
+    for path in PAGE.rglob("*.css"):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+        for selectors in re.findall(r"^\s*([^{}@]+)\{", text, flags=re.MULTILINE):
+            for alone in re.findall(r"(?:^|,)\s*\.([a-z][\w-]*)\s*(?=,|$)", selectors.strip()):
+                homes.setdefault(alone, set()).add(path.name)
+    assert {name: sorted(files) for name, files in homes.items() if len(files) > 1} == {}
