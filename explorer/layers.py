@@ -15,6 +15,7 @@ from ..planning.artifact import Artifact
 from ..provenance.lost import is_lost
 from ..provenance.span import leaf_name, leaves
 from ..support.errors import FrontendError
+from ..support.identity import while_alive
 from ..support.names import shown
 
 _PLACE = re.compile(r":\d+:\d+$")
@@ -32,6 +33,10 @@ class Layer:
 
     type: str = ""
     """The source's name of its operator, `Conv`; of a layer from text, its relay operators."""
+
+    def __hash__(self) -> int:
+        # Hashing a location costs more than finding two layers of one name and number different.
+        return hash((self.name, self.node))
 
     @staticmethod
     def of(leaf: LocationAttr, type: str = "") -> Layer:
@@ -83,6 +88,7 @@ def all_leaves(artifact: Artifact) -> tuple[LocationAttr, ...]:
     return unique_leaves(collected)
 
 
+@while_alive
 def op_types(artifact: Artifact) -> dict[LocationAttr, str]:
     """Leaf -> the type of its operator: the source's name of it, else the relay operators that it was imported as."""
     names_of: dict[LocationAttr, dict[str, None]] = {}
@@ -98,6 +104,7 @@ def layers_of(artifact: Artifact) -> tuple[Layer, ...]:
     return tuple(dict.fromkeys(sorted(owners(artifact).values(), key=lambda layer: (layer.file, layer.node))))
 
 
+@while_alive
 def owners(artifact: Artifact) -> dict[LocationAttr, Layer]:
     """Leaf of a layer or of a tensor -> the layer; in time linear in the number of leaves.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from typing import TypeVar
+from weakref import ref
 
 ArgumentT = TypeVar("ArgumentT")
 ResultT = TypeVar("ResultT")
@@ -32,3 +33,17 @@ def by_identity(limit: int) -> Callable[[Callable[[ArgumentT], ResultT]], Callab
         return found
 
     return decorate
+
+
+def while_alive(function: Callable[[ArgumentT], ResultT]) -> Callable[[ArgumentT], ResultT]:
+    """Keep the result of a function of one immutable argument as long as the argument lives, which it must not hold."""
+    results: dict[int, tuple[ref[ArgumentT], ResultT]] = {}
+
+    @wraps(function)
+    def kept(argument: ArgumentT) -> ResultT:
+        key = id(argument)
+        if (hit := results.get(key)) is None:
+            hit = results[key] = ref(argument, lambda _: results.pop(key, None) and None), function(argument)
+        return hit[1]
+
+    return kept

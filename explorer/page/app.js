@@ -2,7 +2,7 @@
 
 import { Actions } from "whence/actions";
 import { programCalls } from "whence/heat";
-import { MOST_PANES } from "whence/kinds";
+import { MOST_PANES, kindOf } from "whence/kinds";
 import { paneOfLevel } from "whence/picker";
 import { State } from "whence/state";
 
@@ -48,7 +48,8 @@ export function createApp(model, page) {
         state.set({ hover: marked(rows, at) });
     },
     open(stage, line = -1, call) {
-      const { level, kernel } = model.stageRow(stage);
+      const { level, kernel, program } = model.stageRow(stage);
+      if (level !== "model") state.set({ program });
       const panes = state.get("panes");
       const focused = app.pane();
       const pane =
@@ -113,8 +114,9 @@ export function createApp(model, page) {
  * @returns {Pane[]}
  */
 export function firstPanes(app, width) {
-  const levels = ["model", "relay", "tir", "asm"];
-  const wanted = width >= 1400 ? levels : width >= 900 ? levels.filter((level) => level !== "asm") : ["relay", "tir"];
+  const model = kindOf("graph")?.enabled(app) ? "graph" : "model";
+  const levels = [model, "relay", "tir", "asm"];
+  const wanted = width >= 1400 ? levels : width >= 900 ? levels.slice(0, 3) : ["relay", "tir"];
   /** @type {Pane} */
   const nothing = { id: 0, level: "relay", stage: -1, call: -1, top: 0, wrap: false, grow: 1 };
   /** @type {Pane[]} */
@@ -122,7 +124,7 @@ export function firstPanes(app, width) {
   const start = { ...nothing, stage: app.model.lastStage("tir", heaviestKernel(app)) };
   for (const level of wanted) {
     const pane = { ...nothing, ...paneOfLevel(app, level, start), id: panes.length + 1 };
-    if (pane.stage >= 0) panes.push(pane);
+    if (pane.stage >= 0 || level === "graph") panes.push(pane);
   }
   return panes.length > 0 ? panes : [{ ...nothing, id: 1 }];
 }

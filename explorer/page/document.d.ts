@@ -204,6 +204,8 @@ export interface Edges {
   text: string[];
   /** The points between its ends, x and y in turn: curves from row to row, and straight lines down a row, in turn. */
   path: number[][];
+  /** The number of the source's output that it carries. */
+  output: number[];
 }
 
 /** A graph with positions. */

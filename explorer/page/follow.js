@@ -1,5 +1,6 @@
-// Panes of kernels follow a new pin: where a pane's kernel has nothing of it, the pane turns to one that has.
+// Panes follow a new pin, where their kernel has nothing of it, and another program.
 
+import { paneOfLevel } from "whence/picker";
 import { callsServing } from "whence/trace";
 
 /** @typedef {import("whence/types").App} App */
@@ -17,6 +18,20 @@ export function followPins(app) {
     if (newA && newA !== oldA) follow(app, newA, null);
     // What shows A goes on showing it.
     else if (newB && newB !== oldB) follow(app, newB, newA);
+  });
+}
+
+/** @param {App} app */
+export function followProgram(app) {
+  const { model, state } = app;
+  state.on("program", () => {
+    const program = state.get("program");
+    const panes = state.get("panes").map((pane) => {
+      const stage = model.document.stages[pane.stage];
+      const stays = !stage || stage.level === "model" || stage.program === program;
+      return stays ? pane : { ...pane, ...paneOfLevel(app, pane.level, { ...pane, stage: -1 }) };
+    });
+    state.set({ panes });
   });
 }
 

@@ -4,7 +4,7 @@
 /** @typedef {import("whence/types").Pane} Pane */
 /** @typedef {import("whence/types").PaneView} PaneView */
 /** @typedef {(app: App, element: HTMLElement, pane: Pane) => PaneView} Create */
-/** @typedef {{create: Create, title: string, stages: boolean}} Kind */
+/** @typedef {{create: Create, title: string, stages: boolean, enabled: (app: App) => boolean}} Kind */
 
 export const MOST_PANES = 6;
 
@@ -15,10 +15,11 @@ const kinds = new Map();
  * Say what shows panes of a level: one of the document's, whose panes show a stage, or a level of a name of its own.
  * @param {string} level
  * @param {Create} create
- * @param {{title?: string, stages?: boolean}} [about] `title`: in the picker; `stages`: whether it shows a stage
+ * @param {Partial<Omit<Kind, "create">>} [about] `title`: in the picker; `stages`: whether it shows a stage; `enabled`:
+ *   whether a session has something of it
  */
-export function registerPane(level, create, { title = level, stages = false } = {}) {
-  kinds.set(level, { create, title, stages });
+export function registerPane(level, create, about = {}) {
+  kinds.set(level, { create, title: level, stages: false, enabled: () => true, ...about });
 }
 
 /**

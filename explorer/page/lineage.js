@@ -84,7 +84,7 @@ export class Lineage {
     if (calls.length > 1) items.splice(3, 0, h("li", {}, this.#chooser(slot, calls, call)));
     const element = h(
       "div",
-      { class: "strip", "data-pin": letter, "data-test": "lineage" },
+      { class: "strip", "data-letter": letter, "data-test": "lineage" },
       h("b", { class: "pin-letter" }, letter),
       h("ol", {}, ...items),
       close,

@@ -5,12 +5,13 @@ import { createApp, firstPanes } from "whence/app";
 import { checkHead } from "whence/check";
 import { DockBar } from "whence/dock";
 import { h } from "whence/dom";
-import { followPins } from "whence/follow";
+import { followPins, followProgram } from "whence/follow";
 import { buildFrame } from "whence/frame";
 import { showHeader } from "whence/header";
 import { Lineage } from "whence/lineage";
 import { marks, note } from "whence/marks";
 import { Panes } from "whence/panes";
+import { jobs } from "whence/run/watch";
 import { SessionModel } from "whence/session";
 import { shellActions } from "whence/shell";
 import { keepTheme } from "whence/theme";
@@ -48,11 +49,13 @@ async function start() {
     focus: kept.focus ?? 1,
   });
   followPins(app);
+  followProgram(app);
   keepTheme(app);
   showHeader(app, frame.header);
   new Lineage(app, frame.lineage);
   new DockBar(app, frame.dock);
   keepAddress(app.state);
+  if (api.served) jobs.follow(app);
   document.addEventListener("keydown", (event) => app.actions.press(event, app));
   document.title = `${model.document.made_by.model} - Whence`;
   root.whence = { marks, app };

@@ -85,11 +85,15 @@ export class Panes {
     if (order === this.#order) return;
     this.#order = order;
     for (const old of this.element.querySelectorAll(":scope > .splitter")) old.remove();
-    panes.forEach((pane, position) => {
+    const wanted = panes.flatMap((pane, position) => {
       const left = panes[position - 1];
-      if (left) this.element.append(paneSplitter(this.app, left.id, pane.id));
       const frame = this.#frames.get(pane.id);
-      if (frame) this.element.append(frame.element);
+      return [...(left ? [paneSplitter(this.app, left.id, pane.id)] : []), ...(frame ? [frame.element] : [])];
+    });
+    // What stands in its place is not moved: it would lose its scroll position.
+    wanted.forEach((child, position) => {
+      const current = this.element.children[position];
+      if (current !== child) this.element.insertBefore(child, current ?? null);
     });
   }
 

@@ -137,13 +137,12 @@ function kernelsOf({ model, state }, level) {
 }
 
 /**
- * The levels that the session has something of.
+ * The levels that the session has something of, by name and title.
  * @param {App} app
  * @returns {[string, string][]}
  */
 function levels(app) {
-  const present = new Set(app.model.document.stages.map((stage) => String(stage.level)));
-  return paneKinds().flatMap(([level, kind]) => (!kind.stages || present.has(level) ? [[level, kind.title]] : []));
+  return paneKinds().flatMap(([level, kind]) => (kind.enabled(app) ? [[level, kind.title]] : []));
 }
 
 /**

@@ -93,6 +93,7 @@ function panes(app) {
       id: `level-${level}`,
       title: `Show ${kind.title} in the pane`,
       key: number < 9 ? String(number + 1) : "",
+      enabled: kind.enabled,
       run: () => app.setPane(app.pane().id, paneOfLevel(app, level, app.pane())),
     })),
   ];

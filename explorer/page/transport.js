@@ -1,5 +1,8 @@
 // Where the session comes from: blocks of this very file, or a server.
 
+import { ask, post } from "whence/run/client";
+import { wantedSession } from "whence/run/waiting";
+
 /** @typedef {import("whence/types").Api} Api */
 /** @typedef {import("whence/types").Body} Body */
 /** @typedef {import("whence/types").Session} Session */
@@ -25,6 +28,7 @@ async function embedded(element) {
   return {
     head: parse(plain ? text : await unpacked(text)),
     served: false,
+    session: 0,
     stageBody: async (stage) => JSON.parse(await block(`stage-${stage}`)),
     schedule: async (schedule) => JSON.parse(await block(`schedule-${schedule}`)),
   };
@@ -32,17 +36,15 @@ async function embedded(element) {
 
 /** @returns {Promise<Api>} */
 async function served() {
-  /** @param {string} path */
-  const get = async (path) => {
-    const answer = await fetch(path, { credentials: "same-origin" });
-    if (!answer.ok) throw new Error(`${path}: the server answered ${answer.status} ${answer.statusText}.`);
-    return answer.json();
-  };
+  const session = await wantedSession();
   return {
-    head: await get("/session/head"),
+    head: await ask(`/session/${session}/head`),
     served: true,
-    stageBody: (stage) => get(`/session/stage/${stage}`),
-    schedule: (schedule) => get(`/session/schedule/${schedule}`),
+    session,
+    stageBody: (stage) => ask(`/session/${session}/stage/${stage}`),
+    schedule: (schedule) => ask(`/session/${session}/schedule/${schedule}`),
+    scheduleDetails: (schedule, text) => post("/schedule/details", { session, schedule, text }),
+    measureSchedule: (schedule, text) => post("/schedule/measure", { session, schedule, text }),
   };
 }
 

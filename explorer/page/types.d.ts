@@ -1,6 +1,6 @@
 // Shapes that modules of the page share.
 
-import type { Body, Frame, Session, Stage } from "whence/document";
+import type { Body, Frame, NextPrimitive, Session, Stage } from "whence/document";
 import type { Actions } from "whence/actions";
 import type { SessionModel } from "whence/session";
 import type { State } from "whence/state";
@@ -11,8 +11,33 @@ export interface Api {
   head: Session;
   /** True where jobs can be run. */
   served: boolean;
+  /** The number of the session among those of the server; 0 in a report. */
+  session: number;
   stageBody(stage: number): Promise<Body>;
   schedule(schedule: number): Promise<Frame[]>;
+  /** The last frame of a text of a kernel's schedule; a server makes it. */
+  scheduleDetails?(schedule: number, text: string): Promise<ScheduleDetails>;
+  /** Build a text of a kernel's schedule, and run it beside the default one. */
+  measureSchedule?(schedule: number, text: string): Promise<ScheduleComparison>;
+}
+
+/** What is made of a frame of a schedule when it is asked for. */
+export interface ScheduleDetails {
+  /** The lines of the loops; none where there is an error. */
+  tir: string[];
+  error: string;
+  next: NextPrimitive[];
+}
+
+/** Two schedules of one function on the same inputs. */
+export interface ScheduleComparison {
+  /** Seconds of a call with the default schedule. */
+  before: number;
+  after: number;
+  /** True where results differ by no more than sums in another order may. */
+  equal: boolean;
+  /** The largest difference of an element. */
+  error: number;
 }
 
 /** The columns of a stage, one element per line; lines count from 0 here. */

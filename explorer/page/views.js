@@ -1,20 +1,22 @@
 // All views of the page: levels that panes show, and tabs of the dock.
 
 import { copyActions } from "whence/copying/actions";
-import { DiffPane } from "whence/diff/pane";
 import { compareDock } from "whence/data/compare";
 import { memoryDock } from "whence/data/memory";
 import { tensorsDock } from "whence/data/tensors";
 import { timeDock } from "whence/data/time";
 import { timelineDock } from "whence/data/timeline";
+import { DiffPane } from "whence/diff/pane";
 import { registerDock } from "whence/dock";
 import { where } from "whence/dock/where";
 import { why } from "whence/dock/why";
+import { schedule } from "whence/film/dock";
 import { graphPane } from "whence/graph/pane";
 import { registerPane } from "whence/kinds";
 import { paletteActions } from "whence/palette/view";
 import { passActions } from "whence/passes/current";
 import { passesDock } from "whence/passes/dock";
+import { run } from "whence/run/dock";
 import { TextPane } from "whence/text/pane";
 
 /** @typedef {import("whence/types").App} App */
@@ -30,18 +32,31 @@ const TEXTS = [
   ["asm", "assembly"],
 ];
 
+/** @type {[string, "model" | "calls", string][]} */
+const GRAPHS = [
+  ["graph", "model", "graph of layers"],
+  ["calls", "calls", "graph of calls"],
+];
+
 /** @type {import("whence/kinds").Create} */
 const text = (app, element, pane) => new TextPane(app, element, pane);
 for (const [level, title] of TEXTS) {
-  registerPane(level, text, { title, stages: true });
+  /** @param {App} app */
+  const enabled = ({ model }) => model.document.stages.some((stage) => stage.level === level);
+  registerPane(level, text, { title, stages: true, enabled });
 }
-registerPane("graph", (app, element, pane) => graphPane(app, element, pane, "model"), { title: "graph of layers" });
-registerPane("calls", (app, element, pane) => graphPane(app, element, pane, "calls"), { title: "graph of calls" });
+for (const [level, graph, title] of GRAPHS) {
+  /** @param {App} app */
+  const enabled = ({ model }) => model.document.graphs.some((candidate) => candidate.level === graph);
+  registerPane(level, (app, element, pane) => graphPane(app, element, pane, graph), { title, enabled });
+}
 registerPane("diff", (app, element, pane) => new DiffPane(app, element, pane), { title: "difference" });
 
 registerDock({ id: "passes", title: "Passes", create: passesDock });
 registerDock(why);
 registerDock(where);
+registerDock(run);
+registerDock(schedule);
 for (const dock of [timeDock, timelineDock, memoryDock, tensorsDock, compareDock]) registerDock(dock);
 
 /**

@@ -26,8 +26,8 @@ class Box:
     attributes: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     work: tuple[int, int] = (0, 0)
     """Operations and bytes."""
-    inputs: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
-    """The nodes that it reads, all before it, and the types of what it reads."""
+    inputs: list[tuple[int, str, int]] = field(default_factory=list[tuple[int, str, int]])
+    """The nodes that it reads, all before it, the types of what it reads, and which of their outputs that is."""
 
 
 def drawn(title: str, level: Literal["model", "calls"], program: int, boxes: Sequence[Box]) -> Graph:
@@ -35,7 +35,7 @@ def drawn(title: str, level: Literal["model", "calls"], program: int, boxes: Seq
     nodes, edges = Nodes(), Edges()
     abouts = [shortened(", ".join(filter(None, box.about)), 2 * LONGEST) for box in boxes]
     widths = [box_width(box.label, about) for box, about in zip(boxes, abouts, strict=True)]
-    layout = layered([[source for source, _ in box.inputs] for box in boxes], widths)
+    layout = layered([[source for source, _, _ in box.inputs] for box in boxes], widths)
     for number, (box, about) in enumerate(zip(boxes, abouts, strict=True)):
         nodes.label.append(box.label)
         nodes.about.append(about)
@@ -50,9 +50,10 @@ def drawn(title: str, level: Literal["model", "calls"], program: int, boxes: Seq
         nodes.attributes.append(box.attributes)
         nodes.flops.append(box.work[0])
         nodes.bytes.append(box.work[1])
-        for source, text in box.inputs:
+        for source, text, output in box.inputs:
             edges.source.append(source)
             edges.target.append(number)
             edges.text.append(text)
+            edges.output.append(output)
             edges.path.append([round(at, 1) for at in chain(*layout.way(source, number)[1:-1])])
     return Graph(title, level, program, nodes, edges)

@@ -26,7 +26,7 @@ from .document import (
     Source,
     Stage,
 )
-from .texts import column
+from .text import runs_of
 
 _KINDS = {".onnx": "onnx", ".tflite": "tflite", ".relay": "relay", ".mlir": "mlir", ".tar": "tar"}
 
@@ -34,7 +34,12 @@ _KINDS = {".onnx": "onnx", ".tflite": "tflite", ".relay": "relay", ".mlir": "mli
 class Builder:
     """A session while it is made: what others append to is in `session`, and rows of what may recur are asked for."""
 
-    def __init__(self, made_by: MadeBy):
+    def __init__(self, made_by: MadeBy, kind: str = "relay"):
+        """Begin a session.
+
+        kind: of sources whose names do not say it.
+        """
+        self._kind = kind
         self.session = Session(
             VERSION,
             made_by,
@@ -52,14 +57,20 @@ class Builder:
             schedules=[],
         )
         self._layers: dict[LocationAttr, int] = {}
+        self._of_leaf: dict[int, tuple[LocationAttr, int]] = {}
+        """By identity, as hashing a location costs more than the rest; holding it keeps its identity from reuse."""
         self._sets: dict[tuple[int, ...], int] = {(): 0}
         self._of_location: dict[int, tuple[LocationAttr, int]] = {}
-        """By identity, as hashing a location costs more than the rest; holding it keeps its identity from reuse."""
         self._ops: dict[int, int] = {}
         self._sources: dict[str, int] = {}
 
     def layer(self, leaf: LocationAttr) -> int:
         """The row of the layer, tensor or lost mark of a leaf."""
+        if (hit := self._of_leaf.get(id(leaf))) is None:
+            hit = self._of_leaf[id(leaf)] = leaf, self._row(leaf)
+        return hit[1]
+
+    def _row(self, leaf: LocationAttr) -> int:
         if (row := self._layers.get(leaf)) is None:
             row = self._layers[leaf] = len(self._layers)
             origin = leaf.location if isinstance(leaf, NameLoc) else leaf
@@ -107,7 +118,7 @@ class Builder:
         if (index := self._sources.get(file)) is None:
             index = self._sources[file] = len(self._sources)
             suffix = f".{file.rpartition('.')[2]}"
-            self.session.sources.append(Source(file, _KINDS.get(suffix, "relay"), -1, -1))
+            self.session.sources.append(Source(file, _KINDS.get(suffix, self._kind), -1, -1))
         return index
 
     def set_of(self, location: LocationAttr) -> int:
@@ -155,7 +166,7 @@ class Builder:
     ) -> int:
         """Append a stage of which the whole text is there, and no op has a number."""
         sets = list(sets)
-        body = Body(-1, [(0, 0, lines)], column(sets), column([-1] * len(lines)), [], [], [])
+        body = Body(-1, [(0, 0, lines)], runs_of(sets), runs_of([-1] * len(lines)), [], [], [])
         return self.stage(Stage(name, level, program, kernel, -1, len(lines), None, body))
 
     def diff(self, new: Iterable[int], gone: Iterable[int], changed: Iterable[int], moved: Iterable[int]) -> Diff:

@@ -81,6 +81,7 @@ LEAST: Mapping[str, int] = {
     "graphs[].nodes.bytes[]": -1,
     "graphs[].nodes.width[]": 0,
     "graphs[].nodes.height[]": 0,
+    "graphs[].edges.output[]": 0,
     "schedules[].stages[].loops[].depth": 0,
     "schedules[].stages[].slots[]": 0,
     "schedules[].frames[].lines": 0,

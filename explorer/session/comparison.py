@@ -69,7 +69,7 @@ def _places(session: Session, aligned: set[int]) -> dict[tuple[str, str, int], i
 
 @dataclass
 class _Side:
-    """The numbers and values of the layers of a session, by row."""
+    """Facts about the layers of a session, by row."""
 
     session: Session
     seconds: dict[int, float]

@@ -91,7 +91,7 @@ def _add_events(
     for position, entry in enumerate(ledger.entries):
         pass_name, _, what = told(entry)
         exact = len(entry.targets) == len(entry.created)
-        made = dict(zip(entry.targets, entry.created, strict=False)) if exact else {}
+        created = dict(zip(entry.targets, entry.created, strict=False)) if exact else {}
         events.run.append(run_of[position])
         events.pass_name.append(pass_name)
         events.pattern.append(entry.pattern)
@@ -99,7 +99,9 @@ def _add_events(
         events.reason.append(entry.reason)
         events.what.append(what)
         events.sources.append([builder.op(number, names.get(number, "")) for number in entry.sources])
-        events.targets.append([builder.op(number, names.get(number, made.get(number, ""))) for number in entry.targets])
+        events.targets.append(
+            [builder.op(number, names.get(number, created.get(number, ""))) for number in entry.targets]
+        )
         events.before.append(_set_of_all(builder, entry.before) if set_of is not None else -1)
         events.after.append(_set_of_all(builder, entry.after) if set_of is not None else -1)
     ops = builder.session.ops

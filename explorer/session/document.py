@@ -256,6 +256,8 @@ class Edges:
     """The type of the tensor."""
     path: list[list[float]] = field(default_factory=list[list[float]])
     """The points between its ends, x and y in turn: curves from row to row, and straight lines down a row, in turn."""
+    output: list[int] = field(default_factory=list[int])
+    """The number of the source's output that it carries."""
 
 
 @dataclass

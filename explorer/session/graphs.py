@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...planning.artifact import Artifact
 from ...planning.graph import graph_plan
 from ...provenance.span import leaf_name, leaves
+from ..graph_types import entry_type, ref_type
 from ..layers import functions, scope_of, snapshot
-from ..model_graph import entry_type, ref_type
 from ..report import count, some
 from .boxes import Box, drawn
 from .builder import Builder
@@ -53,12 +53,12 @@ def _call_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
         if params:
             size = sum(plan.params[graph.nodes[ref.node].name].nbytes for ref in params)
             box.about.append(f"{count(len(params), 'parameter')}, {size} bytes")
-        box.inputs = [(box_of[ref.node], ref_type(graph, ref)) for ref in node.inputs if ref.node in box_of]
+        box.inputs = [(box_of[ref.node], ref_type(graph, ref), ref.output) for ref in node.inputs if ref.node in box_of]
         boxes.append(box)
     specs = artifact.outputs
     for index, head in enumerate(graph.heads):
         text, source = ref_type(graph, head), box_of.get(head.node)
         box = Box(specs[index].name, "output", boxes[source].set if source is not None else 0, [text])
-        box.inputs = [(source, text)] if source is not None else []
+        box.inputs = [(source, text, head.output)] if source is not None else []
         boxes.append(box)
     return drawn("kernel calls", "calls", program, boxes)

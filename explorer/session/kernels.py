@@ -21,7 +21,8 @@ from .builder import Builder
 from .courses import add_course
 from .document import Body, Level, Stage
 from .document import Kernel as KernelRow
-from .texts import Text, column
+from .text import runs_of
+from .texts import Text
 from .watching import Course
 
 _VALUE = re.compile(r"%[\w.$-]+")
@@ -56,21 +57,21 @@ def add_kernel(
     """
     session, slots = builder.session, Slots()
     row = len(session.kernels)
-    made = KernelRow(kernel.symbol, program, compiler, slots.rows, [], -1, 0, 0)
-    session.kernels.append(made)
+    entry = KernelRow(kernel.symbol, program, compiler, slots.rows, [], -1, 0, 0)
+    session.kernels.append(entry)
     if compiler:
         return row
     texts = _Texts(builder, program, row)
     lowered = lower_function(anonymous(func)) if func is not None else None
-    made.stages += [_te(texts, kernel, lowered, slots), _schedule(texts, kernel, lowered, slots)]
-    made.stages += add_course(builder, course, "tir", program, row, slots.of_location) if course is not None else []
+    entry.stages += [_te(texts, kernel, lowered, slots), _schedule(texts, kernel, lowered, slots)]
+    entry.stages += add_course(builder, course, "tir", program, row, slots.of_location) if course is not None else []
     if course is None:
-        made.stages.append(texts.add("lowered", "tir", kernel.tir.split("\n"), map(slots.of, kernel.lines)))
+        entry.stages.append(texts.add("lowered", "tir", kernel.tir.split("\n"), map(slots.of, kernel.lines)))
     behind = [slots.of(line) for line in kernel.lines]
-    made.stages += [_llvm(texts, kernel, behind), _assembly(texts, kernel, behind)]
+    entry.stages += [_llvm(texts, kernel, behind), _assembly(texts, kernel, behind)]
     code = machine_code(kernel)
-    made.instructions = len(code)
-    made.bytes = sum(function.size for function in functions(kernel.object))
+    entry.instructions = len(code)
+    entry.bytes = sum(function.size for function in functions(kernel.object))
     return row
 
 
@@ -96,11 +97,11 @@ class _Texts:
         body = Body(
             -1,
             [(0, 0, lines)],
-            column(sets),
-            column(ops if ops is not None else [-1] * len(lines)),
+            runs_of(sets),
+            runs_of(ops if ops is not None else [-1] * len(lines)),
             [],
-            column(tir),
-            column(exact),
+            runs_of(tir),
+            runs_of(exact),
         )
         return self.builder.stage(Stage(name, level, self.program, self.kernel, -1, len(lines), None, body))
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import LocationAttr, TensorType
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.attributes import to_python
@@ -69,7 +69,7 @@ def layer_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
         label = outputs[index].name if index < len(outputs) else f"output {index}"
         source = box_of.get(value.owner if isinstance(value.owner, Operation) else cast(BlockArgument, value))
         box = Box(label, "output", boxes[source].set if source is not None else 0, [type_text(value.type)])
-        box.inputs = [(source, type_text(value.type))] if source is not None else []
+        box.inputs = [(source, type_text(value.type), _output_of(value))] if source is not None else []
         boxes.append(box)
     return drawn("model", "model", program, boxes)
 
@@ -77,6 +77,10 @@ def layer_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
 def _input_name(artifact: Artifact, argument: BlockArgument, index: int) -> str:
     specs = artifact.inputs
     return specs[index].name if index < len(specs) else argument.name_hint or f"input {index}"
+
+
+def _output_of(value: SSAValue) -> int:
+    return value.index if isinstance(value, OpResult) else 0
 
 
 def _layer_of(op: Operation, owner: Mapping[LocationAttr, Layer]) -> Layer | None:
@@ -118,7 +122,7 @@ def _read(
         if key in folded:
             weights[value] = _extents(value.type)
         elif (source := box_of.get(key)) is not None and source != number:
-            box.inputs.append((source, type_text(value.type)))
+            box.inputs.append((source, type_text(value.type), _output_of(value)))
     box.about += list(weights.values())[:_WEIGHTS]
     if len(weights) > _WEIGHTS:
         box.about.append(f"{len(weights) - _WEIGHTS} more")

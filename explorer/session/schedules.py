@@ -182,7 +182,8 @@ def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], 
     functions_by_name = functions(artifact.snapshots[-1].module)
     served = {call.kernel: functions_by_name.get(call.name) for call in reversed(artifact.calls)}
     calls = Counter(call.kernel for call in artifact.calls)
-    threads, left, detailed = session.made_by.threads, _FRAMES, 0
+    machine = artifact.target.hardware
+    threads, left, detailed = session.made_by.threads or machine.cores, _FRAMES, 0
     ours = [(number, kernel) for number, kernel in enumerate(artifact.kernels) if isinstance(kernel, Kernel)]
     ours.sort(key=lambda pair: -calls[pair[0]] * sum(map(sum, pair[1].work)))
     made: dict[int, Film] = {}
@@ -190,7 +191,7 @@ def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], 
         func = served.get(number)
         if func is None or not kernel.schedule:
             continue
-        schedule = kernel_schedule(func, kernel.symbol, artifact.target.hardware)
+        schedule = kernel_schedule(func, kernel.symbol, machine)
         if printed(schedule.sequence) != kernel.schedule:
             continue
         detail: Detail = "all"
@@ -198,7 +199,7 @@ def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], 
             detail = "trees" if left <= 0 else "last" if detailed < _ENDS else "loops"
             left -= len(schedule.primitives) + 1
         detailed += detail != "trees"
-        made[number] = film(schedule, artifact.target.hardware, threads, kernels[number], detail)
+        made[number] = film(schedule, machine, threads, kernels[number], detail)
     for number, result in sorted(made.items()):
         session.kernels[kernels[number]].schedule = len(session.schedules)
         session.schedules.append(result)

@@ -89,7 +89,8 @@ def _imported(home: str) -> list[str]:
 def _named_in(module: str) -> list[str]:
     values = vars(sys.modules[module]).values() if module in sys.modules else ()
     names = (str(getattr(value, "__module__", None) or getattr(value, "__name__", "")) for value in values)
-    return [name for name in dict.fromkeys(names) if name.startswith(f"{module.rpartition('.')[0]}.")]
+    near = f"{module.rpartition('.')[0]}.", "whence.provenance."
+    return [name for name in dict.fromkeys(names) if name.startswith(near)]
 
 
 def _common(first: str, second: str) -> list[str]:

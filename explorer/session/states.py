@@ -42,41 +42,45 @@ class State(NamedTuple):
     operands: tuple[SSAValue, ...]
     attributes: dict[str, Attribute]
     properties: dict[str, Attribute]
-    types: tuple[Attribute, ...]
-    """Of the results, then of the arguments of blocks."""
-    successors: tuple[Block, ...]
+    results: tuple[Attribute, ...]
+    """Their types."""
     location: LocationAttr
-    last: tuple[int, ...]
+    arguments: tuple[Attribute, ...] = ()
+    """The types of the arguments of its blocks."""
+    last: tuple[int, ...] = ()
     """The numbers of the last ops of its blocks: with the order of all ops they tell which op is in which."""
 
     @staticmethod
     def of(op: Operation) -> State:
-        return State(
-            tuple(op.operands),
-            dict(op.attributes),
-            dict(op.properties),
-            _types(op),
-            tuple(op.successors),
-            op.location,
-            _last(op) if op.regions else (),
-        )
+        results = tuple(result.type for result in op.results)
+        state = State(_operands(op), dict(op.attributes), dict(op.properties), results, op.location)
+        return state._replace(arguments=_arguments(op), last=_last(op)) if op.regions else state
 
-    def same(self, op: Operation) -> bool:
+    def computes(self, op: Operation) -> bool:
         """Return whether `op` computes what it did, of the same values."""
+        operands = _operands(op)
+        if operands is not self.operands and not _same_values(self.operands, operands):
+            return False
+        if len(op.results) != len(self.results):
+            return False
+        for result, before in zip(op.results, self.results, strict=True):
+            if (type_ := result.type) is not before and type_ != before:
+                return False
+        # Equal dictionaries of the same attributes compare by identity.
         return (
             self.attributes == op.attributes
             and self.properties == op.properties
-            and _same_values(self.operands, op.operands)
-            and self.types == _types(op)
-            and len(self.successors) == len(op.successors)
+            and (not op.regions or self.arguments == _arguments(op))
         )
 
 
-def _types(op: Operation) -> tuple[Attribute, ...]:
-    types = tuple(result.type for result in op.results)
-    if op.regions:
-        types += tuple(argument.type for region in op.regions for block in region.blocks for argument in block.args)
-    return types
+def _operands(op: Operation) -> tuple[SSAValue, ...]:
+    """The operands of an op: the tuple that it holds, another one as soon as they change. `op.operands` copies."""
+    return vars(op)["_operands"]
+
+
+def _arguments(op: Operation) -> tuple[Attribute, ...]:
+    return tuple(argument.type for region in op.regions for block in region.blocks for argument in block.args)
 
 
 def _last(op: Operation) -> tuple[int, ...]:
@@ -128,21 +132,22 @@ class Ops:
         for op in walk(root):
             number = number_of(op)
             order.append(number)
+            location = op.location
             if (state := states.get(number)) is None:
                 new.append(number)
                 self.names[number] = op.name
             else:
-                same = state.same(op)
-                elsewhere = state.location is not op.location and state.location != op.location
-                moved_in = bool(op.regions) and state.last != _last(op)
-                if same and not elsewhere and not moved_in:
+                same = state.computes(op)
+                elsewhere = state.location is not location and state.location != location
+                inside = bool(op.regions) and state.last != _last(op)
+                if same and not elsewhere and not inside:
                     continue
                 if not same:
                     changed.append(number)
                 located |= elsewhere
-                nested |= moved_in
+                nested |= inside
             states[number] = State.of(op)
-            self.locations[number] = op.location
+            self.locations[number] = location
         gone: tuple[int, ...] = ()
         if len(states) > len(order):
             present = set(order)

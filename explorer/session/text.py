@@ -33,6 +33,17 @@ def column(runs: Runs) -> list[int]:
     return list(chain.from_iterable(map(repeat, runs[::2], runs[1::2])))
 
 
+def runs_of(values: Iterable[int]) -> Runs:
+    """Return a column by run lengths; the other way round than `column`."""
+    runs: list[int] = []
+    for value in values:
+        if runs and runs[-2] == value:
+            runs[-1] += 1
+        else:
+            runs += (value, 1)
+    return runs
+
+
 def layers_of_lines(session: Session, k: int, call: int = -1) -> list[tuple[int, ...]]:
     """Return the rows of layers of each line of stage `k`.
 

@@ -164,7 +164,7 @@ def edits_of(before: Text, after: Text) -> list[Edit]:
     return edits
 
 
-def runs_of(column: Iterable[ItemT]) -> list[tuple[ItemT, int]]:
+def pairs_of(column: Iterable[ItemT]) -> list[tuple[ItemT, int]]:
     """A column by run lengths: pairs of a value and how often it comes, one after the other."""
     runs: list[tuple[ItemT, int]] = []
     value: ItemT | None = None
@@ -179,8 +179,3 @@ def runs_of(column: Iterable[ItemT]) -> list[tuple[ItemT, int]]:
     if count:
         runs.append((value, count))  # pyright: ignore[reportArgumentType]
     return runs
-
-
-def column(values: Iterable[int]) -> list[int]:
-    """A column of numbers as the document has it."""
-    return [number for run in runs_of(values) for number in run]

@@ -14,7 +14,7 @@ from ...provenance.ledger import Ledger, current_ledger
 from ...support.instrument import PassInfo, PassInstrument
 from .document import Edit
 from .states import Difference, Ops
-from .texts import EMPTY, Print, StagePrinter, Text, edits_of, plain_print, runs_of
+from .texts import EMPTY, Print, StagePrinter, Text, edits_of, pairs_of, plain_print
 
 IMPORTED = "imported"
 """The stage of a program before the first pass."""
@@ -76,8 +76,8 @@ class Course:
                 stage,
                 len(text.lines),
                 edits,
-                runs_of(text.locations),
-                runs_of(text.ops),
+                pairs_of(text.locations),
+                pairs_of(text.ops),
                 None if first else difference,
                 entries,
             )

@@ -13,6 +13,7 @@ import pytest
 from browser import Watched, launched, missing
 from children import share_children
 from recorded_sessions import kept, recorded
+from small_png import small_png
 
 from whence.explorer.report_file import write_report
 
@@ -90,7 +91,7 @@ def picture(page: Page, request: pytest.FixtureRequest) -> Callable[[str], None]
         path = _PICTURES / f"{name}.png"
         if request.config.getoption("--pictures"):
             path.parent.mkdir(exist_ok=True)
-            page.screenshot(path=path, animations="disabled", caret="hide")
+            path.write_bytes(small_png(page.screenshot(animations="disabled", caret="hide")))
         assert path.exists(), f"{path} is missing: run pytest tests/browser --pictures"
 
     return take

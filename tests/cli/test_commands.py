@@ -172,8 +172,9 @@ def test_graph_formats(whence: Tool, exported: Path, tmp_path: Path):
     assert re.search(r'n0 -> n\d+ \[label="float32\[2, 32\]"\]', dot)
     titles = [title.text or "" for title in svg.iter(f"{_SVG}title")]
     assert any("dense, act" in title or "act, dense" in title for title in titles)
-    assert len(titles) == 2  # without parameters
-    assert whence("graph", exported, "--params", "--format", "svg").out.count("<title>") == len(graph["nodes"])
+    assert len(titles) == 3  # input, call and output, without parameters
+    drawing = whence("graph", exported, "--params", "--format", "svg").out
+    assert drawing.count("<title>") == len(graph["nodes"]) + len(graph["heads"])
     assert "expected a file in .json, .dot or .svg" in whence("graph", exported, "-o", "g.png").err
 
 

@@ -14,7 +14,7 @@ from whence.dialects.sizes.text import parse_size
 from whence.executables.origins import origins
 from whence.executables.sized import SizedExecutable
 from whence.explorer.memory_picture import memory_svg
-from whence.explorer.model_graph import graph_dot
+from whence.explorer.model_graph import graph_dot, plan_graph
 from whence.explorer.open_memory import at_sizes, open_memory_report
 from whence.planning.graph import graph_plan
 from whence.support.errors import PipelineError
@@ -74,7 +74,7 @@ def test_without_numbers_there_are_formulas(executable: SizedExecutable):
 
 def test_the_graph_shows_sizes(executable: SizedExecutable):
     plan = graph_plan(executable.artifact)
-    text = graph_dot(plan.graph, origins(executable.artifact, plan))
+    text = graph_dot(plan_graph(plan, origins(executable.artifact, plan)))
     assert '[label="float32[batch, n]"]' in text
     assert "left" in text
     bound = at_sizes(executable.artifact, {"batch": 2, "n": 3, "m": 5})

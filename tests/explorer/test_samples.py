@@ -14,7 +14,7 @@ from whence import relay
 from whence.executables.executable import Executable
 from whence.executables.origins import origins
 from whence.explorer.code import assembly_runs, kernel_of, machine_code, run_lines
-from whence.explorer.exports import chrome_trace, folded_stacks, node_data
+from whence.explorer.exports import chrome_trace, folded_stacks, node_data, sample_stacks, traced_calls
 from whence.explorer.hot import annotated_assembly, annotated_tir, hot_lines, hot_table
 from whence.explorer.layer_table import layer_times
 from whence.explorer.layers import owners
@@ -146,18 +146,18 @@ def test_assembly_and_line_table_agree(network: Executable):
 def test_other_tools_read_it(network: Executable):
     tanh = lines_of_one(network, "tanh_0")[0]
     samples = made(network, {tanh: 75}, elsewhere=5)
-    stacks = folded_stacks(samples).splitlines()
+    stacks = folded_stacks(sample_stacks(samples)).splitlines()
     assert [line.rpartition(" ")[2] for line in stacks] == ["75", "5"]
     assert stacks[0].startswith(f"tanh_0;{network.kernels[0]};{tanh}: ")
     assert all(line.count(";") == 2 for line in stacks)
     times = network.times({"x": np.ones((64, 64), np.float32)}, 1, samples)
-    events: list[dict[str, Any]] = json.loads(chrome_trace(network.artifact, times))["traceEvents"]
+    events: list[dict[str, Any]] = json.loads(chrome_trace(traced_calls(network.artifact, times)))["traceEvents"]
     kernels = [event for event in events if event["ph"] == "X" and event["tid"] == 1]
     layers = [event for event in events if event["ph"] == "X" and event["tid"] == 2]
     assert [event["name"] for event in kernels] == list(network.kernels)
     assert sum(event["dur"] for event in layers) == pytest.approx(1e6 * sum(times.calls))
     assert kernels[1]["ts"] == pytest.approx(kernels[0]["dur"])
-    data = json.loads(node_data([("a", 0.002)], "net"))
+    data = json.loads(node_data({"net": [("a", 0.002)]}))
     assert data["net"]["results"] == {"a": {"value": 2.0}}
 
 

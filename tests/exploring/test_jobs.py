@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ import pytest
 from explorer_client import Client
 
 from whence.exploring.jobs import Job, Limits
-from whence.exploring.request import Request
+from whence.exploring.request import FLAGS, OPTIONS, Request
 
 
 def _run(client: Client, **body: Any) -> int:
@@ -138,3 +141,11 @@ def test_words_of_a_request_are_no_options_of_others():
     assert request.changed({"passes": None, "opt-level": 2}).command() == (
         "whence explore ./-o --pass-config=a=1 --pass-config=b=2 --opt-level=2"
     )
+
+
+def test_every_option_of_the_command_is_part_of_a_request_or_of_the_server():
+    """Else a job, and the command that is shown, would forget it."""
+    explore = subprocess.run([sys.executable, "-m", "whence", "explore", "--help"], capture_output=True, text=True)
+    named = set(re.findall(r"(?<=--)[a-z][a-z-]+", explore.stdout.partition("examples:")[0]))
+    server = {"help", "output", "report", "port", "no-browser", "print-pass-times", "inputs"}
+    assert named == {*OPTIONS, *FLAGS, *server}

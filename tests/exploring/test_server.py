@@ -17,7 +17,7 @@ from whence.explorer.session.parts import head, stage_part
 def test_the_page_and_its_files_come_out_of_a_table(client: Client):
     page = client.ask("GET", "/", X_Whence_Token=None)
     assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-    for path in re.findall(r'(?:src|href)="([^"]+)"', page.data.decode()):
+    for path in re.findall(r'(?:src|href)="(/[^"]+)"', page.data.decode()):
         assert client.ask("GET", path, X_Whence_Token=None).status == 200
     imports = json.loads(re.findall(r'<script type="importmap">(.*?)</script>', page.data.decode())[0])["imports"]
     assert client.ask("GET", imports["whence/main"]).headers["Content-Type"] == "text/javascript; charset=utf-8"

@@ -59,7 +59,7 @@ def _numbers(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
 
 
 LINKS = re.compile(
-    r".*(stage|graph|owner|source|sets|ops|kernel|program|set|before|after|run|base|edits.*|schedule)(\[\])*"
+    r"(.*\.)?(stage|graph|owner|source|sets|ops|kernel|program|set|before|after|run|base|edits.*|schedule)(\[\])*"
 )
 
 

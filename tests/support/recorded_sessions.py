@@ -47,6 +47,14 @@ def kept(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def _record(name: str) -> Session:
+    from whence.exploring.measuring import Wishes
     from whence.exploring.record import record
 
-    return record(MODELS[name]())
+    model = MODELS[name]()
+    data, suffix = (model, "tflite") if isinstance(model, bytes) else (model.SerializeToString(), "onnx")
+    path = kept(f"{name}.{suffix}", lambda file: _write(file, data))
+    return record(path, wishes=Wishes(seconds=0.1, tensors=True))
+
+
+def _write(file: Path, data: bytes) -> None:
+    file.write_bytes(data)

@@ -92,7 +92,8 @@ def graph(nodes: int, seed: int = 0) -> Graph:
         bytes=[rng.randint(0, 1 << 20) for _ in range(nodes)],
     )
     edges.sort()
-    columns = Edges([source for source, _ in edges], [target for _, target in edges], ["1x64x56x56"] * len(edges))
+    sources, targets = [source for source, _ in edges], [target for _, target in edges]
+    columns = Edges(sources, targets, ["1x64x56x56"] * len(edges), [[] for _ in edges], [0] * len(edges))
     return Graph("model", "model", 0, table, columns)
 
 

@@ -9,7 +9,7 @@ import { openPalette } from "whence/palette/view";
 const TITLES = {
   opt: "Copy as whence-opt command: the passes up to this stage",
   why: "Copy as whence why command: this line",
-  where: "Copy as whence where command: the layer",
+  where: "Copy as whence where command: the layer, or all",
   show: "Copy as whence tir command: the code of this kernel",
   python: "Copy as Python: this text",
 };
@@ -51,5 +51,5 @@ export function copyActions(app) {
     run: () => void copyTest(app, app.pane().stage),
   });
   actions.add({ id: "copy", title: "Copy as command", key: "c", group, enabled: () => commands().length > 0, run: () => void app.copy(commands()[0].text) });
-  actions.add({ id: "copy-menu", title: "Copy as ..", key: "C", group, run: () => openPalette(app, "copy as ") });
+  actions.add({ id: "copy-menu", title: "Choose what to copy", key: "C", group, run: () => openPalette(app, "> copy as ") });
 }

@@ -3,7 +3,7 @@
 import { history } from "whence/diff/compose";
 
 /** @typedef {import("whence/types").Session} Session */
-/** @typedef {{id: string, title: string, text: string}} Command */
+/** @typedef {{id: "why" | "show" | "opt" | "where" | "python", text: string}} Command */
 /**
  * What a command is about.
  * @typedef {object} Subject
@@ -14,6 +14,7 @@ import { history } from "whence/diff/compose";
 
 const EXPLORE = "whence explore ";
 const PLAIN = /^[\w@%+=:,.\/][\w@%+=:,.\/-]*$/;
+const EXPORTED = /\.(?:tar|so|o)$/;
 const LEVEL = 3;
 const TARGET = "native";
 const LOWERING = ["convert-relay-to-te", "convert-te-to-tir"];
@@ -28,6 +29,11 @@ export function quoted(word) {
 /** The model as the user named it. @param {Session} session */
 export function modelOf({ made_by: made }) {
   return made.command.startsWith(EXPLORE) ? made.command.slice(EXPLORE.length) : made.model;
+}
+
+/** Whether the model is a file, which commands can read. @param {Session} session */
+function isFile(session) {
+  return /\.\w+$/.test(session.made_by.model);
 }
 
 /** The model and the options that it was compiled with. @param {Session} session */
@@ -70,15 +76,16 @@ export function commandsOf(session, { stage, line, layer }) {
   const kernel = session.kernels[row?.kernel ?? -1];
   /** @type {Command[]} */
   const commands = [];
-  const add = (/** @type {string} */ id, /** @type {string} */ title, /** @type {string} */ text) => commands.push({ id, title, text });
-  if (row && kernel && line > 0) add("why", "why this line is there", `whence why ${compiled(session)} --kernel ${quoted(kernel.symbol)} --line ${line}`);
+  const file = isFile(session);
+  const add = (/** @type {Command["id"]} */ id, /** @type {string} */ text) => (file || id === "python") && commands.push({ id, text });
+  if (row && kernel && line > 0) add("why", `whence why ${compiled(session)} --kernel ${quoted(kernel.symbol)} --line ${line}`);
   const pipeline = row ? pipelineOf(session, stage) : null;
   const last = row && session.stages.findLastIndex((other) => other.kernel === row.kernel && other.level === "tir");
   if (row && kernel && !kernel.compiler && (row.level !== "tir" || stage === last))
-    add("show", "the code of this kernel", `whence tir ${compiled(session)} --kernel ${quoted(kernel.symbol)} --emit ${FORMATS[/** @type {keyof FORMATS} */ (row.level)]}`);
-  if (pipeline) add("opt", "the passes up to this stage", `whence-opt ${quoted(modelOf(session))} -p ${quoted(pipeline.join(","))}`);
-  if (layer) add("where", "what became of the layer", `whence where ${compiled(session)} --layer ${quoted(layer)}`);
-  if (row && row.level !== "model") add("python", "this text in Python", python(session, stage));
+    add("show", `whence tir ${compiled(session)} --kernel ${quoted(kernel.symbol)} --emit ${FORMATS[/** @type {keyof FORMATS} */ (row.level)]}`);
+  if (pipeline && !EXPORTED.test(session.made_by.model)) add("opt", `whence-opt ${quoted(modelOf(session))} -p ${quoted(pipeline.join(","))}`);
+  add("where", `whence where ${compiled(session)} ${layer ? `--layer ${quoted(layer)}` : "--all"}`);
+  if (row && row.level !== "model" && !EXPORTED.test(session.made_by.model)) add("python", python(session, stage));
   return commands;
 }
 
@@ -88,7 +95,8 @@ function python(session, stage) {
   const { level: kind, kernel } = session.stages[stage];
   const symbol = session.kernels[kernel]?.symbol ?? "";
   const options = [level === LEVEL ? "" : `, opt_level=${level}`, target === TARGET ? "" : `, target=${literal(target)}`].join("");
-  const begin = `import whence\n\ncompiled = whence.compile(${literal(modelOf(session))}${options}`;
+  const model = isFile(session) ? literal(modelOf(session)) : "model";
+  const begin = `import whence\n\ncompiled = whence.compile(${model}${options}`;
   if (kind !== "relay" && kind !== "tir")
     return `${begin})\nprint(compiled.get_source(${literal(symbol)}, ${literal(FORMATS[/** @type {keyof FORMATS} */ (kind)])}))\n`;
   const lines = [

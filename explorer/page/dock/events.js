@@ -17,29 +17,33 @@ export function eventTable(app, events, { into } = {}) {
   const rows = events.map((event) => {
     const run = passes[table.run[event] ?? -1];
     const name = table.pass_name[event] ?? "";
-    const at = [table.pattern_at[event], run?.source].filter(Boolean);
+    const what = opName(table.what[event] ?? "");
+    const reason = table.reason[event] ?? "";
     return h(
       "tr",
       { "data-event": event },
-      h("td", {}, run ? stageButton(app, run.stage, name || "import") : name || "import"),
-      h(
-        "td",
-        {},
-        opName(table.what[event] ?? ""),
-        table.reason[event] ? h("div", { class: "dim" }, table.reason[event]) : null,
-      ),
-      h("td", {}, table.pattern[event] || "(unknown)", ...at.map((place) => h("div", { class: "source" }, place))),
+      h("td", {}, run ? stageButton(app, run.stage, name || "import") : name || "import", sourceLine(run?.source)),
+      h("td", {}, what, what.includes(reason) ? null : h("div", { class: "dim" }, reason)),
+      h("td", {}, table.pattern[event] || "(unknown)", sourceLine(table.pattern_at[event])),
       h("td", {}, ...layerButtons(app, sets[table.before[event] ?? 0] ?? [])),
       h("td", {}, ...layerButtons(app, into ? into(event) : (sets[table.after[event] ?? 0] ?? []))),
     );
   });
-  const titles = ["pass", "what it did", "pattern and its source", "from", into ? "now in" : "into"];
+  const titles = ["pass", "what it did", "pattern", "from", into ? "now in" : "into"];
   return h(
     "table",
     { class: "events", "data-test": "events" },
     h("thead", {}, h("tr", {}, ...titles.map((title) => h("th", { scope: "col" }, title)))),
     h("tbody", {}, ...rows),
   );
+}
+
+/**
+ * Return a line that says where a pass or pattern is written; null for nowhere.
+ * @param {string | undefined} at
+ */
+function sourceLine(at) {
+  return at ? h("div", { class: "source" }, at) : null;
 }
 
 /**

@@ -9,8 +9,9 @@ import { goToRun } from "whence/passes/current";
 /** @typedef {{entry: Entry, at: number[], score: number}} Hit */
 
 const LONGEST = 160;
-const LOOP = /^\s*(?:tir\.)?for\b/;
-const SYMBOL = /^(?!\.L)[\w.$]+:|llvm\.func @|^define /;
+const LOOP = /^\s*((?:tir\.)?for\b.*)/;
+const SYMBOL = /^(?!\.L)([\w.$]+):|(?:llvm\.func|^define) .*?@([\w.$]+)\(/;
+const COMMANDS = ">";
 /** Kinds whose hits come first where they match as well. @type {Record<string, number>} */
 const BONUS = { command: 6, view: 6, layer: 5, kernel: 4, pass: 3, call: 3, loop: 1, symbol: 1, op: 0 };
 
@@ -104,7 +105,8 @@ export class Entries {
     const { kernel, level } = app.model.stageRow(stage);
     const { symbol } = app.model.document.kernels[kernel];
     lines.forEach((text, line) => {
-      if (pattern.test(text)) this.#add({ kind, text: text.trim().slice(0, LONGEST), detail: `${level} of ${symbol}`, run: () => app.open(stage, line) });
+      const found = pattern.exec(text);
+      if (found) this.#add({ kind, text: (found[1] ?? found[2]).slice(0, LONGEST), detail: `${level} of ${symbol}`, run: () => app.open(stage, line) });
     });
   }
 
@@ -116,14 +118,15 @@ export class Entries {
   }
 
   /**
-   * Return the best hits of a query.
+   * Return the best hits of a query; one that begins with `>` is for commands only.
    * @param {string} text @param {number} most
    * @returns {{hits: Hit[], count: number}}
    */
   search(text, most) {
-    const query = text.trim().toLowerCase();
+    const query = text.replace(COMMANDS, "").trim().toLowerCase();
+    const all = !text.startsWith(COMMANDS);
     const commands = this.#commands();
-    if (!query) return { hits: commands.slice(0, most).map((entry) => ({ entry, at: [], score: 0 })), count: this.size + commands.length };
+    if (!query) return { hits: commands.slice(0, most).map((entry) => ({ entry, at: [], score: 0 })), count: commands.length + (all ? this.size : 0) };
     /** @type {Hit[]} */
     const hits = [];
     const look = (/** @type {Entry} */ entry) => {
@@ -132,6 +135,7 @@ export class Entries {
       return hit !== null;
     };
     commands.forEach(look);
+    if (!all) return best(hits, most);
     const bits = letters(query);
     const { query: before, size, list } = this.#last;
     // What did not match a part of the query cannot match all of it.
@@ -143,7 +147,12 @@ export class Entries {
       if ((bits & ~this.#bits[k]) === 0 && look(this.#entries[k])) kept.push(k);
     }
     this.#last = { query, size: this.size, list: kept };
-    hits.sort((a, b) => b.score - a.score);
-    return { hits: hits.slice(0, most), count: hits.length };
+    return best(hits, most);
   }
+}
+
+/** @param {Hit[]} hits @param {number} most */
+function best(hits, most) {
+  hits.sort((a, b) => b.score - a.score);
+  return { hits: hits.slice(0, most), count: hits.length };
 }

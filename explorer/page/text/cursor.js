@@ -48,20 +48,21 @@ export class Cursor {
     const point = this.mark();
     if (!point) return;
     const { app } = this.owner;
-    if (point.rows.length > 0 || this.#hasOp()) app.pin(point.rows, slot, point.at);
+    if (point.rows.length > 0 || this.#hasOp(this.line)) app.pin(point.rows, slot, point.at);
     else app.announce("This line serves no layer.");
   }
 
-  #hasOp() {
-    const { model } = this.owner.app;
-    return (model.links(this.owner.pane.stage)?.columns.set[this.line] ?? -1) >= 0;
+  /** @param {number} line */
+  #hasOp(line) {
+    const { app, pane } = this.owner;
+    return (app.model.links(pane.stage)?.columns.set[line] ?? -1) >= 0;
   }
 
   /** @param {Event} event */
   #over(event) {
     const line = lineOf(event);
     const { app, pane } = this.owner;
-    if (line < 0) app.hover(null);
+    if (!this.#hasOp(line)) app.hover(null);
     else app.hover(app.model.layersOfLine(pane.stage, line, pane.call), lineAt(app.model, pane, line));
   }
 

@@ -57,7 +57,7 @@ export class Edges {
       {
         type: "button",
         "data-test": side,
-        "data-pin": letter || null,
+        "data-letter": letter || null,
         title: `Go to the nearest line ${side}`,
         onclick: () => this.go(line),
       },

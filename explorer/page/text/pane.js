@@ -1,14 +1,15 @@
 // The text pane: the lines of a stage, linked to those of all other panes.
 
-import { find, h, mark } from "whence/dom";
+import { h, mark } from "whence/dom";
 import { note } from "whence/marks";
 import { Cursor } from "whence/text/cursor";
 import { Edges } from "whence/text/edges";
 import { lineFacts } from "whence/text/facts";
 import { Geometry } from "whence/text/geometry";
 import { Lit } from "whence/text/lit";
+import { columnsOf } from "whence/text/measure";
 import { Ruler } from "whence/text/ruler";
-import { newRow, showLine, showMarks } from "whence/text/row";
+import { showLine, showMarks } from "whence/text/row";
 import { Search } from "whence/text/search";
 import { TextWindow } from "whence/text/window";
 import { count } from "whence/words";
@@ -25,6 +26,8 @@ export class TextPane {
   /** The line of `reveal` that waits for the text. */
   #wanted = -1;
   #loading = -1;
+  /** The stage that `#text` is of. */
+  #loaded = -1;
   #lit = new Lit();
   #wrapAt = 0;
   /** @type {((line: number) => number) | null} */
@@ -106,6 +109,7 @@ export class TextPane {
       this.#text = null;
       this.message.textContent = error instanceof Error ? error.message : String(error);
     }
+    this.#loaded = stage;
     this.point.line = -1;
     mark(this.grid, "aria-rowcount", String(this.#text?.lines.length ?? 0));
     mark(this.grid, "aria-label", stage < 0 ? "empty" : this.app.model.stageRow(stage).name);
@@ -126,7 +130,7 @@ export class TextPane {
     this.#lit.link(this.app, this.pane, this.#text);
     const { state } = this.app;
     const order = state.get("filter") && state.get("pins").some(Boolean) ? this.#lit.pinned() : null;
-    this.#wrapAt = this.pane.wrap ? this.#columns() : 0;
+    this.#wrapAt = this.pane.wrap ? columnsOf(this.grid) : 0;
     const wrapAt = this.#wrapAt;
     this.#unitsOf = wrapAt ? (line) => Math.max(1, Math.ceil((lines[line]?.length ?? 0) / wrapAt)) : null;
     const longest = lines.reduce((most, line) => Math.max(most, line.length), 0);
@@ -137,19 +141,6 @@ export class TextPane {
     this.edges.say(order ? `${order.length} of ${count(lines.length, "line")}` : "");
     this.window.scrollTo(keep);
     this.redress();
-  }
-
-  /** How many characters of a wrapped line a unit holds. */
-  #columns() {
-    const probe = h("span", { class: "code probe" }, "0".repeat(100));
-    this.grid.append(probe);
-    const width = probe.getBoundingClientRect().width / 100;
-    probe.remove();
-    const gutter = find(newRow(), ".gutter");
-    this.grid.append(gutter);
-    const left = gutter.getBoundingClientRect().width;
-    gutter.remove();
-    return Math.max(20, Math.floor((this.window.element.clientWidth - left) / width) - 1);
   }
 
   #hovered() {
@@ -194,7 +185,7 @@ export class TextPane {
   }
 
   #resized() {
-    if (this.#text && this.pane.wrap && this.#columns() !== this.#wrapAt) this.#layOut();
+    if (this.#text && this.pane.wrap && columnsOf(this.grid) !== this.#wrapAt) this.#layOut();
     this.ruler.resize();
     this.redress();
   }
@@ -215,7 +206,7 @@ export class TextPane {
 
   /** @param {number} line */
   reveal(line) {
-    if (!this.#text || this.#loading !== this.pane.stage) {
+    if (!this.#text || this.#loaded !== this.pane.stage) {
       this.#wanted = line;
       return;
     }

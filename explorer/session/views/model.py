@@ -23,7 +23,7 @@ def _graph(session: Session, graph: Graph) -> str:
     nodes, inputs = graph.nodes, defaultdict[int, list[str]](list)
     for source, target in zip(graph.edges.source, graph.edges.target, strict=True):
         inputs[target].append(f"%{source}")
-    shares = _shares(session, graph)
+    shares = shares_of_nodes(session, graph)
     rows = [
         (
             f"%{n}",
@@ -41,8 +41,8 @@ def _graph(session: Session, graph: Graph) -> str:
     return f"{title}\n{table(rows, ('', 'kind', 'node', 'scope', 'reads', 'type', 'layers', 'time'))}"
 
 
-def _shares(session: Session, graph: Graph) -> list[float]:
-    """The part of the measured time of each node: of a call its own, of layers theirs; empty without times."""
+def shares_of_nodes(session: Session, graph: Graph) -> list[float]:
+    """Return the part of the measured time of each node: of a call its own, of layers theirs; empty without times."""
     spent = call_seconds(session)
     total = sum(spent.values())
     if not total:

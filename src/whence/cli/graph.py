@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from whence.cli.common import add_model, compile_model
 from whence.cli.inputs import native, static
 from whence.cli.options import Subparsers, add_output, command
 from whence.reading.models import model_path
 from whence.support.errors import PipelineError
+
+if TYPE_CHECKING:
+    from whence.explorer.session.document import Graph
 
 _FORMATS = {"json": "tvm", "dot": "dot", "svg": "svg"}
 """Suffix -> what is meant where nobody says."""
@@ -47,7 +52,7 @@ def _format(args: argparse.Namespace) -> str:
 
 def _graph(args: argparse.Namespace) -> int:
     from whence.executables.origins import origins
-    from whence.explorer.model_graph import graph_dot, graph_model_explorer, graph_svg
+    from whence.explorer.model_graph import graph_dot, graph_svg, model_explorer, plan_graph
     from whence.planning.graph import graph_plan
     from whence.support.files import write_text
 
@@ -56,16 +61,19 @@ def _graph(args: argparse.Namespace) -> int:
     # TVM's JSON has numbers only.
     artifact = (static if form == "tvm" else native)(compiled, "graph").artifact
     plan, title = graph_plan(artifact), model_path(args.model).name
-    hidden = () if args.params else tuple(plan.params)
+
+    def graph(hidden: Collection[str] = () if args.params else tuple(plan.params)) -> Graph:
+        return plan_graph(plan, origins(artifact, plan), hidden)
+
     match form:
         case "tvm":
             text = plan.graph.to_json(indent=2) + "\n"
         case "dot":
-            text = graph_dot(plan.graph, origins(artifact, plan), hidden)
+            text = graph_dot(graph())
         case "svg":
-            text = graph_svg(plan.graph, origins(artifact, plan), title, hidden)
+            text = graph_svg(graph(), title)
         case _:
-            text = graph_model_explorer(plan.graph, origins(artifact, plan), title) + "\n"
+            text = model_explorer({"main": graph(())}, title) + "\n"
     if args.output is None:
         sys.stdout.write(text)
     else:

@@ -69,17 +69,17 @@ def _profile(args: argparse.Namespace) -> int:
 
 
 def _write(args: argparse.Namespace, executable: Executable, samples: Samples, times: Times) -> None:
-    from whence.explorer.exports import chrome_trace, folded_stacks, node_data
+    from whence.explorer.exports import chrome_trace, folded_stacks, node_data, sample_stacks, traced_calls
     from whence.planning.graph import graph_plan
     from whence.support.files import write_text
 
     if args.folded is not None:
-        write_text(args.folded, folded_stacks(samples))
+        write_text(args.folded, folded_stacks(sample_stacks(samples)))
     if args.chrome_trace is not None:
-        write_text(args.chrome_trace, chrome_trace(executable.artifact, times))
+        write_text(args.chrome_trace, chrome_trace(traced_calls(executable.artifact, times)))
     if args.node_data is not None:
         calls = graph_plan(executable.artifact).calls
-        write_text(args.node_data, node_data([(node, times.calls[call]) for node, call in calls.items()]))
+        write_text(args.node_data, node_data({"main": [(node, times.calls[call]) for node, call in calls.items()]}))
 
 
 def _data(executable: Executable, samples: Samples, times: Times) -> dict[str, object]:

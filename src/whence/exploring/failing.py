@@ -15,6 +15,7 @@ from whence.exploring.request import Request
 from whence.support.instrument import PassInfo
 
 _LAYER = re.compile(r"\(layer '(.*?)'[,;)]")
+_OPERATOR = re.compile(r"(?:^|got )((?:relay|te|tir|llvm)\.[\w.]+)")
 
 
 class FailureWatch(Watch):
@@ -37,10 +38,10 @@ class FailureWatch(Watch):
 def failure(message: str, watch: FailureWatch, request: Request) -> dict[str, str]:
     """Return what an error is about: the text, the operator, the layer, the pass, and the command to reproduce it."""
     layer = _LAYER.search(message)
-    operator, colon, _ = message.partition(": expected")
+    operator = _OPERATOR.search(message)
     return {
         "message": message,
-        "op": operator if colon and " " not in operator else "",
+        "op": operator[1] if operator else "",
         "layer": layer[1] if layer else "",
         "pass": watch.infos[0].name if watch.infos else "",
         "command": _command(watch, request),

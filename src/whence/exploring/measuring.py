@@ -10,6 +10,7 @@ from whence.executables.executable import Executable
 from whence.explorer.references import References
 from whence.explorer.samples import Samples
 from whence.explorer.session.builder import Builder
+from whence.explorer.session.schedules import Films
 from whence.explorer.session.tensors import add_tensors
 from whence.explorer.session.times import add_times
 from whence.planning.artifact import Artifact
@@ -21,17 +22,21 @@ _RUNS = 5
 
 @dataclass(frozen=True)
 class Wishes:
-    """The measurements that a session is to have."""
+    """The measurements and films that a session is to have."""
 
     seconds: float = 0.0
     """How long to sample; 0: no times."""
     tensors: bool = False
     reference: Callable[[Artifact, Mapping[str, Any]], References | None] | None = None
     """Computes what values of layers are held against, for a program and its inputs."""
+    films: Films = "hot"
+    """The kernels of whose schedules all frames have loops and next primitives."""
     sizes: Mapping[str, int] | None = None
     """The sizes for which a program for all sizes is measured, and its memory shown."""
 
-    def __bool__(self) -> bool:
+    @property
+    def measured(self) -> bool:
+        """Return whether the model is to be run."""
         return self.seconds > 0 or self.tensors
 
 

@@ -18,6 +18,8 @@ from whence.reading.pipeline_text import PipelineTextError, parse_passes, pieces
 from whence.support.errors import PipelineError, WhenceError
 from whence.universe import multiverse
 
+_SHOWN = 3
+"""Passes that are named, not counted."""
 _KEYS = {"session", "pipeline", "model", "upload", "text", "suffix", "options"}
 
 
@@ -90,8 +92,7 @@ class Orders:
             if tag != "equal":
                 gone += before[i:j]
                 new += after[k:end]
-        words = [f"without {', '.join(gone)}"] * bool(gone) + [f"with {', '.join(new)}"] * bool(new)
-        return "; ".join(words)
+        return "; ".join(f"{word} {_some(passes)}" for word, passes in (("without", gone), ("with", new)) if passes)
 
     def sessions(self) -> dict[str, object]:
         """Return the sessions, the oldest first: model, what is new, passes, options, whether it can be run again."""
@@ -126,6 +127,10 @@ class Orders:
                 return "report.html", "text/html; charset=utf-8", report(session).encode("utf-8", "backslashreplace")
             case _:
                 raise Refusal(404, "expected session or report")
+
+
+def _some(passes: list[str]) -> str:
+    return ", ".join(passes) if len(passes) <= _SHOWN else f"{len(passes)} passes"
 
 
 def current_pipeline(kept: Kept) -> list[str]:

@@ -10,7 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
+
 from whence.compiler.compile import compile as compile_model
+from whence.compiler.load import is_tflite
 from whence.executables.executable import Executable
 from whence.executables.interpreted import InterpretedExecutable
 from whence.executables.restoring import read_artifact
@@ -19,9 +22,11 @@ from whence.executables.virtual_machine import VirtualExecutable
 from whence.explorer.session.builder import Builder
 from whence.explorer.session.document import MadeBy, Session
 from whence.explorer.session.record import record_program, record_steps
+from whence.explorer.session.schedules import add_schedules
 from whence.explorer.session.watching import Watch
 from whence.exploring.measuring import NOTHING, Wishes, measure
 from whence.lowering.llvm_to_native.target import Target
+from whence.passes.transform.passes import HoldsModule
 from whence.reading.arrays import default_inputs
 from whence.reading.models import EXPORTED, model_path
 from whence.support.context import PassContext
@@ -44,6 +49,8 @@ class Origin:
     seconds: float = 0.0
     """What compiling took."""
     notes: list[str] = field(default_factory=list[str])
+    kind: str = "relay"
+    """Of a model in memory, as `Source.kind` has it."""
 
     def made_by(self) -> MadeBy:
         """As the document has it."""
@@ -73,7 +80,7 @@ def record(model: Any, inputs: Mapping[str, Any] | None = None, wishes: Wishes =
 
     model: as `whence.compile` has it, or a .tar, .so or .o file of `export_library`. inputs: by name, of a call, for a
     model of which only calls say what is compiled, and to be measured with; made up where that is possible. wishes: the
-    measurements. options: as `whence.compile` has them. Raises what that raises.
+    measurements and films. options: as `whence.compile` has them. Raises what that raises.
     """
     path = model_path(str(model)) if isinstance(model, str | Path) else None
     name = path.name if path is not None else type(model).__name__
@@ -85,6 +92,7 @@ def record(model: Any, inputs: Mapping[str, Any] | None = None, wishes: Wishes =
         int(options.get("opt_level", 3)),
         int(options.get("threads") or 0),
         hashlib.sha256(data).hexdigest() if data else "",
+        kind="relay" if isinstance(model, ModuleOp | HoldsModule) else "tflite" if is_tflite(model) else "onnx",
     )
     watch, context = Watch(), PassContext.current()
     if path is not None and path.suffix in EXPORTED:
@@ -109,15 +117,16 @@ def session_of(
     """
     if isinstance(executable, InterpretedExecutable) and not executable.specializations:
         _call(executable, inputs, origin)
-    builder = Builder(origin.made_by())
+    builder = Builder(origin.made_by(), origin.kind)
     if isinstance(executable, VirtualExecutable):
         record_steps(builder, executable.module, "main", str(executable.choice))
     recorded: list[tuple[int, Executable]] = []
     for program, name, kind, about in programs(executable, origin):
         artifact = program.artifact
         row = record_program(builder, artifact, watch.of(artifact.ledger), name, kind, about, wishes.sizes)
+        add_schedules(builder.session, artifact, row.kernels, wishes.films)
         recorded.append((row.program, program))
-    if wishes:
+    if wishes.measured:
         measure(builder, recorded, inputs, wishes, whole=not isinstance(executable, InterpretedExecutable))
     return builder.finish()
 

@@ -12,9 +12,10 @@ from whence.support.errors import PipelineError, expectation
 
 OPTIONS = (
     *("opt-level", "target", "input-shapes", "signature", "desired-layout", "desired-layout-ops", "passes"),
-    *("pass-config", "disabled-pass", "input", "fill-mode", "seed"),
+    *("pass-config", "disabled-pass", "input", "fill-mode", "seed", "seconds"),
 )
-"""The options of `whence explore` that a session depends on; a page may choose no others."""
+FLAGS = ("no-times", "tensors", "reference")
+"""The options of `whence explore` that a session depends on, with values and without; a page may choose no others."""
 Values = Mapping[str, tuple[str, ...]]
 
 
@@ -30,7 +31,8 @@ class Request:
     def words(self) -> list[str]:
         """Return the arguments of `whence explore`; no value can be taken for another option."""
         model = f"./{self.model}" if self.model.startswith("-") else self.model
-        return [model, *(f"--{name}={value}" for name, values in self.options.items() for value in values)]
+        pairs = [(name, value) for name, values in self.options.items() for value in values]
+        return [model, *(f"--{name}" if name in FLAGS else f"--{name}={value}" for name, value in pairs)]
 
     def command(self, *more: str) -> str:
         """Return the command that compiles it, fit for a shell."""
@@ -43,12 +45,14 @@ class Request:
     def changed(self, changes: Mapping[str, object]) -> Request:
         """Return the request with other options: text, a number, or a list of those; None takes an option away.
 
+        For an option without a value any text is one.
+
         Raises PipelineError for anything else.
         """
         options = dict(self.options)
         for name, value in changes.items():
-            if name not in OPTIONS:
-                raise PipelineError(expectation("options", f"one of {', '.join(OPTIONS)}", repr(name)))
+            if name not in (*OPTIONS, *FLAGS):
+                raise PipelineError(expectation("options", f"one of {', '.join((*OPTIONS, *FLAGS))}", repr(name)))
             listed = cast("list[object]", value) if isinstance(value, list) else [value]
             values = [each for each in listed if each is not None]
             if not all(isinstance(each, str | int) and not isinstance(each, bool) for each in values):

@@ -18,7 +18,7 @@ from whence.support.errors import FrontendError
 FREE = re.compile(
     r"made_by\.(opt_level|threads)|comparison\.other\..*|comparison\.layers\[\]\.second|layers\.ordinal\[\]"
     r"|kernels\[\]\.(bytes|instructions)|calls\[\]\.(flops|bytes)|graphs\[\]\.nodes\.(flops|bytes)\[\]"
-    r"|schedules\[\]\.stages\[\]\.(loops\[\]\.depth|slots\[\])|graphs\[\]\.(nodes\.[xy]|edges\.path\[\])\[\]|schedules\[\]\.frames\[\].*cost\.(flops|bytes)"
+    r"|schedules\[\]\.stages\[\]\.(loops\[\]\.depth|slots\[\])|graphs\[\]\.(nodes\.[xy]|edges\.(path\[\]|output))\[\]|schedules\[\]\.frames\[\].*cost\.(flops|bytes)"
     r"|times\[\]\.(runs|lines\[\]\.samples\[\]|timeline\.thread\[\])|memory\[\]\.(arena|parameters|workspace)"
     r"|tensors\[\]\.(shape\[\]\[\]|nan\[\]|infinite\[\]|histogram\[\]\[\])"
     r"|comparison\.layers\[\]\.(instructions|bytes)\[\]"

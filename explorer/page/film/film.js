@@ -1,0 +1,87 @@
+// The film of a schedule: the stages, loops and text of each frame.
+
+import { edited } from "whence/body";
+
+/** @typedef {import("whence/document").Frame} Frame */
+/** @typedef {import("whence/document").Schedule} Schedule */
+/** @typedef {import("whence/document").TreeStage} TreeStage */
+/** @typedef {import("whence/types").Api} Api */
+/** @typedef {import("whence/types").ScheduleDetails} Details */
+
+export class Film {
+  /** @type {Map<number, Promise<Details>>} */
+  #details = new Map();
+  /** @type {string[][]} */
+  #loops = [];
+
+  /**
+   * @param {Api} api
+   * @param {number} number index into `Session.schedules`
+   * @param {Frame[]} frames
+   */
+  constructor(api, number, frames) {
+    this.api = api;
+    this.number = number;
+    this.frames = frames;
+    const schedule = api.head.schedules[number];
+    if (!schedule) throw new Error(`the session document has no schedule ${number}`);
+    this.schedule = schedule;
+    this.lines = schedule.text.split("\n");
+    /** The lines before those of the sequence of primitives. */
+    this.above = this.lines.slice(0, (frames[0]?.lines ?? 1) - 1);
+  }
+
+  /** @param {number} k */
+  frame(k) {
+    const frame = this.frames[k];
+    if (!frame) throw new Error(`the film has no frame ${k}`);
+    return frame;
+  }
+
+  /** @param {number} k @returns {TreeStage[]} producers first */
+  stages(k) {
+    return this.frame(k).tree.map((index) => this.schedule.stages[index]).filter((stage) => stage !== undefined);
+  }
+
+  /** The text of the sequence up to a frame. @param {number} k */
+  sequence(k) {
+    return [...this.lines.slice(this.above.length, this.frame(k).lines), "}"].join("\n");
+  }
+
+  /** The text of a whole schedule with this sequence. @param {string} sequence */
+  whole(sequence) {
+    return [...this.above, sequence].join("\n");
+  }
+
+  /** The loops of a frame as the document has them; none where it left them out. @param {number} k */
+  loops(k) {
+    while (this.#loops.length <= k) {
+      const before = this.#loops.at(-1) ?? [];
+      this.#loops.push(edited(before, this.frame(this.#loops.length).tir));
+    }
+    return this.#loops[k] ?? [];
+  }
+
+  /** True where the document has the loops of a frame, or the reason why there are none. @param {number} k */
+  hasLoops(k) {
+    return this.frame(k).loaded || this.frame(k).error !== "" || this.loops(k).length > 0;
+  }
+
+  /**
+   * Return loops and next primitives of a frame; what the document left out, a server makes.
+   * @param {number} k
+   * @returns {Promise<Details>}
+   */
+  details(k) {
+    let details = this.#details.get(k);
+    if (!details) {
+      const { loaded, error, next } = this.frame(k);
+      const kept = { tir: this.loops(k), error, next };
+      details = !loaded && this.api.scheduleDetails ? this.api.scheduleDetails(this.number, this.whole(this.sequence(k))) : Promise.resolve(kept);
+      this.#details.set(k, details);
+      // What failed may be asked for again.
+      details.catch(() => this.#details.delete(k));
+    }
+    return details;
+  }
+}
