@@ -43,7 +43,7 @@ def reference(artifact: Artifact, inputs: Mapping[str, Any]) -> References:
 
 
 def _write(path: Path) -> None:
-    wishes = Wishes(0.05, True, reference)
+    wishes = Wishes(0.05, True, reference, films="none")
     session = record(twins(), wishes=wishes)
     session.comparison = compare_sessions(session, record(twins(), wishes=wishes, opt_level=0))
     write(path, session)
