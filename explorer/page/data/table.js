@@ -181,5 +181,5 @@ export class RowTable {
  */
 export function bar(share, text, { hue = "", estimated = false } = {}) {
   const width = `${Math.max(0, Math.min(1, share)) * 100}%`;
-  return h("span", { class: "bar" }, h("span", { class: `fill ${hue}`, "data-estimated": estimated ? "" : null, style: { width } }), h("span", { class: "text" }, text));
+  return h("span", { class: "share-bar" }, h("span", { class: `fill ${hue}`, "data-estimated": estimated ? "" : null, style: { width } }), h("span", { class: "text" }, text));
 }
