@@ -84,7 +84,7 @@ def node_ids(graph: Graph) -> list[str]:
 def model_explorer(graphs: Mapping[str, Graph], title: str) -> str:
     """The JSON that Model Explorer opens: graphs by their ids; folders of nodes are the name scopes of their layers."""
     rows = [{"id": name, "nodes": _explorer_nodes(graph)} for name, graph in graphs.items()]
-    return json.dumps({"label": title, "graphs": rows}, ensure_ascii=False, indent=1)
+    return json.dumps({"label": title, "graphs": rows}, indent=1)
 
 
 def _explorer_nodes(graph: Graph) -> list[dict[str, object]]:
@@ -92,8 +92,8 @@ def _explorer_nodes(graph: Graph) -> list[dict[str, object]]:
     incoming: list[list[dict[str, str]]] = [[] for _ in ids]
     outputs: list[dict[int, str]] = [{} for _ in ids]
     for source, target, text, output in zip(edges.source, edges.target, edges.text, edges.output, strict=True):
-        argument = str(len(incoming[target]))
-        edge = {"sourceNodeId": ids[source], "sourceNodeOutputId": str(output), "targetNodeInputId": argument}
+        position = str(len(incoming[target]))
+        edge = {"sourceNodeId": ids[source], "sourceNodeOutputId": str(output), "targetNodeInputId": position}
         incoming[target].append(edge)
         outputs[source][output] = text
     return [

@@ -111,10 +111,10 @@ test("a grid finds what stands in a rectangle", () => {
   const boxes = Array.from({ length: 400 }, (_, k) => [(k % 20) * 300, Math.floor(k / 20) * 200, (k % 20) * 300 + 250, Math.floor(k / 20) * 200 + 90]);
   boxes.push([-1e7, -1e7, 1e7, 1e7]);
   const grid = new Grid();
-  boxes.forEach((box, k) => grid.add(k, box));
+  boxes.forEach((box, k) => grid.add(k, ...box));
   const overlap = (a, b) => a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
   for (const area of [[0, 0, 10, 10], [900, 900, 2100, 1700], [-1e6, -1e6, 1e6, 1e6], [5e5, 5e5, 5e5, 5e5]]) {
-    const near = grid.near(area);
+    const near = [...grid.near(area)];
     assert.deepEqual(near, [...new Set(near)].sort((a, b) => a - b));
     for (let k = 0; k < boxes.length; k++) if (overlap(boxes[k], area)) assert(near.includes(k));
   }
