@@ -17,6 +17,7 @@ from ..llvm_to_native.emit import emit_module
 from ..llvm_to_native.target import Target
 from ..relay_to_te.lower import lower_function
 from ..tir_to_llvm.convert import convert
+from ..tir_to_llvm.float_mode import flushes
 from .few_rows import lower_scheduled
 from .printing import line_table, print_with_lines, printed
 from .record import Draft, source_name
@@ -55,7 +56,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
     run_tir_passes(tir_func, target.hardware)
     tir_text, lines = print_with_lines(tir_func)
     counts["tir"] = _count([tir_func])
-    low = convert(tir_func, lines)
+    low = convert(tir_func, lines, flush=flushes(target.triple))
     counts["llvm"] = _count(list(low.module.body.block.ops))
     return Draft(
         symbol=symbol,

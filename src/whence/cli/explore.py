@@ -29,10 +29,7 @@ DOCUMENTS = (".json", ".json.gz")
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
     about = "Compile a model, and show all that became of it: every stage, the ledger, kernels, machine code. Without "
-    about += (
-        "-o, --report, --text and --export the answer is a page in the browser, served to this machine alone until "
-    )
-    about += "Ctrl-C."
+    about += "-o, --report, --text and --export a page in the browser shows it, served to this machine until Ctrl-C."
     examples = (
         "light_resnet50",
         "light_resnet50 --report resnet.html       # one file, opened without a network",
@@ -46,7 +43,7 @@ def add(commands: Subparsers) -> None:
     add_model(parser)
     add_inputs(parser)
     _add_output(parser)
-    _add_measurements(parser)
+    add_measurements(parser)
     add_views(parser)
     parser.set_defaults(command=_explore)
 
@@ -65,7 +62,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--job-memory", type=whole(0), default=0, metavar="BYTES", help=argparse.SUPPRESS)
 
 
-def _add_measurements(parser: argparse.ArgumentParser) -> None:
+def add_measurements(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what a run is to tell."""
     group = parser.add_argument_group("measurements")
     group.add_argument("--no-times", action="store_true", help="do not run the model to measure layers and lines")
@@ -73,8 +70,8 @@ def _add_measurements(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tensors", action="store_true", help="statistics of the values of layers")
     about = "the same, held against onnxruntime's or LiteRT's values of the model"
     group.add_argument("--reference", action="store_true", help=about)
-    about = "loops and next primitives of each frame of schedules: of those that do most work (default), all or none"
-    group.add_argument("--films", choices=("none", "hot", "all"), default="hot", help=about)
+    about = "loops and next primitives of each frame of schedules: of those that do most work (hot), of all or none"
+    group.add_argument("--films", choices=("none", "hot", "all"), help=about)
     add_sizes(parser)
     about = "another session document, or model, that is put beside this one, layer by layer"
     parser.add_argument("--compare", metavar="OTHER", help=about)
@@ -89,7 +86,7 @@ def _wishes(args: argparse.Namespace) -> Wishes:
 
     seconds = 0.0 if args.no_times else 1.0 if args.seconds is None else args.seconds
     tensors, compute = args.tensors or args.reference, reference if args.reference else None
-    return Wishes(seconds, tensors, compute, args.films, named_sizes(args))
+    return Wishes(seconds, tensors, compute, args.films or "hot", named_sizes(args))
 
 
 def _explore(args: argparse.Namespace) -> int:
@@ -105,7 +102,7 @@ def _explore(args: argparse.Namespace) -> int:
     if session is None or shown:
         from whence.cli.explore_server import serve
 
-        return serve(args, request_of(args), session)
+        return serve(args, None if _is_document(args) else request_of(args), session)
     if args.export is not None:
         write_export(args, session)
     elif args.output is not None:
@@ -121,12 +118,17 @@ def _explore(args: argparse.Namespace) -> int:
     return 0
 
 
+def session_of_arguments(args: argparse.Namespace) -> Session:
+    """Return the session in a file, or that of a model, which is recorded first."""
+    return _document(args) if _is_document(args) else recorded(args)
+
+
 def _compare(args: argparse.Namespace, session: Session) -> None:
     """Put another session beside one: that of a document, or of a model with the same options."""
     from whence.explorer.session.comparison import compare_sessions
 
     other = argparse.Namespace(**{**vars(args), "model": args.compare})
-    session.comparison = compare_sessions(session, _document(other) if _is_document(other) else recorded(other))
+    session.comparison = compare_sessions(session, session_of_arguments(other))
 
 
 def _is_document(args: argparse.Namespace) -> bool:

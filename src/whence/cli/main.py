@@ -19,6 +19,7 @@ from whence.cli import (
     graph,
     memory,
     profile,
+    report,
     run,
     tir,
     where,
@@ -40,6 +41,7 @@ examples:
   whence where light_resnet50 --layer n0
   whence where light_resnet50 --all --times
   whence explore light_resnet50 -o session.json.gz
+  whence report model.onnx --strip
   whence tir light_resnet50 --kernel fused_nn_softmax
   whence-opt light_resnet50 -p relay-simplify-inference --print-debuginfo
 """
@@ -65,6 +67,7 @@ def parser() -> Parser:
         why,
         where,
         explore,
+        report,
         tir,
         graph,
         memory,

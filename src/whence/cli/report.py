@@ -1,0 +1,47 @@
+"""`whence report`: a compilation as one file to send, if need be without the model in it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from whence.cli.common import add_model
+from whence.cli.explore import DOCUMENTS, add_measurements, session_of_arguments
+from whence.cli.inputs import add_inputs
+from whence.cli.options import Subparsers, command, new_file
+
+
+def add(commands: Subparsers) -> None:
+    """Add the subcommand."""
+    about = "Compile a model, and write all that became of it into one file to send: a page that opens without a "
+    about += "network, or where its name ends in .json or .json.gz the session document."
+    examples = (
+        "light_resnet50 -o resnet.html",
+        "model.onnx --strip            # without weights, and with hashes in the place of names",
+        "session.json.gz --strip -o stripped.json.gz",
+    )
+    parser = command(commands, "report", "the whole compilation as one file to send", about, examples)
+    add_model(parser)
+    add_inputs(parser)
+    about = "the file to write (default: report.html)"
+    parser.add_argument("-o", "--output", type=new_file, default=Path("report.html"), metavar="FILE", help=about)
+    about = "leave out values, and put hashes in the place of the names of layers, tensors, functions and files"
+    parser.add_argument("--strip", action="store_true", help=about)
+    add_measurements(parser)
+    parser.set_defaults(command=_report)
+
+
+def _report(args: argparse.Namespace) -> int:
+    from whence.explorer.report_file import write_report
+    from whence.explorer.session.file import write
+    from whence.explorer.session.strip import stripped
+
+    session = session_of_arguments(args)
+    if args.strip:
+        session = stripped(session)
+    if args.output.name.endswith(DOCUMENTS):
+        write(args.output, session)
+    else:
+        write_report(session, args.output)
+    print(f"wrote {args.output} ({args.output.stat().st_size} bytes)")
+    return 0
