@@ -41,6 +41,8 @@ _OPTIONS: dict[str, tuple[Kind, Option]] = {
     "tir.disable_cse_tir": (bool, False),
     "tir.disable_storage_rewrite": (bool, False),
     "tir.disable_vectorize": (bool, False),
+    # Beyond TVM: numbers smaller than the smallest normal one are 0 in kernels.
+    "tir.flush_denormals": (bool, True),
     "tir.instrument_bound_checkers": (bool, False),
     "tir.usmp.algorithm": (str, "greedy_by_size"),
     "tir.usmp.enable": (bool, False),

@@ -84,6 +84,7 @@ export class DockBar {
     this.#open?.view.destroy();
     this.#open = null;
     fill(this.panel);
+    this.panel.scrollTop = 0;
     if (!dock) return;
     mark(this.panel, "aria-label", dock.title);
     this.#open = { id: dock.id, view: dock.create(this.app, this.panel) };

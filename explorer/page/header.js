@@ -1,7 +1,7 @@
 // The header: which model this is, the search box, heat, theme and help.
 
 import { fill, h } from "whence/dom";
-import { duration } from "whence/words";
+import { count, duration } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Heat} Heat */
@@ -42,7 +42,12 @@ export function showHeader(app, element) {
     },
     ...HEATS.map(([value, title]) => h("option", { value, disabled: value === "time" && times.length === 0 }, title)),
   );
-  const facts = h("span", { class: "facts", "data-test": "facts" });
+  const facts = h("button", {
+    type: "button",
+    class: "facts",
+    "data-test": "facts",
+    onclick: () => app.actions.run("about", app),
+  });
   const theme = actionButton(app, "theme", "◐");
   const help = actionButton(app, "help", "?");
   const search = h(
@@ -75,7 +80,8 @@ export function showHeader(app, element) {
       total >= 0 ? `${duration(total)} CPU` : "",
     ];
     facts.textContent = parts.filter(Boolean).join(" · ");
-    facts.title = [`Whence ${made.whence}`, made.command, made.cpu, ...made.notes].filter(Boolean).join("\n");
+    facts.title = `${app.actions.get("about").title} (${app.actions.get("about").key})`;
+    if (made.notes.length > 0) facts.append(" · ", count(made.notes.length, "note"));
     programList.value = String(program);
     heat.value = state.get("heat");
   }

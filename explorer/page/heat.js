@@ -1,5 +1,7 @@
 // Heat: the share of each line in time, operations or bytes.
 
+import { isFrameOp } from "whence/words";
+
 /** @typedef {import("whence/session").SessionModel} SessionModel */
 /** @typedef {import("whence/types").Heat} Heat */
 /** @typedef {{shares: Float64Array, hottest: number, total: number}} LineHeat */
@@ -11,7 +13,7 @@ const cache = new WeakMap();
  * Return the heat of the lines of a stage whose columns are there; null where nothing of the kind was measured.
  *
  * A line's share is that of its samples where the session has them; else each layer's weight is spread evenly over its
- * lines. The shares of a stage add up to 1.
+ * lines that compute. The shares of a stage add up to 1.
  * @param {SessionModel} model
  * @param {Heat} heat
  * @param {number} stage
@@ -103,21 +105,29 @@ function sampled(model, stage, call) {
  * @param {number} call
  */
 function spread(model, heat, stage, call) {
-  const links = model.links(stage);
+  const columns = model.links(stage)?.columns;
   const layers = weightOfLayers(model, heat, model.stageRow(stage).kernel, call);
-  if (!links || !layers) return null;
-  const { offsets, items } = links.bySet();
-  const values = Array.from({ length: offsets.length - 1 }, (_, value) => value);
-  const rows = values.map((value) => model.layersOfValue(stage, value, call));
-  const lines = new Float64Array(layers.length);
-  values.forEach((value) => {
-    const count = (offsets[value + 1] ?? 0) - (offsets[value] ?? 0);
-    for (const row of rows[value] ?? []) lines[row] = (lines[row] ?? 0) + count;
+  if (!columns || !layers) return null;
+  const { name } = model.document.ops;
+  /** @type {Map<number, number[]>} */
+  const rows = new Map();
+  for (const value of columns.set) if (!rows.has(value)) rows.set(value, model.layersOfValue(stage, value, call));
+  /** How many lines a layer has, of those that compute and of all. */
+  const [computing, all] = [new Int32Array(layers.length), new Int32Array(layers.length)];
+  const works = columns.op.map((op) => (isFrameOp(name[op] ?? "") ? 0 : 1));
+  columns.set.forEach((value, line) => {
+    for (const row of rows.get(value) ?? []) {
+      all[row] = (all[row] ?? 0) + 1;
+      computing[row] = (computing[row] ?? 0) + (works[line] ?? 0);
+    }
   });
-  const weights = new Float64Array(links.columns.set.length);
-  values.forEach((value) => {
-    const weight = (rows[value] ?? []).reduce((sum, row) => sum + (layers[row] ?? 0) / (lines[row] ?? 1), 0);
-    for (const line of items.subarray(offsets[value], offsets[value + 1])) weights[line] = weight;
+  const weights = new Float64Array(columns.set.length);
+  columns.set.forEach((value, line) => {
+    for (const row of rows.get(value) ?? []) {
+      // Only where nothing computes a layer do the other lines share its weight.
+      const count = computing[row] || all[row] || 1;
+      if (works[line] || !computing[row]) weights[line] = (weights[line] ?? 0) + (layers[row] ?? 0) / count;
+    }
   });
   return weights;
 }

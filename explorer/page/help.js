@@ -3,6 +3,31 @@
 import { h } from "whence/dom";
 
 /** @typedef {import("whence/types").App} App */
+/** @typedef {import("whence/dom").Child} Child */
+
+/**
+ * Open a dialog, which is gone once it is closed.
+ * @param {string} title
+ * @param {string} test
+ * @param {...Child} children
+ */
+export function openDialog(title, test, ...children) {
+  const close = h(
+    "button",
+    { type: "button", class: "close", "aria-label": "close the dialog", onclick: () => dialog.close() },
+    "×",
+  );
+  const dialog = h(
+    "dialog",
+    { class: "sheet", "aria-label": title, "data-test": test, onclose: () => dialog.remove() },
+    close,
+    h("h2", {}, title),
+    ...children,
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
 
 /** @param {App} app */
 export function showHelp(app) {
@@ -40,20 +65,5 @@ export function showHelp(app) {
     {},
     "o: computes the output of a layer. !: nobody says where the line comes from. A dotted bar: the link is inferred, not exact.",
   );
-  const close = h(
-    "button",
-    { type: "button", class: "close", "aria-label": "close the help", onclick: () => dialog.close() },
-    "×",
-  );
-  const dialog = h(
-    "dialog",
-    { class: "help", "aria-label": "Help", "data-test": "help", onclose: () => dialog.remove() },
-    close,
-    h("h2", {}, "Keys and actions"),
-    mouse,
-    signs,
-    h("div", { class: "groups" }, ...tables),
-  );
-  document.body.append(dialog);
-  dialog.showModal();
+  const dialog = openDialog("Keys and actions", "help", mouse, signs, h("div", { class: "groups" }, ...tables));
 }

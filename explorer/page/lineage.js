@@ -3,7 +3,7 @@
 import { fill, h } from "whence/dom";
 import { allDocks } from "whence/dock";
 import { callsServing, loopsOf, secondsOf, traceCall, traceProgram } from "whence/trace";
-import { count, duration, opName, shortSymbol, some } from "whence/words";
+import { count, duration, isFrameOp, opName, shortSymbol, some } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/types").Mark} Mark */
@@ -13,8 +13,6 @@ import { count, duration, opName, shortSymbol, some } from "whence/words";
 const LETTERS = ["A", "B"];
 const HINT =
   "Click a line to pin its layers, Shift+click to pin others beside; w asks why it is here, g where it went.";
-/** Ops that say how others hang together. */
-const FRAME_OPS = new Set(["func", "call", "constant", "return", "tuple", "builtin.module"]);
 /** @type {{[level: string]: string}} */
 const NOUNS = { te: "te line", tir: "tir line", llvm: "llvm line", asm: "instruction" };
 
@@ -116,7 +114,7 @@ export class Lineage {
     const crumbs = [crumb(of("model"), layer, pin.rows.map((row) => model.layerName(row)).join("\n"))];
     const relay = of("relay");
     if (relay) {
-      const names = relay.names.map(opName).filter((name) => !FRAME_OPS.has(name));
+      const names = relay.names.filter((name) => !isFrameOp(name)).map(opName);
       crumbs.push(
         crumb(
           relay,

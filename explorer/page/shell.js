@@ -1,5 +1,6 @@
 // Actions of the page as a whole.
 
+import { showAbout } from "whence/about";
 import { askAbout } from "whence/dock/events";
 import { showHelp } from "whence/help";
 import { paneKinds } from "whence/kinds";
@@ -120,6 +121,7 @@ function page(app) {
     },
     { id: "theme", title: "Light or dark theme", key: "T", run: () => toggleTheme(app) },
     { id: "help", title: "Help: keys and actions", key: "?", run: () => showHelp(app) },
+    { id: "about", title: "About this session", key: "i", run: () => showAbout(app) },
     {
       id: "dock-close",
       title: "Close the dock",

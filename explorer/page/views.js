@@ -1,6 +1,11 @@
 // All views of the page: levels that panes show, and tabs of the dock.
 
 import { copyActions } from "whence/copying/actions";
+import { compareDock } from "whence/data/compare";
+import { memoryDock } from "whence/data/memory";
+import { tensorsDock } from "whence/data/tensors";
+import { timeDock } from "whence/data/time";
+import { timelineDock } from "whence/data/timeline";
 import { DiffPane } from "whence/diff/pane";
 import { registerDock } from "whence/dock";
 import { where } from "whence/dock/where";
@@ -52,6 +57,7 @@ registerDock(why);
 registerDock(where);
 registerDock(run);
 registerDock(schedule);
+for (const dock of [timeDock, timelineDock, memoryDock, tensorsDock, compareDock]) registerDock(dock);
 
 /**
  * Add the actions of views.

@@ -44,3 +44,14 @@ export function opName(name) {
 export function shortSymbol(symbol) {
   return symbol.replace(/^tvmgen_default_/, "");
 }
+
+/** Ops that say how others hang together, and compute nothing. */
+const FRAME_OPS = new Set(["func", "call", "constant", "return", "tuple", "builtin.module"]);
+
+/**
+ * Return whether an op computes nothing: calls, constants and the like.
+ * @param {string} name
+ */
+export function isFrameOp(name) {
+  return FRAME_OPS.has(opName(name));
+}

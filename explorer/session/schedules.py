@@ -186,7 +186,7 @@ def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], 
     threads, left, detailed = session.made_by.threads or machine.cores, _FRAMES, 0
     ours = [(number, kernel) for number, kernel in enumerate(artifact.kernels) if isinstance(kernel, Kernel)]
     ours.sort(key=lambda pair: -calls[pair[0]] * sum(map(sum, pair[1].work)))
-    made: dict[int, Film] = {}
+    films_of: dict[int, Film] = {}
     for number, kernel in ours:
         func = served.get(number)
         if func is None or not kernel.schedule:
@@ -199,10 +199,10 @@ def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], 
             detail = "trees" if left <= 0 else "last" if detailed < _ENDS else "loops"
             left -= len(schedule.primitives) + 1
         detailed += detail != "trees"
-        made[number] = film(schedule, machine, threads, kernels[number], detail)
-    for number, result in sorted(made.items()):
+        films_of[number] = film(schedule, machine, threads, kernels[number], detail)
+    for number, result in sorted(films_of.items()):
         session.kernels[kernels[number]].schedule = len(session.schedules)
         session.schedules.append(result)
-    if films == "hot" and made:
-        text = f"the loops of each frame are there for the {detailed} of {len(made)} kernels that do most work"
+    if films == "hot" and films_of:
+        text = f"the loops of each frame are there for the {detailed} of {len(films_of)} kernels that do most work"
         session.made_by.notes.append(f"Schedules: {text}; films='all' records all of them.")

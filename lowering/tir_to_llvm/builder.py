@@ -102,6 +102,18 @@ class LLVMBuilder(LocatedBuilder):
         finally:
             self.block, self._anchor = previous
 
+    @contextmanager
+    def before(self, op: Operation) -> Generator[None]:
+        """Within this context ops go before `op`."""
+        previous = self.block, self._anchor
+        block = op.parent_block()
+        assert block is not None
+        self.block, self._anchor = block, op
+        try:
+            yield
+        finally:
+            self.block, self._anchor = previous
+
     def value(
         self,
         kind: type[Operation],

@@ -20,6 +20,7 @@ from .constants import CONSTANTS
 from .context import Handler, Lowering
 from .control import CONTROL, buffer_attributes
 from .dots import DOTS
+from .float_mode import set_float_mode
 from .frame import Place
 from .lanes import LANES
 from .masked import MASKED
@@ -38,20 +39,20 @@ class LLVMKernel:
     workspace: int
 
 
-def convert(func: PrimFuncOp, lines: Mapping[Operation, int]) -> LLVMKernel:
+def convert(func: PrimFuncOp, lines: Mapping[Operation, int], *, flush: bool = False) -> LLVMKernel:
     """Lower a prim_func to `llvm.func @name(ptr.. buffers, i64.. sizes, ptr workspace, ptr pool)`.
 
-    `lines` is the line of each tir op, as far as known. Expects vectorized loops gone; keeps `func` as it is. Raises
-    VerifyException for an op without a lowering.
+    `lines` is the line of each tir op, as far as known. flush: denormal numbers are 0 (see float_mode.py). Expects
+    vectorized loops gone; keeps `func` as it is. Raises VerifyException for an op without a lowering.
     """
-    ctx = lower_function(func, lines)
+    ctx = lower_function(func, lines, flush=flush)
     module = ModuleOp([])
     module.location = func.location
     module.body.block.add_ops([*ctx.globals, *ctx.functions])
     return LLVMKernel(module, ctx.lines, ctx.workspace)
 
 
-def lower_function(func: PrimFuncOp, lines: Mapping[Operation, int]) -> Lowering:
+def lower_function(func: PrimFuncOp, lines: Mapping[Operation, int], *, flush: bool) -> Lowering:
     """The functions that `func` becomes: itself, then workers of its parallel loops and declarations."""
     ctx = Lowering(func.sym_name.data, _HANDLERS, lines)
     ctx.place(func)
@@ -81,6 +82,8 @@ def lower_function(func: PrimFuncOp, lines: Mapping[Operation, int]) -> Lowering
         ctx.give_back()
         ctx.emit(llvm.ReturnOp, ())
         ctx.check_taken()
+    if flush:
+        set_float_mode(ctx)
     if ctx.workspace:
         kernel.attributes[WORKSPACE] = IntegerAttr(ctx.workspace, i64)
     return ctx

@@ -42,12 +42,14 @@ class ConvertTirToLlvmPass(ModulePass):
     """
 
     name = "convert-tir-to-llvm"
+    flush_denormals: bool = False
+    """Numbers smaller than the smallest normal one are 0, as kernels of models have it on x86-64."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         block = op.body.block
         declared = {function.sym_name.data for function in block.ops if isinstance(function, llvm.FuncOp)}
         for func in [func for func in block.ops if isinstance(func, PrimFuncOp)]:
-            lowered = lower_function(func, {})
+            lowered = lower_function(func, {}, flush=self.flush_denormals)
             block.insert_ops_before(lowered.globals, func)
             for function in lowered.functions:
                 # Kernels share the declarations of the functions that they call.

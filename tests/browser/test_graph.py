@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browser import audit
 from playwright.sync_api import expect
 from recorded_sessions import kept, recorded
 from synthetic_sessions import graph, session
@@ -157,3 +159,24 @@ def test_the_page_answers_while_a_large_graph_is_laid_out(page: Page):
     page.mouse.move(box["x"] + 100, box["y"] + 400, steps=5)
     page.mouse.up()
     expect(pane.locator("[data-test=graph]")).to_have_attribute("data-pinned", "0,0")
+
+
+@pytest.mark.parametrize(
+    "context",
+    [{"color_scheme": "light"}, {"color_scheme": "dark"}, {"viewport": {"width": 640, "height": 400}}],
+    indirect=True,
+)
+def test_graph_and_comparison_can_be_read(page: Page, report: Report):
+    report("twins")
+    pane = shown(page)
+    pane.locator("[data-test=graph-nodes]").focus()
+    page.keyboard.press("ArrowDown")
+    wrong = {"graph": audit(page)}
+    pane.locator("[data-test=find-node]").fill("conv")
+    wrong["found"] = audit(page)
+    page.keyboard.press("Escape")
+    page.evaluate("() => window.whence.app.actions.run('difference', window.whence.app)")
+    page.locator("[data-test=diff-counts] [data-kind]").first.wait_for()
+    wrong["difference"] = audit(page)
+    sentences = {when: [*chain(*kinds.values())] for when, kinds in wrong.items()}
+    assert {when: some for when, some in sentences.items() if some} == {}

@@ -25,7 +25,7 @@ def _show(page: Page, session: Session, folder: Path) -> None:
 
 def _history(session: Session, op: int) -> list[int]:
     """The events that made an op, and what it was made of: a plain walk of the ledger, backwards."""
-    events, wanted, found = session.events, {op: len(session.events.pass_name)}, set[int]()
+    events, wanted, history = session.events, {op: len(session.events.pass_name)}, set[int]()
     waiting = [op]
     while waiting:
         current = waiting.pop()
@@ -33,13 +33,13 @@ def _history(session: Session, op: int) -> list[int]:
         steps = [(session.ops.copied_from[current], min(limit, session.ops.copied_at[current]))]
         for number in range(limit):
             if current in events.targets[number]:
-                found.add(number)
+                history.add(number)
                 steps += [(source, number) for source in events.sources[number]]
         for source, bound in steps:
             if source >= 0 and wanted.get(source, -1) < bound:
                 wanted[source] = bound
                 waiting.append(source)
-    return sorted(found)
+    return sorted(history)
 
 
 def test_why_lists_the_events_that_made_an_op(page: Page, tmp_path: Path):

@@ -1,14 +1,23 @@
-"""A client of the Explorer's server."""
+"""A server of the Explorer whose jobs are stand-ins, and a client of it."""
 
 from __future__ import annotations
 
 import http.client
 import json
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
-from whence.exploring.server import Server
+import job_stand_in
+from small_session import small_session
+
+from whence.exploring.jobs import Limits
+from whence.exploring.request import Request
+from whence.exploring.server import Server, running
+from whence.exploring.site import new_site
 
 
 @dataclass
@@ -39,7 +48,7 @@ class Client:
         data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else None
         sent = {"X-Whence-Token": self.server.guard.token, **({"Content-Type": "application/json"} if data else {})}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}  # type: ignore[reportAssignmentType]
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         host = {name: value for name, value in sent.items() if name == "Host"}
         connection.putrequest(method, path, skip_host=bool(host), skip_accept_encoding=True)
         for name, value in sent.items():
@@ -70,3 +79,15 @@ class Client:
     def until(self, *names: str) -> tuple[str, dict[str, Any]]:
         """Wait for a state."""
         return next((name, state) for name, state in self.events() if name in names)
+
+
+@contextmanager
+def serving(folder: Path, model: str = "light_squeezenet", *, empty: bool = False) -> Generator[Client]:
+    """Give a client of a server with one session, or none, of which jobs see this model: its name says what they do."""
+    command = [sys.executable, str(Path(job_stand_in.__file__))]
+    site = new_site(command, folder, Limits(seconds=20))
+    if not empty:
+        site.store.add(small_session(), Request(model), "")
+    server = Server(site)
+    with running(server):
+        yield Client(server)

@@ -2,6 +2,7 @@
 
 import { eventTable, layerButtons, stageButton } from "whence/dock/events";
 import { fill, h } from "whence/dom";
+import { heatOfLines } from "whence/heat";
 import { History } from "whence/history";
 import { kin } from "whence/links";
 import { count, opName } from "whence/words";
@@ -27,7 +28,7 @@ class Why {
     this.app = app;
     this.element = element;
     this.history = new History(app.model.document);
-    this.#off = app.state.on(["pins", "program"], () => this.update());
+    this.#off = app.state.on(["pins", "program", "heat"], () => this.update());
     this.update();
   }
 
@@ -71,7 +72,7 @@ class Why {
    * @param {At} at
    */
   async #line(at) {
-    const { model } = this.app;
+    const { model, state } = this.app;
     const row = model.stageRow(at.stage);
     const { lines, exact, outputs } = await model.stage(at.stage);
     const facts = [
@@ -82,6 +83,8 @@ class Why {
     ];
     const output = outputs.get(at.line);
     if (output) facts.push(fact("output of", layerButtons(this.app, output)));
+    const heat = heatOfLines(model, state.get("heat"), at.stage, at.call)?.shares[at.line];
+    if (heat !== undefined) facts.push(fact(state.get("heat"), [`${(100 * heat).toFixed(2)} % of ${row.level}`]));
     const kernel = model.document.kernels[row.kernel];
     if (kernel) {
       const calls = at.call >= 0 ? [at.call] : model.callsOf(row.kernel);

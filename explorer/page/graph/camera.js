@@ -7,7 +7,6 @@ const MOST = 3;
 const MARGIN = 24;
 const STEPS = 12;
 const READABLE = 0.6;
-const TOOLS = 48;
 
 export class Camera {
   x = 0;
@@ -15,15 +14,24 @@ export class Camera {
   zoom = 1;
   #frame = 0;
 
-  /** @param {() => {width: number, height: number}} size of the canvas @param {() => void} changed */
-  constructor(size, changed) {
-    this.size = size;
+  width = 0;
+  height = 0;
+
+  /** @param {() => void} changed is called when it shows something else */
+  constructor(changed) {
     this.changed = changed;
+  }
+
+  /** Take the size of the canvas; what was in the middle stays there. @param {number} width @param {number} height */
+  resize(width, height) {
+    const [dx, dy] = [(this.width - width) / 2, (this.height - height) / 2];
+    [this.width, this.height] = [width, height];
+    this.#move(this.x + dx / this.zoom, this.y + dy / this.zoom, this.zoom);
   }
 
   /** @returns {Area} */
   area() {
-    const { width, height } = this.size();
+    const { width, height } = this;
     return [this.x, this.y, this.x + width / this.zoom, this.y + height / this.zoom];
   }
 
@@ -38,7 +46,7 @@ export class Camera {
   }
 
   /** Zoom around a point of the canvas. @param {number} factor */
-  zoomBy(factor, x = this.size().width / 2, y = this.size().height / 2) {
+  zoomBy(factor, x = this.width / 2, y = this.height / 2) {
     const zoom = Math.min(MOST, Math.max(LEAST, this.zoom * factor));
     const [px, py] = this.point(x, y);
     this.set(px - x / zoom, py - y / zoom, zoom);
@@ -46,24 +54,24 @@ export class Camera {
 
   /** Show an area as large as it fits, but no larger than `most`; one too tall from its top. @param {Area} area */
   fit([left, top, right, bottom], most = 1) {
-    const { width, height } = this.size();
+    const { width, height } = this;
     const wide = (width - 2 * MARGIN) / Math.max(1, right - left);
-    const tall = (height - MARGIN - TOOLS) / Math.max(1, bottom - top);
+    const tall = (height - 2 * MARGIN) / Math.max(1, bottom - top);
     const zoom = Math.min(most, Math.max(LEAST, Math.min(wide, tall)));
-    const above = Math.max(TOOLS, (height - (bottom - top) * zoom) / 2);
+    const above = Math.max(MARGIN, (height - (bottom - top) * zoom) / 2);
     this.set((left + right) / 2 - width / 2 / zoom, top - above / zoom, zoom);
   }
 
   /** Show an area as large as can be read, its begin in the middle of the top. @param {Area} area @param {number} x where it begins */
   begin([left, top, right], x) {
-    const { width } = this.size();
+    const { width } = this;
     const zoom = Math.min(1, Math.max(READABLE, (width - 2 * MARGIN) / Math.max(1, right - left)));
-    this.set(x - width / 2 / zoom, top - TOOLS / zoom, zoom);
+    this.set(x - width / 2 / zoom, top - MARGIN / zoom, zoom);
   }
 
   /** Go to where the middle of an area is the middle of the canvas. @param {Area} area */
   center([left, top, right, bottom], zoom = this.zoom) {
-    const { width, height } = this.size();
+    const { width, height } = this;
     this.go((left + right) / 2 - width / 2 / zoom, (top + bottom) / 2 - height / 2 / zoom, zoom);
   }
 

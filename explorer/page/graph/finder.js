@@ -13,7 +13,7 @@ export function finder({ texts, go, leave }) {
   let hits = [];
   let at = -1;
   const list = h("ul", { class: "graph-hits", role: "listbox", "aria-label": "Nodes that match", hidden: true });
-  const field = h("input", { type: "search", placeholder: "find a node", "aria-label": "Find a node", "data-test": "find-node", spellcheck: "false", autocomplete: "off",
+  const field = h("input", { type: "search", class: "graph-find", placeholder: "find a node", "aria-label": "Find a node", "data-test": "find-node", spellcheck: "false", autocomplete: "off",
     oninput: () => look(), onkeydown: (/** @type {KeyboardEvent} */ event) => key(event) });
 
   function look() {
@@ -55,7 +55,8 @@ export function finder({ texts, go, leave }) {
     leave();
   }
   return {
-    element: h("div", { class: "graph-find" }, field, list),
+    field,
+    list,
     /** @param {0 | 1 | -1} step */
     search(step) {
       if (step) choose(at + step);

@@ -52,7 +52,7 @@ export class GraphPane {
     this.level = level;
     this.number = pane.id;
     this.canvas = h("canvas", { class: "graph-canvas", "aria-hidden": "true" });
-    this.camera = new Camera(() => ({ width: this.canvas.clientWidth, height: this.canvas.clientHeight }), () => this.redraw());
+    this.camera = new Camera(() => this.redraw());
     this.side = sidebar(app, {
       go: (node) => void this.goTo(node),
       toggle: (item) => void this.toggle(item),
@@ -68,11 +68,12 @@ export class GraphPane {
       tool("⤢", "fit", () => this.scene && this.camera.fit(this.scene.bounds)),
       tool("⊟", "fold all", () => void this.fold(new Set(this.#groups()))),
       tool("⊞", "unfold all", () => void this.fold(new Set())),
-      this.find.element);
+      this.find.field);
     this.message = h("p", { class: "message", role: "status" });
-    this.frame = h("div", { class: "graph-frame", "data-test": "graph" }, this.canvas, this.hand.element, this.tools, this.message);
-    this.element = h("div", { class: "graph-pane" }, this.frame, this.side.element);
+    this.frame = h("div", { class: "graph-frame", "data-test": "graph" }, this.tools, h("div", { class: "graph-stage" }, this.canvas, this.hand.element, this.message));
+    this.element = h("div", { class: "graph-pane" }, h("div", { class: "graph-columns" }, this.frame, this.find.list, this.side.element));
     element.append(this.element);
+    this.#resized();
     this.observer = new ResizeObserver(() => this.#resized());
     this.observer.observe(this.canvas);
     this.scheme = matchMedia("(prefers-color-scheme: dark)");
@@ -207,8 +208,10 @@ export class GraphPane {
 
   #resized() {
     const ratio = devicePixelRatio || 1;
-    this.canvas.width = Math.round(this.canvas.clientWidth * ratio);
-    this.canvas.height = Math.round(this.canvas.clientHeight * ratio);
+    const { clientWidth: width, clientHeight: height } = this.canvas;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.camera.resize(width, height);
     this.#paint();
   }
 

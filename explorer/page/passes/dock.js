@@ -27,7 +27,8 @@ export function passesDock(app, element) {
   const body = h("tbody", {});
   const heads = ["pass", ...KINDS, "time", "source"].map((name) => h("th", { scope: "col" }, name));
   const table = h("table", { class: "passes", "data-test": "passes" }, h("thead", {}, h("tr", {}, ...heads)), body);
-  fill(element, h("div", { class: "pass-tools" }, unit, filter, total), table);
+  const tools = h("div", { class: "pass-tools" }, unit, filter, total);
+  fill(element, h("div", { class: "pass-dock" }, tools, h("div", { class: "pass-list" }, table)));
 
   /** @param {Unit} row */
   function nameOf({ program, kernel }) {

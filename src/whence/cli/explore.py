@@ -70,8 +70,8 @@ def add_measurements(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--tensors", action="store_true", help="statistics of the values of layers")
     about = "the same, held against onnxruntime's or LiteRT's values of the model"
     group.add_argument("--reference", action="store_true", help=about)
-    about = "loops and next primitives of each frame of schedules: of those that do most work (default), all or none"
-    group.add_argument("--films", choices=("none", "hot", "all"), default="hot", help=about)
+    about = "loops and next primitives of each frame of schedules: of those that do most work (hot), of all or none"
+    group.add_argument("--films", choices=("none", "hot", "all"), help=about)
     add_sizes(parser)
     about = "another session document, or model, that is put beside this one, layer by layer"
     parser.add_argument("--compare", metavar="OTHER", help=about)
@@ -86,7 +86,7 @@ def _wishes(args: argparse.Namespace) -> Wishes:
 
     seconds = 0.0 if args.no_times else 1.0 if args.seconds is None else args.seconds
     tensors, compute = args.tensors or args.reference, reference if args.reference else None
-    return Wishes(seconds, tensors, compute, args.films, named_sizes(args))
+    return Wishes(seconds, tensors, compute, args.films or "hot", named_sizes(args))
 
 
 def _explore(args: argparse.Namespace) -> int:
@@ -102,7 +102,7 @@ def _explore(args: argparse.Namespace) -> int:
     if session is None or shown:
         from whence.cli.explore_server import serve
 
-        return serve(args, request_of(args), session)
+        return serve(args, None if _is_document(args) else request_of(args), session)
     if args.export is not None:
         write_export(args, session)
     elif args.output is not None:

@@ -11,7 +11,7 @@ from whence.explorer.session.document import Kernel, Program, Session
 from whence.explorer.session.kernels import Slots
 from whence.explorer.session.watching import Course, Watch, Watched
 from whence.exploring.record import Origin
-from whence.exploring.request import Request
+from whence.exploring.request import FLAGS, Request
 from whence.support.instrument import PassInfo
 
 _LAYER = re.compile(r"\(layer '(.*?)'[,;)]")
@@ -51,7 +51,7 @@ def failure(message: str, watch: FailureWatch, request: Request) -> dict[str, st
 def _command(watch: FailureWatch, request: Request) -> str:
     """Return the command of the passes that ran, where a pass over relay failed; else that of the compilation."""
     course = next(iter(watch.programs.values())).relay if len(watch.programs) == 1 else None
-    if not watch.infos or course is None or request.options.keys() - {"opt-level", "passes", "target"}:
+    if not watch.infos or course is None or request.options.keys() - {"opt-level", "passes", "target", *FLAGS}:
         return request.command("-o", "session.json")
     specs = [run.info.spec for run in course.runs] + [watch.infos[0].spec]
     if not all(spec.startswith("relay-") for spec in specs):

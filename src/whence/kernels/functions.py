@@ -28,6 +28,7 @@ from whence.lowering.llvm_to_native.thread_pool import pool_code, thread_pool
 from whence.lowering.packed_calls import packed_call
 from whence.lowering.tir_to_llvm.constants import ASSERT_FAILED
 from whence.lowering.tir_to_llvm.convert import convert
+from whence.lowering.tir_to_llvm.float_mode import flushes
 from whence.passes.tir.instrument_bound_checkers import CALLBACK, sites_of
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.diagnostics import message
@@ -84,7 +85,7 @@ class Function(FunctionModule):
         self.tir, lines = print_with_lines(func)
         self.locations = located_lines(self.tir, lines)
         """Per line of `tir` the locations of the ops on it."""
-        low = convert(func, lines)
+        low = convert(func, lines, flush=flushes(target.triple))
         self.llvm = emit_module(low.module, lines=low.lines, source=f"{symbol}.tir", target=target)
         self.native = native = compile_text(self.llvm, target)
         self.assembly = native.assembly

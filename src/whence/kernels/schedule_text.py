@@ -86,8 +86,8 @@ def compare_schedules(
     Raises ScheduleError where they are of different functions, FrontendError and others as `read_schedule`.
     """
     schedules = [read_schedule(each) if isinstance(each, str) else each for each in (before, after)]
-    made = [build_schedule(schedule, target=target, threads=threads) for schedule in schedules]
-    first, second = ((f.at((_OPEN,) * len(f.sizes)) if f.sizes else f) for f in made)
+    functions = [build_schedule(schedule, target=target, threads=threads) for schedule in schedules]
+    first, second = ((f.at((_OPEN,) * len(f.sizes)) if f.sizes else f) for f in functions)
     if first.arguments != second.arguments:
         raise ScheduleError(f"schedule: expected one of {first!r}, got one of {second!r}")
     inputs = _inputs(first, np.random.default_rng(seed))

@@ -1,0 +1,64 @@
+"""Texts of kernels' schedules that the page asks about: what may come next, and what they bring."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from dataclasses import asdict
+from typing import Any
+
+from whence.explorer.session.document import Session
+from whence.explorer.session.schedules import frame_details
+from whence.exploring.guard import Refusal
+from whence.kernels.schedule_text import read_schedule
+from whence.lowering.llvm_to_native.target import Target
+from whence.support.errors import WhenceError
+
+SECONDS = 60
+"""The time that building and measuring two schedules may take."""
+_COMMAND = (sys.executable, "-P", "-m", "whence.exploring.measured_schedule")
+_busy = threading.Lock()
+
+
+def schedule_details(session: Session, number: int, text: str) -> dict[str, Any]:
+    """Return the loops of a text of schedule `number`, why there are none, and the primitives that may come next.
+
+    Raises WhenceError for a text that is no schedule of the function.
+    """
+    target = Target.parse(session.made_by.target)
+    schedule = read_schedule(text)
+    threads = session.made_by.threads or target.hardware.cores
+    details = frame_details(schedule, len(schedule.primitives), target.hardware, threads)
+    return {"tir": details.tir, "error": details.error, "next": [asdict(primitive) for primitive in details.next]}
+
+
+def measured_schedule(session: Session, number: int, text: str) -> dict[str, Any]:
+    """Return how a text of schedule `number` compares with what the session has, measured in a process of its own.
+
+    Raises WhenceError where it cannot be carried out; refuses with 409 while another one is measured.
+    """
+    work = {
+        "before": session.schedules[number].text,
+        "after": text,
+        "target": session.made_by.target,
+        "threads": session.made_by.threads or None,
+        "seconds": SECONDS,
+    }
+    if not _busy.acquire(blocking=False):
+        raise Refusal(409, "expected no other schedule to be measured")
+    try:
+        done = subprocess.run(
+            _COMMAND, input=json.dumps(work).encode(), capture_output=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise WhenceError(f"schedule: expected to be built and measured in {SECONDS} s, took longer") from None
+    finally:
+        _busy.release()
+    if done.returncode or not done.stdout:
+        raise WhenceError(f"schedule: expected a process that measures it, got exit code {done.returncode}")
+    answer = json.loads(done.stdout)
+    if "failure" in answer:
+        raise WhenceError(answer["failure"])
+    return answer
