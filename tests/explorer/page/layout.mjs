@@ -87,6 +87,15 @@ test("edges between groups in both directions are drawn from source to target", 
   }
 });
 
+test("an edge back past a group goes up around it", async () => {
+  const parent = Int32Array.from([-1, 0, -1, 2, -1, 4]);
+  const edges = Int32Array.from([1, 3, 3, 5, 5, 1]);
+  const at = await layout({ parent, ...sizes(6), edges }, lay);
+  const points = route(at, edges, 2);
+  assert.equal(points.length, 8);
+  for (let i = 3; i < points.length; i += 2) assert(points[i] < points[i - 2]);
+});
+
 test("nothing, one node, and a node alone", async () => {
   const none = await layout({ parent: new Int32Array(0), ...sizes(0), edges: new Int32Array(0) }, lay);
   assert.equal(none.x.length, 0);
