@@ -29,7 +29,8 @@ def _part(page: Page, name: str) -> Locator:
 
 def _open(page: Page, client: Client) -> None:
     page.goto(client.server.address)
-    _part(page, "dock-run").click()
+    _part(page, "dock-run").wait_for()
+    page.keyboard.press("r")
     _part(page, "chip").first.wait_for()
 
 
