@@ -74,7 +74,7 @@ def chrome_trace(calls: Iterable[TracedCall]) -> str:
             events.append(_event(part.layer, 2, at, part.seconds, about))
             at += part.seconds
         start += call.seconds
-    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events}, ensure_ascii=False)
+    return json.dumps({"displayTimeUnit": "ns", "traceEvents": events})
 
 
 def _event(name: str, tid: int, start: float, seconds: float, args: Mapping[str, object]) -> dict[str, object]:
@@ -110,12 +110,12 @@ def speedscope(stacks: Sequence[Stack], title: str, unit: str = "seconds") -> st
     profile |= {"samples": samples, "weights": weights}
     shared = {"frames": [{"name": name} for name in frames]}
     data = {"$schema": _SPEEDSCOPE, "shared": shared, "profiles": [profile], "name": title, "exporter": "whence"}
-    return json.dumps(data, ensure_ascii=False)
+    return json.dumps(data)
 
 
 def node_data(times: Mapping[str, Iterable[tuple[str, float]]], name: str = "time (ms)") -> str:
     """Node data for Model Explorer: id of a graph -> ids and seconds of its nodes, shown in milliseconds."""
-    return json.dumps({graph: _node_data(rows, name) for graph, rows in times.items()}, ensure_ascii=False)
+    return json.dumps({graph: _node_data(rows, name) for graph, rows in times.items()})
 
 
 def _node_data(times: Iterable[tuple[str, float]], name: str) -> dict[str, object]:

@@ -84,7 +84,7 @@ def node_ids(graph: Graph) -> list[str]:
 def model_explorer(graphs: Mapping[str, Graph], title: str) -> str:
     """The JSON that Model Explorer opens: graphs by their ids; folders of nodes are the name scopes of their layers."""
     rows = [{"id": name, "nodes": _explorer_nodes(graph)} for name, graph in graphs.items()]
-    return json.dumps({"label": title, "graphs": rows}, ensure_ascii=False, indent=1)
+    return json.dumps({"label": title, "graphs": rows}, indent=1)
 
 
 def _explorer_nodes(graph: Graph) -> list[dict[str, object]]:

@@ -22,7 +22,7 @@ from ..dialects.sizes import known_ranges
 from ..lowering.cache import KernelCache, decode, encode
 from ..lowering.external.kernel import ExternalKernel
 from ..lowering.external.registry import external_codegen
-from ..lowering.kernel.draft import draft_kernel
+from ..lowering.kernel.draft import draft_kernel, redraft_kernel
 from ..lowering.kernel.key import code_key, kernel_key
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.sizes import is_sized, with_kernel_sizes
@@ -258,7 +258,7 @@ def compile_kernels(
                 stored = _stored(cache, key, Kernel)
                 with recording(Ledger(), "lower") if redraft else nullcontext():
                     if stored is not None and redraft:
-                        draft_kernel(copy, target, key)
+                        redraft_kernel(copy, target, key)
                     jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers, stored)))
             kernel_of[func.sym_name.data] = index[key]
             tell("kernels", done + 1, len(functions))

@@ -1,12 +1,12 @@
 // All views of the page: levels that panes show, and tabs of the dock.
 
 import { copyActions } from "whence/copying/actions";
-import { DiffPane } from "whence/diff/pane";
 import { compareDock } from "whence/data/compare";
 import { memoryDock } from "whence/data/memory";
 import { tensorsDock } from "whence/data/tensors";
 import { timeDock } from "whence/data/time";
 import { timelineDock } from "whence/data/timeline";
+import { DiffPane } from "whence/diff/pane";
 import { registerDock } from "whence/dock";
 import { where } from "whence/dock/where";
 import { why } from "whence/dock/why";

@@ -39,6 +39,18 @@ def _count(roots: Sequence[Operation]) -> tuple[int, int]:
     return count, located
 
 
+def redraft_kernel(func: FuncOp, target: Target, key: str) -> None:
+    """Lower an anonymous primitive function to tir for instruments to see; errors as `draft_kernel`."""
+    te_func = lower_function(func)
+    te_func.sym_name = StringAttr(_symbol(func, key))
+    _, tir_func = lower_scheduled(te_func, target.hardware)
+    run_tir_passes(tir_func, target.hardware)
+
+
+def _symbol(func: FuncOp, key: str) -> str:
+    return f"tvmgen_default_{func.sym_name.data}_{key[:8]}"
+
+
 def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> Draft:
     """Lower an anonymous primitive function to LLVM text.
 
@@ -46,7 +58,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
 
     Raises VerifyException when an operator has no lowering, ScheduleError when its schedule does not fit.
     """
-    symbol = f"tvmgen_default_{func.sym_name.data}_{key[:8]}"
+    symbol = _symbol(func, key)
     te_func = lower_function(func)
     te_func.sym_name = StringAttr(symbol)
     te_text = printed(te_func)

@@ -22,6 +22,8 @@ from .compiler.bisection import bisect as bisect
 from .compiler.compile import compile as compile
 from .compiler.load import load as load
 from .executables.executable import Executable as Executable
+from .exploring.exploration import Exploration as Exploration
+from .exploring.exploration import explore as explore
 from .ir.containers import convert as convert
 from .kernels import build as build
 from .kernels import build_prim_func as build_prim_func

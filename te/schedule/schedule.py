@@ -21,6 +21,7 @@ from ...dialects import te
 from ...support.context import PassContext
 from ...support.doors import doors
 from ...support.errors import ScheduleError
+from ...support.markup import folded, preformatted
 from ..language.tensor import Operation as TeOperation
 from .normalize import normalize
 from .open_sizes import OpenSizes
@@ -49,6 +50,10 @@ class Schedule(SchedulePrimitives):
 
     def __str__(self) -> str:
         return show(self, len(self.primitives))
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the loop tree, and the primitives behind it."""
+        return preformatted(str(self)) + folded(f"{len(self.primitives)} primitives", preformatted(str(self.sequence)))
 
     @property
     def sequence(self) -> ops.SequenceOp:

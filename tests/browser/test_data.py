@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ def reference(artifact: Artifact, inputs: Mapping[str, Any]) -> References:
 
 
 def _write(path: Path) -> None:
-    wishes = Wishes(0.05, True, reference)
+    wishes = Wishes(0.05, True, reference, films="none")
     session = record(twins(), wishes=wishes)
     session.comparison = compare_sessions(session, record(twins(), wishes=wishes, opt_level=0))
     write(path, session)
@@ -146,6 +146,17 @@ def test_the_largest_difference_is_first(page: Page, shown: Session):
     assert names[0] in pinned(page)
     page.get_by_role("button", name="layer", exact=True).click()
     assert page.locator("[data-test=compare-table] tbody tr td:first-child").all_text_contents() == sorted(names)
+
+
+def test_pictures_of_the_docks(page: Page, shown: Session, picture: Callable[[str], None]):
+    for dock in _DOCKS:
+        page.locator(f"[data-test=dock-{dock}]").click()
+        rows = page.locator("[data-test=dock] tbody tr")
+        plots = page.locator("[data-test=dock] canvas")
+        (plots if plots.count() else rows).first.focus()
+        page.keyboard.press("ArrowRight" if plots.count() else "ArrowDown")
+        page.keyboard.press("Enter")
+        picture(dock)
 
 
 @pytest.mark.parametrize("context", list(_LOOKS.values()), ids=list(_LOOKS), indirect=True)

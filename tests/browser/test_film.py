@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browser import Watched, audit
 
 import whence
 from whence.explorer.report_file import write_report
 from whence.explorer.session.document import Session
 from whence.exploring.measuring import Wishes
 from whence.exploring.record import record
+from whence.exploring.server import Server, running
+from whence.exploring.site import new_site
 from whence.kernels import compare_schedules, read_schedule
 
 if TYPE_CHECKING:
@@ -160,3 +163,38 @@ def test_a_chosen_primitive_makes_text_that_computes_the_same(page: Page, report
     compared = compare_schedules(film.text, "\n".join([*above, text]), threads=1)
     assert compared.equal
     assert page.locator("[data-test=film-apply]").is_disabled()
+
+
+def test_a_chosen_primitive_is_applied_and_measured(page: Page, session: Session, tmp_path: Path, watched: Watched):
+    site = new_site(["false"], tmp_path)
+    site.store.add(session, None, "")
+    server = Server(site)
+    with running(server):
+        page.goto(server.address)
+        page.get_by_role("tab", name="Schedule").click()
+        page.locator("[data-test=film-frame]").nth(1).click()
+        page.locator("button[data-test=film-next]").first.click()
+        text = page.locator("[data-test=film-text]").input_value()
+        assert session.schedules[0].frames[1].next[0].lines[-1] in text
+        page.locator("[data-test=film-apply]").click()
+        result = page.locator("[data-test=film-result]", has_text="results")
+        result.wait_for(timeout=60_000)
+        told = result.inner_text()
+        assert "results equal" in told
+        assert " before, " in told
+        page.locator("[data-test=film-text]").fill("schedule.sequence @nothing {\n}")
+        page.locator("[data-test=film-apply]").click()
+        page.locator("[data-test=film-result].error", has_text="expected a sequence for").wait_for(timeout=60_000)
+        watched.expect("status of 400")
+
+
+@pytest.mark.parametrize("context", [{"color_scheme": scheme} for scheme in ("light", "dark")], indirect=True)
+def test_a_film_can_be_read(page: Page, report: Path, session: Session):
+    opened(page, report)
+    number = next(n for n, frame in enumerate(session.schedules[0].frames) if "compute_at" in frame.primitive)
+    page.locator("[data-test=film-frame]").nth(number).click()
+    for view in ("tree", "text", "variables", "dataflow"):
+        page.locator(f"[data-test=film-view-{view}]").click()
+        wrong = audit(page)
+        assert (wrong["contrast"], wrong["names"]) == ([], [])
+        assert [pair for pair in wrong["overlaps"] if "graph" not in pair] == []

@@ -41,13 +41,6 @@ def _only(page: Page, *levels: str) -> None:
         _level(page, number, level)
 
 
-def _dock(page: Page, name: str) -> None:
-    """Open a tab of the dock, and let what the page says about itself go."""
-    page.locator(f"[data-test=dock-{name}]").click()
-    page.locator(f"[data-test=dock] [data-test={name}]").wait_for()
-    page.locator("#said.shown").wait_for(state="detached")
-
-
 def _row(page: Page, number: int, text: str) -> Locator:
     """The first line of a pane that has a text."""
     return _pane(page, number).locator("[data-row]", has_text=text).first
@@ -148,33 +141,3 @@ def test_every_picture_is_shown_and_there():
     }
     assert shown == {*(root / "docs" / "pictures").iterdir()}
     assert all(path.stat().st_size < _LARGEST for path in shown)
-
-
-@wide
-def test_time(page: Page, report: Show, picture: Take):
-    """Layers by time, and heat beside the lines that took it."""
-    report("transformer")
-    _only(page, "relay", "tir")
-    page.keyboard.press("t")
-    _dock(page, "time")
-    page.locator("[data-test=dock] tbody tr").first.click()
-    _pane(page, 1).locator("[data-row][data-pin=A]").first.wait_for()
-    picture("time")
-
-
-@wide
-def test_memory(page: Page, report: Show, picture: Take):
-    """Values in the arena over the calls."""
-    report("transformer")
-    _only(page, "model", "relay")
-    _dock(page, "memory")
-    picture("memory")
-
-
-@wide
-def test_tensors(page: Page, report: Show, picture: Take):
-    """Statistics of the values of layers, with histograms."""
-    report("transformer")
-    _only(page, "model", "relay")
-    _dock(page, "tensors")
-    picture("tensors")

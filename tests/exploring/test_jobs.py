@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from explorer_client import Client
 
+from whence.explorer.session.views.choice import Choice
 from whence.exploring.jobs import Job, Limits
 from whence.exploring.request import FLAGS, OPTIONS, Request
 
@@ -42,6 +44,7 @@ def test_a_job_tells_its_progress_and_leaves_a_session(client: Client):
     assert [row["number"] for row in sessions] == [1, 2]
     assert sessions[1]["pipeline"] == ["relay-legalize", "relay-fuse-ops"]
     assert "with relay-legalize" in sessions[1]["about"]
+    assert client.ask("GET", "/session/head").json["comparison"]["other"]["model"] == "m.onnx"
     assert client.ask("GET", "/session/head").json["made_by"]["model"] == "light_squeezenet"
     assert client.ask("GET", "/session/1/head").json["made_by"]["model"] == "m.onnx"
 
@@ -147,5 +150,6 @@ def test_every_option_of_the_command_is_part_of_a_request_or_of_the_server():
     """Else a job, and the command that is shown, would forget it."""
     explore = subprocess.run([sys.executable, "-m", "whence", "explore", "--help"], capture_output=True, text=True)
     named = set(re.findall(r"(?<=--)[a-z][a-z-]+", explore.stdout.partition("examples:")[0]))
+    views = {"text", "export", "compare", *(field.name for field in fields(Choice))}
     server = {"help", "output", "report", "port", "no-browser", "print-pass-times", "inputs"}
-    assert named == {*OPTIONS, *FLAGS, *server}
+    assert named == {*OPTIONS, *FLAGS, *views, *server}

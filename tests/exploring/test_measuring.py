@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import onnx.parser
@@ -16,7 +17,7 @@ from whence.explorer.session.file import read
 from whence.exploring.measuring import Wishes
 from whence.exploring.record import record
 
-_WISHES = Wishes(0.01, tensors=True)
+_WISHES = Wishes(0.01, tensors=True, films="none")
 
 
 def model(body: str, inputs: str, outputs: str) -> ModelProto:
@@ -33,7 +34,7 @@ def measured(source: ModelProto | Path, wishes: Wishes = _WISHES, target: str = 
 
 def test_a_program_for_all_sizes_is_measured_for_chosen_ones():
     source = model("a = Relu(x) y = Tanh(a) u = Mul(a, a)", "float[n,8] x", "float[n,8] y, float[n,8] u")
-    session = measured(source, Wishes(0.01, tensors=True, sizes={"n": 4}))
+    session = measured(source, replace(_WISHES, sizes={"n": 4}))
     assert session.tensors[0].shape == [[4, 8]] * 3
     assert session.memory[0].size == [128]
     assert session.made_by.notes == []

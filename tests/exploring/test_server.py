@@ -40,7 +40,7 @@ def test_every_answer_forbids_what_a_page_could_be_made_to_do(client: Client):
     ("method", "path"),
     [
         *(("GET", path) for path in ("/session/head", "/session/stage/0", "/sessions", "/events", "/passes")),
-        *(("GET", "/export/session"), ("POST", "/run"), ("POST", "/upload"), ("DELETE", "/run/1")),
+        *(("GET", "/export/1/json"), ("POST", "/run"), ("POST", "/upload"), ("DELETE", "/run/1")),
         *(("POST", "/schedule/details"), ("POST", "/schedule/measure")),
     ],
 )
@@ -125,8 +125,13 @@ def test_parts_are_those_of_the_session_in_gzip_and_are_asked_for_once(client: C
 
 
 def test_files_to_keep(client: Client):
-    answer = client.ask("GET", "/export/session")
+    answer = client.ask("GET", "/export/1/json")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="session.json"'
+    assert answer.headers["Content-Type"] == "application/octet-stream"
     assert answer.json["made_by"]["model"] == small_session().made_by.model
-    assert client.ask("GET", "/export/report").data.startswith(b"<!doctype html>")
-    assert client.ask("GET", "/export/passwd").status == 404
+    for kind in client.ask("GET", "/passes").json["files"]:
+        assert client.ask("GET", f"/export/1/{kind}").status == 200, kind
+    assert client.ask("GET", "/export/0/report").data.startswith(b"<!doctype html>")
+    for path in ("/export/1/passwd", "/export/1/", "/export/../json", "/export/1"):
+        assert client.ask("GET", path).status == 404
+    assert client.ask("GET", "/export/9/json").status == 400

@@ -48,7 +48,7 @@ class Client:
         data = body if isinstance(body, bytes) else json.dumps(body).encode() if body is not None else None
         sent = {"X-Whence-Token": self.server.guard.token, **({"Content-Type": "application/json"} if data else {})}
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}  # type: ignore[reportAssignmentType]
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         host = {name: value for name, value in sent.items() if name == "Host"}
         connection.putrequest(method, path, skip_host=bool(host), skip_accept_encoding=True)
         for name, value in sent.items():

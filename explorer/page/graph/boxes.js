@@ -33,9 +33,20 @@ const CATEGORIES = [
 ];
 export const KINDS = ["node", "input", "output", "constant", "group", ...CATEGORIES.map(([name]) => name)];
 
-/** The parts of a node's second line: its name, weights and types. @param {string} about */
-export function linesOf(about) {
-  return about.split(/\n|, (?![^[(]*[\])])/).filter(Boolean);
+/** The parts of a node's second line: its name, weights and types. */
+export const linesOf = remembered((about) => about.split(/\n|, (?![^[(]*[\])])/).filter(Boolean));
+
+const categoryOf = remembered((label) => CATEGORIES.find(([, pattern]) => pattern.test(label))?.[0] ?? "node");
+
+/** A function of texts that computes each answer once: nodes are many, their labels few. @template T @param {(text: string) => T} compute */
+function remembered(compute) {
+  /** @type {Map<string, T>} */
+  const answers = new Map();
+  return (/** @type {string} */ text) => {
+    const answer = answers.get(text) ?? compute(text);
+    answers.set(text, answer);
+    return answer;
+  };
 }
 
 /** @param {string} text */
@@ -71,7 +82,7 @@ function boxOf({ nodes }, scopes, id, weights) {
   const kind = nodes.kind[id];
   const title = cut(nodes.label[id]);
   const lines = [...linesOf(nodes.about[id]), ...(weights.get(id) ?? [])].slice(0, MOST_LINES).map(cut);
-  const category = kind === "node" ? (CATEGORIES.find(([, pattern]) => pattern.test(title))?.[0] ?? "node") : kind;
+  const category = kind === "node" ? categoryOf(nodes.label[id]) : kind;
   return sized(title, lines, category, 0);
 }
 

@@ -11,8 +11,8 @@ import { lettersOf } from "whence/graph/lit";
 
 const READABLE = 0.42;
 const SHAPES = 0.2;
-const MOST_EDGES = 6000;
-const MOST_BOXES = 20000;
+const MOST_EDGES = 4000;
+const MOST_BOXES = 8000;
 const NAMES = [...KINDS, "body", "text", "muted", "edge", "border", "canvas", "header-text", "pin-a", "pin-b", "kin", "cursor", "hot"];
 
 /** Return the colours of the theme, `--graph-..` of an element. @param {Element} element @returns {Colours} */
@@ -43,10 +43,11 @@ export function paint(context, scene, camera, colours, lit, cursor) {
   for (const k of boxes) outline(context, scene, k, zoom, colours, lit, k === cursor);
 }
 
-/** So many of a list that a frame can draw them. @param {number[]} list @param {number} most */
+/** So many of a list that a frame can draw them; the same ones wherever the view is. @param {Int32Array} list @param {number} most */
 function thinned(list, most) {
-  const step = Math.ceil(list.length / most);
-  return step > 1 ? list.filter((_, i) => i % step === 0) : list;
+  let step = 1;
+  while (list.length / step > most) step *= 2;
+  return Array.from(step > 1 ? list.filter((k) => k % step === 0) : list);
 }
 
 /** @param {CanvasRenderingContext2D} context @param {Scene} scene @param {number[]} items @param {number} zoom @param {Colours} colours */

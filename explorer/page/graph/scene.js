@@ -16,6 +16,8 @@ import { lay } from "whence/graph/worker";
 export class Scene {
   #boxGrid = new Grid();
   #edgeGrid = new Grid();
+  /** @type {number[][]} */
+  #routes = [];
 
   /**
    * @param {Graph} graph @param {Scopes} scopes @param {Set<number>} folded
@@ -36,7 +38,7 @@ export class Scene {
     const bounds = [Infinity, Infinity, -Infinity, -Infinity];
     for (let k = 0; k < this.ids.length; k++) {
       const area = this.area(k);
-      this.#boxGrid.add(k, area);
+      this.#boxGrid.add(k, ...area);
       for (const side of [0, 1]) bounds[side] = Math.min(bounds[side], area[side]);
       for (const side of [2, 3]) bounds[side] = Math.max(bounds[side], area[side]);
     }
@@ -44,8 +46,8 @@ export class Scene {
     for (let e = 0; e < this.edge.length; e++) {
       const points = this.route(e);
       for (let i = 0; i + 3 < points.length; i += 2) {
-        const [a, b, c, d] = points.slice(i, i + 4);
-        this.#edgeGrid.add(e, [Math.min(a, c), Math.min(b, d), Math.max(a, c), Math.max(b, d)]);
+        const [a, b, c, d] = [points[i], points[i + 1], points[i + 2], points[i + 3]];
+        this.#edgeGrid.add(e, Math.min(a, c), Math.min(b, d), Math.max(a, c), Math.max(b, d));
       }
     }
   }
@@ -58,7 +60,7 @@ export class Scene {
 
   /** The points of an edge, from its source to its target. @param {number} e */
   route(e) {
-    return route(this.at, this.edges, e);
+    return (this.#routes[e] ??= route(this.at, this.edges, e));
   }
 
   /** @param {Area} area */
@@ -128,10 +130,19 @@ export class Scene {
  */
 export async function sceneOf(graph, scopes, folded) {
   const shown = visible(graph, scopes, folded);
+  await pause();
   const boxes = boxesOf(graph, scopes, shown.ids);
   const { parent, edges } = shown;
   const open = shown.ids.map((id) => id >= scopes.count && !folded.has(id));
   const height = Float64Array.from(boxes, (box, k) => (open[k] ? HEADER : box.height));
   const nested = { parent, edges, width: Float64Array.from(boxes, (box) => box.width), height };
-  return new Scene(graph, scopes, folded, shown, await layout(nested, lay), boxes);
+  await pause();
+  const at = await layout(nested, lay);
+  await pause();
+  return new Scene(graph, scopes, folded, shown, at, boxes);
+}
+
+/** Let the page answer between the parts of long work. */
+function pause() {
+  return new Promise((resolve) => setTimeout(resolve));
 }

@@ -2,12 +2,25 @@
 
 import { fill, h } from "whence/dom";
 import { linesOf } from "whence/graph/boxes";
+import { weightOfNodes } from "whence/graph/heat";
+import { duration } from "whence/words";
 
 /** @typedef {import("whence/types").App} App */
 /** @typedef {import("whence/graph/scene").Scene} Scene */
 /** @typedef {import("whence/dom").Child} Child */
 
 const MOST = 200;
+const HEATS = /** @type {const} */ (["time", "flops", "bytes"]);
+
+/** @param {typeof HEATS[number]} heat @param {number} weight */
+function amount(heat, weight) {
+  return heat === "time" ? duration(weight) : weight.toLocaleString("en");
+}
+
+/** @param {Float64Array} weights @param {number} id */
+function share(weights, id) {
+  return `${((100 * weights[id]) / weights.reduce((sum, weight) => sum + weight, 0)).toFixed(1)} % of the graph`;
+}
 
 /**
  * @param {App} app
@@ -59,6 +72,10 @@ export function sidebar(app, { go, toggle, close }) {
     if (own.length === 1) facts.push(row("location", layers.ordinal[own[0]]));
     if (nodes.scope[id]) facts.push(row("scope", nodes.scope[id]));
     for (const line of linesOf(nodes.about[id])) facts.push(row("", line));
+    for (const heat of HEATS) {
+      const weights = weightOfNodes(app.model, scene.graph, heat);
+      if (weights?.[id]) facts.push(row(heat, `${amount(heat, weights[id])}, ${share(weights, id)}`));
+    }
     fill(body, h("dl", {}, ...facts),
       ...part("Attributes", nodes.attributes[id].map(([name, value]) => row(name, value))),
       ...part("Inputs", ends(scene, id, "source")),

@@ -57,7 +57,7 @@ class RunDock {
       this.editor.setPasses(table.passes);
     }
     this.chooser.setModels(table.models);
-    fill(this.body, this.editor?.element, this.#history(rows));
+    fill(this.body, this.editor?.element, this.#history(rows), this.#files(table.files));
     this.#show(jobs.state);
   }
 
@@ -80,6 +80,14 @@ class RunDock {
       );
     });
     return h("section", {}, h("h4", {}, "Sessions"), h("ol", { class: "sessions", "data-test": "sessions" }, ...items));
+  }
+
+  /** @param {string[]} kinds */
+  #files(kinds) {
+    const links = kinds.map((kind) =>
+      h("a", { href: `/export/${this.app.api.session}/${kind}`, download: "", "data-test": `export-${kind}` }, kind),
+    );
+    return h("p", { class: "controls" }, "Keep as:", ...links);
   }
 
   /** @param {JobState} state */

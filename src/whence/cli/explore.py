@@ -102,7 +102,7 @@ def _explore(args: argparse.Namespace) -> int:
     if session is None or shown:
         from whence.cli.explore_server import serve
 
-        return serve(args, request_of(args), session)
+        return serve(args, None if _is_document(args) else request_of(args), session)
     if args.export is not None:
         write_export(args, session)
     elif args.output is not None:

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 _COMMAND = (sys.executable, "-P", "-m", "whence", "explore")
 
 
-def serve(args: argparse.Namespace, request: Request, document: Session | None) -> int:
-    """Serve the page of a model, which is compiled first, or of a document, until Ctrl-C.
+def serve(args: argparse.Namespace, request: Request | None, session: Session | None) -> int:
+    """Serve the page of a session until Ctrl-C; without one, that of a request is made first.
 
+    request: what can be run again; None: nothing.
     Raises FrontendError where there is no such model, PipelineError where the port is taken.
     """
     from whence.exploring.server import Server, running
     from whence.exploring.site import new_site
     from whence.support.files import scratch_folder
 
-    if document is None:
-        model_path(args.model)
+    model_path(args.model)
     with scratch_folder("whence-explore-") as folder:
         site = new_site(_COMMAND, folder)
         try:
@@ -38,9 +38,9 @@ def serve(args: argparse.Namespace, request: Request, document: Session | None) 
             reason = getattr(error, "strerror", None) or str(error)
             raise PipelineError(expectation("--port", "a free port", f"{args.port}: {reason}")) from error
         with running(server):
-            if document is not None:
-                site.store.add(document, None, "")
-            else:
+            if session is not None:
+                site.store.add(session, request, "")
+            elif request is not None:
                 site.jobs.start(request, "")
             print(f"Explorer of {args.model}: {server.address} (Ctrl-C ends it)", flush=True)
             if not args.no_browser:

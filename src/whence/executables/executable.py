@@ -18,6 +18,7 @@ from whence.runtime.tensors import Tensor, TensorSpec
 from whence.runtime.threads import ThreadPool
 from whence.support.doors import doors, leave
 from whence.support.dtypes import Array
+from whence.support.markup import folded, html_table, preformatted
 
 if TYPE_CHECKING:
     from whence.explorer.compare import Comparison
@@ -180,6 +181,13 @@ class Executable:
     def report(self) -> str:
         """Return a line for each program."""
         return f"one program of {len(self.kernels)} kernels; {self.choice}"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the program, its inputs and outputs, and its layers."""
+        kinds = [("input", spec) for spec in self.inputs] + [("output", spec) for spec in self.outputs]
+        rows = [(kind, spec.name, spec.dtype.name, list(spec.shape)) for kind, spec in kinds]
+        layers = folded(f"{len(self.layers)} layers", preformatted("\n".join(self.layers)))
+        return preformatted(self.report()) + html_table(rows, ("", "name", "type", "shape")) + layers
 
     def export_library(self, path: str | PathLike[str]) -> None:
         """Write the model, with all that it needs, to a .tar, .so or .o file, whole or not at all.

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
+from whence.explorer.session.comparison import compare_sessions
+from whence.explorer.session.document import Session
 from whence.explorer.session.file import read
 from whence.exploring.feed import Feed
 from whence.exploring.guard import Refusal
@@ -41,6 +43,7 @@ class Job:
     number: int
     request: Request
     about: str
+    base: Session | None
     process: subprocess.Popen[bytes]
     begun: float = field(default_factory=time.monotonic)
     ended: str = ""
@@ -59,8 +62,11 @@ class Jobs:
         self.current: Job | None = None
         self._closed = False
 
-    def start(self, request: Request, about: str) -> int:
-        """Begin a job and return its number; refuses with 409 while another one runs."""
+    def start(self, request: Request, about: str, base: Session | None = None) -> int:
+        """Begin a job and return its number; refuses with 409 while another one runs.
+
+        base: the session that the new one is compared with.
+        """
         with self._lock:
             if self.current is not None or self._closed:
                 raise Refusal(409, "expected no other job to run")
@@ -77,7 +83,7 @@ class Jobs:
                 )
             except OSError as error:
                 raise Refusal(503, f"expected a process to start, got: {error.strerror}") from error
-            self.current = job = Job(self._count, request, about, process)
+            self.current = job = Job(self._count, request, about, base, process)
         self._feed.tell("running", job=job.number, about=about, what="starting", done=0, of=0, seconds=0.0)
         threading.Thread(target=self._follow, args=(job, path), daemon=True).start()
         return job.number
@@ -131,7 +137,10 @@ class Jobs:
         number = 0
         if path.exists() and not job.ended:
             try:
-                number = self._store.add(read(path), job.request, job.about)
+                session = read(path)
+                if job.base is not None and failure is None:
+                    session.comparison = compare_sessions(session, job.base)
+                number = self._store.add(session, job.request, job.about)
             except WhenceError as error:
                 failure = {"message": str(error), "command": job.request.command()}
             path.unlink()

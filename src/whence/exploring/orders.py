@@ -7,9 +7,10 @@ from difflib import SequenceMatcher
 from typing import Any, cast
 
 from whence.explorer.report_file import report
-from whence.explorer.session.codec import json_text
 from whence.explorer.session.document import Session
-from whence.exploring.guard import JSON, Refusal
+from whence.explorer.session.exports import EXPORTS
+from whence.explorer.session.views.choice import Choice
+from whence.exploring.guard import Refusal
 from whence.exploring.jobs import Jobs
 from whence.exploring.request import Request
 from whence.exploring.schedules import measured_schedule, schedule_details
@@ -21,6 +22,18 @@ from whence.reading.pipeline_text import PipelineTextError, parse_passes, pieces
 from whence.support.errors import PipelineError, WhenceError
 from whence.universe import multiverse
 
+FILES = {
+    "json": "session.json",
+    "report": "report.html",
+    "model-explorer": "graphs.json",
+    "node-data": "node-data.json",
+    "chrome-trace": "trace.json",
+    "speedscope": "speedscope.json",
+    "folded": "stacks.txt",
+    "dot": "graph.dot",
+    "svg": "graph.svg",
+}
+"""Kind of a file to keep -> its name."""
 _SHOWN = 3
 """Passes that are named, not counted."""
 _KEYS = {"session", "pipeline", "model", "upload", "text", "suffix", "options"}
@@ -55,7 +68,9 @@ class Orders:
         except PipelineError as error:
             raise Refusal(400, str(error)) from error
         about += [f"{name} {', '.join(changed.options.get(name, ['as usual']))}" for name in options]
-        return {"job": self.jobs.start(changed, "; ".join(filter(None, about)) or "the same once more")}
+        same = not body.keys() & {"model", "upload", "text"}
+        base = self._kept(body.get("session", 0)).session if same else None
+        return {"job": self.jobs.start(changed, "; ".join(filter(None, about)) or "the same once more", base)}
 
     def _model(self, body: dict[str, object]) -> tuple[Request, list[str]]:
         """Return the model of a job with the options that hold for it, and in words what is new."""
@@ -143,21 +158,18 @@ class Orders:
     def passes(self) -> dict[str, object]:
         """Return the relay passes that a pipeline may have, and the models that come along."""
         rows = [{"name": row.name, "help": row.help} for row in PASSES if row.name.startswith("relay-")]
-        return {"passes": rows, "models": shipped_models()}
+        return {"passes": rows, "models": shipped_models(), "files": list(FILES)}
 
-    def export(self, kind: str) -> tuple[str, str, bytes]:
-        """Return the name, content type and bytes of a file; refuses unknown kinds."""
+    def export(self, number: int, kind: str) -> tuple[str, bytes]:
+        """Return the name and the bytes of a file of a session, the last one for 0; refuses unknown kinds."""
+        session = self._kept(number).session
+        if kind not in FILES:
+            raise Refusal(404, f"expected one of {', '.join(FILES)}")
         try:
-            session = self._store.get(0).session
-        except KeyError:
-            raise Refusal(404, "expected a session, there is none yet") from None
-        match kind:
-            case "session":
-                return "session.json", JSON, json_text(session).encode()
-            case "report":
-                return "report.html", "text/html; charset=utf-8", report(session).encode("utf-8", "backslashreplace")
-            case _:
-                raise Refusal(404, "expected session or report")
+            text = report(session) if kind == "report" else EXPORTS[kind](session, Choice())
+        except WhenceError as error:
+            raise Refusal(404, str(error)) from error
+        return FILES[kind], text.encode("utf-8", "backslashreplace")
 
 
 def _some(passes: list[str]) -> str:

@@ -12,7 +12,7 @@ from whence.support.errors import PipelineError, expectation
 
 OPTIONS = (
     *("opt-level", "target", "input-shapes", "signature", "desired-layout", "desired-layout-ops", "passes"),
-    *("pass-config", "disabled-pass", "input", "fill-mode", "seed", "seconds", "films"),
+    *("pass-config", "disabled-pass", "input", "fill-mode", "seed", "seconds", "films", "sizes"),
 )
 FLAGS = ("no-times", "tensors", "reference")
 """The options of `whence explore` that a session depends on, with values and without; a page may choose no others."""

@@ -151,9 +151,9 @@ class Handler(BaseHTTPRequestHandler):
         length = length_of(self.headers, BYTES, UPLOAD_LIMIT)
         self._send_json(self.server.site.uploads.take(self.rfile, length, self.headers.get("X-Whence-Name", "")), 201)
 
-    def export(self, kind: str) -> None:
-        name, content, data = self.server.site.orders.export(kind)
-        self._send(data, content, more={"Content-Disposition": f'attachment; filename="{name}"'})
+    def export(self, number: str, kind: str) -> None:
+        name, data = self.server.site.orders.export(int(number), kind)
+        self._send(data, BYTES, more={"Content-Disposition": f'attachment; filename="{name}"'})
 
     # Reading and writing
 
@@ -216,6 +216,6 @@ _ROUTES: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("DELETE", f"/run/{_NUMBER}", Handler.cancel),
     ("POST", "/schedule/(details|measure)", Handler.schedule),
     ("POST", "/upload", Handler.upload),
-    ("GET", r"/export/([a-z]+(?:-[a-z]+)*)", Handler.export),
+    ("GET", f"/export/{_NUMBER}/([a-z-]+)", Handler.export),
 )
 """Method, path, answer; all but the first ask for the token."""

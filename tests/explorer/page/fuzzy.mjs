@@ -20,6 +20,7 @@ test("beginnings of words and whole words come first", () => {
   assert.deepEqual(best("relu", "fused_nn_relu_add", "relu", "re_l_u"), ["relu", "fused_nn_relu_add", "re_l_u"]);
   assert.deepEqual(match("fn", "fused_nn").at, [0, 6]);
   assert.deepEqual(match("fo", "FuseOps").at, [0, 4]);
+  assert.deepEqual(match("fc", "fac_conv").at, [0, 4]);
 });
 
 test("a jump to the beginning of a word never loses a match", () => {

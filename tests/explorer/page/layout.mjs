@@ -87,6 +87,15 @@ test("edges between groups in both directions are drawn from source to target", 
   }
 });
 
+test("an edge back past a group goes up around it", async () => {
+  const parent = Int32Array.from([-1, 0, -1, 2, -1, 4]);
+  const edges = Int32Array.from([1, 3, 3, 5, 5, 1]);
+  const at = await layout({ parent, ...sizes(6), edges }, lay);
+  const points = route(at, edges, 2);
+  assert.equal(points.length, 8);
+  for (let i = 3; i < points.length; i += 2) assert(points[i] < points[i - 2]);
+});
+
 test("nothing, one node, and a node alone", async () => {
   const none = await layout({ parent: new Int32Array(0), ...sizes(0), edges: new Int32Array(0) }, lay);
   assert.equal(none.x.length, 0);
@@ -111,10 +120,10 @@ test("a grid finds what stands in a rectangle", () => {
   const boxes = Array.from({ length: 400 }, (_, k) => [(k % 20) * 300, Math.floor(k / 20) * 200, (k % 20) * 300 + 250, Math.floor(k / 20) * 200 + 90]);
   boxes.push([-1e7, -1e7, 1e7, 1e7]);
   const grid = new Grid();
-  boxes.forEach((box, k) => grid.add(k, box));
+  boxes.forEach((box, k) => grid.add(k, ...box));
   const overlap = (a, b) => a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3];
   for (const area of [[0, 0, 10, 10], [900, 900, 2100, 1700], [-1e6, -1e6, 1e6, 1e6], [5e5, 5e5, 5e5, 5e5]]) {
-    const near = grid.near(area);
+    const near = [...grid.near(area)];
     assert.deepEqual(near, [...new Set(near)].sort((a, b) => a - b));
     for (let k = 0; k < boxes.length; k++) if (overlap(boxes[k], area)) assert(near.includes(k));
   }

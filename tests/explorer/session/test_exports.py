@@ -72,7 +72,8 @@ def test_the_document_itself_is_an_export():
 
 @pytest.mark.parametrize("kind", EXPORTS)
 def test_names_are_escaped(kind: str):
-    text = EXPORTS[kind](named_session('</title><b>"\\\x1b[2J;\u202e\n'), Choice())
+    text = EXPORTS[kind](named_session('</title><b>"\\\x1b[2J;\u202e\ud800\n'), Choice())
+    text.encode()
     if kind == "svg":
         ElementTree.fromstring(text)
     elif kind in ("dot", "folded"):

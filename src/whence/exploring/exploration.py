@@ -1,0 +1,75 @@
+"""A session as a user has it in Python and in notebooks: checked, written, asked, shown."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from whence.explorer.report_file import report, write_report
+from whence.explorer.session import file
+from whence.explorer.session.check import check
+from whence.explorer.session.document import Session
+from whence.explorer.session.exports import EXPORTS
+from whence.explorer.session.strip import stripped
+from whence.explorer.session.views import VIEWS
+from whence.explorer.session.views.choice import Choice
+from whence.exploring.record import record
+from whence.support.doors import door, doors
+from whence.support.errors import PipelineError, expectation
+
+_HEIGHT = 800
+
+
+@doors()
+class Exploration:
+    """All that became of a model: the session document and what is asked of it. A notebook shows it as the page."""
+
+    def __init__(self, session: Session):
+        self.session = session
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> Exploration:
+        """Return what `write` or `whence explore -o` wrote; errors as `file.read`."""
+        return Exploration(file.read(path))
+
+    def check(self) -> None:
+        """Hold the document to what it promises; raises FrontendError, one sentence, for a damaged one."""
+        check(self.session)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the session document, in gzip where the name ends in .gz."""
+        file.write(path, self.session)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the page with the session in it, one file that needs no network."""
+        write_report(self.session, path)
+
+    def text(self, view: str, **choice: Any) -> str:
+        """Return a view as `whence explore --text` prints it. choice: its options, as `Choice` has them."""
+        return _of("view", VIEWS, view)(self.session, Choice(**choice))
+
+    def export(self, kind: str, **choice: Any) -> str:
+        """Return the session in the format of another tool, as `whence explore --export` writes it."""
+        return _of("export", EXPORTS, kind)(self.session, Choice(**choice))
+
+    def stripped(self) -> Exploration:
+        """Return the same without weights, and with hashes in the place of names."""
+        return Exploration(stripped(self.session))
+
+    def _repr_html_(self) -> str:
+        page = escape(report(self.session).encode("utf-8", "backslashreplace").decode())
+        return f'<iframe srcdoc="{page}" style="width: 100%; height: {_HEIGHT}px; border: 1px solid"></iframe>'
+
+
+def _of(what: str, table: Mapping[str, Any], name: str) -> Any:
+    if name not in table:
+        raise PipelineError(expectation(what, f"one of {', '.join(table)}", repr(name)))
+    return table[name]
+
+
+@door()
+def explore(model: Any, inputs: Mapping[str, Any] | None = None, **options: Any) -> Exploration:
+    """Compile a model, and take down all that became of it; arguments and errors as `record`."""
+    return Exploration(record(model, inputs, **options))
