@@ -12,6 +12,7 @@ from explorer_client import Client
 from small_session import small_session
 
 from whence.explorer.session.parts import head, stage_part
+from whence.exploring.guard import BODY_LIMIT, UPLOAD_LIMIT
 
 
 def test_the_page_and_its_files_come_out_of_a_table(client: Client):
@@ -90,6 +91,8 @@ def test_bodies_have_a_type_a_length_and_a_limit(client: Client):
     for length, status in (("-1", 411), ("x", 411), (str(1 << 30), 413), ("9" * 400, 413)):
         assert client.ask("POST", "/run", b"{}", Content_Length=length).status == status
         assert _upload(client, length) == status
+    assert client.ask("POST", "/run", b"{}", Content_Length=str(BODY_LIMIT + 1)).status == 413
+    assert _upload(client, str(UPLOAD_LIMIT + 1)) == 413
 
 
 def test_an_upload_of_a_gigabyte_is_refused_before_it_is_read(client: Client):

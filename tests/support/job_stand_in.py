@@ -33,7 +33,9 @@ def main(words: list[str]) -> int:
         case "damaged":
             path.write_text("{}")
         case _:
-            write(path, named_session(model))
+            session = named_session(model)
+            session.comparison = None
+            write(path, session)
     return 0
 
 
