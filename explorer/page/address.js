@@ -70,20 +70,23 @@ export function readAddress(hash, model) {
 }
 
 /**
- * Keep the address as the state is, a moment after each change.
+ * Keep the address as the state is: at once, but in a row of changes only so often as browsers allow.
  * @param {State} state
  */
 export function keepAddress(state) {
   let timer = 0;
+  let again = false;
   const write = () => {
-    timer = 0;
+    again = false;
     history.replaceState(null, "", `#${encode(JSON.stringify(kept(state)))}`);
+    timer = setTimeout(() => {
+      timer = 0;
+      if (again) write();
+    }, DELAY);
   };
   state.on(["program", "panes", "focus", "pins", "heat", "dock", "dockShare", "theme", "filter"], () => {
-    if (timer === 0) timer = setTimeout(write, DELAY);
-  });
-  addEventListener("pagehide", () => {
-    if (timer !== 0) write();
+    if (timer === 0) write();
+    else again = true;
   });
 }
 

@@ -16,27 +16,29 @@ export function letters(text) {
 }
 
 /**
- * Return how well a text matches a query of small letters, and where; null where it does not.
+ * Return how well a text matches a query of small letters, and where; null where it does not. Spaces of a query need
+ * not be there.
  * @param {string} query
  * @param {string} text
+ * @param {string} [small] the text in small letters
  * @returns {{score: number, at: number[]} | null}
  */
-export function match(query, text) {
-  const small = text.toLowerCase();
+export function match(query, text, small = text.toLowerCase()) {
   const whole = small.indexOf(query);
   if (whole >= 0) {
     const at = Array.from(query, (_, i) => whole + i);
     const begins = begin(text, whole) ? 2 * WORD : 0;
     return { score: query.length * (1 + RUN) + begins + (small.length === query.length ? WORD : 0) - text.length / 64, at };
   }
+  const wanted = query.replaceAll(" ", "");
+  if (!rest(wanted, 0, small, 0)) return null;
   const at = [];
   let score = -text.length / 64;
   let from = 0;
-  for (const letter of query) {
+  for (const letter of wanted) {
     // The next beginning of a word that has the letter, unless the letter continues a run.
     let next = small.indexOf(letter, from);
-    if (next < 0) return null;
-    if (next !== from || at.length === 0) next = beginning(text, small, query, at.length, next);
+    if (next !== from || at.length === 0) next = beginning(text, small, wanted, at.length, next);
     score += 1 + (begin(text, next) ? WORD : 0) + (at.length && next === at[at.length - 1] + 1 ? RUN : 0);
     at.push(next);
     from = next + 1;

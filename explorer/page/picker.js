@@ -74,7 +74,7 @@ export function picker(app, id) {
     older.hidden = newer.hidden = stages.length < 2;
     older.disabled = at <= 0;
     newer.disabled = at < 0 || at >= stages.length - 1;
-    wrap.hidden = pane.stage < 0;
+    wrap.hidden = pane.stage < 0 || !kindOf(pane.level)?.stages;
     wrap.setAttribute("aria-pressed", String(pane.wrap));
     const panes = app.state.get("panes");
     split.disabled = panes.length >= MOST_PANES;

@@ -16,6 +16,7 @@ import { registerPane } from "whence/kinds";
 import { paletteActions } from "whence/palette/view";
 import { passActions } from "whence/passes/current";
 import { passesDock } from "whence/passes/dock";
+import { runActions } from "whence/run/actions";
 import { run } from "whence/run/dock";
 import { TextPane } from "whence/text/pane";
 
@@ -64,5 +65,5 @@ for (const dock of [timeDock, timelineDock, memoryDock, tensorsDock, compareDock
  * @param {App} app
  */
 export function viewActions(app) {
-  for (const add of [passActions, paletteActions, copyActions]) add(app);
+  for (const add of [passActions, paletteActions, copyActions, runActions]) add(app);
 }

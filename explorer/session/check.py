@@ -56,8 +56,8 @@ INDEXES: Mapping[str, tuple[str, int]] = {
     "times[].program": ("programs", 0),
     "times[].layers[][0]": ("layers", -1),
     "times[].parts[][][0]": ("layers", -1),
-    "times[].lines[].call": ("calls", -1),
-    "times[].lines[].stage": ("stages", -1),
+    "times[].lines[].call": ("calls", 0),
+    "times[].lines[].stage": ("stages", 0),
     "times[].timeline.call[]": ("calls", -1),
     "memory[].program": ("programs", 0),
     "memory[].set[]": ("sets", -1),
@@ -266,7 +266,7 @@ def _check_measured(session: Session, refuse: Refuse) -> None:
             if not 0 <= begin <= end:
                 raise refuse(f"times[{number}].timeline[{row}]", "an end after the beginning", f"{begin} to {end}")
         for row, sampled in enumerate(times.lines):
-            lines = session.stages[sampled.stage].lines if sampled.stage >= 0 else 0
+            lines = session.stages[sampled.stage].lines
             if max(sampled.line, default=0) > lines:
                 raise refuse(f"times[{number}].lines[{row}].line", f"one of {lines} lines", max(sampled.line))
     for number, memory in enumerate(session.memory):

@@ -31,6 +31,7 @@ def add_course(
 
     values: the layers' values as they were imported, to be marked where they are computed.
     """
+    course.close()
     names = course.ops.names
     stages: list[int] = []
     for position, draft in enumerate(course.drafts):

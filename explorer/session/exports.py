@@ -92,7 +92,7 @@ def _stacks(session: Session) -> list[Stack]:
     """Return what lines of TIR took: layer, call, line; of a call that was not sampled its layers alone."""
     stacks: list[Stack] = []
     for times in _measured(session):
-        sampled = {of.call: of for of in times.lines if of.stage >= 0 and session.stages[of.stage].level == "tir"}
+        sampled = {of.call: of for of in times.lines if session.stages[of.stage].level == "tir"}
         for row, spent, parts in zip(calls_of(session, times.program), times.calls, times.parts, strict=True):
             name, of = session.calls[row].name, sampled.get(row)
             layers = [session.layers.name[layer] if layer >= 0 else NO_LAYER for layer, _ in parts]

@@ -27,6 +27,7 @@ from ...lowering.te_to_tir.lower import lower_schedule
 from ...planning.artifact import Artifact
 from ...support.context import PassContext
 from ...support.errors import ScheduleError
+from ...support.garbage import fewer_collections
 from ...support.machine import Machine
 from ...te.schedule.bounds import Bounds, infer_bounds
 from ...te.schedule.itervar import IterVar
@@ -46,9 +47,9 @@ Detail: TypeAlias = Literal["trees", "loops", "last", "all"]
 """What frames have: stages and costs alone, loops besides, the last one next primitives, too, or all of them."""
 Films: TypeAlias = Literal["none", "hot", "all"]
 """The kernels of which films are made in detail; without any there are no films."""
-_FRAMES = 96
+_FRAMES = 48
 """Frames with loops, of the kernels that do most: each takes 6 ms, and one with next primitives 50 ms."""
-_ENDS = 3
+_ENDS = 1
 """Kernels whose last frames have next primitives."""
 
 
@@ -96,7 +97,7 @@ def film(schedule: Schedule, machine: Machine, threads: int = 1, kernel: int = -
     result = Film(kernel, written.text, arguments_of(now.func), [], [])
     rows: dict[str, tuple[TreeStage, int]] = {}
     loops: list[str] = []
-    begin, cost = written.header, None
+    begin, cost, details = written.header, None, Details([], "", [])
     text = written.text.splitlines()
     with closing(apply_steps(now, schedule.sequence, schedule.intrinsics)) as steps:
         for number, last in enumerate(steps):
@@ -116,10 +117,11 @@ def film(schedule: Schedule, machine: Machine, threads: int = 1, kernel: int = -
                     rows[label] = row, len(result.stages)
                     result.stages.append(row)
             complete = detail == "all" or (detail == "last" and number == len(schedule.primitives))
-            details = _details(schedule, number, model, detail != "trees", complete)
             changed = [label for label in before | rows if before.get(label) != rows.get(label)]
             if changed:
                 cost = model(now, bounds) if bounds is not None else None
+            if changed or complete:
+                details = _details(schedule, number, model, detail != "trees", complete)
             frame = Frame(
                 primitive="; ".join(text[written.lines[op] - 1].strip() for op in done),
                 at=next((issued[op] for op in reversed(done) if op in issued), ""),
@@ -177,8 +179,12 @@ def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], 
 
     A kernel has none where its function is not known (exported files), or an external compiler's.
     """
-    if films == "none" or not artifact.snapshots:
-        return
+    if films != "none" and artifact.snapshots:
+        with fewer_collections():
+            _add_films(session, artifact, kernels, films)
+
+
+def _add_films(session: Session, artifact: Artifact, kernels: Sequence[int], films: Films) -> None:
     functions_by_name = functions(artifact.snapshots[-1].module)
     served = {call.kernel: functions_by_name.get(call.name) for call in reversed(artifact.calls)}
     calls = Counter(call.kernel for call in artifact.calls)

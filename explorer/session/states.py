@@ -122,6 +122,10 @@ class Ops:
         self.locations: dict[int, LocationAttr] = {}
         """Of all ops that were ever there, when they were last met."""
 
+    def close(self) -> None:
+        """Forget how ops were, but for their names and locations."""
+        self.states, self.order = {}, []
+
     def update(self, root: Operation) -> Difference:
         """Look at the ops at and below `root`; in time linear in them."""
         states = self.states

@@ -85,6 +85,11 @@ class Course:
         self.text = text
         return True
 
+    def close(self) -> None:
+        """Forget all that only a further stage would need: as much as the module itself takes."""
+        self.ops.close()
+        self.text, self.printer = EMPTY, plain_print
+
 
 @dataclass
 class Watched:

@@ -63,7 +63,7 @@ def shown(page: Page) -> Session:
 
 
 def pinned(page: Page) -> str:
-    return page.locator(".strip[data-pin=A]").text_content() or ""
+    return page.locator("[data-test=lineage]").first.text_content() or ""
 
 
 def test_time_is_sorted_and_a_row_pins_its_layer(page: Page, shown: Session):

@@ -13,7 +13,7 @@ from recorded_sessions import recorded
 from synthetic_sessions import session as synthetic
 
 from whence.explorer.report_file import write_report
-from whence.explorer.session.document import Body, Session
+from whence.explorer.session.document import Body, Program, Session
 from whence.explorer.session.text import column, layers_of_lines, text_of_stage
 
 if TYPE_CHECKING:
@@ -128,6 +128,40 @@ def test_two_pins_and_lines_of_both(page: Page, show: Open):
     assert [strips.nth(0).locator("b").inner_text(), strips.nth(1).locator("b").inner_text()] == ["A", "B"]
     page.keyboard.press("Escape")
     assert page.locator(".row[data-pin]").count() == 0
+
+
+@_WIDE
+def test_panes_of_kernels_follow_a_pin(page: Page, show: Open):
+    session = recorded("twins")
+    show(session)
+    before = _pane(page, "asm").get_attribute("data-stage")
+    line, layers = _line_of(session, page, "model", "pool")
+    _row(page, "model", line).click()
+    _pane(page, "asm").locator("[data-pin]").first.wait_for()
+    assert _pane(page, "asm").get_attribute("data-stage") != before
+    for level in ("tir", "asm"):
+        assert _rows(page, level, '[data-pin="A"]') == _kin(session, page, level, layers)
+
+
+def test_another_program_has_its_own_texts(page: Page, show: Open):
+    session = synthetic(50)
+    first = len(session.stages)
+    session.programs.append(Program("second", "specialised", "n = 4"))
+    session.kernels.append(replace(session.kernels[0], program=1, stages=[first + 1]))
+    for level, kernel in (("relay", -1), ("tir", 1)):
+        stage = next(stage for stage in session.stages if stage.level == level)
+        session.stages.append(replace(stage, program=1, kernel=kernel))
+    session.calls.append(replace(session.calls[0], program=1, kernel=1))
+    show(session)
+    relay = _pane(page, "relay").get_attribute("data-stage")
+    page.locator("[data-test=program]").select_option(label="second: n = 4")
+    assert _pane(page, "relay").get_attribute("data-stage") == str(first)
+    assert _pane(page, "tir").get_attribute("data-stage") == str(first + 1)
+    page.wait_for_timeout(300)
+    page.reload()
+    assert _pane(page, "relay").get_attribute("data-stage") == str(first)
+    page.locator("[data-test=program]").select_option(index=0)
+    assert _pane(page, "relay").get_attribute("data-stage") == relay
 
 
 def test_reload_keeps_panes_pins_and_scroll(page: Page, show: Open):

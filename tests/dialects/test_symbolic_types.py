@@ -18,7 +18,7 @@ from whence.dialects.relay.operator import Operator, shape_of
 from whence.dialects.relay.types import fits
 from whence.dialects.sizes import Size, evaluate, only, same, symbol
 from whence.dialects.sizes.types import extents_of, tensor_of
-from whence.support.identity import by_identity
+from whence.support.identity import by_identity, while_alive
 
 BY_NAME = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
 
@@ -252,3 +252,23 @@ def test_what_is_left_of_no_elements_is_nothing_certain(newshape: tuple[int, ...
 def test_what_is_left_beside_a_copied_extent_of_none_is_the_rest():
     assert shape_of(_made("reshape", [(0, 3, 5)], {"newshape": (0, -1)}).results[0]) == (0, 15)
     assert shape_of(_made("reshape", [(4, 0, 6)], {"newshape": (2, 0, -1)}).results[0]) == (2, 0, 12)
+
+
+def test_a_result_is_kept_as_long_as_its_argument_lives():
+    class Thing:
+        pass
+
+    asked: list[int] = []
+
+    @while_alive
+    def name(thing: Thing) -> str:
+        asked.append(id(thing))
+        return f"thing {len(asked)}"
+
+    first, second = Thing(), Thing()
+    assert [name(first), name(second), name(first)] == ["thing 1", "thing 2", "thing 1"]
+    del first
+    # Whatever has the identity now is another thing.
+    third = Thing()
+    assert name(third) == "thing 3"
+    assert len(asked) == 3

@@ -99,6 +99,7 @@ def test_names_stay_apart_and_stay_the_same_wherever_they_are(session: Session):
                 for a, b in zip(*names, strict=True):
                     tokens.setdefault(a, set()).add(b)
     assert all(len(new) == 1 for new in tokens.values())
+    assert not [name for name, new in tokens.items() if name in new and not name[1:].isdigit()]
     assert len({name for new in tokens.values() for name in new}) == len(tokens)
     symbols = [kernel.symbol for kernel in result.kernels]
     code = "\n".join(line for k in range(len(result.stages)) for line in text_of_stage(result, k))
@@ -132,6 +133,8 @@ def test_values_and_what_tells_of_files_go():
     assert [(of.inputs, of.sample) for of in result.tensors] == [("", [[], []])]
     session = small_session()
     session.schedules[0].frames[1].at = "/home/zebra/schedules.py:8"
+    session.layers.name[0] = 'zebra "odd"; 1'
+    session.programs[0].about = 'a call of zebra "odd"; 1 decides'
     session.stages[1].body.edits = [(0, 0, ["%0 = dense<[1.5, 2, 3, 4, 5, 6, 7, 8, 9]>", "", "", ""])]
     text = json.dumps(to_json(stripped(session)))
     assert "zebra" not in text

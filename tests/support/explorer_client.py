@@ -14,6 +14,7 @@ from typing import Any, cast
 import job_stand_in
 from small_session import small_session
 
+from whence.explorer.session.document import Session
 from whence.exploring.jobs import Limits
 from whence.exploring.request import Request
 from whence.exploring.server import Server, running
@@ -82,12 +83,14 @@ class Client:
 
 
 @contextmanager
-def serving(folder: Path, model: str = "light_squeezenet", *, empty: bool = False) -> Generator[Client]:
+def serving(
+    folder: Path, model: str = "light_squeezenet", *, empty: bool = False, session: Session | None = None
+) -> Generator[Client]:
     """Give a client of a server with one session, or none, of which jobs see this model: its name says what they do."""
     command = [sys.executable, str(Path(job_stand_in.__file__))]
     site = new_site(command, folder, Limits(seconds=20))
     if not empty:
-        site.store.add(small_session(), Request(model), "")
+        site.store.add(session or small_session(), Request(model), "")
     server = Server(site)
     with running(server):
         yield Client(server)

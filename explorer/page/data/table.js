@@ -173,6 +173,8 @@ export class RowTable {
   }
 }
 
+const LONGEST_BAR = 12;
+
 /**
  * Return a bar of a share, with its text behind it.
  * @param {number} share of the longest
@@ -180,6 +182,6 @@ export class RowTable {
  * @param {{hue?: string, estimated?: boolean}} [look]
  */
 export function bar(share, text, { hue = "", estimated = false } = {}) {
-  const width = `${Math.max(0, Math.min(1, share)) * 100}%`;
+  const width = `${Math.max(0, Math.min(1, share)) * LONGEST_BAR}em`;
   return h("span", { class: "share-bar" }, h("span", { class: `fill ${hue}`, "data-estimated": estimated ? "" : null, style: { width } }), h("span", { class: "text" }, text));
 }

@@ -20,6 +20,8 @@ export class Entries {
   #entries = [];
   /** @type {number[]} */
   #bits = [];
+  /** @type {string[]} */
+  #small = [];
   /** The last query and what matched it. @type {{query: string, size: number, list: number[]}} */
   #last = { query: "", size: 0, list: [] };
 
@@ -36,7 +38,8 @@ export class Entries {
   /** @param {Entry} entry */
   #add(entry) {
     this.#entries.push(entry);
-    this.#bits.push(letters(entry.text.toLowerCase()));
+    this.#small.push(entry.text.toLowerCase());
+    this.#bits.push(letters(this.#small[this.#small.length - 1]));
   }
 
   /** What the head of the session has. */
@@ -129,14 +132,14 @@ export class Entries {
     if (!query) return { hits: commands.slice(0, most).map((entry) => ({ entry, at: [], score: 0 })), count: commands.length + (all ? this.size : 0) };
     /** @type {Hit[]} */
     const hits = [];
-    const look = (/** @type {Entry} */ entry) => {
-      const hit = match(query, entry.text);
+    const look = (/** @type {Entry} */ entry, /** @type {string} */ small) => {
+      const hit = match(query, entry.text, small);
       if (hit) hits.push({ entry, at: hit.at, score: hit.score + (BONUS[entry.kind] ?? 0) });
       return hit !== null;
     };
-    commands.forEach(look);
+    for (const entry of commands) look(entry, entry.text.toLowerCase());
     if (!all) return best(hits, most);
-    const bits = letters(query);
+    const bits = letters(query.replaceAll(" ", ""));
     const { query: before, size, list } = this.#last;
     // What did not match a part of the query cannot match all of it.
     const narrowed = before && query.startsWith(before) && size === this.size;
@@ -144,7 +147,7 @@ export class Entries {
     const count = narrowed ? list.length : this.size;
     for (let i = 0; i < count; i++) {
       const k = narrowed ? list[i] : i;
-      if ((bits & ~this.#bits[k]) === 0 && look(this.#entries[k])) kept.push(k);
+      if ((bits & ~this.#bits[k]) === 0 && look(this.#entries[k], this.#small[k])) kept.push(k);
     }
     this.#last = { query, size: this.size, list: kept };
     return best(hits, most);

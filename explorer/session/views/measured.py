@@ -44,16 +44,16 @@ def _cut(rows: list[tuple[str, ...]], choice: Choice) -> str:
 
 
 def lines(session: Session, choice: Choice) -> str:
-    """The lines of code in which samples were taken, the most first."""
+    """The lines of code in which samples were taken, the most first: of TIR, or of the level that is asked for."""
     rows: list[tuple[int, tuple[str, ...]]] = []
-    total = sum(sum(of.samples) for data in session.times for of in data.lines)
-    kernel = kernel_of(session, choice)
-    for of in (of for data in session.times for of in data.lines):
-        if kernel >= 0 and (of.stage < 0 or session.stages[of.stage].kernel != kernel):
+    kernel, level = kernel_of(session, choice), choice.level or "tir"
+    sampled = [of for data in session.times for of in data.lines if session.stages[of.stage].level == level]
+    total = sum(sum(of.samples) for of in sampled)
+    for of in sampled:
+        if kernel >= 0 and session.stages[of.stage].kernel != kernel:
             continue
-        texts = text_of_stage(session, of.stage)
-        behind = layers_of_lines(session, of.stage, of.call) if of.stage >= 0 else []
-        name = session.calls[of.call].name if of.call >= 0 else "no kernel"
+        texts, behind = text_of_stage(session, of.stage), layers_of_lines(session, of.stage, of.call)
+        name = session.calls[of.call].name
         for line, samples in zip(of.line, of.samples, strict=True):
             text = f"{line}: {texts[line - 1].strip()}" if line else "no line is known"
             layers = names_of(session, behind[line - 1], 3) if line else ""

@@ -28,7 +28,7 @@ class Teller:
 
     def end(self) -> None:
         """Say that the compilation is done; what follows is taking down."""
-        self._say({"what": "writing", "done": 0, "of": 0})
+        self._say({"what": "taking it down", "done": 0, "of": 0})
 
     def fail(self, failure: dict[str, str]) -> None:
         """Say why there is no compiled model."""

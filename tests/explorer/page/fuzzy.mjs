@@ -29,6 +29,11 @@ test("a jump to the beginning of a word never loses a match", () => {
   assert(match("oc", "fold_constant_ops"));
 });
 
+test("spaces of a query need not be there", () => {
+  assert.deepEqual(match("fuse ops", "FuseOps").at, [0, 1, 2, 3, 4, 5, 6]);
+  assert.deepEqual(match("a b", "xa b").at, [1, 2, 3]);
+});
+
 test("a text that matches has all bits of the query", () => {
   for (const [query, text] of [["cnv", "conv"], ["a_1", "xA_21"], ["é", "É"]])
     if (match(query, text)) assert.equal(letters(query) & ~letters(text.toLowerCase()), 0);

@@ -31,6 +31,14 @@ def test_model_explorer_has_the_graphs_in_folders_of_scopes():
     assert conv["outputsMetadata"] == [{"id": "0", "attrs": [{"key": "tensor_shape", "value": "float32[64]"}]}]
 
 
+def test_model_explorer_tells_outputs_of_a_node_apart():
+    session = small_session()
+    session.graphs[0].edges.output[1] = 2
+    _, split, reader, _ = json.loads(EXPORTS["model-explorer"](session, Choice()))["graphs"][0]["nodes"]
+    assert [row["id"] for row in split["outputsMetadata"]] == ["2"]
+    assert reader["incomingEdges"][0]["sourceNodeOutputId"] == "2"
+
+
 def test_node_data_are_the_times_of_its_nodes():
     results = _json("node-data")["model"]["results"]
     assert {node: row["value"] for node, row in results.items()} == pytest.approx({"n1": 1.5, "n2": 0.5, "n3": 1.0})

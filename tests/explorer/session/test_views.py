@@ -8,7 +8,7 @@ import pytest
 from small_session import named_session, small_session
 
 from whence.explorer.session.difference import Pair, difference
-from whence.explorer.session.document import Body, Diff
+from whence.explorer.session.document import Body, Diff, LineTimes
 from whence.explorer.session.history import history_of_layer, history_of_op
 from whence.explorer.session.views import VIEWS
 from whence.explorer.session.views.choice import Choice
@@ -76,6 +76,13 @@ def test_what_was_not_recorded_is_said(view: str):
     session.made_by.notes = ["nothing was run"]
     with pytest.raises(PipelineError, match=r"got one without \(nothing was run\)"):
         VIEWS[view](session, Choice())
+
+
+def test_samples_of_one_level_are_all_there_are():
+    session = small_session()
+    session.times[0].lines.append(LineTimes(0, 7, [1], [40]))
+    assert VIEWS["lines"](session, Choice()) == VIEWS["lines"](small_session(), Choice())
+    assert VIEWS["lines"](session, Choice(level="asm")).startswith("  100 %  fused_0")
 
 
 def _stage(ops: list[int], texts: list[str]) -> Body:
