@@ -56,6 +56,7 @@ def test_entrance(page: Page, report: Show, picture: Take):
     page.keyboard.press("Enter")
     properties = page.locator("[data-test=properties]")
     assert all(word in properties.inner_text() for word in ("CONV_2D", "pointwise0", "stride"))
+    page.locator("[data-test=find-node]").fill("")
     picture("entrance")
 
 
