@@ -105,7 +105,7 @@ def test_a_process_without_the_compiler_leaves_the_work_to_a_thread(monkeypatch:
 
 
 def test_a_process_ends_with_its_input_or_with_who_started_it(monkeypatch: pytest.MonkeyPatch):
-    watch: Any = compiling._watch  # pyright: ignore[reportPrivateUsage]
+    watch: Any = compiling.end_with
     ended: list[int] = []
     monkeypatch.setattr(os, "_exit", ended.append)
     reading, writing = os.pipe()

@@ -41,7 +41,7 @@ def main(source: str, result: str, sizes: str) -> None:
 
     Exits with 1 when there is no such program.
     """
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     os.nice(_NICE)
     try:
         artifact = compiled(read_package(int(source), SOURCE), json.loads(sizes))
@@ -99,7 +99,7 @@ def _digest(array: Array) -> tuple[str, tuple[int, ...], bytes]:
     return array.dtype.str, array.shape, hashlib.sha256(np.ascontiguousarray(array).view(np.uint8).data).digest()
 
 
-def _watch(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End with who started this process, whatever it is doing: standard input ends then, or another adopts it."""
     while os.getppid() == parent and not select.select([sys.stdin], [], [], _SECONDS)[0]:
         pass

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
+
+from whence.executables.apart_process import end_with
 
 try:
     import resource
@@ -49,15 +50,8 @@ def job(memory: int) -> Generator[Teller]:
         with suppress(ValueError, OSError):  # a lower limit holds already
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     with os.fdopen(os.dup(1), "w") as pipe:
         sys.stdout.flush()
         os.dup2(2, 1)
         yield Teller(pipe)
-
-
-def _watch(parent: int) -> None:
-    """End with who started this process: standard input ends then, or another adopts it."""
-    while os.getppid() == parent and not select.select([sys.stdin], [], [], 1.0)[0]:
-        pass
-    os._exit(1)
