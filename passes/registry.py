@@ -188,7 +188,7 @@ def row_of(name: str) -> Row:
 def info_of(one: ModulePass) -> PassInfo:
     """Return the description of a pass that instruments receive, also for a pass that is not registered here."""
     row = _BY_NAME.get(one.name)
-    return replace(row.info if row is not None else PassInfo(one.name), spec=str(one.pipeline_pass_spec()))
+    return replace(row.info if row is not None else PassInfo(one.name), write=one.pipeline_pass_spec)
 
 
 _OWN_NAMES = {tvm: name for name, tvm in TVM_NAMES.items()}

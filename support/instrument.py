@@ -24,8 +24,16 @@ class PassInfo:
     """The time it took; 0 before it ran."""
     required: tuple[str, ...] = ()
     """The names of the passes that a `Sequential` runs before it."""
-    spec: str = ""
-    """The pass with its options, in the text form of pipelines; "" where it has none."""
+    write: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    """Returns what `str` makes the pass with its options, in the text form of pipelines, of."""
+
+    @property
+    def spec(self) -> str:
+        """The pass with its options, in the text form of pipelines; its name alone where they have no text."""
+        try:
+            return str(self.write()) if self.write is not None else self.name
+        except TypeError:
+            return self.name
 
     def __str__(self) -> str:
         needs = ", ".join(self.required)

@@ -75,7 +75,7 @@ def _add_runs(builder: Builder, course: Course, stages: list[int], program: int,
     ends: list[tuple[int, int]] = []
     for run in course.runs:
         info = run.info
-        spec, source = info.spec or info.name, pass_at(info.name)
+        spec, source = info.spec, pass_at(info.name)
         passes.append(PassRun(info.name, spec, program, kernel, stages[run.stage], run.changed, info.seconds, source))
         ends.append((len(passes) - 1, run.entries[1]))
     return ends

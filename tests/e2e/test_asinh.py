@@ -67,14 +67,15 @@ def layers(ops: Iterable[Operation]) -> set[str]:
 
 
 def check(found: Array, x: Array) -> None:
-    """Within the bound that the formula states of what float64 says; the rest exactly."""
+    """Within the bound that the formula states of what float64 says, or 0 below the normal numbers; the rest exactly."""
     with np.errstate(invalid="ignore"):
         exact = np.arcsinh(x.astype(np.float64))
     rounded = exact.astype(np.float32)
     finite = np.isfinite(rounded)
     np.testing.assert_array_equal(found[~finite], rounded[~finite])
     error = np.abs(found[finite] - exact[finite]) / np.spacing(np.abs(rounded[finite])).astype(np.float64)
-    assert error.max() <= FORMULAS[math.AsinhOp].error
+    flushed = (found[finite] == 0) & (np.abs(rounded[finite]) < np.finfo(np.float32).tiny)
+    assert error[~flushed].max() <= FORMULAS[math.AsinhOp].error
     np.testing.assert_array_equal(np.signbit(found[finite]), np.signbit(rounded[finite]))
 
 
