@@ -209,6 +209,6 @@ def _add_films(session: Session, artifact: Artifact, kernels: Sequence[int], fil
     for number, result in sorted(films_of.items()):
         session.kernels[kernels[number]].schedule = len(session.schedules)
         session.schedules.append(result)
-    if films == "hot" and films_of:
+    if detailed < len(films_of) and films == "hot":
         text = f"the loops of each frame are there for the {detailed} of {len(films_of)} kernels that do most work"
-        session.made_by.notes.append(f"Schedules: {text}; films='all' records all of them.")
+        session.made_by.notes.append(f"Schedules: {text}; --films all records those of all.")

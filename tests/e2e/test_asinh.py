@@ -67,7 +67,7 @@ def layers(ops: Iterable[Operation]) -> set[str]:
 
 
 def check(found: Array, x: Array) -> None:
-    """Within the bound that the formula states of what float64 says, or 0 if too small to be normal; the rest exactly."""
+    """Within the bound that the formula states of what float64 says, or 0 below normal numbers; the rest exactly."""
     with np.errstate(invalid="ignore"):
         exact = np.arcsinh(x.astype(np.float64))
     rounded = exact.astype(np.float32)

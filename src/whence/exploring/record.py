@@ -29,6 +29,7 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.arrays import default_inputs
 from whence.reading.models import EXPORTED, model_path
+from whence.runtime.threads import thread_count
 from whence.support.context import PassContext
 from whence.support.errors import WhenceError
 
@@ -44,7 +45,6 @@ class Origin:
     command: str
     target: str = "native"
     opt_level: int = 3
-    threads: int = 0
     sha256: str = ""
     seconds: float = 0.0
     """What compiling took."""
@@ -52,8 +52,8 @@ class Origin:
     kind: str = "relay"
     """Of a model in memory, as `Source.kind` has it."""
 
-    def made_by(self) -> MadeBy:
-        """As the document has it."""
+    def made_by(self, threads: int | None = None) -> MadeBy:
+        """As the document has it; threads: that the model runs on, the default number for None."""
         libraries: dict[str, str] = {}
         for library in _LIBRARIES:
             try:
@@ -67,7 +67,7 @@ class Origin:
             self.sha256,
             self.target,
             self.opt_level,
-            self.threads,
+            thread_count(threads),
             Target.native().cpu,
             libraries,
             self.seconds,
@@ -90,8 +90,7 @@ def record(model: Any, inputs: Mapping[str, Any] | None = None, wishes: Wishes =
         f"whence explore {model if path is not None else name}",
         str(options.get("target", "native")),
         int(options.get("opt_level", 3)),
-        int(options.get("threads") or 0),
-        hashlib.sha256(data).hexdigest() if data else "",
+        sha256=hashlib.sha256(data).hexdigest() if data else "",
         kind="relay" if isinstance(model, ModuleOp | HoldsModule) else "tflite" if is_tflite(model) else "onnx",
     )
     watch, context = Watch(), PassContext.current()
@@ -117,7 +116,7 @@ def session_of(
     """
     if isinstance(executable, InterpretedExecutable) and not executable.specializations:
         _call(executable, inputs, origin)
-    builder = Builder(origin.made_by(), origin.kind)
+    builder = Builder(origin.made_by(executable.threads), origin.kind)
     if isinstance(executable, VirtualExecutable):
         record_steps(builder, executable.module, "main", str(executable.choice))
     recorded: list[tuple[int, Executable]] = []
