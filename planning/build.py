@@ -39,6 +39,7 @@ from ..provenance.numbers import same_module
 from ..support.context import PassContext, spans_enabled
 from ..support.errors import PipelineError, ScheduleError
 from ..support.garbage import fewer_collections
+from ..support.switching import quick_turns
 from .artifact import Artifact, Snapshot
 from .assemble import assemble
 from .main_program import main_program
@@ -249,7 +250,7 @@ def compile_kernels(
     index: dict[str, int] = {}
     kernel_of: dict[str, int] = {}
     redraft = any(instrument.every_kernel for instrument in PassContext.current().instruments)
-    with ThreadPoolExecutor(1) as workers:
+    with quick_turns(), ThreadPoolExecutor(1) as workers:
         for done, func in enumerate(functions):
             copy = anonymous(func)
             key = kernel_key(copy, target)

@@ -25,6 +25,7 @@ from whence.reading.pipeline_text import parse_passes
 from whence.support.context import PassContext
 from whence.support.doors import door
 from whence.support.errors import PipelineError
+from whence.support.garbage import fewer_collections
 from whence.universe import multiverse
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def compile(
     history = Ledger()
     if ledger is not None:
         history.go_on(ledger)
-    with PassContext.current().at_level(opt_level):
+    with fewer_collections(), PassContext.current().at_level(opt_level):
         with recording(history, "import"):
             opened = open_model(source, wanted, tier, signature)
         return Policy(build, history, wanted, threads, tier, specialize).executable(opened)
