@@ -1,4 +1,4 @@
-"""How often Python's threads take turns."""
+"""The interval at which Python's threads take turns."""
 
 from __future__ import annotations
 

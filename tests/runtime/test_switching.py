@@ -1,4 +1,4 @@
-"""How often threads take turns while kernels are compiled, and after it."""
+"""The interval of turns while kernels are compiled, and after it."""
 
 from __future__ import annotations
 
