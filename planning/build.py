@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
@@ -28,6 +28,7 @@ from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.sizes import is_sized, with_kernel_sizes
 from ..lowering.kernel.slots import anonymous
 from ..lowering.llvm_to_native.compile import Native, compile_text
+from ..lowering.llvm_to_native.compilers import Compile, Compilers, compilers
 from ..lowering.llvm_to_native.emit import emit_module
 from ..lowering.llvm_to_native.target import Target
 from ..passes.functions import COMPILER, text_of
@@ -39,7 +40,6 @@ from ..provenance.numbers import same_module
 from ..support.context import PassContext, spans_enabled
 from ..support.errors import PipelineError, ScheduleError
 from ..support.garbage import fewer_collections
-from ..support.switching import quick_turns
 from .artifact import Artifact, Snapshot
 from .assemble import assemble
 from .main_program import main_program
@@ -241,7 +241,7 @@ def compile_kernels(
     Where an instrument is to see every kernel, those that are in the cache are lowered as well, each with a ledger of
     its own; their machine code is the cache's.
 
-    Lowering is Python and LLVM releases its lock, so that LLVM works on one kernel while the next is lowered.
+    Lowering is Python and LLVM releases its lock, so that LLVM works on some kernels while the next is lowered.
     """
     functions = [
         op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None and not text_of(op, COMPILER)
@@ -250,7 +250,7 @@ def compile_kernels(
     index: dict[str, int] = {}
     kernel_of: dict[str, int] = {}
     redraft = any(instrument.every_kernel for instrument in PassContext.current().instruments)
-    with quick_turns(), ThreadPoolExecutor(1) as workers:
+    with compilers(target) as workers:
         for done, func in enumerate(functions):
             copy = anonymous(func)
             key = kernel_key(copy, target)
@@ -273,7 +273,7 @@ def _kernel(
     target: Target,
     key: str,
     cache: KernelCache,
-    workers: ThreadPoolExecutor,
+    workers: Compilers,
     stored: Kernel | None,
 ) -> Future[Kernel]:
     """The kernel of an anonymous function; `original` is the one that knows its layers.
@@ -293,8 +293,8 @@ def _kernel(
         draft_kernel(with_kernel_sizes(original) if is_sized(original) else original, target, key)
         raise
 
-    def finish() -> Kernel:
-        kernel = draft.finish(compile_text(draft.llvm, target))
+    def finish(compile: Compile) -> Kernel:
+        kernel = draft.finish(compile(draft.llvm, target))
         cache.put(key, encode(vars(kernel)))
         write_source(kernel, sources)
         return kernel
