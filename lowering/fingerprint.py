@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 
 from .llvm_to_native.target import Target
@@ -23,6 +22,8 @@ def compiler_fingerprint() -> str:
 
 def fingerprint(root: Path) -> str:
     """The hash of the sources below `root` and of what they stand on: about 20 ms."""
+    from importlib.metadata import version
+
     digest = hashlib.sha256(f"xdsl {version('xdsl')} numpy {version('numpy')}".encode())
     for folder in FOLDERS:
         for path in sorted(_sources(os.path.join(root, folder))):

@@ -22,7 +22,6 @@ from ..dialects.sizes import known_ranges
 from ..lowering.cache import KernelCache, decode, encode
 from ..lowering.external.kernel import ExternalKernel
 from ..lowering.external.registry import external_codegen
-from ..lowering.kernel.draft import draft_kernel, redraft_kernel
 from ..lowering.kernel.key import code_key, kernel_key
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.sizes import is_sized, with_kernel_sizes
@@ -259,6 +258,8 @@ def compile_kernels(
                 stored = _stored(cache, key, Kernel)
                 with recording(Ledger(), "lower") if redraft else nullcontext():
                     if stored is not None and redraft:
+                        from ..lowering.kernel.draft import redraft_kernel
+
                         redraft_kernel(copy, target, key)
                     jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers, stored)))
             kernel_of[func.sym_name.data] = index[key]
@@ -286,6 +287,9 @@ def _kernel(
         write_source(stored, sources)
         done.set_result(stored)
         return done
+    # All that lowering stands on is loaded where there is something to lower.
+    from ..lowering.kernel.draft import draft_kernel
+
     try:
         draft = draft_kernel(func, target, key, sources)
     except (VerifyException, ScheduleError):

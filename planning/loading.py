@@ -12,10 +12,9 @@ from ..lowering.llvm_to_native.link import link
 from ..lowering.llvm_to_native.symbols import EXPECTED, in_process
 from ..lowering.llvm_to_native.target import Target
 from ..lowering.llvm_to_native.thread_pool import pool_code
-from ..passes.tir.instrument_bound_checkers import CALLBACK
 from ..provenance.diagnostics import message
 from ..provenance.span import fuse
-from ..runtime.bounds import BoundErrors, checked_access
+from ..runtime.bounds import CALLBACK, BoundErrors, checked_access
 from ..runtime.executor import Runner
 from ..runtime.external import ExternalFunctions
 from ..runtime.library import GraphFunction, Library

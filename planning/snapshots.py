@@ -8,7 +8,6 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ..dialects.tir import PrimFuncOp
 from ..provenance.numbers import same_module
 from ..support.errors import PipelineError
 from ..support.files import write_text
@@ -21,6 +20,8 @@ INPUT = "input"
 
 def kernel_in(mod: Operation) -> str:
     """Return the symbol of the kernel that a pass runs on; "" for a module of relay."""
+    from ..dialects.tir import PrimFuncOp
+
     first = mod.body.block.first_op if isinstance(mod, ModuleOp) else mod
     return first.sym_name.data if isinstance(first, PrimFuncOp) else ""
 

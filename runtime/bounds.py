@@ -9,6 +9,10 @@ from threading import Lock
 from ..support.errors import WhenceError, enumerated, expectation
 from .program import Call, KernelEntry
 
+CALLBACK = "whence_bound_error"
+"""The function that kernels call: `void (i64 site, i64 dimension, i64 index)`, of an access that would leave its
+buffer."""
+
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
 

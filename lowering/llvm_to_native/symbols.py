@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import TYPE_CHECKING
 
-from ...dialects.tir import CallExternOp, PrimFuncOp
 from ...provenance.diagnostics import message
 from ...support.errors import PipelineError
 from .target import binding
+
+if TYPE_CHECKING:
+    from ...dialects.tir import PrimFuncOp
 
 EXPECTED = "calls of C functions of loaded libraries"
 
@@ -19,6 +22,8 @@ def in_process(symbol: str) -> bool:
 
 def check_symbols(func: PrimFuncOp, imports: Container[str]) -> None:
     """Raises PipelineError when `func` calls what neither this process has nor `imports`; it names stage and layer."""
+    from ...dialects.tir import CallExternOp
+
     for op in func.walk():
         if not isinstance(op, CallExternOp):
             continue

@@ -16,17 +16,19 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...provenance.diagnostics import message
 from ...support.errors import ScheduleError
 from ...support.machine import Machine
-from ...te.schedule.stage import Stage
-from .schedules.common import Scheduling
 
-Schedules = Callable[[Scheduling, Stage], None]
+if TYPE_CHECKING:
+    from ...te.schedule.stage import Stage
+    from .schedules.common import Scheduling
+
+Schedules = Callable[["Scheduling", "Stage"], None]
 """Schedules a stage, and puts it, and those it took along, into `Scheduling.done`."""
-When = Callable[[Stage, Machine], bool]
+When = Callable[["Stage", Machine], bool]
 
 
 def always(stage: Stage, machine: Machine) -> bool:

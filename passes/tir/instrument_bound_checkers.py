@@ -28,11 +28,10 @@ from ...dialects.tir.index_maps import LEADING, Ranges, blocks_of, simplify_maps
 from ...dialects.tir.lanes import lanes
 from ...provenance.span import layer_names
 from ...provenance.walk import walk
+from ...runtime.bounds import CALLBACK
 from .analysis.integer_ranges import integer_ranges
 from .rewriting.constants import zero
 
-CALLBACK = "whence_bound_error"
-"""`void (i64 site, i64 dimension, i64 index)`: told of an access that would have left its buffer."""
 LAST_LANE = -1
 """The dimension that stands for the flat index of a vector's last lane."""
 SITES = "bound_sites"

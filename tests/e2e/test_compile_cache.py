@@ -17,13 +17,13 @@ from whence.lowering.kernel.record import Kernel
 
 _COMPILE = """
 import hashlib, sys
-import whence, whence.planning.build, whence.lowering.kernel
+import whence, whence.planning.build, whence.lowering.kernel.draft
 
 def refuse(*_, **__):
     raise AssertionError("LLVM was called")
 
 if sys.argv[2] == "cached":
-    whence.planning.build.compile_text = whence.planning.build.draft_kernel = refuse
+    whence.planning.build.compile_text = whence.lowering.kernel.draft.draft_kernel = refuse
 exe = whence.compile(sys.argv[1], threads=1)
 for kernel in exe.artifact.kernels:
     print(kernel.symbol, hashlib.sha256(kernel.object).hexdigest())
@@ -130,3 +130,18 @@ def test_options_have_kernels_of_their_own(folder: Path, path: Path):
     assert any("vector<" in text for text in plain)
     assert not any("vector<" in text for text in scalar)
     assert texts({}) == plain
+
+
+def test_what_lowers_is_loaded_where_there_is_something_to_lower(folder: Path, path: Path) -> None:
+    script = """
+import sys
+import whence
+whence.compile, whence.load
+print([name for name in ("whence.dialects.tir", "whence.te", "xdsl.dialects.arith", "email") if name in sys.modules])
+whence.compile(sys.argv[1])
+print("whence.lowering.kernel.draft" in sys.modules)
+"""
+    command = [sys.executable, "-c", script, str(path)]
+    cold, cached = (subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2))
+    assert cold.splitlines() == ["[]", "True"]
+    assert cached.splitlines() == ["[]", "False"]

@@ -26,7 +26,6 @@ from whence.support.context import PassContext
 from whence.support.doors import door
 from whence.support.errors import PipelineError
 from whence.support.garbage import fewer_collections
-from whence.universe import multiverse
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -94,6 +93,8 @@ def compile(
         layouts = ConvertLayoutPass.of(layouts).desired_layouts
 
     if isinstance(pipeline, str):
+        from whence.universe import multiverse
+
         pipeline = parse_passes(pipeline, multiverse().all_passes)
     build = Building(
         machine, opt_level, audit, progress, workspace_memory_pools, external, layouts, snapshots, pipeline

@@ -29,11 +29,11 @@ from whence.lowering.packed_calls import packed_call
 from whence.lowering.tir_to_llvm.constants import ASSERT_FAILED
 from whence.lowering.tir_to_llvm.convert import convert
 from whence.lowering.tir_to_llvm.float_mode import flushes
-from whence.passes.tir.instrument_bound_checkers import CALLBACK, sites_of
+from whence.passes.tir.instrument_bound_checkers import sites_of
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.provenance.diagnostics import message
 from whence.runtime.assertions import FailedAssertions
-from whence.runtime.bounds import BoundErrors
+from whence.runtime.bounds import CALLBACK, BoundErrors
 from whence.runtime.library import GraphFunction, Library
 from whence.runtime.memory import RefusedMemory
 from whence.runtime.packed import PackedFunctions

@@ -23,11 +23,12 @@ from whence.runtime.params import load_params, write_params
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
 from whence.support.files import replacing
-from whence.universe import multiverse
 
 
 def context() -> Context:
     """Return a context with the dialects of every installed universe; raises PipelineError for a broken one."""
+    from whence.universe import multiverse
+
     ctx = Context()
     for name, factory in multiverse().all_dialects.items():
         ctx.register_dialect(name, factory)
