@@ -61,7 +61,11 @@ PREPARATION: tuple[Row, ...] = tuple(
 """The passes that turn programs that only bind and group tensors into tensor programs, at every level."""
 
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
-    "relay-alter-op-layout": lambda machine: {"lanes": machine.channel_block, "bytes": 4 if machine.vnni else 2},
+    "relay-alter-op-layout": lambda machine: {
+        "lanes": machine.channel_block,
+        "vector": machine.lanes(),
+        "bytes": 4 if machine.vnni else 2,
+    },
 }
 """Pass name -> its options for a machine."""
 

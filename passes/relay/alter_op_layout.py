@@ -26,7 +26,7 @@ from ...dialects.relay.nn import (
     DenseOp,
 )
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.transform import LayoutTransformOp, PadOp
+from ...dialects.relay.transform import LayoutTransformOp, PadOp, StridedSliceOp
 from ...frontends.relay.op_attrs import ALTER_LAYOUT, operators_with
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
@@ -35,13 +35,13 @@ from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
 from .blocking import (
     SMALLEST_BLOCK,
+    channel_block,
+    empty_channels,
     in_blocks,
     in_layouts,
     input_block,
     moved,
     panel_width,
-    product_block,
-    vector_block,
 )
 from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
 from .sink_layouts import sinking
@@ -55,9 +55,14 @@ def _is_plain_f32(op: Operator, data: SSAValue, weight: SSAValue) -> bool:
 
 @dataclass
 class BlockConv(RewritePattern):
-    """A convolution on NCHW (or NCW, NCDHW) computes on blocks of at most `lanes` channels, in and out."""
+    """A convolution on NCHW (or NCW, NCDHW) computes on blocks of channels, in and out: of `lanes`, if they divide.
+
+    Where no block fills vectors, filters of zeros are added, and what they give is taken away behind the convolution.
+    """
 
     lanes: int
+    vector: int
+    module: ModuleOp
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /):
         if type(op) not in (Conv1DOp, Conv2DOp, Conv3DOp):
@@ -70,19 +75,28 @@ class BlockConv(RewritePattern):
         groups = op.signature.int("groups")
         channels, outputs = shape_of(input)[1], shape_of(filters)[0]
         depthwise = groups == channels == outputs
+        more = empty_channels(outputs, self.lanes, self.vector) if groups == 1 else 0
+        block_out = channel_block(outputs if depthwise else (outputs + more) // groups, self.lanes, self.vector)
         if depthwise:
-            block_in = block_out = vector_block(channels, self.lanes)
+            block_in = block_out
             kernel, contrib = f"{kernel_plain}1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
         else:
-            block_in = input_block(input, channels // groups, self.lanes)
-            block_out = product_block(outputs // groups, self.lanes)
+            each = channels // groups
+            block_in = input_block(input, each, channel_block(each, self.lanes, self.vector))
             kernel, contrib = f"{kernel_plain}{block_in}i{block_out}o", ContribConv2DNCHWcOp
         # TVM has names of their own for blocked 2-d convolutions only.
         kind = contrib if isinstance(op, Conv2DOp) else None
-        blocked = in_layouts(
-            op, CONV_LAYOUTS, in_blocks(plain, block_in), kernel, in_blocks(plain, block_out), into=kind
-        )
-        rewriter.replace(op, blocked)
+        layouts = in_blocks(plain, block_in), kernel, in_blocks(plain, block_out)
+        if not more:
+            rewriter.replace(op, in_layouts(op, CONV_LAYOUTS, *layouts, into=kind))
+            return
+        zero = ConstantOp.of(np.zeros((), np.float32), self.module, "zero")
+        filled = PadOp(filters, zero.result, pad_width=[0, more, *[0] * (2 * len(shape_of(filters)) - 2)])
+        wide = moved(op, input, filled, channels=outputs + more)
+        blocked = in_layouts(wide, CONV_LAYOUTS, *layouts, into=kind)
+        wide.drop_all_references()
+        cut = StridedSliceOp(blocked[-1], begin=(0,), end=(outputs,), axes=(1,))
+        rewriter.replace(op, [zero, filled, *blocked, cut])
 
 
 @dataclass
@@ -125,6 +139,7 @@ class AlterOpLayoutPass(ModulePass):
     Locations: a blocked operator keeps its layer's; a transform has that of the layer that asked for it.
 
     lanes: the most channels in a block, and what the width of a panel is a multiple of; the machine says how many.
+    vector: the floats of a vector, which the machine says; blocks that are not whole vectors are filled as well as may be.
     bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
 
     ```mlir
@@ -147,12 +162,14 @@ class AlterOpLayoutPass(ModulePass):
 
     name = "relay-alter-op-layout"
     lanes: int = CHANNEL_BLOCK
+    vector: int = CHANNEL_BLOCK
     bytes: int = 2
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.lanes < 1:
-            raise PipelineError(message(self.name, "lanes of at least 1", str(self.lanes)))
-        own = [BlockConv(self.lanes), PackDense(self.lanes, op)]
+        for name, number in (("lanes", self.lanes), ("vector", self.vector)):
+            if number < 1:
+                raise PipelineError(message(self.name, f"{name} of at least 1", str(number)))
+        own = [BlockConv(self.lanes, min(self.vector, self.lanes), op), PackDense(self.lanes, op)]
         packing = (self.lanes, self.bytes, op)
         quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
         blocks: list[RewritePattern] = [*own, *quantized]

@@ -23,6 +23,10 @@ PLAIN = {3: "NCW", 4: "NCHW", 5: "NCDHW"}
 """The plain layout of a rank."""
 SMALLEST_BLOCK = 4
 """Blocks below this many channels are not worth bringing operands to."""
+_WHOLE = 4
+"""Vectors of the widest block that is no block of a machine's own: more leave too few registers for pixels."""
+_EMPTY = 1.25
+"""Work that may be left out for which channels of zeros, and taking them away again, pay."""
 _PANELS = (4, 3, 2, 1)
 """Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
 _WIDEST = 8
@@ -56,6 +60,31 @@ def product_block(extent: int, limit: int) -> int:
     return max(divisors, key=lambda width: (width / (-(-width // limit) * limit), width))
 
 
+def channel_block(extent: int, limit: int, lanes: int) -> int:
+    """Return the block of channels that a convolution sums in vectors of `lanes`: `limit` if that divides `extent`.
+
+    Else a smaller power of two that is whole vectors, or the divisor of up to 4 vectors that fills them best: 52 of 104
+    channels in vectors of 16, not 8. The last vector of a block may be cut off.
+    """
+    power = min(extent & -extent, limit)
+    if power == limit or power % lanes == 0:
+        return power
+    divisors = [width for width in range(1, min(extent, _WHOLE * lanes) + 1) if extent % width == 0]
+    return max(divisors, key=lambda width: (_filled(width, lanes), width))
+
+
+def empty_channels(extent: int, limit: int, lanes: int) -> int:
+    """Return the channels of zeros that a convolution computes best beside `extent`; 0 where blocks divide well."""
+    more = -extent % limit
+    filled = _filled(channel_block(extent, limit, lanes), lanes)
+    return more if extent / (extent + more) > _EMPTY * filled else 0
+
+
+def _filled(width: int, lanes: int) -> float:
+    """Return the part of whole vectors that a width fills."""
+    return width / (-(-width // lanes) * lanes)
+
+
 def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
     """Return the number of rows of a dense weight to pack side by side: a multiple of `lanes` if that divides `rows`.
 
@@ -63,13 +92,10 @@ def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
     a quarter of a vector or more stays empty, a multiple of `lanes` of which few are left over in the last panel.
     """
 
-    def filled(width: int) -> tuple[float, int]:
-        return width / (-(-width // lanes) * lanes), width
-
     if whole := next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0):
         return whole
-    best = max((width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0), key=filled)
-    if best == rows or filled(best)[0] > _FILLED:
+    best = max((width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0), key=lambda width: (_filled(width, lanes), width))
+    if best == rows or _filled(best, lanes) > _FILLED:
         return best
     return min((lanes * count for count in _PANELS), key=lambda width: (-(-rows // width) * width, -width))
 
@@ -91,11 +117,10 @@ def arrangement(value: SSAValue) -> Arrangement | None:
     return _from_blocks(back.src_layout.data, back.dst_layout.data) if isinstance(back, LayoutTransformOp) else None
 
 
-def input_block(data: SSAValue, channels: int, lanes: int) -> int:
-    """The producer's block if it fits a group's `channels`: blocks of the input cost no vector width."""
+def input_block(data: SSAValue, channels: int, own: int) -> int:
+    """The producer's block if it fits a group's `channels`, else `own`: blocks of the input cost no vector width."""
     block = layout.block(1) if (layout := arrangement(data)) is not None else 0
-    fits = block >= SMALLEST_BLOCK and channels % block == 0
-    return block if fits else product_block(channels, lanes)
+    return block if block >= SMALLEST_BLOCK and channels % block == 0 else own
 
 
 def transform(value: SSAValue | Operation, src: str, dst: str, asked: Operation) -> LayoutTransformOp:

@@ -140,7 +140,7 @@ class BlockQuantizedConv2D(RewritePattern):
             layout, kind = f"OIHW1i{block_out}o", ContribConv2DNCHWcOp
             along["along"] = "W"
         else:
-            block_in = input_block(op.data, channels // groups, self.lanes)
+            block_in = input_block(op.data, channels // groups, product_block(channels // groups, self.lanes))
             block_out = product_block(outputs // groups, self.lanes)
             words = self._channel_words(work, op.weight, zero_point, block_in)
             layout, kind = f"OIHW{-(-block_in // work.parts)}i{block_out}o", ContribConv2DNCHWcOp

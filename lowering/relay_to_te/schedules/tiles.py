@@ -12,7 +12,7 @@ _OPEN_PIXELS = 8
 """Where only a call knows how many there are: as fast as larger ones, and LLVM has less code to compile."""
 _FEWEST = 4
 """Fewer do not pay for the weights that are loaded for them."""
-_BLOCKS = (1, 2, 4)
+_BLOCKS = range(1, 9)
 """Blocks of output channels that a tile may take."""
 MANY = 5040
 """Rows or pixels that a tile is chosen for where only a call knows how many there are: many heights divide them."""
@@ -27,8 +27,11 @@ _RAGGED = 1.25
 
 
 def _cycles(height: int, vectors: int) -> float:
-    """A step of the reduction: each of `height` broadcast numbers times each of the vectors, which come from afar."""
-    return max(height * vectors, _HIDDEN) / _PORTS + vectors
+    """A step of the reduction: each of `height` numbers times each of the vectors.
+
+    Numbers are broadcast from the first cache, several in a cycle; the vectors come from afar.
+    """
+    return max(height * vectors, _HIDDEN) / _PORTS + height / _PORTS + vectors
 
 
 def counted(extent: Size) -> int:
