@@ -197,7 +197,7 @@ class Net:
 
     def bias(self, width: int, act: str = "", offset: float = 0.0) -> str:
         values = normal(self.rng, (width,), 0.1) + np.float32(offset)
-        if self.saturating and act in _GATES:
+        if self.saturating and act in _GATES and width >= _EVERY:
             values[::_EVERY], values[1::_EVERY] = 100, -100
         return self.tensor("bias", values)
 
