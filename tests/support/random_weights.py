@@ -20,7 +20,7 @@ _DISTINCT = 1_000_003
 """Numbers that are drawn for a tensor; larger ones repeat them. A prime, so that no rows are alike."""
 
 
-def _normal(rng: np.random.Generator, shape: tuple[int, ...], deviation: float) -> NDArray[np.float32]:
+def normal(rng: np.random.Generator, shape: tuple[int, ...], deviation: float) -> NDArray[np.float32]:
     drawn = rng.standard_normal(min(_DISTINCT, prod(shape)), np.float32) * np.float32(deviation)
     return np.resize(drawn, shape)
 
@@ -56,11 +56,11 @@ def randomize_weights(model: ModelProto, seed: int = 0) -> ModelProto:
         if kind in ("Conv", "Gemm", "MatMul") and position == 1:
             fan_in = int(np.prod(shape[1:])) or 1
             gain = 2 if kind == "Conv" else 0.02
-            value = _normal(rng, shape, (gain / fan_in) ** 0.5)
+            value = normal(rng, shape, (gain / fan_in) ** 0.5)
         elif (kind, position) in _SCALES:
             value = rng.uniform(*_SCALES[kind, position], shape).astype(np.float32)
         else:
-            value = _normal(rng, shape, 0.1)
+            value = normal(rng, shape, 0.1)
         graph.initializer.append(numpy_helper.from_array(value, node.output[0]))
     del graph.node[:]
     graph.node.extend(kept)

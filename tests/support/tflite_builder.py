@@ -71,7 +71,8 @@ class Net:
         tensor.buffer, tensor.isVariable = 0, variable
         if data is not None:
             buffer: Any = tflite.BufferT()
-            buffer.data = list(packed(data) if dtype == "int4" else np.ascontiguousarray(data).tobytes())
+            raw = packed(data) if dtype == "int4" else np.ascontiguousarray(data).tobytes()
+            buffer.data = np.frombuffer(raw, np.uint8)
             tensor.buffer = len(self.buffers)
             self.buffers.append(buffer)
         if quant is not None:

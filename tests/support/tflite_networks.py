@@ -1,4 +1,4 @@
-"""Networks by script: MobileNetV1 in float and int8, with weights at random."""
+"""Networks by script: MobileNetV1 and V2 and ResNet-50 in float and int8, with weights at random."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ STAGES: Sequence[tuple[int, int]] = (
     *((2, 1024), (1, 1024)),
 )
 """Stride and outputs of each pair of a depthwise and a pointwise convolution."""
-_RELU6 = 3
+_NONE, _RELU, _RELU6 = 0, 1, 3
+_RANGES = {_NONE: Quant(16 / 255, 0), _RELU: Quant(8 / 255, -128), _RELU6: Quant(6 / 255, -128)}
+"""Activation -> the scale of int8 results."""
 
 
 class _Builder:
@@ -43,19 +45,38 @@ class _Builder:
         both = np.asarray(self.quant.scale, np.float32) * scales
         return [w, self.net.const(f"{name}/bias", addends, Quant(both.tolist(), [0] * count))]
 
-    def convolution(self, name: str, outputs: int, kernel: int, stride: int, depthwise: bool = False) -> None:
+    def convolution(
+        self, name: str, outputs: int, kernel: int, stride: int, depthwise: bool = False, act: int = _RELU6
+    ) -> None:
         depth = 1 if depthwise else self.channels
         shape = (1, kernel, kernel, outputs) if depthwise else (outputs, kernel, kernel, depth)
         inputs = [self.x, *self.weight(name, shape, 3 if depthwise else 0, kernel * kernel * depth)]
         self.size, self.channels = -(-self.size // stride), outputs
-        quant = Quant(6 / 255, -128) if self.integers else None
-        self.x = self.net.tensor(name, (1, self.size, self.size, outputs), self.dtype, quant)
-        fields: dict[str, Any] = {"strideH": stride, "strideW": stride, "fusedActivationFunction": _RELU6}
+        quant = self._result(name, act)
+        fields: dict[str, Any] = {"strideH": stride, "strideW": stride, "fusedActivationFunction": act}
         if depthwise:
             self.net.op("DEPTHWISE_CONV_2D", inputs, [self.x], "DepthwiseConv2DOptions", 3, depthMultiplier=1, **fields)
         else:
             self.net.op("CONV_2D", inputs, [self.x], "Conv2DOptions", 3, **fields)
         self.quant = quant
+
+    def _result(self, name: str, act: int) -> Quant | None:
+        """Make `x` a tensor of the present size; returns its scale."""
+        quant = _RANGES[act] if self.integers else None
+        self.x = self.net.tensor(name, (1, self.size, self.size, self.channels), self.dtype, quant)
+        return quant
+
+    def add(self, name: str, other: int, act: int = _NONE) -> None:
+        inputs = [self.x, other]
+        self.quant = self._result(name, act)
+        self.net.op("ADD", inputs, [self.x], "AddOptions", 2, fusedActivationFunction=act)
+
+    def pool(self, name: str) -> None:
+        """The maximum of 3x3, every other pixel; scales stay."""
+        before, self.size = self.x, -(-self.size // 2)
+        self.x = self.net.tensor(name, (1, self.size, self.size, self.channels), self.dtype, self.quant)
+        fields: dict[str, Any] = {"strideH": 2, "strideW": 2, "filterHeight": 3, "filterWidth": 3}
+        self.net.op("MAX_POOL_2D", [before], [self.x], "Pool2DOptions", 2, **fields)
 
     def head(self, classes: int) -> bytes:
         axes = self.net.const("axes", np.array([1, 2], np.int32))
@@ -88,3 +109,43 @@ def mobilenet(
         made.convolution(f"depthwise{at}", made.channels, 3, stride, depthwise=True)
         made.convolution(f"pointwise{at}", int(outputs * width), 1, 1)
     return made.head(classes)
+
+
+def mobilenet_v2(size: int = 224, integers: bool = False, classes: int = 1000) -> bytes:
+    net = _Builder(size, 1.0, integers)
+    net.convolution("conv", 32, 3, 2)
+    rows = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1))
+    for factor, outputs, count, stride in rows:
+        for block in range(count):
+            name, x, entry = f"block{outputs}.{block}", net.x, net.channels
+            if factor > 1:
+                net.convolution(f"{name}/expand", factor * entry, 1, 1)
+            net.convolution(f"{name}/depthwise", net.channels, 3, 1 if block else stride, depthwise=True)
+            net.convolution(f"{name}/project", outputs, 1, 1, act=_NONE)
+            if block:
+                net.add(f"{name}/add", x)
+    net.convolution("last", 1280, 1, 1)
+    return net.head(classes)
+
+
+def resnet50(
+    size: int = 224, integers: bool = False, depths: Sequence[int] = (3, 4, 6, 3), classes: int = 1000
+) -> bytes:
+    net = _Builder(size, 1.0, integers)
+    net.convolution("conv", 64, 7, 2, act=_RELU)
+    net.pool("pool")
+    for stage, depth in enumerate(depths):
+        for block in range(depth):
+            name, entry = f"stage{stage}.{block}", (net.x, net.size, net.channels, net.quant)
+            inner, stride = 64 << stage, 2 if stage and not block else 1
+            net.convolution(f"{name}/a", inner, 1, 1, act=_RELU)
+            net.convolution(f"{name}/b", inner, 3, stride, act=_RELU)
+            net.convolution(f"{name}/c", 4 * inner, 1, 1, act=_NONE)
+            branch, shortcut = net.x, entry[0]
+            if not block:
+                net.x, net.size, net.channels, net.quant = entry
+                net.convolution(f"{name}/shortcut", 4 * inner, 1, stride, act=_NONE)
+                shortcut = net.x
+            net.x = branch
+            net.add(f"{name}/add", shortcut, _RELU)
+    return net.head(classes)
