@@ -94,7 +94,10 @@ def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
 
     if whole := next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0):
         return whole
-    best = max((width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0), key=lambda width: (_filled(width, lanes), width))
+    best = max(
+        (width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0),
+        key=lambda width: (_filled(width, lanes), width),
+    )
     if best == rows or _filled(best, lanes) > _FILLED:
         return best
     return min((lanes * count for count in _PANELS), key=lambda width: (-(-rows // width) * width, -width))
