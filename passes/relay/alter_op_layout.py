@@ -139,7 +139,7 @@ class AlterOpLayoutPass(ModulePass):
     Locations: a blocked operator keeps its layer's; a transform has that of the layer that asked for it.
 
     lanes: the most channels in a block, and what the width of a panel is a multiple of; the machine says how many.
-    vector: the floats of a vector, which the machine says; blocks that are not whole vectors are filled as well as may be.
+    vector: the floats of a vector, which the machine says, too; where no block is whole vectors, it fills them best.
     bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
 
     ```mlir
