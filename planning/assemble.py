@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.element_types import numpy_dtype
+from ..dialects.relay.constants import pool_of
 from ..dialects.relay.core import CallOp, ConstantOp, FuncOp
 from ..dialects.relay.index_bounds import index_bounds_of
 from ..dialects.relay.signature import element_of, shape_of
@@ -234,5 +235,6 @@ class _Params:
         slot = Slot("param", len(self.arrays))
         self.arrays.append(lasting(op.value(self.module)))
         if key is not None:
+            pool_of(self.module).share(key, self.arrays[-1])
             self.by_key[key] = slot
         return slot

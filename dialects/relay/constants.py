@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from typing import cast
 
@@ -38,24 +38,40 @@ class ConstantPool:
         self._arrays: dict[str, Array] = {}
         self.path = path
         """The file the arrays come from, if any."""
+        self._away: set[str] = set()
+        self._again: Callable[[], ConstantPool] | None = None
 
     def add(self, hint: str, array: Array) -> str:
         """Keep `array` under `hint`, or `hint_1`, ... when that is taken by another array; return the key."""
         key, count = hint, 0
-        while key in self._arrays and self._arrays[key] is not array:
+        while key in self and self._arrays.get(key) is not array:
             count += 1
             key = f"{hint}_{count}"
         self._arrays[key] = array
         return key
 
+    def share(self, key: str, array: Array) -> None:
+        """Hold an equal array in the place of the one under a key."""
+        self._arrays[key] = array
+
+    def keep(self, keys: Set[str], away: Set[str], again: Callable[[], ConstantPool]) -> None:
+        """Let go of the arrays under other keys; `again` gives a pool with those of `away`, if they are needed."""
+        self._away = set(away - keys)
+        self._arrays = {key: array for key, array in self._arrays.items() if key in keys}
+        self._again = again
+
     def __contains__(self, key: str) -> bool:
-        return key in self._arrays
+        return key in self._arrays or key in self._away
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
+        return iter([*self._arrays, *self._away])
 
     def __getitem__(self, key: str) -> Array:
         """The array of a key; raises PipelineError when its values are not at hand."""
+        if key in self._away and self._again is not None:
+            pool = self._again()
+            self._arrays |= {name: pool[name] for name in self._away}
+            self._away.clear()
         if key not in self._arrays:
             where = f"looked in {self.path}" if self.path else "the module has no params file beside it"
             raise PipelineError(f"constant '{key}': its values are needed here but missing ({where})")

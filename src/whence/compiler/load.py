@@ -70,6 +70,8 @@ class Opened:
     """Callback that reads the model once more. None: the source is a relay module."""
     model: Model | None = None
     """The model of a file, where a call decides sizes or the model keeps something."""
+    again: Callable[[], ModuleOp] | None = None
+    """Callback that imports a module of known sizes once more, for the values of its weights."""
     undecided: str = ""
     """The sizes or steps that only a call decides, where there is no module."""
 
@@ -85,6 +87,7 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
     def read() -> Model:
         return _read(path, signature)
 
+    written = _written(path)
     model = read()
     requested = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
     numbers, leaves_open = requested.numbers, not requested.shapes and bool(getattr(model, "leaves_open", False))
@@ -96,8 +99,15 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
             if tier == "symbolic":
                 raise refused(undecided) from undecided
     if numbers is not None:
+
+        def again() -> ModuleOp:
+            if _written(path) != written:
+                raise FrontendError(f"{path}: expected the weights that were compiled, got another file")
+            return import_model(read(), numbers)
+
         try:
-            return Opened(import_model(model, numbers), read, model if states_of(model) else None)
+            module, kept = import_model(model, numbers), model if states_of(model) else None
+            return Opened(module, read, kept, again)
         except Undecided:
             pass
     if tier == "static":
@@ -107,7 +117,7 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
     except Undecided as undecided:
         if tier == "symbolic":
             raise refused(undecided) from undecided
-        return Opened(None, read, model, str(undecided))
+        return Opened(None, read, model, undecided=str(undecided))
 
 
 def refused(error: Exception) -> FrontendError:
@@ -144,6 +154,12 @@ def _shaped(module: ModuleOp, requested: GivenShapes) -> ModuleOp:
 
         give_shapes(module, requested)
     return module
+
+
+def _written(source: object) -> tuple[int, int] | None:
+    """Return when a file was written, and its size; None for what is no file."""
+    status = source.stat() if isinstance(source, Path) and source.exists() else None
+    return None if status is None else (status.st_mtime_ns, status.st_size)
 
 
 def _read(source: Any, signature: str | None) -> Model:

@@ -6,6 +6,7 @@ The first possible kind is chosen; `Executable.choice` gives the reason.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,14 +15,17 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.compiler.load import Opened, refused, states_of
 from whence.dialects.relay.binding import LetOp
+from whence.dialects.relay.constants import ConstantPool, pool_of
+from whence.dialects.relay.core import ConstantOp
 from whence.dialects.relay.size_ranges import is_sized, main_of, symbols_in
 from whence.dialects.relay.tuples import TupleOp
 from whence.executables.choice import Choice
 from whence.executables.executable import Executable
 from whence.executables.sized import SizedExecutable, Specialize, Tier
 from whence.passes.pipelines import preparation, run_passes
+from whence.planning.artifact import Artifact
 from whence.planning.build import Building
-from whence.provenance.ledger import Ledger
+from whence.provenance.ledger import Ledger, recording
 from whence.provenance.numbers import same_module
 from whence.reading.input_shapes import InputShapes, given_shapes, numbers_in
 from whence.support.errors import FrontendWarning, ScheduleError
@@ -54,7 +58,7 @@ class Policy:
         if opened.reopen is None:
             return self._of_relay(module)
         if not is_sized(module):
-            return self._static(module, opened.model)
+            return self._static(module, opened.model, opened.again)
         # The module has the weights: those of the model make room for what becomes of them.
         opened.model = opened.module = None
         try:
@@ -86,8 +90,10 @@ class Policy:
             return self._virtual(module, str(error))
         return self._static(opened, None)
 
-    def _static(self, module: ModuleOp, model: Model | None) -> Executable:
+    def _static(self, module: ModuleOp, model: Model | None, again: Callable[[], ModuleOp] | None = None) -> Executable:
         artifact = self.build(module, self.ledger)
+        if again is not None and not self.build.snapshots:
+            _let_go(artifact, again)
         if not (states := states_of(model)):
             return Executable(artifact, self.threads)
         from whence.executables.stateful import StatefulExecutable
@@ -129,3 +135,19 @@ class Policy:
         executable = VirtualExecutable(bare, self.build, self.threads, tier=self.tier)
         executable.choice = Choice("virtual machine", reason)
         return executable
+
+
+def _let_go(artifact: Artifact, again: Callable[[], ModuleOp]) -> None:
+    """Let go of weights that the program does not have: those of the file, where it has others made of them."""
+
+    def restored() -> ConstantPool:
+        with recording(Ledger(), "import"):
+            return pool_of(again())
+
+    imported, fused = (_keys(artifact.snapshots[at].module) for at in (0, -1))
+    pool_of(artifact.snapshots[-1].module).keep(fused, imported, restored)
+
+
+def _keys(module: ModuleOp) -> set[str]:
+    """Return the keys of a module's weights."""
+    return {op.key.data for op in module.walk() if isinstance(op, ConstantOp) and op.key is not None}
