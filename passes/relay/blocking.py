@@ -29,10 +29,8 @@ _EMPTY = 1.25
 """Work that may be left out for which channels of zeros, and taking them away again, pay."""
 _PANELS = (4, 3, 2, 1)
 """Preferred widths of a packed weight's panels, in blocks: the columns of the register tiles."""
-_WIDEST = 8
-"""Blocks of the widest panel."""
-_FILLED = 0.75
-"""Panels whose vectors are less full than that are not worth having no columns left over."""
+_SUMS = 24
+"""Vectors of sums in registers, as most machines of wide vectors have them."""
 
 
 def largest_divisor(extent: int, limit: int) -> int:
@@ -88,19 +86,19 @@ def _filled(width: int, lanes: int) -> float:
 def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
     """Return the number of rows of a dense weight to pack side by side: a multiple of `lanes` if that divides `rows`.
 
-    Else the divisor of up to 8 `lanes` that fills whole vectors best, the last vector of a panel being cut off; where
-    a quarter of a vector or more stays empty, a multiple of `lanes` of which few are left over in the last panel.
+    Else all of them where that is 4 vectors at most, the last one cut off, or the multiple of `lanes` of least work,
+    what is left over in the last panel included: vectors of a panel that is no multiple of them lie in two cache lines.
     """
-
     if whole := next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0):
         return whole
-    best = max(
-        (width for width in range(1, min(rows, _WIDEST * lanes) + 1) if rows % width == 0),
-        key=lambda width: (_filled(width, lanes), width),
-    )
-    if best == rows or _filled(best, lanes) > _FILLED:
-        return best
-    return min((lanes * count for count in _PANELS), key=lambda width: (-(-rows // width) * width, -width))
+    if rows <= max(_PANELS) * lanes:
+        return rows
+
+    def work(count: int) -> float:
+        """The panels' products, numbers that these are with and loads of the panels, where sums fill registers."""
+        return -(-rows // (lanes * count)) * count * (1 / 2 + 1 / (2 * count) + count / _SUMS)
+
+    return lanes * min(_PANELS, key=work)
 
 
 def in_blocks(plain: str, block: int) -> str:
