@@ -55,7 +55,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     extent = loop.trip_count
     asked = loop.attributes.pop(HINT, None) is not None
     parallel = loop.kind.data == "parallel"
-    if (parallel and loop.is_known) or (loop.kind.data == "vectorized" and not asked) or below(extent, 2):
+    if (parallel and loop.is_known and not asked) or (loop.kind.data == "vectorized" and not asked) or below(extent, 2):
         return [loop]
     begin: Size = 0
     end = extent
@@ -68,7 +68,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     if same(begin, 0) and same(end, extent):
         return [loop]
     last = pieces(loop, ranges, asked) if same(begin, 0) and not loop.is_known else None
-    if parallel:
+    if parallel and not loop.is_known:
         if same(begin, 0):
             _branch(loop, end, None if last is None else last[1])
         return [loop]
