@@ -15,7 +15,7 @@ from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling, passes, shape_of
 from .joined import joined_axis, schedule_joined
-from .runs import run_of
+from .runs import divides, run_of
 
 _RUN = 4
 """Elements that are worth a vector of their own."""
@@ -30,7 +30,7 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     axes = work.loops(stage)
     if not axes:
         return
-    if (column := _transposed(work, stage)) is not None:
+    if (column := _transposed(work, stage)) is not None and 0 < run_of(work, stage) < _RUN:
         _tile(work, stage, column)
         return
     if (joined := joined_axis(work, stage)) is not None and joined is not axes[-1]:
@@ -56,7 +56,7 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
 
 def _vectors(work: Scheduling, stage: Stage, axis: IterVar) -> IterVar | None:
     """Vectors of an axis; bytes, which are computed in vectors of int32 or float32, are stored two of these at once."""
-    if (run := run_of(work, stage)) >= _RUN:
+    if divides(work, stage) and (run := run_of(work, stage)) >= _RUN:
         outer, inner = stage.split(axis, run)
         stage.unroll(outer)
         return work.vectorize(stage, inner, unroll=True)

@@ -33,7 +33,7 @@ def stands_alone(stage: StageState, readings: Sequence[Reading], joined: bool) -
     A concatenation is, where its elements are read in another order. So is what comes in another order into one, which
     `joined` says of the readings: the loops over an operand's part of it are those over its memory then.
     """
-    if prod(map(nominal, stage.compute.shape)) < SERIAL_LIMIT:
+    if all(prod(map(nominal, reader.compute.shape)) < SERIAL_LIMIT for reader, _ in readings):
         return False
     if is_joined(stage) and not all(_same_order(stage, host, point) for host, point in readings):
         return True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import gcd
+from typing import cast
 
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
@@ -37,45 +38,56 @@ def place(read: te.ReadOp, host: StageState, point: Sequence[AffineExpr]) -> Lin
 
 
 def run_of(work: Scheduling, stage: Stage) -> int:
-    """Return the elements along the last axis that all reads of a stage have beside each other; 0 where it is no matter.
+    """Return the elements along the last axis that a stage reads beside each other, in all tensors; 0 for all of them.
 
-    Blocks of 24 channels are read as blocks of 16 in runs of 8.
+    Blocks of 24 channels are read as blocks of 16 in runs of 8, and columns of a matrix one by one.
     """
-    extent = stage.compute.shape[-1]
-    if not isinstance(extent, int) or not any(_divides(read) for part in work.parts(stage) for read in part.compute.reads):
-        return 0
     points = readings(work.schedule)
-    run, last = 0, len(stage.compute.shape) - 1
+    last = len(stage.compute.shape) - 1
+    own = [(stage, tuple(AffineDimExpr(axis) for axis in range(last + 1)))]
+    run = 0
     for part in work.parts(stage):
-        axes = tuple(AffineDimExpr(axis) for axis in range(last + 1))
-        places = [(host, point) for host, point in points[part] if host is stage] if part is not stage else [(stage, axes)]
-        for read in part.compute.reads:
-            for host, point in places:
-                form = place(read, host, point)
-                for size in _runs(form, last) if form is not None else ():
-                    run = gcd(run, size)
-    return gcd(run, extent)
+        for host, point in own if part is stage else points[part]:
+            if host is stage:
+                for read in part.compute.reads:
+                    source = read.tensor.owner
+                    if not isinstance(source, te.ComputeOp) or not work.schedule[source].inlined:
+                        run = gcd(run, _run(place(read, host, point), last))
+    extent = stage.compute.shape[-1]
+    return gcd(run, extent) if run and isinstance(extent, int) else run
 
 
-def _divides(read: te.ReadOp) -> bool:
+def divides(work: Scheduling, stage: Stage) -> bool:
+    """Return whether a stage, or one that is inlined there, reads at quotients or rests of its axes."""
     return any(
         isinstance(part, AffineBinaryOpExpr) and part.kind in _DIVISIONS
+        for inlined in work.parts(stage)
+        for read in inlined.compute.reads
         for expr in read.map.data.results
         for part in expr.dfs()
     )
 
 
-def _runs(form: Linear, axis: int) -> Iterator[int]:
-    """For each quotient or rest that an axis is part of: the length of the pieces in which it counts one by one."""
+def _run(form: Linear | None, axis: int) -> int:
+    """Return the length of the pieces in which a place in memory counts an axis one by one; 0 where it always does."""
+    if form is None:
+        return 1
+    step = form.coefficient(axis)
+    if step is not None:
+        return 0 if isinstance(step, int) and step in (0, 1) else 1
+    run = 0
     for atom, _ in form.terms:
-        if not isinstance(atom, AffineBinaryOpExpr) or axis not in atom.used_dims():
-            continue
-        if not isinstance(atom.rhs, AffineConstantExpr):
-            yield 1
-            continue
-        inner = linear(atom.lhs, (UNBOUNDED,) * (max(atom.used_dims()) + 1))
-        if not inner.plain or inner.coefficient(axis) != 1:
-            yield 1
-            continue
-        others = [c for term, c in inner.terms if term != AffineDimExpr(axis)]
-        yield gcd(atom.rhs.value, *others, inner.constant)
+        if isinstance(atom, AffineBinaryOpExpr) and axis in atom.used_dims():
+            run = gcd(run, _piece(atom, axis))
+    return run
+
+
+def _piece(atom: AffineBinaryOpExpr, axis: int) -> int:
+    """Return how far an axis goes before a quotient or a rest of it changes otherwise than by one step."""
+    if not isinstance(atom.rhs, AffineConstantExpr):
+        return 1
+    inner = linear(atom.lhs, (UNBOUNDED,) * (max(atom.used_dims()) + 1))
+    if not inner.plain or inner.coefficient(axis) != 1:
+        return 1
+    others = [cast(int, c) for term, c in inner.terms if term != AffineDimExpr(axis)]
+    return gcd(atom.rhs.value, *others, cast(int, inner.constant))
