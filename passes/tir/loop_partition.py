@@ -167,8 +167,8 @@ def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
 class TirLoopPartitionPass(ModulePass):
     """Splits a loop where a guard starts or stops to hold, so that most iterations run without it.
 
-    Before: any kernels. After: a loop that is neither parallel nor, unless its own attribute asks for it, vectorized,
-    and in which a `tir.if likely` or a guarded load depends affinely on the loop's variable, stands as up to three
+    Before: any kernels. After: a loop that is not parallel or vectorized, unless its own attribute asks for it, and in
+    which a `tir.if likely` or a guarded load depends affinely on the loop's variable, stands as up to three
     loops of the same kind: iterations before those where the guard always holds, these, and iterations after them. In
     the middle one those guards are gone, an `if` being left with no condition (`tir-simplify` then takes it away, with
     loops of one iteration). Guards are looked at in order; one that leaves no iteration free of it, or divides the

@@ -13,6 +13,7 @@ from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
+from ..stages import MUCH_PADDING
 from .common import PARTITION_HINT, Scheduling, passes
 from .tiles import counted, pixel_tile, row_tile
 
@@ -55,6 +56,9 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     host.parallel(host.fuse(*outside))
     host.unroll(c_inner)
     _registers(work, host, inner, x_outer, x_inner, lanes)
+    if MUCH_PADDING in inner.compute.attributes:
+        for window in inner.reduce_axes[1:-1]:
+            inner.pragma(window, "skip_padding")
     if isinstance(columns.extent, int):
         _write_out(inner, width * blocks * per_pixel, fused)
     else:
@@ -86,7 +90,7 @@ def _write_out(inner: Stage, sums: int, fused: bool) -> None:
 
 
 def _cached_tiles(work: Scheduling, inner: Stage, columns: Size, width: int, others: int) -> int:
-    """Return the number of tiles of `width` pixels, of the data that a 1x1 convolution reads, that are a thread's share.
+    """Return the number of tiles of `width` pixels, of the data of a 1x1 convolution, that are a share of a thread.
 
     They fit in a cache, and leave enough shares, or as many for each of some threads, of which there are `others` for
     the same tiles.

@@ -44,7 +44,8 @@ def _same_order(stage: StageState, host: StageState, point: Sequence[AffineExpr]
     """Return whether a host has at each point the element of a stage at the same point."""
     shape = stage.compute.shape
     return same_shape(shape, host.compute.shape) and all(
-        below(extent, 2) or at == AffineDimExpr(axis) for axis, (extent, at) in enumerate(zip(shape, point, strict=True))
+        below(extent, 2) or at == AffineDimExpr(axis)
+        for axis, (extent, at) in enumerate(zip(shape, point, strict=True))
     )
 
 
