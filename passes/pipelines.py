@@ -17,6 +17,7 @@ PIPELINE: tuple[Row, ...] = tuple(
     row_of(f"relay-{name}")
     for name in (
         "remove-unused-functions",
+        "widen-halves",
         "fake-quantization-to-integer",
         "qnn-canonicalize",
         "simplify-inference",
@@ -61,6 +62,10 @@ PREPARATION: tuple[Row, ...] = tuple(
 """The passes that turn programs that only bind and group tensors into tensor programs, at every level."""
 
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
+    "relay-widen-halves": lambda machine: {
+        "float16": int(not machine.fma_f16),
+        "bfloat16": int(not machine.dot_bf16),
+    },
     "relay-alter-op-layout": lambda machine: {
         "lanes": machine.channel_block,
         "vector": machine.lanes(),
