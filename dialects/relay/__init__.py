@@ -28,6 +28,7 @@ from . import loss as loss
 from . import matmul as matmul
 from . import normalization as normalization
 from . import norms as norms
+from . import pairs as pairs
 from . import pooling as pooling
 from . import qnn as qnn
 from . import qnn_elementwise as qnn_elementwise

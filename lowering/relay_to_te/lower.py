@@ -46,6 +46,7 @@ from . import loss as loss
 from . import nn as nn
 from . import normalization as normalization
 from . import norms as norms
+from . import pairs as pairs
 from . import pooling as pooling
 from . import qnn as qnn
 from . import qnn_products as qnn_products

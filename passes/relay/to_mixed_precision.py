@@ -8,17 +8,22 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f32
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...dialects.element_types import DTYPES, is_integer
+from ...dialects.relay.convolution import CONV_LAYOUTS, Conv
 from ...dialects.relay.core import ConstantOp
-from ...dialects.relay.operator import Operator, element_of
+from ...dialects.relay.matmul import DenseOp
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.sizes import same
+from ...frontends.importing.products import is_constant
 from ...frontends.relay.op_attrs import MIXED_PRECISION, op_attr
 from ...provenance.diagnostics import fail, message
 from ...support.context import PassContext
 from ...support.errors import PipelineError
+from .blocking import SMALLEST_BLOCK
 from .precision_lists import ALWAYS, FOLLOW, NEVER
 from .retyping import Retype, called_in, functions_of, retype
 
@@ -41,6 +46,19 @@ def _operators() -> dict[str, Operator]:
     return {}
 
 
+def _of_weights(op: Operator) -> bool:
+    """Return whether an operator is a product with a constant weight that can be summed in pairs of numbers."""
+    if isinstance(op, Conv):
+        groups, channels = op.signature.int("groups"), shape_of(op.operands[1])[1]
+        plain = "NC" + op.SPATIAL, "OI" + op.SPATIAL, "NC" + op.SPATIAL
+        fits = CONV_LAYOUTS.of(op) == plain and channels % 2 == 0 and shape_of(op.operands[1])[0] > groups
+    elif isinstance(op, DenseOp):
+        fits = same(shape_of(op.data)[1] % 2, 0) and shape_of(op.weight)[0] >= SMALLEST_BLOCK
+    else:
+        return False
+    return fits and is_constant(op.operands[1])
+
+
 @dataclass
 class Convert(Retype):
     """Operators on operands of the dtype that is theirs."""
@@ -48,13 +66,19 @@ class Convert(Retype):
     half: str
     """Its dtype."""
     categories: dict[str, Category]
+    weights: bool
+    """True where only products with constant weights compute on halves."""
     missing: dict[str, Operator] = field(default_factory=_operators)
 
     def wanted(self, op: Operator) -> list[Attribute]:
+        if self.weights and not _of_weights(op):
+            return [self.original(value) for value in op.operands]
         computed = self._computed(op)
         if computed is None:
             return [self.original(value) for value in op.operands]
         halves = f32, DTYPES[self.half]
+        if self.weights and computed == DTYPES[self.half]:
+            op.properties["out_dtype"] = StringAttr("float32")
         return [computed if _is_float(value, *halves) else self.original(value) for value in op.operands]
 
     def _computed(self, op: Operator) -> Attribute | None:
@@ -103,6 +127,8 @@ class ToMixedPrecisionPass(ModulePass):
     warning, and 2 nothing.
     keep_orig_output_dtype: cast results of functions back; by default the option
     relay.ToMixedPrecision.keep_orig_output_dtype of the PassContext says, which is false.
+    weights: only convolutions and dense layers with constant weights compute on halves, where these can be summed in
+    pairs, and give the float32 in which they are summed; all other operators stay as they are.
     always, follow, never: operators that are in those lists besides, or instead.
 
     ```mlir
@@ -129,6 +155,7 @@ class ToMixedPrecisionPass(ModulePass):
     always: tuple[str, ...] = ()
     follow: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
+    weights: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.mixed_precision_type not in ("float16", "bfloat16"):
@@ -140,7 +167,7 @@ class ToMixedPrecisionPass(ModulePass):
         keep = bool(option) if self.keep_orig_output_dtype is None else self.keep_orig_output_dtype
         functions, called = functions_of(op), called_in(op)
         kept = {func for func in functions if keep or func.sym_name.data in called}
-        pattern = Convert(kept, self.mixed_precision_type, self._categories())
+        pattern = Convert(kept, self.mixed_precision_type, self._categories(), self.weights)
         retype(functions, pattern)
         self._complain(pattern.missing)
 

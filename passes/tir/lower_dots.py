@@ -1,4 +1,4 @@
-"""Products of words of integers as the instructions that some machines have for them; a part of tir-lower-intrin."""
+"""Products of words of numbers as the instructions that some machines have for them; a part of tir-lower-intrin."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, VectorType, i8, i16, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, VectorType, bf16, i8, i16, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.tir import CallExternOp, CastOp, Dot2Op, Dot4Op, PrimFuncOp
+from ...dialects.tir import CallExternOp, CastOp, Dot2Op, Dot4Op, DotBf16Op, PrimFuncOp
 from ...dialects.tir.lanes import lanes, scalar_type
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
@@ -41,6 +41,25 @@ class DotOntoSum(RewritePattern):
                 call = CallExternOp(f"llvm.x86.avx512.vpdpbusd.{_BITS[count]}", arguments, [product.type])
                 ops: list[Operation] = [*words, call]
                 rewriter.replace(op, ops, [call.outputs[0]])
+                rewriter.erase(dot)
+                return
+
+
+class DotOntoFloats(RewritePattern):
+    """`sum + tir.dot2_bf16 a, b` is `vdpbf16ps sum, a, b`."""
+
+    reason = DotOntoSum.reason
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.AddfOp, rewriter: PatternRewriter, /) -> None:
+        for total, product in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            dot = product.owner
+            count = (lanes(product.type) or (0,))[0]
+            if isinstance(dot, DotBf16Op) and product.has_one_use() and count in _BITS:
+                halves = [vector.BitcastOp(word, VectorType(bf16, [2 * count])) for word in (dot.first, dot.second)]
+                arguments: list[SSAValue] = [total, *(half.result for half in halves)]
+                call = CallExternOp(f"llvm.x86.avx512bf16.dpbf16ps.{_BITS[count]}", arguments, [product.type])
+                rewriter.replace(op, [*halves, call], [call.outputs[0]])
                 rewriter.erase(dot)
                 return
 
@@ -123,12 +142,14 @@ class HighProduct(RewritePattern):
             rewriter.erase(old)
 
 
-def run(func: PrimFuncOp, vnni: bool, pmaddwd: int) -> None:
+def run(func: PrimFuncOp, vnni: bool, pmaddwd: int, bf16_dots: bool) -> None:
     """Let one kernel use the instructions, in place. pmaddwd: the most lanes of that."""
     kinds = {type(op) for op in walk(func)}
     if pmaddwd and arith.MuliOp in kinds:
         rewrite(func.body, [HighProduct()], recursive=False)
     if vnni and Dot4Op in kinds:
         rewrite(func.body, [DotOntoSum()], recursive=False)
+    if bf16_dots and DotBf16Op in kinds:
+        rewrite(func.body, [DotOntoFloats()], recursive=False)
     if pmaddwd and Dot2Op in kinds:
         rewrite(func.body, [DotOfPairs(pmaddwd)], recursive=False)

@@ -47,7 +47,7 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     lanes = work.lanes(host)
     packed = tag_of(inner) == "dense_pack"
     if packed:
-        panel = known(shape_of(inner.compute.reads[1])[2])
+        panel = known(shape_of(inner.compute.reads[-1])[2])
     elif not isinstance(columns.extent, int):
         panel = lanes * _OPEN if _along_columns(inner) else lanes
     elif columns.extent % lanes and _along_columns(inner):
