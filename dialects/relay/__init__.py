@@ -7,6 +7,7 @@ from ..sizes.types import SizesAttr
 from . import activation as activation
 from . import annotation as annotation
 from . import bitpacking as bitpacking
+from . import bits as bits
 from . import collapse as collapse
 from . import convolution as convolution
 from . import convolution_transpose as convolution_transpose

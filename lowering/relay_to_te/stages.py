@@ -20,6 +20,9 @@ _WIDE = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 ROWS_APART = "rows_apart"
 """The tag of hybrid scripts whose outermost loop may run in parallel."""
 
+DEQUANTIZED = "dequantized"
+"""The tag of stages that make floats of a product's weights; the product's schedule says where."""
+
 REPEATED = "repeated"
 """The tag of stages that have each element of their operand `times` (an attribute) along the last axis."""
 

@@ -14,6 +14,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 
 from ...dialects.element_types import numpy_dtype
 from ...dialects.relay import OPERATORS
+from ...dialects.relay.bits import DenseBitsOp
 from ...dialects.relay.convolution import CONV_LAYOUTS
 from ...dialects.relay.core import ConstantOp, FuncOp
 from ...dialects.relay.nn import (
@@ -149,6 +150,35 @@ class PackDense(RewritePattern):
         rewriter.replace(op, (*ops, dense))
 
 
+@dataclass
+class PackDenseBits(RewritePattern):
+    """`nn.contrib_dense_bits` of constant rows takes words, scales and offsets in panels, as `nn.dense` its weight."""
+
+    lanes: int
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DenseBitsOp, rewriter: PatternRewriter, /):
+        weights = op.operands[1:]
+        rows = shape_of(op.words)[0]
+        width = panel_width(rows, self.lanes)
+        plain = len(shape_of(op.words)) == 2 and all(isinstance(value.owner, ConstantOp) for value in weights)
+        if width < SMALLEST_BLOCK or not plain:
+            return
+        ops: list[Operation] = []
+        packed: list[SSAValue] = []
+        for value in weights:
+            if more := -rows % width:
+                ops += [
+                    zero := _zero(value, self.module),
+                    padded := PadOp(value, zero.result, pad_width=[0, more, 0, 0]),
+                ]
+                value = padded.result
+            ops.append(panels := LayoutTransformOp(value, src_layout="NC", dst_layout=f"NC{width}n"))
+            packed.append(panels.result)
+        rewriter.replace(op, (*ops, moved(op, op.data, *packed, units=rows)))
+
+
 @dataclass(frozen=True)
 class AlterOpLayoutPass(ModulePass):
     """Gives convolutions and dense layers the layouts that vectorise, and keeps whole regions of the graph in them.
@@ -192,7 +222,11 @@ class AlterOpLayoutPass(ModulePass):
         for name, number in (("lanes", self.lanes), ("vector", self.vector)):
             if number < 1:
                 raise PipelineError(message(self.name, f"{name} of at least 1", str(number)))
-        own = [BlockConv(self.lanes, min(self.vector, self.lanes), op), PackDense(self.lanes, op)]
+        own = [
+            BlockConv(self.lanes, min(self.vector, self.lanes), op),
+            PackDense(self.lanes, op),
+            PackDenseBits(self.lanes, op),
+        ]
         packing = (self.lanes, self.bytes, op)
         quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
         blocks: list[RewritePattern] = [*own, *quantized]

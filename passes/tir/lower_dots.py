@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, VectorType, bf16, i8, i16, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    VectorType,
+    bf16,
+    f32,
+    i8,
+    i16,
+    i32,
+    i64,
+)
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
@@ -22,6 +33,10 @@ _BITS = {4: 128, 8: 256, 16: 512}
 """Lanes of int32 -> bits of the vectors that the instruction takes."""
 _DROPPED = 31
 """Bits that a product of numbers between -1 and 1 has too many."""
+_NIBBLE = 28
+"""The bits of a word beside four."""
+_WIDEST = 16
+"""Lanes of int32 of AVX-512."""
 _PMADDWD = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}
 
 
@@ -79,6 +94,32 @@ class DotOfPairs(RewritePattern):
         words = [vector.BitcastOp(word, VectorType(i16, [2 * count])) for word in (op.first, op.second)]
         call = CallExternOp(f"llvm.x86.{_PMADDWD[count]}", [word.result for word in words], [op.result.type])
         rewriter.replace(op, [*words, call], [call.outputs[0]])
+
+
+class NibblesToFloats(RewritePattern):
+    """`sitofp ((x << c) >> 28)` of vectors, four bits as a signed number, is looked up in a register of all 16."""
+
+    reason = DotOntoSum.reason
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /) -> None:
+        down = op.source.owner
+        if op.kind.data != "sitofp" or op.result.type != VectorType(f32, [16]) or not isinstance(down, arith.ShRSIOp):
+            return
+        up = down.lhs.owner
+        if number_of(down.rhs) != _NIBBLE or not isinstance(up, arith.ShLIOp) or not down.result.has_one_use():
+            return
+        table = DenseIntOrFPElementsAttr.from_list(VectorType(f32, [16]), [*map(float, range(8)), *range(-8, 0)])
+        # Of each index the lowest four bits count.
+        ops: list[Operation] = [left := arith.SubiOp(down.rhs, up.rhs), index := arith.ShRUIOp(up.lhs, left)]
+        ops.append(numbers := arith.ConstantOp(table))
+        ops.append(
+            call := CallExternOp("llvm.x86.avx512.permvar.sf.512", [numbers.result, index.result], [op.result.type])
+        )
+        rewriter.replace(op, ops, [call.outputs[0]])
+        rewriter.erase(down)
+        if up.result.first_use is None:
+            rewriter.erase(up)
 
 
 class HighProduct(RewritePattern):
@@ -145,6 +186,8 @@ class HighProduct(RewritePattern):
 def run(func: PrimFuncOp, vnni: bool, pmaddwd: int, bf16_dots: bool) -> None:
     """Let one kernel use the instructions, in place. pmaddwd: the most lanes of that."""
     kinds = {type(op) for op in walk(func)}
+    if pmaddwd == _WIDEST and arith.ShRSIOp in kinds:
+        rewrite(func.body, [NibblesToFloats()], recursive=False)
     if pmaddwd and arith.MuliOp in kinds:
         rewrite(func.body, [HighProduct()], recursive=False)
     if vnni and Dot4Op in kinds:
