@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from xdsl.passes import ModulePass
 
+from ..provenance.diagnostics import message
 from ..support.context import PassContext
+from ..support.errors import PipelineError
 from ..support.machine import Machine
 from .classes import pass_class
 from .registry import PASSES, Row, own_names, row_of
@@ -17,6 +20,7 @@ PIPELINE: tuple[Row, ...] = tuple(
     row_of(f"relay-{name}")
     for name in (
         "remove-unused-functions",
+        "widen-halves",
         "fake-quantization-to-integer",
         "qnn-canonicalize",
         "simplify-inference",
@@ -60,6 +64,11 @@ PREPARATION: tuple[Row, ...] = tuple(
 )
 """The passes that turn programs that only bind and group tensors into tensor programs, at every level."""
 
+PRECISIONS = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+"""The words for dtypes in which products may be asked for."""
+_LAYOUTS = "relay-alter-op-layout"
+"""Products become ones of halves just before: scales of channels are in their weights, then."""
+
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
     "relay-alter-op-layout": lambda machine: {
         "lanes": machine.channel_block,
@@ -80,10 +89,23 @@ def preparation() -> tuple[ModulePass, ...]:
     return tuple(pass_class(row)() for row in PREPARATION)
 
 
-def relay_pipeline(opt_level: int, machine: Machine | None = None, desired_layouts: str = "") -> tuple[ModulePass, ...]:
+def precision_of(word: str, machine: Machine) -> str:
+    """The dtype that a word for a precision stands for; of "auto" the machine's fastest, of none the model's own.
+
+    Raises PipelineError for any other word.
+    """
+    if word not in ("", "auto", *PRECISIONS):
+        raise PipelineError(message("precision", f"{', '.join(PRECISIONS)} or auto", repr(word)))
+    return machine.half if word == "auto" else PRECISIONS.get(word, "")
+
+
+def relay_pipeline(
+    opt_level: int, machine: Machine | None = None, desired_layouts: str = "", precision: str = ""
+) -> tuple[ModulePass, ...]:
     """The passes of `opt_level` for a machine, as the required and disabled passes of the current PassContext have it.
 
     Those may be given by our names or by TVM's. Raises PipelineError for an opt level outside 0-4.
+    precision: the dtype of the operands of products with weights; without any, float32.
     desired_layouts: with any, `relay-convert-layout` comes first, and what it asks of constants is folded.
     """
     current = PassContext.current()
@@ -94,7 +116,18 @@ def relay_pipeline(opt_level: int, machine: Machine | None = None, desired_layou
         convert, fold = (pass_class(row_of(f"relay-{name}")) for name in ("convert-layout", "fold-constant"))
         options: dict[str, str] = {"desired_layouts": desired_layouts}
         before = convert(**options), fold()
-    return (*before, *(pass_class(row)(**_options(row, machine)) for row in rows))
+    passes = [pass_class(row)(**_options(row, machine)) for row in rows]
+    if precision in ("float16", "bfloat16"):
+        index = sum(row in rows for row in PIPELINE[: PIPELINE.index(row_of(_LAYOUTS))])
+        passes[index:index] = _products_in(precision)
+    return (*before, *passes)
+
+
+def _products_in(dtype: str) -> list[ModulePass]:
+    """The passes that have products with weights computed in a dtype."""
+    convert, fold = (pass_class(row_of(f"relay-{name}")) for name in ("to-mixed-precision", "fold-constant"))
+    options: dict[str, Any] = {"weights": True, "missing_op_mode": 2, "keep_orig_output_dtype": True}
+    return [convert(mixed_precision_type=dtype, **options), fold()]
 
 
 def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[ModulePass, ...]:

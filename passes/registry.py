@@ -144,6 +144,12 @@ PASSES: tuple[Row, ...] = (
     _relay("ToBasicBlockNormalForm", 1, "what several scopes read is bound where all of them see it"),
     _relay("ToGraphNormalForm", 1, "let-blocks become plain values"),
     _relay("ToMixedPrecision", 0, "what gains by it is computed on halves", whole=True),
+    Row(
+        "relay-widen-halves",
+        "passes.relay.widen_halves:WidenHalvesPass",
+        "halves that the machine has no arithmetic for are computed in float32",
+        level=1,
+    ),
     _tir("CommonSubexprElimination", "CommonSubexprElimTIR", "equal expressions are computed once"),
     _tir("FlattenBuffer", "FlattenBuffer", "buffers get one dimension"),
     _tir("HoistIfThenElse", "HoistIfThenElse", "guards leave loops that they do not depend on"),

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from ..dialects.element_types import DTYPES
 from ..dialects.relay.convolution import Conv2D
 from ..dialects.relay.core import CallOp, FuncOp
 from ..dialects.relay.operator import Operator
@@ -31,7 +32,7 @@ from ..lowering.llvm_to_native.compilers import Compile, Compilers, compilers
 from ..lowering.llvm_to_native.emit import emit_module
 from ..lowering.llvm_to_native.target import Target
 from ..passes.functions import COMPILER, text_of
-from ..passes.pipelines import partition_pipeline, relay_pipeline, run_passes
+from ..passes.pipelines import partition_pipeline, precision_of, relay_pipeline, run_passes
 from ..provenance.audit import check_input
 from ..provenance.ledger import Ledger, recording
 from ..provenance.lost import mark_lost
@@ -39,6 +40,7 @@ from ..provenance.numbers import same_module
 from ..support.context import PassContext, spans_enabled
 from ..support.errors import PipelineError, ScheduleError
 from ..support.garbage import fewer_collections
+from ..support.machine import Machine
 from .artifact import Artifact, Snapshot
 from .assemble import assemble
 from .main_program import main_program
@@ -70,6 +72,7 @@ def build(
     workspace_memory_pools: Sequence[PoolInfo] = (),
     external: Sequence[str] = (),
     desired_layouts: str = "",
+    precision: str = "",
     snapshots: bool = False,
     pipeline: Sequence[ModulePass] | None = None,
 ) -> Artifact:
@@ -80,6 +83,8 @@ def build(
     external: the compilers that take what they can before, the first one first.
     desired_layouts: of operators, as the pass `relay-convert-layout` has them. Where nobody asks for any, convolutions
     on NHWC come to NCHW where layouts are altered at all: blocks of channels are made of that.
+    precision: of products with weights, a word that `precision_of` knows. Without one, products of halves stay such
+    where the machine gains by it.
     snapshots: keep the module and each kernel, those from the cache, too, as they are after every pass.
     pipeline: the relay passes that run instead of those of the opt level, of external compilers and of layouts.
     """
@@ -100,7 +105,9 @@ def build(
         if pipeline is not None:
             shared, passes = _split(pipeline)
         else:
-            passes = relay_pipeline(opt_level, target.hardware, desired_layouts or _layouts(module, opt_level))
+            layouts, machine = desired_layouts or _layouts(module, opt_level), target.hardware
+            half = precision_of(precision, machine) or _own_precision(module, machine)
+            passes = relay_pipeline(opt_level, machine, layouts, half)
         done = 0
 
         def count(*_: object) -> None:
@@ -135,6 +142,7 @@ class Building:
     workspace_memory_pools: Sequence[PoolInfo] = ()
     external: Sequence[str] = ()
     desired_layouts: str = ""
+    precision: str = ""
     snapshots: bool = False
     pipeline: Sequence[ModulePass] | None = None
 
@@ -151,9 +159,19 @@ class Building:
             workspace_memory_pools=self.workspace_memory_pools,
             external=self.external,
             desired_layouts=self.desired_layouts,
+            precision=self.precision,
             snapshots=self.snapshots,
             pipeline=self.pipeline,
         )
+
+
+def _own_precision(module: ModuleOp, machine: Machine) -> str:
+    """The dtype of a model's products: halves where the model has them, and the machine is faster in them."""
+    half = DTYPES[machine.half]
+    if half == f32:
+        return ""
+    types = (result.type for op in module.walk() for result in op.results)
+    return machine.half if any(isinstance(type_, TensorType) and type_.element_type == half for type_ in types) else ""
 
 
 def _check_sizes(module: ModuleOp) -> None:

@@ -33,6 +33,7 @@ from .language.math import copysign as copysign
 from .language.math import div as div
 from .language.math import divide as divide
 from .language.math import dot2 as dot2
+from .language.math import dot2_bf16 as dot2_bf16
 from .language.math import dot4 as dot4
 from .language.math import exp10 as exp10
 from .language.math import floordiv as floordiv

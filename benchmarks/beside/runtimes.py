@@ -22,7 +22,9 @@ class Opened(NamedTuple):
 
 def whence(model: str, feeds: Feeds, kind: str, threads: int) -> Opened:
     module: Any = import_module("whence")
-    compiled = module.compile(model, threads=threads)
+    # A model of halves may be computed in any: OpenVINO's default does as "auto" does.
+    chosen = {"precision": "auto"} if kind == "f16" else {}
+    compiled = module.compile(model, threads=threads, **chosen)
     return Opened(lambda: list(compiled.run(feeds).values()), compiled)
 
 

@@ -7,6 +7,7 @@ from ..sizes.types import SizesAttr
 from . import activation as activation
 from . import annotation as annotation
 from . import bitpacking as bitpacking
+from . import bits as bits
 from . import collapse as collapse
 from . import convolution as convolution
 from . import convolution_transpose as convolution_transpose
@@ -28,6 +29,7 @@ from . import loss as loss
 from . import matmul as matmul
 from . import normalization as normalization
 from . import norms as norms
+from . import pairs as pairs
 from . import pooling as pooling
 from . import qnn as qnn
 from . import qnn_elementwise as qnn_elementwise

@@ -17,6 +17,7 @@ from .layout import axes_of, layout_view, logical_shape, shape_in
 from .layout_traits import OwnLayouts
 from .numerics import AnyArray, factor, strided
 from .operator import Operator, Signature, Tensor
+from .pairs import parts_of, unpacked
 from .traits import OUT_ELEMWISE_FUSABLE
 
 CONV_LAYOUTS = OwnLayouts(("data_layout", "kernel_layout"), ("C", "OI"))
@@ -66,9 +67,9 @@ class Conv(Operator):
         sig.rank(0, len(data_axes))
         sig.rank(1, len(kernel_axes))
         data, kernel = logical_shape(sig.shape(0), data_axes), logical_shape(sig.shape(1), kernel_axes)
-        groups = sig.int("groups")
-        if groups < 1 or data["C"] != kernel["I"] * groups:
-            sig.fail(f"{data['C']} input channels = kernel input channels x groups", f"{kernel['I']} x {groups}")
+        groups, depth = sig.int("groups"), kernel["I"] * parts_of(sig)
+        if groups < 1 or data["C"] != depth * groups:
+            sig.fail(f"{data['C']} input channels = kernel input channels x groups", f"{depth} x {groups}")
         if kernel["O"] % groups:
             sig.fail(f"output channels divisible by groups={groups}", str(kernel["O"]))
         if (channels := sig.get("channels")) is not None and channels != kernel["O"]:
@@ -90,7 +91,8 @@ class Conv(Operator):
         """In NCHW and OIHW: one matrix product per tap of the kernel, summed."""
         plain = "NC" + cls.SPATIAL
         x = factor(layout_view(data, sig.str("data_layout"), plain), sig.str("out_dtype"))
-        w = factor(layout_view(weight, sig.str("kernel_layout"), "OI" + cls.SPATIAL), sig.str("out_dtype"))
+        weight = layout_view(weight, sig.str("kernel_layout"), "OI" + cls.SPATIAL)
+        w = factor(unpacked(weight, 1) if parts_of(sig) > 1 else weight, sig.str("out_dtype"))
         rank = len(cls.SPATIAL)
         pads = expand_padding(sig, sig.ints("padding"), rank)
         strides, dilation, groups = sig.ints("strides"), sig.ints("dilation"), sig.int("groups")

@@ -16,6 +16,7 @@ from .channels import DENSE_CHANNELS
 from .layout_traits import ON_AXIS
 from .numerics import AnyArray, along, factor
 from .operator import Operator, Signature, Tensor
+from .pairs import parts_of, unpacked
 from .traits import BROADCAST, OUT_ELEMWISE_FUSABLE
 
 FEW_ROWS = 4
@@ -53,7 +54,8 @@ class DenseOp(Operator):
 class ContribDensePackOp(Operator):
     """`data (m, k)` times a weight packed as `(n / b, k, b)`; `weight_layout` names the block, `NC16n`.
 
-    With fewer `units` than the panels have columns, those beyond are no part of the result.
+    The weight may be words of two neighbours along k (see pairs.py). With fewer `units` than the panels have columns,
+    those beyond are no part of the result.
     """
 
     name = "relay.nn.contrib_dense_pack"
@@ -69,7 +71,7 @@ class ContribDensePackOp(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         m, k = sig.rank(0, 2)
         panels, depth, block = sig.rank(1, 3)
-        if depth != k:
+        if depth * parts_of(sig) != k:
             sig.fail(f"a packed weight of {k} rows", str(sig.types[1]))
         units = sig.get("units") or panels * block
         if not (panels - 1) * block < units <= panels * block:
@@ -78,6 +80,7 @@ class ContribDensePackOp(Operator):
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
+        weight = unpacked(weight, 1) if parts_of(sig) > 1 else weight
         panels, depth, block = weight.shape
         rows = factor(weight, sig.str("out_dtype")).transpose(0, 2, 1).reshape(panels * block, depth)
         return np.matmul(factor(data, sig.str("out_dtype")), rows[: sig.get("units") or panels * block].T)

@@ -1,8 +1,9 @@
-"""Products of small integers that lie packed in words of 32 bits, summed within the word.
+"""Products of small numbers that lie packed in words of 32 bits, summed within the word.
 
 ```mlir
 %0 = tir.dot2 %a, %b : i32
 %1 = tir.dot4 %a, %b : vector<16xi32>
+%3 = tir.dot2_bf16 %d, %e : vector<16xi32> -> vector<16xf32>
 %2 = tir.widen_pairs %c : vector<16xi16> -> vector<16xi32>
 ```
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import i16, i32
+from xdsl.dialects.builtin import f32, i16, i32
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
@@ -46,6 +47,27 @@ class Dot4Op(Dot):
     """Of the four uint8 in the first word and the four int8 in the second."""
 
     name = "tir.dot4"
+
+
+@irdl_op_definition
+class DotBf16Op(IRDLOperation):
+    """Of the two bfloat16 in each word, the one in the low bits first: `a0 * b0 + a1 * b1` in float32.
+
+    How often that is rounded, and if subnormal numbers count as 0, the machine decides.
+    """
+
+    name = "tir.dot2_bf16"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    first = operand_def(T)
+    second = operand_def(T)
+    result = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "$first `,` $second attr-dict `:` type($first) `->` type($result)"
+
+    def verify_(self) -> None:
+        word, total = self.first.type, self.result.type
+        if (scalar_type(word), scalar_type(total), lanes(word)) != (i32, f32, lanes(total)):
+            fail(self, "words of i32, and as many sums of f32", f"{word} and {total}")
 
 
 @irdl_op_definition

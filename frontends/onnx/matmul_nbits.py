@@ -1,13 +1,21 @@
-"""MatMulNBits: a product with a weight of a few bits per number, which is unpacked when the model is imported."""
+"""MatMulNBits: a product with a weight of a few bits per number, which has a scale for each block of a row.
+
+Integers of 4 and 8 bits stay what they are, and are made floats where kernels multiply them. Others, and weights whose
+columns are in groups of any order, are unpacked when the model is imported.
+"""
 
 from __future__ import annotations
 
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from xdsl.ir import SSAValue
 
+from ...dialects.relay.bits import WORD, DenseBitsOp
+from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.nn import BiasAddOp, DenseOp
+from ...dialects.relay.transform import PadOp
 from ...support.dtypes import Array
 from ..importing.converter import Converter
 from ..importing.products import reshaped
@@ -23,37 +31,84 @@ def unpacked(packed: Array, bits: int, count: int) -> Array:
     return (numbers * weights).sum(axis=-1, dtype=np.uint8)[..., :count]
 
 
-def weight_of(ctx: Context) -> Array:
-    """The weight (N, K): (number - zero point) * scale, each of these per block of a row."""
+class _Weight(NamedTuple):
+    """The weight as the node has it."""
+
+    rows: int
+    depth: int
+    bits: int
+    block: int
+    bytes: Array
+    """(rows, blocks, bytes of a block)"""
+    scales: Array
+    """(rows, blocks), float32"""
+    zeros: Array | None
+    """(rows, blocks), float32; None for the middle of the range."""
+
+    @property
+    def middle(self) -> int:
+        return 1 << (self.bits - 1)
+
+
+def _weight(ctx: Context) -> _Weight:
     rows, depth = ctx.int("N", 0), ctx.int("K", 0)
     bits, block = ctx.int("bits", 4), ctx.int("block_size", 32)
     if not 2 <= bits <= 8 or block < 1 or rows < 1 or depth < 1:
         ctx.fail("N, K and block_size of at least 1, 2 to 8 bits", f"{rows}, {depth}, {block} and {bits}")
-    blocks, own = -(-depth // block), ctx.dtype(0)
+    blocks = -(-depth // block)
     packed = ctx.array(1, "the weight")
     if packed.size * 8 < rows * blocks * block * bits:
         ctx.fail(f"a weight of {rows} x {blocks} blocks of {block} numbers", f"shape {list(packed.shape)}")
-    numbers = unpacked(packed.reshape(rows, blocks, -1), bits, block).astype(np.float32)
-    scales = ctx.array(2, "the scales").reshape(rows, blocks, 1).astype(np.float32)
-    zeros = np.full((rows, blocks), 1 << (bits - 1), np.float32)
+    scales = ctx.array(2, "the scales")
+    if scales.size != rows * blocks:
+        ctx.fail(f"{rows} x {blocks} scales", f"shape {list(scales.shape)}")
+    zeros = None
     if ctx.has(3):
-        given = ctx.array(3, "the zero points")
-        whole = given.reshape(rows, -1)
-        zeros = (unpacked(whole, bits, blocks) if given.dtype == np.uint8 else whole).astype(np.float32)
-    values = ((numbers - zeros.reshape(rows, blocks, 1)) * scales).reshape(rows, -1)[:, :depth]
+        whole = ctx.array(3, "the zero points").reshape(rows, -1)
+        zeros = (unpacked(whole, bits, blocks) if whole.dtype == np.uint8 else whole).astype(np.float32)
+    scale = scales.reshape(rows, blocks).astype(np.float32)
+    return _Weight(rows, depth, bits, block, packed.astype(np.uint8).reshape(rows, blocks, -1), scale, zeros)
+
+
+def _floats(ctx: Context, weight: _Weight) -> Array:
+    """The weight (N, K): (number - zero point) * scale, each of these per block of a row."""
+    rows, depth = weight.rows, weight.depth
+    numbers = unpacked(weight.bytes, weight.bits, weight.block).astype(np.float32)
+    zeros = np.full_like(weight.scales, weight.middle) if weight.zeros is None else weight.zeros
+    values = ((numbers - zeros[..., None]) * weight.scales[..., None]).reshape(rows, -1)[:, :depth]
     if ctx.has(4):
         # Columns say which group they are of.
         groups = ctx.array(4, "the groups")[:depth].astype(np.int64)
         taken = numbers.reshape(rows, -1)[:, :depth] - zeros[:, groups]
-        values = taken * scales[:, groups, 0]
-    return values.astype(own)
+        values = taken * weight.scales[:, groups]
+    return values.astype(ctx.dtype(0))
+
+
+def _of_words(ctx: Context, data: SSAValue, weight: _Weight) -> SSAValue:
+    """The product with integers in words, which are signed: less the middle of their range."""
+    rows, blocks, _ = weight.bytes.shape
+    flipped = weight.bytes ^ np.uint8(0x88 if weight.bits == 4 else 0x80)
+    words = np.ascontiguousarray(flipped).view(np.int32).reshape(rows, -1)
+    if more := blocks * weight.block - weight.depth:
+        data = ctx.emit(PadOp, data, ctx.scalar(0.0, data), pad_width=[0, 0, 0, more])
+    own, name = ctx.dtype(0), ctx.tensor(1).name
+    operands = [ctx.constant(words, f"{name}.words"), ctx.constant(weight.scales, f"{name}.scales")]
+    if weight.zeros is not None:
+        operands.append(ctx.constant((weight.middle - weight.zeros) * weight.scales, f"{name}.offsets"))
+    wide = data if own == np.float32 else ctx.emit(CastOp, data, dtype="float32")
+    result = ctx.emit(DenseBitsOp, wide, *operands, bits=weight.bits)
+    return result if own == np.float32 else ctx.emit(CastOp, result, dtype=own.name)
 
 
 def matmul_nbits(ctx: Context) -> SSAValue:
-    """nn.dense with the weight as numbers of the data's dtype; then nn.bias_add if there is a bias."""
-    weight = ctx.constant(weight_of(ctx), f"{ctx.tensor(1).name}.unpacked")
+    """nn.contrib_dense_bits, or nn.dense of the weight in the data's dtype; then nn.bias_add if there is a bias."""
+    weight = _weight(ctx)
     *batch, depth = ctx.shape(0)
-    result = ctx.emit(DenseOp, reshaped(ctx, ctx.value(0), (prod(batch), depth)), weight)
+    data = reshaped(ctx, ctx.value(0), (prod(batch), depth))
+    if weight.bits in (4, 8) and weight.block * weight.bits % WORD == 0 and not ctx.has(4):
+        result = _of_words(ctx, data, weight)
+    else:
+        result = ctx.emit(DenseOp, data, ctx.constant(_floats(ctx, weight), f"{ctx.tensor(1).name}.unpacked"))
     if ctx.has(5):
         result = ctx.emit(BiasAddOp, result, ctx.value(5))
     return reshaped(ctx, result, (*batch, shape_of(result)[1]))

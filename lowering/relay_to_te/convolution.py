@@ -20,6 +20,7 @@ from ...dialects.sizes.kernel import same_shape
 from ...passes.relay.blocking import vector_block
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
+from .pairs import products
 from .stages import MUCH_PADDING, compute, dtype_of, label, rounded, shape, wide
 from .transform import blocked_point, flat_index, unflatten
 
@@ -90,15 +91,13 @@ def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, 
     need = [_needed(extent, out, w) for extent, out, w in zip(shape(data)[2:-1], places, windows, strict=True)]
     padded = _padded(data, need, [w.before for w in windows])
     per_group = o_chunks // groups
-    number = wide(dtype_of(op))
+    multiplied = products(padded, weight, wide(dtype_of(op)))
     ic, k, il = te.reduce_axis((0, i_chunks), "ic"), _window_axes(kernel), te.reduce_axis((0, i_lanes), "il")
 
     def product(n: Expr, oc: Expr, *rest: Expr) -> Expr:
         *position, ol = rest
         chunk = ic if groups == 1 else oc // per_group * i_chunks + ic
-        value = padded(n, chunk, *_taken(windows, position, k), il).astype(number) * weight(oc, ic, *k, il, ol).astype(
-            number
-        )
+        value = multiplied((n, chunk, *_taken(windows, position, k), il), (oc, ic, *k, il, ol))
         return te.sum(value, axis=[ic, *k, il])
 
     if all(w.kernel == w.stride == 1 for w in windows) and padded is data:

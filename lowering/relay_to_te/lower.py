@@ -30,6 +30,7 @@ from ...te.language.emit import build_function
 from ...te.language.extents import SymbolSizes
 from ...te.language.tensor import FullOp, PlaceholderOp
 from . import bitpacking as bitpacking
+from . import bits as bits
 from . import convolution as convolution
 from . import convolution_transpose as convolution_transpose
 from . import couplings as couplings
@@ -46,6 +47,7 @@ from . import loss as loss
 from . import nn as nn
 from . import normalization as normalization
 from . import norms as norms
+from . import pairs as pairs
 from . import pooling as pooling
 from . import qnn as qnn
 from . import qnn_products as qnn_products

@@ -8,6 +8,7 @@ from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator, shape_of
 from ...te import Expr, Tensor
+from .pairs import products
 from .stages import broadcast, compute, dtype_of, label, of_row, reduced_rows, rounded, shape, wide
 
 
@@ -28,13 +29,13 @@ def dense(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
 
 def dense_pack(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     """`dense` with its weight in panels of (n / block, k, block), of which the last may have columns too many."""
-    (_, depth), (_, _, block) = shape(data), shape(weight)
+    _, depth, block = shape(weight)
     k = te.reduce_axis((0, depth), name="k")
     dtype = dtype_of(op)
-    number = wide(dtype)
+    product = products(data, weight, wide(dtype))
     total = te.compute(
         shape_of(op.results[0]),
-        lambda m, n: te.sum(data(m, k).astype(number) * weight(n // block, k, n % block).astype(number), axis=k),
+        lambda m, n: te.sum(product((m, k), (n // block, k, n % block)), axis=k),
         name="dense_pack",
         tag="dense_pack",
     )

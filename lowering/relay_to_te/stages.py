@@ -26,6 +26,9 @@ JOINED = "concatenate"
 MUCH_PADDING = "much_padding"
 """The attribute of convolutions for which it pays to leave out products with the zeros around an image."""
 
+DEQUANTIZED = "dequantized"
+"""The tag of stages that make floats of a product's weights; the product's schedule says where."""
+
 REPEATED = "repeated"
 """The tag of stages that have each element of their operand `times` (an attribute) along the last axis."""
 

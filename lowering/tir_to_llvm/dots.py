@@ -8,7 +8,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, i8, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.tir import Dot2Op, Dot4Op, WidenPairsOp
+from ...dialects.tir import Dot2Op, Dot4Op, DotBf16Op, WidenPairsOp
 from .context import Handler, Lowering
 from .types import lanes, register_type, vector_type
 
@@ -57,8 +57,20 @@ def _widen_pairs(ctx: Lowering, op: Operation) -> None:
     ctx.set(op.results[0], ctx.value(llvm.BitcastOp, (wide,), register_type(op.results[0].type)))
 
 
+def _dot_bf16(ctx: Lowering, op: Operation) -> None:
+    """The upper half of a word is a float32 as it is, but for the bits below; the lower half moves up."""
+    words = [ctx.get(operand) for operand in op.operands]
+    word, total = words[0].type, register_type(op.results[0].type)
+    products: list[SSAValue] = []
+    for kind, by in ((llvm.ShlOp, 16), (llvm.AndOp, -1 << 16)):
+        bits = [ctx.value(kind, (each, ctx.number(by, word)), word) for each in words]
+        products.append(ctx.value(llvm.FMulOp, [ctx.value(llvm.BitcastOp, (part,), total) for part in bits], total))
+    ctx.set(op.results[0], ctx.value(llvm.FAddOp, products, total))
+
+
 DOTS: Mapping[type[Operation], Handler] = {
     Dot2Op: _dot(2, llvm.SExtOp, llvm.SExtOp),
     Dot4Op: _dot(4, llvm.ZExtOp, llvm.SExtOp),
+    DotBf16Op: _dot_bf16,
     WidenPairsOp: _widen_pairs,
 }

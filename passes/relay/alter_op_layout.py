@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from ...dialects.element_types import numpy_dtype
 from ...dialects.relay import OPERATORS
+from ...dialects.relay.bits import DenseBitsOp
 from ...dialects.relay.convolution import CONV_LAYOUTS
 from ...dialects.relay.core import ConstantOp, FuncOp
 from ...dialects.relay.nn import (
@@ -26,6 +28,7 @@ from ...dialects.relay.nn import (
     DenseOp,
 )
 from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.pairs import PackPairsOp
 from ...dialects.relay.transform import LayoutTransformOp, PadOp, StridedSliceOp
 from ...frontends.relay.op_attrs import ALTER_LAYOUT, operators_with
 from ...provenance.cse import eliminate_common_subexpressions
@@ -40,6 +43,7 @@ from .blocking import (
     in_blocks,
     in_layouts,
     input_block,
+    largest_divisor,
     moved,
     panel_width,
 )
@@ -47,10 +51,15 @@ from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
 from .sink_layouts import sinking
 
 
-def _is_plain_f32(op: Operator, data: SSAValue, weight: SSAValue) -> bool:
-    """Return whether the weight is a constant and everything is f32."""
-    types = {element_of(data), element_of(weight), element_of(op.results[0])}
-    return isinstance(weight.owner, ConstantOp) and types == {f32}
+def _computes(op: Operator, data: SSAValue, weight: SSAValue) -> Attribute | None:
+    """The type of the operands of a product with a constant weight, summed in f32: f32, or bf16; None of any other."""
+    types = element_of(data), element_of(weight), element_of(op.results[0])
+    known = isinstance(weight.owner, ConstantOp) and types in ((f32, f32, f32), (bf16, bf16, f32))
+    return types[0] if known else None
+
+
+def _zero(weight: SSAValue, module: ModuleOp) -> ConstantOp:
+    return ConstantOp.of(np.zeros((), numpy_dtype(element_of(weight))), module, "zero")
 
 
 @dataclass
@@ -70,11 +79,13 @@ class BlockConv(RewritePattern):
         assert isinstance(op, Conv)
         plain, kernel_plain = "NC" + op.SPATIAL, "OI" + op.SPATIAL
         input, filters = op.operands
-        if CONV_LAYOUTS.of(op) != (plain, kernel_plain, plain) or not _is_plain_f32(op, input, filters):
+        computed = _computes(op, input, filters)
+        if CONV_LAYOUTS.of(op) != (plain, kernel_plain, plain) or computed is None:
             return
         groups = op.signature.int("groups")
         channels, outputs = shape_of(input)[1], shape_of(filters)[0]
         depthwise = groups == channels == outputs
+        pairs = computed == bf16 and not depthwise and channels // groups % 2 == 0
         more = empty_channels(outputs, self.lanes, self.vector) if groups == 1 else 0
         block_out = channel_block(outputs if depthwise else (outputs + more) // groups, self.lanes, self.vector)
         if depthwise:
@@ -83,20 +94,28 @@ class BlockConv(RewritePattern):
         else:
             each = channels // groups
             block_in = input_block(input, each, channel_block(each, self.lanes, self.vector))
-            kernel, contrib = f"{kernel_plain}{block_in}i{block_out}o", ContribConv2DNCHWcOp
+            if pairs and block_in % 2:
+                block_in = 2 * largest_divisor(each // 2, self.lanes // 2)
+            kernel, contrib = f"{kernel_plain}{block_in // (1 + pairs)}i{block_out}o", ContribConv2DNCHWcOp
         # TVM has names of their own for blocked 2-d convolutions only.
         kind = contrib if isinstance(op, Conv2DOp) else None
         layouts = in_blocks(plain, block_in), kernel, in_blocks(plain, block_out)
-        if not more:
-            rewriter.replace(op, in_layouts(op, CONV_LAYOUTS, *layouts, into=kind))
-            return
-        zero = ConstantOp.of(np.zeros((), np.float32), self.module, "zero")
-        filled = PadOp(filters, zero.result, pad_width=[0, more, *[0] * (2 * len(shape_of(filters)) - 2)])
-        wide = moved(op, input, filled, channels=outputs + more)
-        blocked = in_layouts(wide, CONV_LAYOUTS, *layouts, into=kind)
-        wide.drop_all_references()
-        cut = StridedSliceOp(blocked[-1], begin=(0,), end=(outputs,), axes=(1,))
-        rewriter.replace(op, [zero, filled, *blocked, cut])
+        ops: list[Operation] = []
+        if more:
+            ops += [zero := _zero(filters, self.module)]
+            pads = [0, more, *[0] * (2 * len(shape_of(filters)) - 2)]
+            ops += [filled := PadOp(filters, zero.result, pad_width=pads)]
+            filters = filled.result
+        if pairs:
+            ops += [words := PackPairsOp(filters, axis=1)]
+            filters = words.result
+        wide = moved(op, input, filters, channels=outputs + more) if ops else op
+        ops += in_layouts(wide, CONV_LAYOUTS, *layouts, into=kind)
+        if wide is not op:
+            wide.drop_all_references()
+        if more:
+            ops += [StridedSliceOp(ops[-1], begin=(0,), end=(outputs,), axes=(1,))]
+        rewriter.replace(op, ops)
 
 
 @dataclass
@@ -112,19 +131,52 @@ class PackDense(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DenseOp, rewriter: PatternRewriter, /):
         width = panel_width(shape_of(op.weight)[0], self.lanes)
-        if width < SMALLEST_BLOCK or not _is_plain_f32(op, op.data, op.weight):
+        computed = _computes(op, op.data, op.weight)
+        if width < SMALLEST_BLOCK or computed is None:
             return
         layout, (rows, _) = f"NC{width}n", shape_of(op.weight)
         ops: list[Operation] = []
         filters = op.weight
         if more := -rows % width:
-            ops.append(zero := ConstantOp.of(np.zeros((), np.float32), self.module, "zero"))
+            ops.append(zero := _zero(filters, self.module))
             ops.append(padded := PadOp(filters, zero.result, pad_width=[0, more, 0, 0]))
             filters = padded.result
+        if computed == bf16 and shape_of(filters)[1] % 2 == 0:
+            ops.append(words := PackPairsOp(filters, axis=1))
+            filters = words.result
         ops.append(weight := LayoutTransformOp(filters, src_layout="NC", dst_layout=layout))
         units = rows if more else None
         dense = moved(op, op.data, weight, into=ContribDensePackOp, weight_layout=layout, units=units)
         rewriter.replace(op, (*ops, dense))
+
+
+@dataclass
+class PackDenseBits(RewritePattern):
+    """`nn.contrib_dense_bits` of constant rows takes words, scales and offsets in panels, as `nn.dense` its weight."""
+
+    lanes: int
+    module: ModuleOp
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DenseBitsOp, rewriter: PatternRewriter, /):
+        weights = op.operands[1:]
+        rows = shape_of(op.words)[0]
+        width = panel_width(rows, self.lanes)
+        plain = len(shape_of(op.words)) == 2 and all(isinstance(value.owner, ConstantOp) for value in weights)
+        if width < SMALLEST_BLOCK or not plain:
+            return
+        ops: list[Operation] = []
+        packed: list[SSAValue] = []
+        for value in weights:
+            if more := -rows % width:
+                ops += [
+                    zero := _zero(value, self.module),
+                    padded := PadOp(value, zero.result, pad_width=[0, more, 0, 0]),
+                ]
+                value = padded.result
+            ops.append(panels := LayoutTransformOp(value, src_layout="NC", dst_layout=f"NC{width}n"))
+            packed.append(panels.result)
+        rewriter.replace(op, (*ops, moved(op, op.data, *packed, units=rows)))
 
 
 @dataclass(frozen=True)
@@ -132,9 +184,10 @@ class AlterOpLayoutPass(ModulePass):
     """Gives convolutions and dense layers the layouts that vectorise, and keeps whole regions of the graph in them.
 
     Before: operators on NCHW and OIHW; batch_norm and dropout are gone.
-    After: every f32 convolution and `nn.dense` with a constant weight is a blocked one. What can compute on blocks
-    does; transforms stand where a region of blocks begins and ends. Transforms of constants
-    are left for `relay-fold-constant`. An operator for which a function is registered (`FTVMAlterOpLayout`, see
+    After: every f32 convolution and `nn.dense` with a constant weight is a blocked one, and every one of bf16 that is
+    summed in f32, with its weight in words of two neighbours along the sum (dialects/relay/pairs.py). What can compute
+    on blocks does; transforms stand where a region of blocks begins and ends. Transforms of constants are left for
+    `relay-fold-constant`. An operator for which a function is registered (`FTVMAlterOpLayout`, see
     `op_attrs.py`) is what that gives, between transforms where its layouts are other ones.
     Locations: a blocked operator keeps its layer's; a transform has that of the layer that asked for it.
 
@@ -169,7 +222,11 @@ class AlterOpLayoutPass(ModulePass):
         for name, number in (("lanes", self.lanes), ("vector", self.vector)):
             if number < 1:
                 raise PipelineError(message(self.name, f"{name} of at least 1", str(number)))
-        own = [BlockConv(self.lanes, min(self.vector, self.lanes), op), PackDense(self.lanes, op)]
+        own = [
+            BlockConv(self.lanes, min(self.vector, self.lanes), op),
+            PackDense(self.lanes, op),
+            PackDenseBits(self.lanes, op),
+        ]
         packing = (self.lanes, self.bytes, op)
         quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
         blocks: list[RewritePattern] = [*own, *quantized]

@@ -8,23 +8,24 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f32
+from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
-from xdsl.rewriter import InsertPoint
 
-from ...dialects.element_types import DTYPES, dtype_name, is_integer
-from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
-from ...dialects.relay.elementwise import CastOp
-from ...dialects.relay.operator import Operator, element_of
+from ...dialects.element_types import DTYPES, is_integer
+from ...dialects.relay.convolution import CONV_LAYOUTS, Conv
+from ...dialects.relay.core import ConstantOp
+from ...dialects.relay.matmul import DenseOp
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.sizes import same
+from ...frontends.importing.products import is_constant
 from ...frontends.relay.op_attrs import MIXED_PRECISION, op_attr
 from ...provenance.diagnostics import fail, message
-from ...provenance.rewrite import rewrite
-from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...support.errors import PipelineError
+from .blocking import SMALLEST_BLOCK
 from .precision_lists import ALWAYS, FOLLOW, NEVER
+from .retyping import Retype, called_in, functions_of, retype
 
 
 class Category(Enum):
@@ -41,56 +42,46 @@ def _is_float(value: SSAValue, *elements: Attribute) -> bool:
     return element_of(value) in elements
 
 
-def _casts() -> dict[tuple[SSAValue, Attribute], CastOp]:
-    return {}
-
-
-def _types() -> dict[SSAValue, Attribute]:
-    return {}
-
-
 def _operators() -> dict[str, Operator]:
     return {}
 
 
+def _of_weights(op: Operator) -> bool:
+    """Return whether an operator is a product with a constant weight that can be summed in pairs of numbers."""
+    if isinstance(op, Conv):
+        groups, channels = op.signature.int("groups"), shape_of(op.operands[1])[1]
+        plain = "NC" + op.SPATIAL, "OI" + op.SPATIAL, "NC" + op.SPATIAL
+        fits = CONV_LAYOUTS.of(op) == plain and channels % 2 == 0 and shape_of(op.operands[1])[0] > groups
+    elif isinstance(op, DenseOp):
+        fits = same(shape_of(op.data)[1] % 2, 0) and shape_of(op.weight)[0] >= SMALLEST_BLOCK
+    else:
+        return False
+    return fits and is_constant(op.operands[1])
+
+
 @dataclass
-class Convert(RewritePattern):
-    """Operators in program order, on operands of the dtype that is theirs; other ops read what they did."""
+class Convert(Retype):
+    """Operators on operands of the dtype that is theirs."""
 
     half: str
     """Its dtype."""
     categories: dict[str, Category]
-    keep: set[FuncOp]
-    """Functions that return what they did."""
-    casts: dict[tuple[SSAValue, Attribute], CastOp] = field(default_factory=_casts)
-    originals: dict[SSAValue, Attribute] = field(default_factory=_types)
-    """Value of another type -> the type that it had."""
+    weights: bool
+    """True where only products with constant weights compute on halves."""
     missing: dict[str, Operator] = field(default_factory=_operators)
 
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if not isinstance(op, Operator):
-            return
-        wanted = self._wanted(op)
-        changed = False
-        for index, value in enumerate(op.operands):
-            element = wanted if wanted is not None and _is_float(value, f32, DTYPES[self.half]) else None
-            element = element or element_of(self.originals.get(value, value.type))
-            if element != element_of(value):
-                op.operands[index] = self._cast(value, element, op, rewriter)
-                changed = True
-        if not changed:
-            # What it reads may have changed its type before.
-            changed = any(value in self.originals for value in op.operands)
-        if changed:
-            rewriter.notify_op_modified(op)
-            for result, type_ in zip(op.results, op.inferred(op.signature), strict=True):
-                if result.type != type_:
-                    original = result.type
-                    new = rewriter.replace_value_with_new_type(result, type_)
-                    self.originals[new] = original
-                    self._restore(new, original, op, rewriter)
+    def wanted(self, op: Operator) -> list[Attribute]:
+        if self.weights and not _of_weights(op):
+            return [self.original(value) for value in op.operands]
+        computed = self._computed(op)
+        if computed is None:
+            return [self.original(value) for value in op.operands]
+        halves = f32, DTYPES[self.half]
+        if self.weights and computed == DTYPES[self.half]:
+            op.properties["out_dtype"] = StringAttr("float32")
+        return [computed if _is_float(value, *halves) else self.original(value) for value in op.operands]
 
-    def _wanted(self, op: Operator) -> Attribute | None:
+    def _computed(self, op: Operator) -> Attribute | None:
         """The dtype that an operator computes floats in; None where it is left as it is."""
         half = DTYPES[self.half]
         floats = [value for value in op.operands if not is_integer(element_of(value))]
@@ -116,26 +107,6 @@ class Convert(RewritePattern):
         except (ValueError, IndexError, TypeError) as error:
             fail(op, "a category from 0 to 3 of what is registered for mixed precision", str(error))
 
-    def _cast(self, value: SSAValue, element: Attribute, op: Operation, rewriter: PatternRewriter) -> SSAValue:
-        """`value` as another dtype, cast once, right behind what makes it, for all that ask."""
-        if (known := self.casts.get((value, element))) is not None:
-            known.location = fuse([known.location, op.location])
-            return known.result
-        made = CastOp(value, dtype=dtype_name(element), location=op.location)
-        owner = value.owner
-        place = InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
-        rewriter.insert(made, place)
-        self.casts[value, element] = made
-        return made.result
-
-    def _restore(self, value: SSAValue, original: Attribute, op: Operation, rewriter: PatternRewriter) -> None:
-        """Have what is no operator read `value` as it was."""
-        for use in list(value.uses):
-            user = use.operation
-            if isinstance(user, Operator) or (isinstance(user, ReturnOp) and user.parent_op() not in self.keep):
-                continue
-            user.operands[use.index] = self._cast(value, element_of(original), op, rewriter)
-
 
 @dataclass(frozen=True)
 class ToMixedPrecisionPass(ModulePass):
@@ -156,6 +127,8 @@ class ToMixedPrecisionPass(ModulePass):
     warning, and 2 nothing.
     keep_orig_output_dtype: cast results of functions back; by default the option
     relay.ToMixedPrecision.keep_orig_output_dtype of the PassContext says, which is false.
+    weights: only convolutions and dense layers with constant weights compute on halves, where these can be summed in
+    pairs, and give the float32 in which they are summed; all other operators stay as they are.
     always, follow, never: operators that are in those lists besides, or instead.
 
     ```mlir
@@ -182,6 +155,7 @@ class ToMixedPrecisionPass(ModulePass):
     always: tuple[str, ...] = ()
     follow: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
+    weights: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.mixed_precision_type not in ("float16", "bfloat16"):
@@ -191,13 +165,10 @@ class ToMixedPrecisionPass(ModulePass):
             raise PipelineError(message(self.name, "missing-op-mode 0, 1 or 2", str(self.missing_op_mode)))
         option = PassContext.current().option("relay.ToMixedPrecision.keep_orig_output_dtype")
         keep = bool(option) if self.keep_orig_output_dtype is None else self.keep_orig_output_dtype
-        functions = [func for func in op.ops if isinstance(func, FuncOp) and func.primitive is None]
-        called = {call.callee.string_value() for call in op.walk() if isinstance(call, CallOp)}
+        functions, called = functions_of(op), called_in(op)
         kept = {func for func in functions if keep or func.sym_name.data in called}
-        pattern = Convert(self.mixed_precision_type, self._categories(), kept)
-        for func in functions:
-            rewrite(func.body, [pattern], recursive=False)
-            func.update_type()
+        pattern = Convert(kept, self.mixed_precision_type, self._categories(), self.weights)
+        retype(functions, pattern)
         self._complain(pattern.missing)
 
     def _categories(self) -> dict[str, Category]:

@@ -1,4 +1,4 @@
-"""Products of words of integers as the instructions that some machines have for them; a part of tir-lower-intrin."""
+"""Products of words of numbers as the instructions that some machines have for them; a part of tir-lower-intrin."""
 
 from __future__ import annotations
 
@@ -7,11 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, VectorType, i8, i16, i32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    VectorType,
+    bf16,
+    f32,
+    i8,
+    i16,
+    i32,
+    i64,
+)
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.tir import CallExternOp, CastOp, Dot2Op, Dot4Op, PrimFuncOp
+from ...dialects.tir import CallExternOp, CastOp, Dot2Op, Dot4Op, DotBf16Op, PrimFuncOp
 from ...dialects.tir.lanes import lanes, scalar_type
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
@@ -22,6 +33,10 @@ _BITS = {4: 128, 8: 256, 16: 512}
 """Lanes of int32 -> bits of the vectors that the instruction takes."""
 _DROPPED = 31
 """Bits that a product of numbers between -1 and 1 has too many."""
+_NIBBLE = 28
+"""The bits of a word beside four."""
+_WIDEST = 16
+"""Lanes of int32 of AVX-512."""
 _PMADDWD = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}
 
 
@@ -45,6 +60,25 @@ class DotOntoSum(RewritePattern):
                 return
 
 
+class DotOntoFloats(RewritePattern):
+    """`sum + tir.dot2_bf16 a, b` is `vdpbf16ps sum, a, b`."""
+
+    reason = DotOntoSum.reason
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.AddfOp, rewriter: PatternRewriter, /) -> None:
+        for total, product in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            dot = product.owner
+            count = (lanes(product.type) or (0,))[0]
+            if isinstance(dot, DotBf16Op) and product.has_one_use() and count in _BITS:
+                halves = [vector.BitcastOp(word, VectorType(bf16, [2 * count])) for word in (dot.first, dot.second)]
+                arguments: list[SSAValue] = [total, *(half.result for half in halves)]
+                call = CallExternOp(f"llvm.x86.avx512bf16.dpbf16ps.{_BITS[count]}", arguments, [product.type])
+                rewriter.replace(op, [*halves, call], [call.outputs[0]])
+                rewriter.erase(dot)
+                return
+
+
 @dataclass
 class DotOfPairs(RewritePattern):
     """`tir.dot2 a, b` of vectors is `pmaddwd a, b`. LLVM finds it too, but not where some lanes are not used."""
@@ -60,6 +94,32 @@ class DotOfPairs(RewritePattern):
         words = [vector.BitcastOp(word, VectorType(i16, [2 * count])) for word in (op.first, op.second)]
         call = CallExternOp(f"llvm.x86.{_PMADDWD[count]}", [word.result for word in words], [op.result.type])
         rewriter.replace(op, [*words, call], [call.outputs[0]])
+
+
+class NibblesToFloats(RewritePattern):
+    """`sitofp ((x << c) >> 28)` of vectors, four bits as a signed number, is looked up in a register of all 16."""
+
+    reason = DotOntoSum.reason
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: CastOp, rewriter: PatternRewriter, /) -> None:
+        down = op.source.owner
+        if op.kind.data != "sitofp" or op.result.type != VectorType(f32, [16]) or not isinstance(down, arith.ShRSIOp):
+            return
+        up = down.lhs.owner
+        if number_of(down.rhs) != _NIBBLE or not isinstance(up, arith.ShLIOp) or not down.result.has_one_use():
+            return
+        table = DenseIntOrFPElementsAttr.from_list(VectorType(f32, [16]), [*map(float, range(8)), *range(-8, 0)])
+        # Of each index the lowest four bits count.
+        ops: list[Operation] = [left := arith.SubiOp(down.rhs, up.rhs), index := arith.ShRUIOp(up.lhs, left)]
+        ops.append(numbers := arith.ConstantOp(table))
+        ops.append(
+            call := CallExternOp("llvm.x86.avx512.permvar.sf.512", [numbers.result, index.result], [op.result.type])
+        )
+        rewriter.replace(op, ops, [call.outputs[0]])
+        rewriter.erase(down)
+        if up.result.first_use is None:
+            rewriter.erase(up)
 
 
 class HighProduct(RewritePattern):
@@ -123,12 +183,16 @@ class HighProduct(RewritePattern):
             rewriter.erase(old)
 
 
-def run(func: PrimFuncOp, vnni: bool, pmaddwd: int) -> None:
+def run(func: PrimFuncOp, vnni: bool, pmaddwd: int, bf16_dots: bool) -> None:
     """Let one kernel use the instructions, in place. pmaddwd: the most lanes of that."""
     kinds = {type(op) for op in walk(func)}
+    if pmaddwd == _WIDEST and arith.ShRSIOp in kinds:
+        rewrite(func.body, [NibblesToFloats()], recursive=False)
     if pmaddwd and arith.MuliOp in kinds:
         rewrite(func.body, [HighProduct()], recursive=False)
     if vnni and Dot4Op in kinds:
         rewrite(func.body, [DotOntoSum()], recursive=False)
+    if bf16_dots and DotBf16Op in kinds:
+        rewrite(func.body, [DotOntoFloats()], recursive=False)
     if pmaddwd and Dot2Op in kinds:
         rewrite(func.body, [DotOfPairs(pmaddwd)], recursive=False)

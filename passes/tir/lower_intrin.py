@@ -37,14 +37,15 @@ class ExpandIntrin(RewritePattern):
         rewriter.replace(op, floats.ops, [result])
 
 
-def run(func: PrimFuncOp, *, vnni: bool = False, pmaddwd: int = 0) -> None:
+def run(func: PrimFuncOp, *, vnni: bool = False, pmaddwd: int = 0, dot_bf16: bool = False) -> None:
     """Expand the functions of one kernel, in place.
 
     vnni: the machine multiplies bytes and adds four products at once.
     pmaddwd: the most sums, each of two products of int16, that it makes at once.
+    dot_bf16: it adds two products of bfloat16 at once to a sum.
     """
-    if vnni or pmaddwd:
-        lower_dots.run(func, vnni, pmaddwd)
+    if vnni or pmaddwd or dot_bf16:
+        lower_dots.run(func, vnni, pmaddwd, dot_bf16)
     if any(type(op) in FORMULAS for op in walk(func)):
         rewrite(func.body, [ExpandIntrin()], recursive=False)
 
@@ -58,6 +59,7 @@ class TirLowerIntrinPass(ModulePass):
     stay; LLVM calls the C library for them.
     With `vnni` a sum that a `tir.dot4` is added to is one instruction, `vpdpbusd`; a `tir.dot2` of up to as many lanes
     as `pmaddwd` says is one of that name, and high halves of products of words come of every other lane (`pmuldq`).
+    With `dot_bf16` a sum that a `tir.dot2_bf16` is added to is `vdpbf16ps`.
     Locations: all ops of a function are located at it.
 
     ```mlir
@@ -76,7 +78,8 @@ class TirLowerIntrinPass(ModulePass):
     name = "tir-lower-intrin"
     vnni: bool = False
     pmaddwd: int = 0
+    dot_bf16: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in prim_funcs(op):
-            run(func, vnni=self.vnni, pmaddwd=self.pmaddwd)
+            run(func, vnni=self.vnni, pmaddwd=self.pmaddwd, dot_bf16=self.dot_bf16)

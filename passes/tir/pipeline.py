@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -120,6 +120,11 @@ def _check_bounds(func: PrimFuncOp) -> None:
         instrument_bound_checkers.run(func)
 
 
+def _instructions(machine: Machine) -> dict[str, Any]:
+    """The sums of products that a machine has instructions for."""
+    return {"vnni": machine.vnni, "pmaddwd": machine.pmaddwd, "dot_bf16": machine.dot_bf16}
+
+
 def phases(machine: Machine) -> tuple[tuple[Step, ...], ...]:
     """The steps for a machine in order, by TVM's phases: passes of `tir.add_lower_pass` run before those of theirs."""
     return (
@@ -152,7 +157,7 @@ def phases(machine: Machine) -> tuple[tuple[Step, ...], ...]:
         (
             Step("tir-common-subexpr-elimination", _unless("disable_cse_tir", common_subexpr_elimination.run)),
             # Last, so that no other pass walks over what it writes.
-            Step("tir-lower-intrin", partial(lower_intrin.run, vnni=machine.vnni, pmaddwd=machine.pmaddwd)),
+            Step("tir-lower-intrin", partial(lower_intrin.run, **_instructions(machine))),
         ),
     )
 

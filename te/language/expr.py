@@ -44,10 +44,7 @@ def _reflected(op: str) -> Callable[[Expr, ExprLike], Expr]:
 
 
 def _comparison(op: str) -> Callable[[Expr, ExprLike], Compare]:
-    def apply(self: Expr, other: ExprLike) -> Compare:
-        return NotImplemented if isinstance(other, Source) else compare(op, self, other)
-
-    return apply
+    return lambda self, other: NotImplemented if isinstance(other, Source) else compare(op, self, other)
 
 
 class Expr:
@@ -279,6 +276,15 @@ class WidenPairs(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class DotBf16(Expr):
+    """The sum of the products of the two bfloat16 in each of two words."""
+
+    a: Expr
+    b: Expr
+    dtype = "float32"
+
+
+@dataclass(frozen=True, eq=False)
 class Call(Expr):
     """A function of one number of the math dialect: `exp`, or `abs`, `negative` and `popcount`."""
 
@@ -473,7 +479,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
     Binary: lambda e: (e.a, e.b),
-    Compare: lambda e: (e.a, e.b),
+    **dict.fromkeys((Compare, DotBf16), lambda e: (e.a, e.b)),
     Select: lambda e: (e.condition, e.then, e.otherwise),
     **dict.fromkeys((Not, Cast, Reinterpret, WidenPairs, Call), lambda e: (e.a,)),
     Read: lambda e: e.indices,

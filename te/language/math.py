@@ -13,6 +13,7 @@ from .expr import (
     Call,
     CallExtern,
     Const,
+    DotBf16,
     Expr,
     ExprLike,
     Not,
@@ -267,6 +268,14 @@ def dot2(x: ExprLike, y: ExprLike) -> Expr:
 def dot4(x: ExprLike, y: ExprLike) -> Expr:
     """The sum of products of the four uint8 in one word and the four int8 in the other, which are int32."""
     return _words("dot4", x, y)
+
+
+def dot2_bf16(x: ExprLike, y: ExprLike) -> Expr:
+    """The sum of products of the two bfloat16 in each of two words, which are int32; in float32."""
+    a, b = convert(x), convert(y)
+    if (a.dtype, b.dtype) != ("int32", "int32"):
+        fail(f"te.dot2_bf16: expected words of int32, got {a.dtype} and {b.dtype}")
+    return DotBf16(a, b)
 
 
 def widen_pairs(x: ExprLike) -> Expr:

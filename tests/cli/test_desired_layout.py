@@ -79,3 +79,12 @@ def test_bad_options(whence: Tool, model: tuple[Path, Path, Path], options: list
     done = whence("run", model[0], *options)
     assert done.code == 1
     assert text in done.err
+
+
+def test_a_precision_is_an_option(whence: Tool, model: tuple[Path, Path, Path]) -> None:
+    path, given, expected = model
+    done = whence("run", path, "--input", given, "--check", expected, "--precision", "f32")
+    assert done.code == 0, done.err
+    done = whence("run", path, "--input", given, "--precision", "int4")
+    assert done.code != 0
+    assert "precision: expected f32, f16, bf16 or auto, got 'int4'" in done.err

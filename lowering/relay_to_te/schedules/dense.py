@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.relay.matmul import FEW_ROWS
 from ....dialects.sizes import same
@@ -9,6 +10,7 @@ from ....dialects.sizes.kernel import known
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 from ....te.schedule.stage import Stage
+from ..stages import DEQUANTIZED
 from .common import PARTITION_HINT, Scheduling, passes, points, shape_of, tag_of
 from .reduction import along_all, schedule_reduction
 from .tiles import counted, product_tile
@@ -42,12 +44,13 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
         schedule_reduction(work, stage)
         return
     size = points(stage)
+    weights = _dequantized(work, stage)
     host, inner = work.hosted(stage)
     *batch, rows, columns = host.leaf
     lanes = work.lanes(host)
     packed = tag_of(inner) == "dense_pack"
     if packed:
-        panel = known(shape_of(inner.compute.reads[1])[2])
+        panel = known(shape_of(inner.compute.reads[-1])[-1])
     elif not isinstance(columns.extent, int):
         panel = lanes * _OPEN if _along_columns(inner) else lanes
     elif columns.extent % lanes and _along_columns(inner):
@@ -70,13 +73,23 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
         tiles, shared = [n_outer, m_outer], [*batch, n_outer]
         if passes(shared) < _PANELS and even:
             shared.append(m_outer)
+    if weights is not None:
+        if below(count, height + 1):
+            weights.compute_inline()
+        else:
+            weights.compute_at(host, n_outer)
+            work.vectorize(weights, weights.axes[-1], unroll=True)
+        work.done.add(weights)
     host.reorder(*batch, *tiles, m_inner, n_inner)
     host.unroll(m_inner)
     inner.compute_at(host, tiles[-1])
     work.parallel(host, shared, size)
     data, reduce = list(inner.axes), list(inner.reduce_axes)
     steps = _STEPS if isinstance(rows.extent, int) else _OPEN_STEPS
-    if packed and same(reduce[-1].extent % steps, 0) and not below(reduce[-1].extent, steps + 1):
+    if packed and len(reduce) > 1:
+        # The numbers of a word, which is loaded once.
+        inner.unroll(reduce[-1])
+    elif packed and same(reduce[-1].extent % steps, 0) and not below(reduce[-1].extent, steps + 1):
         reduce[-1:] = inner.split(reduce[-1], steps)
         inner.unroll(reduce[-1])
     inner.reorder(*reduce, *data)
@@ -94,6 +107,13 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
                 part.reorder(v_outer, data[-2], v_inner)
         else:
             part.vectorize(axis)
+
+
+def _dequantized(work: Scheduling, stage: Stage) -> Stage | None:
+    """The stage that has the weights of a product as floats, if there is one."""
+    owner = stage.compute.reads[-1].tensor.owner if stage.compute.reads else None
+    source = work.schedule[owner] if isinstance(owner, te.ComputeOp) else None
+    return source if source is not None and tag_of(source) == DEQUANTIZED else None
 
 
 def _of_rows(stage: Stage) -> bool:

@@ -17,7 +17,7 @@ from ....dialects.affine import Linear, Range, below, bounds, linear
 from ....dialects.sizes import Size, same
 from ....dialects.sizes.kernel import at_least
 from ....dialects.tir import AllocOp, CallExternOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
-from ....dialects.tir.dots import Dot, WidenPairsOp
+from ....dialects.tir.dots import Dot, DotBf16Op, WidenPairsOp
 from ....dialects.tir.index_maps import Access, Ranges, View, flat_index, simplify_maps, view
 from ....dialects.tir.lanes import CastOp, CompareOp, SelectOp
 from .effects import DIVISIONS
@@ -149,7 +149,8 @@ class Lanes:
             if differs or not op.results or scope.masked:
                 raise Obstacle(f'"{op.callee.data}" is called for each lane')
         elif not (
-            op.dialect_name() in ("arith", "math") or isinstance(op, CompareOp | SelectOp | CastOp | Dot | WidenPairsOp)
+            op.dialect_name() in ("arith", "math")
+            or isinstance(op, CompareOp | SelectOp | CastOp | Dot | DotBf16Op | WidenPairsOp)
         ):
             raise Obstacle(f"{op.name} has no vector form")
         if differs and op.name in _SCALAR_ONLY:

@@ -45,6 +45,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--desired-layout", choices=("NCHW", "NHWC"), help=about)
     about = f"which operators --desired-layout is for (default {' '.join(_LAYOUT_OPS)})"
     parser.add_argument("--desired-layout-ops", nargs="+", metavar="OP", help=about)
+    about = "what convolutions and dense layers multiply: f32, f16, bf16, or auto for what is fastest (default: the "
+    about += "model's, or f32 where that is not faster)"
+    parser.add_argument("--precision", metavar="P", help=about)
     about = "the relay passes that run instead of those of the level, as `whence-opt -p` takes them"
     parser.add_argument("--passes", metavar="PIPELINE", help=about)
     add_passes(parser)
@@ -189,7 +192,7 @@ def memory_options(args: argparse.Namespace) -> tuple[dict[str, Option], list[Po
 
 _BEFORE = (
     *("opt_level", "target", "input_shapes", "desired_layout", "disabled_pass", "pass_config", "print_pass_times"),
-    *("usmp", "workspace_pool", "no_fuse", "signature", "snapshot_dir", "passes"),
+    *("usmp", "workspace_pool", "no_fuse", "signature", "snapshot_dir", "passes", "precision"),
 )
 """The options that shape a compilation."""
 
@@ -230,6 +233,7 @@ def compile_model(
                 desired_layouts=_desired_layouts(args),
                 snapshots=snapshots,
                 pipeline=args.passes,
+                precision=args.precision,
             )
         finally:
             progress.end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -15,6 +15,7 @@ from whence.executables.executable import Executable
 from whence.executables.sized import Specialize, Tier, check_tier
 from whence.lowering.external.registry import split_target
 from whence.lowering.llvm_to_native.target import Target
+from whence.passes.pipelines import precision_of
 from whence.passes.relay.convert_layout import ConvertLayoutPass
 from whence.passes.transform.passes import HoldsModule
 from whence.planning.build import Building, Progress
@@ -29,6 +30,8 @@ from whence.support.garbage import fewer_collections
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+Precision: TypeAlias = Literal["f32", "f16", "bf16", "auto"]
 
 
 @door()
@@ -50,6 +53,7 @@ def compile(
     ledger: Ledger | None = None,
     snapshots: bool = False,
     pipeline: str | Sequence[ModulePass] | None = None,
+    precision: Precision | None = None,
 ) -> Executable:
     """Compile a model.
 
@@ -78,6 +82,9 @@ def compile(
     snapshots: keep the module and each kernel as they are after every pass, in `Executable.snapshots`.
     pipeline: the relay passes that run instead of those of `opt_level`, of layouts and of external compilers: objects,
     or text as `whence-opt -p` takes it. Some pass has to make kernels, as `relay-fuse-ops` does.
+    precision: of the operands of convolutions and dense layers with constant weights: "f32", "f16", "bf16", or "auto"
+    for the one that is fastest on the target; the rest is computed in float32. None: products of float16 or bfloat16
+    stay such where the target gains by it, and are computed in float32 otherwise. See docs/precision.md.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -85,6 +92,8 @@ def compile(
     if input_shapes is not None and shapes is not None:
         raise PipelineError("compile: expected input_shapes or shapes, got both")
     check_tier(tier)
+    if pipeline is not None and precision is not None:
+        raise PipelineError("compile: expected precision or pipeline, got both")
     external, rest = split_target(target) if isinstance(target, str) else ((), target)
     machine = rest if isinstance(rest, Target) else Target.parse(rest)
     wanted = shapes if input_shapes is None else input_shapes
@@ -96,8 +105,10 @@ def compile(
         from whence.universe import multiverse
 
         pipeline = parse_passes(pipeline, multiverse().all_passes)
+    precision_of(precision or "", machine.hardware)
+    pools = workspace_memory_pools
     build = Building(
-        machine, opt_level, audit, progress, workspace_memory_pools, external, layouts, snapshots, pipeline
+        *(machine, opt_level, audit, progress, pools, external, layouts, precision or "", snapshots, pipeline)
     )
     history = Ledger()
     if ledger is not None:

@@ -114,6 +114,7 @@ def write_source(module: ModuleOp, building: Building, context: PassContext) -> 
         },
         "audit": building.audit,
         "desired_layouts": building.desired_layouts,
+        "precision": building.precision,
     }
     parts = {SOURCE: text.getvalue().encode()}
     with ExitStack() as opened:

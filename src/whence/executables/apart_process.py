@@ -67,6 +67,7 @@ def compiled(package: Package, sizes: dict[str, int]) -> Artifact:
             options.opt_level,
             head["audit"],
             desired_layouts=head["desired_layouts"],
+            precision=head["precision"],
         )
         return how(module, Ledger())
 

@@ -1,0 +1,104 @@
+"""Weights of 4 and 8 bits (MatMulNBits): numbers as onnxruntime has them, and kernels that read them as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+import whence
+from whence.support.errors import FrontendError
+
+Array = NDArray[Any]
+
+
+def network(
+    rows: int | str, depth: int, columns: int, *, bits: int = 4, block: int = 32, more: str = "", half: bool = False
+) -> onnx.ModelProto:
+    """more: "z" for zero points, "b" for a bias, "g" for groups of columns."""
+    rng = np.random.default_rng(depth + columns)
+    blocks, dtype = -(-depth // block), np.float16 if half else np.float32
+    arrays: dict[str, Array] = {
+        "w": rng.integers(0, 256, (columns, blocks, block * bits // 8)).astype(np.uint8),
+        "s": (rng.random(columns * blocks) / 99 + 0.001).astype(dtype),
+        "z": rng.integers(0, 256, columns * -(-blocks * bits // 8)).astype(np.uint8),
+        "g": rng.permutation(np.arange(depth) // block).astype(np.int32),
+        "b": rng.standard_normal(columns).astype(dtype),
+    }
+    given = ["x", "w", "s", *(name if name in more else "" for name in "zgb")]
+    while not given[-1]:
+        given.pop()
+    sizes = {"N": columns, "K": depth, "bits": bits, "block_size": block, "accuracy_level": 0}
+    node = helper.make_node("MatMulNBits", given, ["y"], "fc", domain="com.microsoft", **sizes)
+    type_ = TensorProto.FLOAT16 if half else TensorProto.FLOAT
+    ends = [[helper.make_tensor_value_info(n, type_, [rows, k])] for n, k in (("x", depth), ("y", columns))]
+    weights = [numpy_helper.from_array(arrays[name], name) for name in given[1:] if name]
+    graph = helper.make_graph([node], "net", *ends, weights)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, ir_version=9, opset_imports=opsets)
+
+
+def agree(model: onnx.ModelProto, rows: int, depth: int, compiled: Any = None, half: bool = False) -> None:
+    x = np.random.default_rng(rows).standard_normal((rows, depth)).astype(np.float16 if half else np.float32)
+    (y,) = (compiled or whence.compile(model)).run({"x": x}).values()
+    runtime: Any = onnxruntime
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (right,) = session.run(None, {"x": x})
+    assert y.dtype == right.dtype
+    assert np.abs(y.astype("f8") - right).max() <= (2e-3 if half else 1e-5) * np.ptp(right.astype("f8"))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 40])
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize(
+    ("depth", "columns", "block", "more"),
+    [(256, 128, 32, ""), (256, 100, 16, "z"), (200, 77, 64, "zb"), (384, 7, 128, "b")],
+)
+def test_numbers(rows: int, bits: int, depth: int, columns: int, block: int, more: str) -> None:
+    agree(network(rows, depth, columns, bits=bits, block=block, more=more), rows, depth)
+
+
+def test_columns_in_groups_of_any_order() -> None:
+    agree(network(3, 64, 96, more="g"), 3, 64)
+
+
+@pytest.mark.parametrize("rows", [1, 20])
+def test_numbers_of_float16(rows: int) -> None:
+    agree(network(rows, 128, 64, more="z", half=True), rows, 128, half=True)
+
+
+@pytest.mark.parametrize("level", [0, 4])
+def test_numbers_at_other_levels(level: int) -> None:
+    model = network(5, 96, 48, more="z")
+    agree(model, 5, 96, whence.compile(model, opt_level=level))
+
+
+def test_numbers_of_open_rows() -> None:
+    model = network("rows", 128, 64, more="z")
+    compiled = whence.compile(model)
+    for rows in (1, 2, 33):
+        agree(model, rows, 128, compiled)
+
+
+def test_a_kernel_reads_the_bits_of_the_file() -> None:
+    model = network(1, 1024, 512)
+    compiled = whence.compile(model, target="llvm -mcpu=x86-64-v4")
+    assert sum(array.nbytes for array in compiled.artifact.params) == 1024 * 512 // 2 + 1024 * 512 // 32 * 4
+    (kernel,) = compiled.artifact.kernels
+    # Four bits are looked up in a register; of rows that fill no tile, no weight is stored as a float.
+    assert "vpermps" in kernel.assembly or "vpermd" in kernel.assembly
+    assert "weights" not in kernel.tir
+    many = whence.compile(network(64, 1024, 512), target="llvm -mcpu=x86-64-v4")
+    assert any("weights" in kernel.tir for kernel in many.artifact.kernels)
+
+
+def test_a_weight_that_is_too_short() -> None:
+    model = network(1, 64, 32)
+    model.graph.initializer[1].CopyFrom(numpy_helper.from_array(np.ones(5, np.float32), "s"))
+    with pytest.raises(FrontendError, match=r"expected 32 x 2 scales, got shape \[5\].*'fc'"):
+        whence.compile(model)

@@ -1,0 +1,70 @@
+"""relay-widen-halves: float16 models compute in float32, no farther from exact numbers than they were."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import onnxruntime
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from zoo import SMALL
+
+import whence
+from whence.passes.relay.widen_halves import WidenHalvesPass
+from whence.passes.runner import run_passes
+from whence.support.errors import PipelineError
+
+
+def session(model: onnx.ModelProto, inputs: dict[str, Any]) -> list[Any]:
+    runtime: Any = onnxruntime
+    return runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)
+
+
+def test_a_network_of_float16_is_as_near_to_exact_numbers_as_onnxruntime() -> None:
+    model, inputs = SMALL["bert_f16"]()
+    # The same weights in float64, computed by onnx's reference.
+    wide = onnx.ModelProto.FromString(model.SerializeToString())
+    for tensor in [*wide.graph.initializer]:
+        if tensor.data_type == onnx.TensorProto.FLOAT16:
+            tensor.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor).astype("f4"), tensor.name))
+    for node in wide.graph.node:
+        for attribute in node.attribute:
+            if attribute.t.data_type == onnx.TensorProto.FLOAT16:
+                attribute.t.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(attribute.t).astype("f4")))
+            if node.op_type == "Cast" and attribute.i == onnx.TensorProto.FLOAT16:
+                attribute.i = onnx.TensorProto.FLOAT
+    for value in [*wide.graph.input, *wide.graph.output, *wide.graph.value_info]:
+        if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT16:
+            value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
+    feeds = {name: x.astype("f4") if x.dtype == np.float16 else x for name, x in inputs.items()}
+    exact, theirs = session(wide, feeds), session(model, inputs)
+    ours = list(whence.compile(model).run(inputs).values())
+    for a, b, right in zip(ours, theirs, exact, strict=True):
+        assert a.dtype == b.dtype
+        errors = [float(np.abs(x.astype("f8") - right).max()) for x in (a, b)]
+        assert errors[0] <= 1.1 * errors[1]
+
+
+def test_kernels_convert_no_operand_in_their_loops_of_products() -> None:
+    model = onnx.parser.parse_model("""
+        <ir_version: 8, opset_import: ["": 13]>
+        net (float16[64, 128] x, float16[128, 96] w) => (float16[64, 96] y) { [fc] y = MatMul (x, w) }""")
+    rng = np.random.default_rng(0)
+    weight = rng.standard_normal((128, 96)).astype("f2")
+    model.graph.input.pop()
+    model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    compiled = whence.compile(model, target="llvm -mcpu=x86-64-v4")
+    (product,) = [kernel for kernel in compiled.artifact.kernels if "vfmadd" in kernel.assembly]
+    assert "vcvtph2ps" not in product.assembly
+    x = rng.standard_normal((64, 128)).astype("f2")
+    (y,) = compiled.run({"x": x}).values()
+    assert y.dtype == np.float16
+    assert np.abs(y - x.astype("f8") @ weight.astype("f8")).max() <= 0.02
+
+
+def test_a_wrong_option_is_an_error() -> None:
+    with pytest.raises(PipelineError, match="float16 of 0 or 1, got 2"):
+        run_passes(ModuleOp([]), [WidenHalvesPass(float16=2)])
