@@ -26,19 +26,21 @@ class _Builder:
         self.rng, self.net = np.random.default_rng(0), Net()
         self.size, self.channels, self.width, self.integers = size, 3, width, integers
         self.quant = Quant(0.0078, -1) if integers else None
+        self.power = 0.33
+        """About the mean square of `x`."""
         self.x = self.net.input("input", (1, size, size, 3), self.dtype, self.quant)
 
     @property
     def dtype(self) -> str:
         return "int8" if self.integers else "float32"
 
-    def weight(self, name: str, shape: tuple[int, ...], axis: int, taps: int) -> list[int]:
-        """A weight and a bias, one number for each index of `axis`."""
-        count, spread = shape[axis], float(np.sqrt(2 / taps))
+    def weight(self, name: str, shape: tuple[int, ...], axis: int, taps: int, power: float = 1.0) -> list[int]:
+        """A weight and a bias, one number for each index of `axis`; power: about that of the results."""
+        count, spread = shape[axis], float(np.sqrt(power / (self.power * taps)))
         if self.quant is None:
             w = self.net.const(f"{name}/weight", (self.rng.standard_normal(shape) * spread).astype(np.float32))
             return [w, self.net.const(f"{name}/bias", (self.rng.standard_normal(count) * 0.1).astype(np.float32))]
-        scales = (self.rng.uniform(0.5, 1, count) * spread / 50).astype(np.float32)
+        scales = (self.rng.uniform(0.5, 1, count) * spread / 56).astype(np.float32)
         values = self.rng.integers(-127, 128, shape).astype(np.int8)
         w = self.net.const(f"{name}/weight", values, Quant(scales.tolist(), [0] * count, axis))
         addends = self.rng.integers(-500, 500, count).astype(np.int32)
@@ -50,7 +52,9 @@ class _Builder:
     ) -> None:
         depth = 1 if depthwise else self.channels
         shape = (1, kernel, kernel, outputs) if depthwise else (outputs, kernel, kernel, depth)
-        inputs = [self.x, *self.weight(name, shape, 3 if depthwise else 0, kernel * kernel * depth)]
+        # What is added to a shortcut is smaller, lest sums grow.
+        weights = self.weight(name, shape, 3 if depthwise else 0, kernel * kernel * depth, 1 if act else 0.5)
+        inputs = [self.x, *weights]
         self.size, self.channels = -(-self.size // stride), outputs
         quant = self._result(name, act)
         fields: dict[str, Any] = {"strideH": stride, "strideW": stride, "fusedActivationFunction": act}
@@ -62,6 +66,7 @@ class _Builder:
 
     def _result(self, name: str, act: int) -> Quant | None:
         """Make `x` a tensor of the present size; returns its scale."""
+        self.power = 0.5 if act != _NONE else 1.0
         quant = _RANGES[act] if self.integers else None
         self.x = self.net.tensor(name, (1, self.size, self.size, self.channels), self.dtype, quant)
         return quant
@@ -69,6 +74,7 @@ class _Builder:
     def add(self, name: str, other: int, act: int = _NONE) -> None:
         inputs = [self.x, other]
         self.quant = self._result(name, act)
+        self.power = 1.5 if act else 1.0
         self.net.op("ADD", inputs, [self.x], "AddOptions", 2, fusedActivationFunction=act)
 
     def pool(self, name: str) -> None:
@@ -84,8 +90,8 @@ class _Builder:
         self.net.op("MEAN", [self.x, axes], [mean], "ReducerOptions", 2, keepDims=False)
         weights = self.weight("logits", (classes, self.channels), 0, self.channels)
         if self.integers:
-            # Fully connected layers have one scale.
-            self.net.tensors[weights[0]].quantization.scale = np.array([0.004], np.float32)
+            # Fully connected layers have one scale: one by which some classes are far ahead of the others.
+            self.net.tensors[weights[0]].quantization.scale = np.array([self.channels**-0.5 / 12], np.float32)
             self.net.tensors[weights[0]].quantization.zeroPoint = np.array([0], np.int64)
         logits = self.net.tensor("logits", (1, classes), self.dtype, Quant(0.2, 3) if self.integers else None)
         self.net.op("FULLY_CONNECTED", [mean, *weights], [logits], "FullyConnectedOptions", 4)

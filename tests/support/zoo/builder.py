@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from math import prod
 from typing import Any, NamedTuple, cast
@@ -15,12 +15,23 @@ from random_weights import normal
 
 Array = NDArray[Any]
 Extent = int | str
-_POWERS = {"Relu": 0.5, "LeakyRelu": 0.5, "Sigmoid": 0.29, "HardSigmoid": 0.28, "HardSwish": 0.37, "Tanh": 0.39} | {
-    **{"Clip": 0.5, "Erf": 0.46, "Exp": 7.4, "GlobalAveragePool": 0.35, "ReduceMean": 0.35, "AveragePool": 0.6},
-    **{"MaxPool": 1.6, "Softmax": 0.01, "LayerNormalization": 1.0, "InstanceNormalization": 1.0, "Gelu": 0.43},
-}
-"""Operator -> mean square of its result, per mean square of an input that is normal (of a result, if normed)."""
+_SHARES = {"GlobalAveragePool": 0.3, "ReduceMean": 0.3, "AveragePool": 0.4, "MaxPool": 0.7, "Softmax": 0.01}
+"""Operator -> variance of its result, per variance of its input."""
+_LARGEST = 0.8
+"""How far the mean of the largest is above the mean of all, in deviations."""
 _NORMALISES = ("LayerNormalization", "InstanceNormalization")
+_POINTS, _MASSES = np.polynomial.hermite_e.hermegauss(64)
+_ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "relu6": lambda x: np.clip(x, 0, 6),
+    "leaky": lambda x: np.where(x < 0, 0.1 * x, x),
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "tanh": np.tanh,
+    "silu": lambda x: x / (1 + np.exp(-x)),
+    "hardsigmoid": lambda x: np.clip(x / 6 + 0.5, 0, 1),
+    "hardswish": lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    "gelu": lambda x: x / 2 * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3))),
+}
 _GATES = ("silu", "sigmoid", "hardsigmoid", "hardswish", "tanh")
 _EVERY = 16
 """One output in so many is saturated by a network's saturating version, and one other denormal."""
@@ -36,9 +47,9 @@ class Built(NamedTuple):
 class Net:
     """Nodes, weights and inputs of a network.
 
-    `widths` has the channels of a tensor, `powers` an estimate of its mean square, by which weights are drawn: the
-    result of every convolution and product has a mean square near 1. A saturating network has gates at +-100, rows of
-    denormal weights, and masks of half the keys.
+    `widths` has the channels of a tensor, `powers` and `means` estimates of its mean square and its mean, as of normal
+    numbers, by which weights are drawn: the result of every convolution and product has a mean square near 1. A
+    saturating network has gates at +-100, rows of denormal weights, and masks of half the keys.
     """
 
     def __init__(self, name: str, opset: int = 17, keeps_norms: bool = False, saturating: bool = False, seed: int = 0):
@@ -50,6 +61,7 @@ class Net:
         self.feeds: dict[str, Array] = {}
         self.widths: dict[str, int] = {}
         self.powers: dict[str, float] = {}
+        self.means: dict[str, float] = {}
         self.scopes: list[str] = []
         self.constants: dict[tuple[str, tuple[int, ...], bytes], str] = {}
 
@@ -65,9 +77,12 @@ class Net:
     def _name(self, word: str) -> str:
         return "/".join(["", *self.scopes, f"{word}_{len(self.nodes) + len(self.weights)}"])
 
-    def _is(self, name: str, width: int, power: float) -> str:
-        self.widths[name], self.powers[name] = width, power
+    def _is(self, name: str, width: int, power: float, mean: float = 0.0) -> str:
+        self.widths[name], self.powers[name], self.means[name] = width, power, mean
         return name
+
+    def _deviation(self, x: str) -> float:
+        return max(self.powers[x] - self.means[x] ** 2, 1e-6) ** 0.5
 
     def _declare(self, name: str, values: Array, shape: Sequence[Extent], axis: int) -> str:
         kind = helper.np_dtype_to_tensor_dtype(values.dtype)
@@ -121,27 +136,36 @@ class Net:
         domain = "com.microsoft" if op in ("MatMulNBits", "QuickGelu") else ""
         results = [f"{name}_output_{i}" for i in range(count)]
         self.nodes.append(helper.make_node(op, list(inputs), results, name, domain=domain, **attributes))
-        power = _POWERS.get(op, 1.0) * (1.0 if op in _NORMALISES else self.powers.get(first, 1.0))
-        return [self._is(result, self.widths.get(first, 1), power) for result in results]
+        power, mean = self.powers.get(first, 1.0), self.means.get(first, 0.0)
+        if op in _NORMALISES:
+            power, mean = 1.0, 0.0
+        elif op in _SHARES:
+            mean += _LARGEST * self._deviation(first) * (op == "MaxPool")
+            power = mean**2 + _SHARES[op] * self._deviation(first) ** 2
+        return [self._is(result, self.widths.get(first, 1), power, mean) for result in results]
 
     def node(self, op: str, *inputs: str, **attributes: Any) -> str:
         """A node of one result."""
         return self.several(op, inputs, 1, **attributes)[0]
 
     def add(self, x: str, y: str) -> str:
-        return self._is(self.node("Add", x, y), max(self.widths[x], self.widths[y]), self.powers[x] + self.powers[y])
+        power = self.powers[x] + self.powers[y] + 2 * self.means[x] * self.means[y]
+        mean = self.means[x] + self.means[y]
+        return self._is(self.node("Add", x, y), max(self.widths[x], self.widths[y]), power, mean)
 
     def mul(self, x: str, y: str) -> str:
-        return self._is(self.node("Mul", x, y), max(self.widths[x], self.widths[y]), self.powers[x] * self.powers[y])
+        power, mean = self.powers[x] * self.powers[y], self.means[x] * self.means[y]
+        return self._is(self.node("Mul", x, y), max(self.widths[x], self.widths[y]), power, mean)
 
     def concat(self, inputs: Sequence[str], axis: int = 1, joins_channels: bool = True) -> str:
         width = sum(self.widths[x] for x in inputs) if joins_channels else self.widths[inputs[0]]
-        power = sum(self.powers[x] * self.widths[x] for x in inputs) / sum(self.widths[x] for x in inputs)
-        return self._is(self.node("Concat", *inputs, axis=axis), width, power)
+        total = sum(self.widths[x] for x in inputs)
+        power, mean = (sum(kept[x] * self.widths[x] for x in inputs) / total for kept in (self.powers, self.means))
+        return self._is(self.node("Concat", *inputs, axis=axis), width, power, mean)
 
     def split(self, x: str, sizes: Sequence[int], axis: int = 1) -> list[str]:
         parts = self.several("Split", [x, self.whole(*sizes)], len(sizes), axis=axis)
-        return [self._is(part, size, self.powers[x]) for part, size in zip(parts, sizes, strict=True)]
+        return [self._is(part, size, self.powers[x], self.means[x]) for part, size in zip(parts, sizes, strict=True)]
 
     def slice(self, x: str, start: int, end: int, axis: int, step: int = 1) -> str:
         ends = [self.whole(number) for number in (start, end, axis, step)]
@@ -158,7 +182,7 @@ class Net:
         else:
             parts = [self.whole(e) if isinstance(e, int) else self._vector(e) for e in extents]
             shape = self.node("Concat", *parts, axis=0)
-        return self._is(self.node("Reshape", x, shape), width or self.widths[x], self.powers[x])
+        return self._is(self.node("Reshape", x, shape), width or self.widths[x], self.powers[x], self.means[x])
 
     def _vector(self, scalar: str) -> str:
         return self.node("Unsqueeze", scalar, self.whole(0))
@@ -170,29 +194,34 @@ class Net:
 
     def act(self, x: str, kind: str) -> str:
         """An activation as exporters spell it; `x` itself for an empty kind."""
+        if not kind:
+            return x
+        values = _ACTIVATIONS[kind.removesuffix("_tanh")](self.means[x] + self._deviation(x) * _POINTS)
+        mean, power = (float(_MASSES @ column / _MASSES.sum()) for column in (values, values**2))
+        return self._is(self._activation(x, kind), self.widths[x], power, mean)
+
+    def _activation(self, x: str, kind: str) -> str:
         match kind:
-            case "":
-                return x
             case "silu":
-                return self._is(self.node("Mul", x, self.node("Sigmoid", x)), self.widths[x], 0.36 * self.powers[x])
+                return self.node("Mul", x, self.node("Sigmoid", x))
             case "relu6":
                 return self.node("Clip", x, self.constant(0.0), self.constant(6.0))
             case "gelu":
                 erf = self.node("Erf", self.node("Div", x, self.constant(2**0.5)))
                 product = self.node("Mul", x, self.node("Add", erf, self.constant(1.0)))
-                return self._is(self.node("Mul", product, self.constant(0.5)), self.widths[x], 0.43 * self.powers[x])
+                return self.node("Mul", product, self.constant(0.5))
             case "gelu_tanh":
                 cube = self.node("Mul", self.node("Pow", x, self.constant(3.0)), self.constant(0.044715))
                 inner = self.node("Mul", self.node("Add", x, cube), self.constant((2 / np.pi) ** 0.5))
                 factor = self.node("Add", self.node("Tanh", inner), self.constant(1.0))
                 half = self.node("Mul", x, self.constant(0.5))
-                return self._is(self.node("Mul", half, factor), self.widths[x], 0.43 * self.powers[x])
+                return self.node("Mul", half, factor)
             case "leaky":
                 return self.node("LeakyRelu", x, alpha=0.1)
+            case "hardsigmoid":
+                return self.node("HardSigmoid", x, alpha=1 / 6)
             case _:
                 names = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "hardswish": "HardSwish"}
-                if kind == "hardsigmoid":
-                    return self.node("HardSigmoid", x, alpha=1 / 6)
                 return self.node(names[kind], x)
 
     def bias(self, width: int, act: str = "", offset: float = 0.0) -> str:
@@ -245,7 +274,7 @@ class Net:
             dilations=[dilation] * axes,
             group=groups,
         )
-        self._is(result, outputs, 1.0)
+        self._is(result, outputs, 1.0 + offset**2, offset)
         return self.batch_norm(result, act) if keeps else self.act(result, act)
 
     def deconv(self, x: str, outputs: int, kernel: int, stride: int, axes: int = 2, act: str = "") -> str:

@@ -47,7 +47,7 @@ def wav2vec2(
     return net.build(net.linear(x, 32))
 
 
-def _recurrent(net: Net, x: str, kind: str, hidden: int, both: bool) -> str:
+def _recurrent(net: Net, x: str, kind: str, hidden: int, both: bool, batch: int) -> str:
     """A layer of LSTM or GRU over [t, n, c], of one direction or both."""
     gates, directions, width = {"LSTM": 4, "GRU": 3}[kind], 1 + both, net.widths[x]
     rows = gates * hidden
@@ -58,7 +58,7 @@ def _recurrent(net: Net, x: str, kind: str, hidden: int, both: bool) -> str:
     offsets = net.rng.standard_normal((directions, 2 * rows), np.float32) * np.float32(0.1)
     if net.saturating:
         offsets[:, ::16], offsets[:, 1::16] = 100, -100
-    start = net.constant(np.zeros((directions, 1, hidden)))
+    start = net.constant(np.zeros((directions, batch, hidden)))
     states = ["", *[start] * (2 if kind == "LSTM" else 1)]
     direction = "bidirectional" if both else "forward"
     extra = {"linear_before_reset": 1} if kind == "GRU" else {}
@@ -73,14 +73,14 @@ def _recurrent(net: Net, x: str, kind: str, hidden: int, both: bool) -> str:
 
 
 def recurrent(
-    kind: str, steps: int = 64, width: int = 256, hidden: int = 512, layers: int = 2, both: bool = False,
-    saturating: bool = False,
+    kind: str, steps: int = 64, width: int = 256, hidden: int = 512, layers: int = 2, both: bool = False, *,
+    batch: int = 1, saturating: bool = False,
 ) -> Built:  # fmt: skip
-    """Layers of LSTM or GRU on a sequence [steps, 1, width], and a dense layer."""
+    """Layers of LSTM or GRU on sequences [steps, batch, width], and a dense layer."""
     net = Net(kind.lower(), saturating=saturating)
-    x = net.input("x", (steps, 1, width), 2)
+    x = net.input("x", (steps, batch, width), 2)
     for _ in range(layers):
-        x = _recurrent(net, x, kind, hidden, both)
+        x = _recurrent(net, x, kind, hidden, both, batch)
     return net.build(net.linear(x, 128))
 
 
