@@ -14,7 +14,7 @@ import numpy as np
 from .tensors import Tensor, lasting_empty
 
 _STEPS = 8
-"""Capacities between a power of two and the next, so that what grows at every step fits the block of the step before."""
+"""Capacities between a power of two and the next: what grows at every step fits the block of a step before."""
 _WASTE = 2
 """A block is taken for no fewer bytes than one such part of it."""
 

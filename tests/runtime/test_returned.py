@@ -52,7 +52,8 @@ def test_what_grows_at_every_step_takes_the_memory_of_the_step_before_the_last()
     for step in range(8):
         past = executable(past, step * row)
         places.add(place(past))
-        assert past.shape == (97 + step, 1024) and (past[96:, 7] == np.arange(step + 1)).all()
+        assert past.shape == (97 + step, 1024)
+        assert (past[96:, 7] == np.arange(step + 1)).all()
     assert len(places) == 2
 
 
@@ -61,7 +62,8 @@ def test_no_more_waits_than_the_largest_run_returned():
     memory.expect(2 * LARGE)
     blocks: list[Any] = [memory.take(LARGE) for _ in range(5)]
     places = {place(block) for block in blocks}
-    assert len(places) == 5 and all(at % 64 == 0 for at in places)
+    assert len(places) == 5
+    assert all(at % 64 == 0 for at in places)
     blocks.clear()
     again = [memory.take(LARGE) for _ in range(2)]
     assert all(place(block) in places for block in again)
