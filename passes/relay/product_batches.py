@@ -9,7 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewri
 from ...dialects.relay.canonicalization.constant_operands import erase_unused, sole_user
 from ...dialects.relay.matmul import BatchMatmulOp
 from ...dialects.relay.operator import shape_of
-from ...dialects.relay.transform import Reshaping, ReshapeOp
+from ...dialects.relay.transform import ReshapeOp, Reshaping
 from ...dialects.sizes import Size, holds_zero, product, same, same_shape
 from .blocking import twin
 
