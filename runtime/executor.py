@@ -19,6 +19,7 @@ from .index_bounds import check_indices
 from .known import Known, KnownShapes, fitting
 from .memory import RefusedMemory, asked_for, refused
 from .program import ENTRY, Call, Code, Program, Slot
+from .returned import ReturnedMemory
 from .tensors import Tensor, address, check_inputs, lasting_empty, readable
 from .threads import ThreadPool
 
@@ -75,6 +76,7 @@ class Runner:
         # Only kernels of open sizes ask for memory.
         self._memory = RefusedMemory(code) if program.sizes is not None else None
         self._arenas: list[tuple[Tensor, int]] = []
+        self._returned = ReturnedMemory()
 
     def run(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool) -> list[Tensor]:
         """The outputs, in fresh 64-byte aligned arrays, for inputs in order or by name.
@@ -142,7 +144,8 @@ class Runner:
             check_indices(known.indices, self.program.inputs, cast("Sequence[Array]", arrays))
         arena = self._take_arena(known.arena_bytes)
         try:
-            outputs, places = known.arguments.outputs()
+            self._returned.expect(known.output_bytes)
+            outputs, places = known.arguments.outputs(self._returned.take)
         except (MemoryError, ValueError) as error:
             raise refused(known.output_bytes, "outputs") from error
         io = self._pack(*addresses, *places)

@@ -32,6 +32,8 @@ _NO_VIEW = (TypeError, ValueError, BufferError)
 
 ALIGNMENT = 64
 """Bytes; what kernels may assume of every buffer that we allocate."""
+LARGE = 1 << 15
+"""Bytes of an output for which memory of earlier ones may be worth a look; allocators keep smaller blocks."""
 _HUGE_PAGE = 1 << 21
 """Bytes, of the huge pages of most machines."""
 _MADV_HUGEPAGE: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
@@ -163,12 +165,19 @@ class Arguments:
             addresses.append(at)
         return addresses
 
-    def outputs(self) -> tuple[list[Tensor], list[int]]:
-        """New arrays for the outputs, 64-byte aligned and with undefined contents, and their addresses."""
+    def outputs(self, take: Callable[[int], Tensor] | None = None) -> tuple[list[Tensor], list[int]]:
+        """New arrays for the outputs, 64-byte aligned and with undefined contents, and their addresses.
+
+        take: gives large outputs so many aligned bytes.
+        """
         arrays: list[Tensor] = []
         addresses: list[int] = []
         for shape, dtype, size in self._outputs:
-            array, at = _placed(shape, dtype, size)
+            if take is not None and size >= LARGE:
+                raw = take(size)
+                array, at = _array(shape, dtype, raw, 0), address(raw)
+            else:
+                array, at = _placed(shape, dtype, size)
             arrays.append(array)
             addresses.append(at)
         return arrays, addresses

@@ -74,7 +74,9 @@ def _softmax(op: Operator, x: Tensor, element: Callable[[Expr, Expr, Expr], Expr
     largest = reduced(x, te.max, "softmax_maxelem")
     exp = compute(extents, lambda *i: te.exp(shifted(*i)), "softmax_exp", keep=True)
     total = reduced(exp, te.sum, "softmax_expsum")
-    return compute(extents, lambda *i: element(shifted(*i), exp(*i), of_row(total, axis, i)), "softmax_norm", tag=tag)
+    return compute(
+        extents, lambda *i: element(shifted(*i), exp(*i), of_row(total, axis, i)), "softmax_norm", tag=tag, keep=True
+    )
 
 
 def softmax(op: Operator, x: Tensor) -> Tensor:

@@ -14,11 +14,13 @@ from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 
 from ...dialects import te
 from ...dialects.affine import is_long
+from ...dialects.sizes import same_shape
 from ...support.machine import Machine
 from ...te.schedule.bounds import Reading, readings
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage import Stage
 from ...te.schedule.stage_state import StageState
+from .schedules.attention import schedule_attention
 from .schedules.common import Scheduling, tag_of
 from .schedules.convolution import schedule_conv2d_nchwc, schedule_depthwise_nchwc
 from .schedules.dense import schedule_dense
@@ -50,6 +52,7 @@ ROWS: tuple[Strategy, ...] = (
     *_rows("reduce", schedule_reduction, "adaptive_pool_max", "adaptive_pool_sum", "comm_reduce"),
     *_rows("injective", schedule_elementwise, ""),
     *_rows("repeated", schedule_repeated, REPEATED),
+    *_rows("attention", schedule_attention, "dense", group=True),
     *_rows("rows", schedule_rows, "softmax_output", "log_softmax_output", "layer_norm", group=True),
 )
 """The compiler's rows: name, schedule, the tags of stages it is for."""
@@ -103,6 +106,25 @@ def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[
     return False
 
 
+def _ends_product(schedule: Schedule, stage: StageState) -> bool:
+    """Return whether a stage is computed of the product that it alone reads, and of what elementwise stages make of it.
+
+    Others that read its elements read them several times, and these are ready where the product is in registers.
+    """
+    pending, seen = [stage], {stage}
+    while pending:
+        part = pending.pop()
+        for read in part.compute.reads:
+            if isinstance(read.tensor.owner, te.ComputeOp):
+                producer = schedule[read.tensor.owner]
+                if producer.compute.reducer is not None:
+                    return tag_of(producer) == "dense" and same_shape(producer.compute.shape, stage.compute.shape)
+                if producer not in seen:
+                    seen.add(producer)
+                    pending.append(producer)
+    return False
+
+
 def _inlined(schedule: Schedule) -> set[StageState]:
     """The elementwise stages that others read, but for those that would be copied too often.
 
@@ -116,6 +138,8 @@ def _inlined(schedule: Schedule) -> set[StageState]:
     def may(stage: StageState, readings: list[Reading]) -> bool:
         compute = stage.compute
         if compute.reducer is not None or "keep" in compute.attributes or schedule.is_output(stage):
+            return False
+        if len({host for host, _ in readings}) > 1 and _ends_product(schedule, stage):
             return False
         times = Counter(host for host, _ in readings)
         copies = {host: (count - 1) * len(compute.block.ops) for host, count in times.items() if count > 1}

@@ -11,6 +11,7 @@ phase 2: up to injective producers join the operator that reads them through a t
 from __future__ import annotations
 
 from ...dialects.relay.operator import OpPattern
+from .attention_groups import attention_groups
 from .fusion_graph import FusionGraph, PostDominators
 
 _ELEMWISE, _BROADCAST, _INJECTIVE = OpPattern.ELEMWISE, OpPattern.BROADCAST, OpPattern.INJECTIVE
@@ -34,6 +35,9 @@ class FusionGroups:
         self._anchored = [pattern is _ANCHOR for pattern in graph.patterns]
         self._size = [0 if op is None else 1 for op in graph.ops]
         if fuse:
+            for group in attention_groups(graph):
+                for member in group:
+                    self._merge(member, group[-1])
             tree = PostDominators(graph)
             for phase in range(3):
                 for node in range(len(graph)):

@@ -16,6 +16,7 @@ from ...dialects.relay.canonicalization.identities import DropNeutralOperand, Dr
 from ...dialects.relay.canonicalization.moves import MergeReshapes, MergeTransposes
 from ...provenance.rewrite import rewrite
 from .dequantized_order import OrderBeforeDequantize
+from .product_batches import KeepBatches
 from .simplify_arithmetic import (
     DoubleOnce,
     MergeConstants,
@@ -27,7 +28,7 @@ from .simplify_arithmetic import (
 
 
 def patterns(module: ModuleOp) -> list[RewritePattern]:
-    """In TVM's order, after those on tensors without elements, which TVM does not know."""
+    """In TVM's order, but for those that TVM does not know: on tensors without elements, and of products' batches."""
     return [
         EvaluateEmpty(),
         DropEmptyParts(),
@@ -36,6 +37,7 @@ def patterns(module: ModuleOp) -> list[RewritePattern]:
         DoubleOnce(module),
         MultiplyByRsqrt(),
         DropNeutralOperand(),
+        KeepBatches(),
         MergeReshapes(),
         MergeTransposes(),
         MergeCasts(),
@@ -59,6 +61,7 @@ class SimplifyExprPass(ModulePass):
     - no 0 is added or subtracted, no 1 multiplied or divided by, whether a constant or made by zeros, ones or full;
     - no reshape follows another, and no transpose or layout transform another that one op could do with it; none of
       them, nor a cast, clip, slice or broadcast, leaves its input as it is;
+    - no reshape takes the batch of a product apart that others put together for it;
     - no cast follows one that keeps every number that it meets, by its types or as they were clipped before;
     - an operand of zeros, ones or full of the result's shape is a scalar;
     - (x + a) * b is x * b + a * b, and constants that are multiplied or added one after the other are one;

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.relay.matmul import FEW_ROWS
-from ....dialects.sizes import same
+from ....dialects.sizes import Size, same
 from ....dialects.sizes.kernel import known
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
+from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ..stages import DEQUANTIZED
 from .common import PARTITION_HINT, Scheduling, passes, points, shape_of, tag_of
@@ -47,6 +51,27 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     weights = _dequantized(work, stage)
     host, inner = work.hosted(stage)
     *batch, rows, columns = host.leaf
+    tile(work, host, inner, Matrix(batch, rows, columns, rows.extent), size, weights)
+
+
+class Matrix(NamedTuple):
+    """The loops of a product's result, and how many of the rows there are where it is computed."""
+
+    batch: Sequence[IterVar]
+    rows: IterVar
+    columns: IterVar
+    count: Size
+
+
+def tile(
+    work: Scheduling, host: Stage, inner: Stage, matrix: Matrix, size: int | None, weights: Stage | None = None
+) -> None:
+    """Take the loops of a product apart, and compute it in registers inside.
+
+    size: the points of it that are shared among threads; None where they are inside a loop that is. weights: what makes
+    numbers of a packed weight, a panel at a time or, of few rows, in the product itself.
+    """
+    batch, rows, columns, extent = matrix
     lanes = work.lanes(host)
     packed = tag_of(inner) == "dense_pack"
     if packed:
@@ -54,17 +79,17 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
     elif not isinstance(columns.extent, int):
         panel = lanes * _OPEN if _along_columns(inner) else lanes
     elif columns.extent % lanes and _along_columns(inner):
-        panel = _ragged_panel(counted(rows.extent), columns.extent, lanes, work.machine)
+        panel = _ragged_panel(counted(extent), columns.extent, lanes, work.machine)
     else:
         panel = _panel(columns.extent, lanes)
     whole = panel % lanes == 0
-    count = 1 if work.few_rows and not isinstance(rows.extent, int) else counted(rows.extent)
+    count = 1 if work.few_rows and not isinstance(extent, int) else counted(extent)
     height, vectors = product_tile(count, -(-panel // lanes), work.machine, whole)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
     ragged = not same(columns.extent % n_inner.extent, 0)
-    even = same(rows.extent % height, 0)
-    masked = ragged and work.machine.mask_registers and passes(batch) < _PANELS
+    even = same(extent % height, 0)
+    masked = ragged and work.machine.mask_registers and size is not None and passes(batch) < _PANELS
     if ragged and not masked:
         # Only a loop that is not shared can be cut, so that all panels but the last do without masks.
         tiles, shared = [m_outer, n_outer], [*batch, *([m_outer] if even else [])]
@@ -80,10 +105,11 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
             weights.compute_at(host, n_outer)
             work.vectorize(weights, weights.axes[-1], unroll=True)
         work.done.add(weights)
-    host.reorder(*batch, *tiles, m_inner, n_inner)
+    host.reorder(*(batch if size is not None else ()), *tiles, m_inner, n_inner)
     host.unroll(m_inner)
     inner.compute_at(host, tiles[-1])
-    work.parallel(host, shared, size)
+    if size is not None:
+        work.parallel(host, shared, size)
     data, reduce = list(inner.axes), list(inner.reduce_axes)
     steps = _STEPS if isinstance(rows.extent, int) else _OPEN_STEPS
     if packed and len(reduce) > 1:

@@ -94,10 +94,21 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
     if match is None:
         return
     last, columns = match
-    loops = work.loops(last)
-    rows, row_axes = loops[:-columns], loops[-columns:]
-    column = last.fuse(*row_axes) if columns > 1 else row_axes[0]
     size = prod(map(nominal, last.compute.shape)) * len(stages)
+    work.parallel(last, [schedule_row_group(work, [*stages[:-1], last], columns)], size)
+
+
+def schedule_row_group(
+    work: Scheduling, stages: Sequence[Stage], columns: int, rows: Sequence[IterVar] | None = None
+) -> IterVar:
+    """Compute all stages in one loop over rows of the last one, which is returned.
+
+    columns: how many axes a row has; rows: the loops over rows that it is made of, where not all are.
+    """
+    last = stages[-1]
+    loops = work.loops(last)
+    rows, row_axes = list(loops[:-columns] if rows is None else rows), loops[-columns:]
+    column = last.fuse(*row_axes) if columns > 1 else row_axes[0]
     work.done.add(last)
     # The other half of the registers is for the constants of what is computed.
     vectors = -(-column.extent // work.lanes(last)) if isinstance(column.extent, int) else 0
@@ -138,4 +149,4 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
         elif stage.compute.reducer is None:
             work.vectorize(stage, work.loops(stage)[-1], unroll=kept)
         work.done.add(stage)
-    work.parallel(last, [row], size)
+    return row

@@ -1,0 +1,99 @@
+"""Softmax between two products: scores that never leave the caches."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ....dialects.sizes import same_shape
+from ....passes.relay.attention_groups import MOST_KEYS
+from ....passes.relay.blocking import largest_divisor
+from ....te.schedule.stage import Stage
+from .common import PARTITION_HINT, Scheduling, points, tag_of
+from .dense import Matrix, tile
+from .normalization import schedule_row_group
+
+_BYTES = 1 << 17
+"""Of the scores of a block of rows, and of what softmax makes of them: a thread's stack has to hold them."""
+_ROWS = 12
+"""Rows that make whole register tiles, and for which the second operands are read from the second cache."""
+_FEWEST = 4
+"""Fewer rows to a block are not worth it that all blocks are equal."""
+
+
+class _Attention(NamedTuple):
+    scores: Stage
+    ended: Stage
+    """What the scores become elementwise; the scores themselves where that is nothing."""
+    reductions: list[Stage]
+    """Softmax up to its last stage."""
+    weights: Stage
+    product: Stage
+
+
+def schedule_attention(work: Scheduling, stage: Stage) -> None:
+    """Blocks of rows of the second product outside; inside the scores of these rows, their softmax, and the product.
+
+        for parallel b, m.outer { scores[m.inner, n]; for row { max; exp; sum; weights[row, n] }; out[m.inner, ..] }
+
+    Nothing where the stages of the function around `stage` are no such products.
+    """
+    if (match := _matched(work)) is None:
+        return
+    scores, ended, reductions, weights, product = match
+    host, inner = work.hosted(product)
+    *batch, rows, columns = host.leaf
+    count = _block(weights, work.machine.l1)
+    block, row = host.split(rows, count)
+    host.reorder(*batch, block, row, columns)
+    score_host, score_inner = (
+        (scores, work.schedule.cache_write(scores, "local")) if ended is scores else (ended, scores)
+    )
+    for part in (score_host, score_inner, weights):
+        part.set_scope("local")
+    for part in (score_host, weights):
+        part.compute_at(host, block)
+    *around, score_row, key = score_host.leaf
+    tile(work, score_host, score_inner, Matrix(around, score_row, key, count), None)
+    schedule_row_group(work, [*reductions, weights], 1, [weights.leaf[-2]])
+    tile(work, host, inner, Matrix((), row, columns, count), None)
+    work.done |= {score_host, score_inner}
+    size = points(product) + points(scores)
+    if rows.extent % count:
+        # Only a loop that is not shared can be cut, and the last block needs code of its own.
+        host.pragma(block, PARTITION_HINT, 1)
+        work.parallel(host, batch, size)
+    else:
+        work.parallel(host, [*batch, block], size)
+
+
+def _matched(work: Scheduling) -> _Attention | None:
+    """The stages of a function that is a product of softmax of scores, all extents of which are numbers."""
+    stages = [stage for stage in work.schedule.stages if stage.is_compute and not stage.inlined]
+    tags = [tag_of(stage) for stage in stages]
+    if tags.count("dense") != 2 or tags[0] != "dense" or tags.count("softmax_output") != 1:
+        return None
+    end = tags.index("softmax_output")
+    scores, *between, weights = stages[: end + 1]
+    product, *rest = stages[end + 1 :]
+    # What follows the product is elementwise, and its host.
+    if tag_of(product) != "dense" or any(stage.compute.reducer is not None for stage in rest) or len(rest) > 1:
+        return None
+    ended = between.pop(0) if between and between[0].compute.reducer is None else scores
+    shapes = [stage.compute.shape for stage in (scores, ended, weights)]
+    extents = [extent for stage in (scores, weights, product) for extent in stage.compute.shape]
+    same_rows = all(same_shape(shape, shapes[0]) for shape in shapes) and len(between) == 3
+    small = all(isinstance(extent, int) for extent in extents) and shapes[0][-1] <= MOST_KEYS
+    return _Attention(scores, ended, between, weights, product) if same_rows and small else None
+
+
+def _block(weights: Stage, cache: int) -> int:
+    """Return the rows of a block: what the first cache holds, or whole register tiles where that is less.
+
+    A divisor of all rows is best, since equal blocks are shared among threads.
+    """
+    *_, rows, keys = weights.compute.shape
+    assert isinstance(rows, int)
+    assert isinstance(keys, int)
+    least = max(1, min(_ROWS, _BYTES // (4 * keys)))
+    best = largest_divisor(rows, max(least, cache // (8 * keys)))
+    return best if best >= min(rows, _FEWEST) else least
