@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +35,7 @@ from beside.one_node import Array, Case, Dice, cases
 import whence
 
 FAMILIES = PRODUCTS | ROWS | MOVES
-SAMPLES = 9
+SAMPLES = 7
 SAMPLE_SECONDS = 2e-3
 """Calls that are shorter are timed several at once."""
 TOLERANCE = 1e-4
@@ -111,17 +112,23 @@ def sweep(families: Sequence[str], args: argparse.Namespace) -> list[Row]:
     rows: list[Row] = []
     for name in families:
         for case in cases(name, FAMILIES[name], args.seed, args.cases):
-            ours, theirs, apart = calls(case, args.threads)
+            try:
+                ours, theirs, apart = calls(case, args.threads)
+            except whence.WhenceError as error:
+                rows.append(Row(name, case.name, math.nan, math.nan, math.inf))
+                print(f"{case.name}: {error}")
+                continue
             rows.append(Row(name, case.name, *medians((ours, theirs)), apart))
             print(rows[-1].text, flush=True)
     print("\nthe worst")
-    for row in sorted(rows, key=lambda row: row.ratio)[:20]:
+    timed = [row for row in rows if row.ours == row.ours]
+    for row in sorted(timed, key=lambda row: row.ratio)[:20]:
         print(row.text)
     print()
     for name in families:
-        ratios = [row.ratio for row in rows if row.family == name]
+        ratios = [row.ratio for row in timed if row.family == name]
         print(f"{name:15}{geometric_mean(ratios):6.2f}  least {min(ratios):.2f}")
-    ratios = [row.ratio for row in rows]
+    ratios = [row.ratio for row in timed]
     low = sum(ratio < 0.7 for ratio in ratios)
     print(f"{'all':15}{geometric_mean(ratios):6.2f}  {len(ratios)} cases, {low} below 0.7")
     return rows
@@ -152,7 +159,7 @@ def cliffs(args: argparse.Namespace) -> list[Row]:
     """Measure cases beside their neighbours, and print those that cost too much."""
     rows: list[Row] = []
     for family, what, near in groups(args):
-        if args.family not in (None, family) or near[0].work > 3e8:
+        if family not in args.family or near[0].work > 3e8:
             continue
         pairs = [calls(case, args.threads) for case in near]
         seconds = medians([call for ours, theirs, _ in pairs for call in (ours, theirs)])
@@ -168,8 +175,8 @@ def cliffs(args: argparse.Namespace) -> list[Row]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--family", choices=FAMILIES, help="only this one")
-    parser.add_argument("--cases", type=int, default=16, metavar="N", help="of each family")
+    parser.add_argument("--family", nargs="+", choices=FAMILIES, default=list(FAMILIES), help="only these")
+    parser.add_argument("--cases", type=int, default=12, metavar="N", help="of each family")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--cliffs", action="store_true", help="measure sizes beside their neighbours")
@@ -179,7 +186,7 @@ def main() -> int:
     if args.cache:
         os.environ["WHENCE_CACHE_DIR"] = str(Path(args.cache).expanduser())
     print(f"{'family':15}{'case':62}{'whence us':>10}{'ort us':>10}{'ratio':>7}")
-    rows = cliffs(args) if args.cliffs else sweep([args.family] if args.family else list(FAMILIES), args)
+    rows = cliffs(args) if args.cliffs else sweep(args.family, args)
     if args.json:
         Path(args.json).write_text(json.dumps([{**row._asdict(), "ratio": row.ratio} for row in rows], indent=1))
     wrong = [row for row in rows if not row.off <= TOLERANCE]

@@ -7,10 +7,10 @@ from math import prod
 
 from .one_node import Case, Dice, Family, listed, text
 
-_WORK = (3e5, 1e9)
+_WORK = (3e5, 4e8)
 """Multiplications of a case."""
-_BYTES = 6e7
-"""Elements of a case at most."""
+_LARGEST = 2e7
+"""Elements of a tensor at most."""
 
 
 def convolution(
@@ -30,7 +30,7 @@ def convolution(
     name = f"conv {channels}x{text(image)} -> {outputs} {text(kernel)}/{stride}"
     name += f" groups {groups}" * (groups > 1) + f" dilation {dilation}" * (dilation > 1) + f" pad {pads[0]}"
     weights = [(outputs, channels // groups, *kernel), (outputs,)]
-    large = max(channels * prod(image), outputs * prod(result), outputs * channels // groups * prod(kernel)) > _BYTES
+    large = max(channels * prod(image), outputs * prod(result), outputs * channels // groups * prod(kernel)) > _LARGEST
     return Case(name, f"Y = Conv<{window}>(X0, W0, W1)", [(1, channels, *image)], weights, work=0 if large else work)
 
 
@@ -91,7 +91,7 @@ def gemm(m: int, k: int, n: int, *, transposed: bool = False, bias: bool = False
 def _gemm(dice: Dice) -> Case:
     m, k, n = dice.size(1, 1500), dice.size(1, 51000), dice.size(1, 51000)
     case = gemm(m, k, n, transposed=dice.random() < 0.5, bias=dice.random() < 0.5)
-    return case if max(k * n, m * k, m * n) < _BYTES else case._replace(work=0)
+    return case if max(k * n, m * k, m * n) < _LARGEST else case._replace(work=0)
 
 
 def _batches(dice: Dice) -> Case:
