@@ -145,7 +145,9 @@ def groups(args: argparse.Namespace) -> Iterator[tuple[str, str, list[Case]]]:
         dice = Dice(f"{args.seed} cliffs {number}")
         m, k, n = dice.size(1, 300), dice.size(16, 1500), dice.size(16, 1500)
         axis = dice.choice((0, 2))
-        sizes = [[other if i == axis else size for i, size in enumerate((m, k, n))] for other in _neighbours((m, k, n)[axis])]
+        sizes = [
+            [other if i == axis else size for i, size in enumerate((m, k, n))] for other in _neighbours((m, k, n)[axis])
+        ]
         yield "gemm", "mkn"[axis], [gemm(*each) for each in sizes]
         channels, outputs, side = dice.size(8, 600), dice.size(8, 600), dice.size(6, 60)
         kernel, axis = dice.choice((1, 3)), dice.randrange(3)

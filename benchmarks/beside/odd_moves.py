@@ -138,7 +138,9 @@ def _select(dice: Dice) -> Case:
         return Case(f"nonzero {text(shape)}", "Y = NonZero(X0)", [numbers])
     if kind == "one_hot":
         constants = [np.array(width), np.array([0, 1], np.float32)]
-        return Case(f"one_hot {rows} of {width}", "Y = OneHot(X0, W0, W1)", [random.integers(0, width, rows)], constants)
+        return Case(
+            f"one_hot {rows} of {width}", "Y = OneHot(X0, W0, W1)", [random.integers(0, width, rows)], constants
+        )
     if kind == "cumsum":
         axis = dice.choice((0, 1))
         return Case(f"cumsum {text(shape)} axis {axis}", "Y = CumSum(X0, W0)", [shape], [np.array(axis)])
