@@ -6,9 +6,10 @@ What is left between two places where an index is more than an axis is one long 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import prod
+from types import MappingProxyType
 from typing import cast
 
 from xdsl.dialects.builtin import AffineMapAttr, DenseArrayBase, FunctionType, StringAttr, TensorType, i64
@@ -16,8 +17,8 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ...dialects import te
-from ...dialects.affine import FAR, ZERO, Range, flatten, linear, substitute
-from ...dialects.sizes import same
+from ...dialects.affine import FAR, ZERO, Linear, Range, bounds, flatten, linear, simplify, substitute
+from ...dialects.sizes import proves, same
 from ...dialects.sizes.kernel import affine_map
 from ...dialects.sizes.types import tensor_of
 from ...dialects.te.types import INDEX
@@ -92,7 +93,6 @@ class _Joining:
 
     def _find_pairs(self) -> None:
         for compute in self.computes:
-            extents = (*compute.shape, *compute.reduce_shape)
             axes, values = self.axes(compute), _values(compute)
             for a, b in pairwise(axes):
                 if a < compute.rank <= b:
@@ -100,50 +100,47 @@ class _Joining:
                 elif a < compute.rank:
                     for result in compute.results:
                         self._link((compute, a), (result, a))
-            following = dict(pairwise(axes))
-            before = {b: a for a, b in following.items()}
+            ranges = _ranges(compute, len(values))
             for read in compute.reads:
-                dims, exprs = self.dims(read.tensor), _map(read, values)
-                joined = set[int]()
-                for d, e in pairwise(dims):
-                    first, second = exprs[d], exprs[e]
-                    if (
-                        isinstance(first, AffineDimExpr)
-                        and isinstance(second, AffineDimExpr)
-                        and following.get(first.position) == second.position
-                        and [extents[first.position], extents[second.position]]
-                        == [_shape(read.tensor)[i] for i in (d, e)]
-                    ):
-                        self._link((compute, first.position), (read.tensor, d))
-                        joined.add(first.position)
-                    else:
-                        self.apart.add((read.tensor, d))
-                used = {axis for expr in exprs for axis in expr.used_dims()}
-                self._separate(compute, used, following, before, joined)
-                # An axis that stands twice, or in a sum, is one by itself.
-                plain = [expr.position for expr in exprs if isinstance(expr, AffineDimExpr)]
-                mixed = {axis for expr in exprs if not isinstance(expr, AffineDimExpr) for axis in expr.used_dims()}
-                mixed |= {axis for axis in plain if plain.count(axis) > 1}
-                self._separate(compute, mixed, following, before, set())
+                self._read(read, compute, _map(read, values), ranges)
             for op in compute.block.ops:
                 if isinstance(op, te.IndexOp):
-                    self._separate(compute, _map(op, values)[0].used_dims(), following, before, set())
+                    self._separate(compute, _map(op, values), ranges)
         self._spread()
+
+    def _read(self, read: te.ReadOp, compute: te.ComputeOp, exprs: list[AffineExpr], ranges: tuple[Range, ...]) -> None:
+        extents, shape = (*compute.shape, *compute.reduce_shape), _shape(read.tensor)
+        following = dict(pairwise(self.axes(compute)))
+        together = dict[int, tuple[int, int]]()
+        for d, e in pairwise(self.dims(read.tensor)):
+            first, second = exprs[d], exprs[e]
+            if (
+                isinstance(first, AffineDimExpr)
+                and isinstance(second, AffineDimExpr)
+                and following.get(first.position) == second.position
+                and (extents[first.position], extents[second.position]) == (shape[d], shape[e])
+            ):
+                self._link((compute, first.position), (read.tensor, d))
+                together[first.position] = d, e
+            elif not _is_taken_apart(first, second, shape[e], ranges):
+                self.apart.add((read.tensor, d))
+        self._separate(compute, exprs, ranges, together)
 
     def _separate(
         self,
         compute: te.ComputeOp,
-        used: Collection[int],
-        following: dict[int, int],
-        before: dict[int, int],
-        joined: set[int],
+        exprs: Sequence[AffineExpr],
+        ranges: tuple[Range, ...],
+        together: Mapping[int, tuple[int, int]] = MappingProxyType({}),
     ) -> None:
-        """Keep axes from being joined to their neighbours, but where the first is in `joined`."""
-        for axis in used:
-            if axis in following and axis not in joined:
-                self.apart.add((compute, axis))
-            if axis in before and before[axis] not in joined:
-                self.apart.add((compute, before[axis]))
+        """Keep neighbouring axes apart that these expressions use otherwise than as one.
+
+        together: the first of two axes that are two dimensions -> these.
+        """
+        for a, b in pairwise(self.axes(compute)):
+            rest = [expr for i, expr in enumerate(exprs) if i not in together.get(a, ())]
+            if not all(_is_one(expr, a, b, ranges) for expr in rest):
+                self.apart.add((compute, a))
 
     def _link(self, a: _Pair, b: _Pair) -> None:
         self.links.setdefault(a, set()).add(b)
@@ -252,12 +249,14 @@ def _rewrite(compute: te.ComputeOp, joining: _Joining) -> None:
     made = list(values)[len(old) :]
     place += [AffineDimExpr(len(groups) + number) for number in range(len(made))]
     new += made
+    sizes = [prod(extents[axis] for axis in group) for group in groups]
+    ranges: tuple[Range, ...] = (*((0, size - 1) for size in sizes), *[(-FAR, FAR)] * len(made))
     for op in list(block.ops):
         if isinstance(op, te.ReadOp):
             shape = _shape(op.tensor)
             exprs = [substitute(expr, place) for expr in _map(op, values)]
             results = [
-                flatten([exprs[dim] for dim in group], _strides([shape[dim] for dim in group]))
+                simplify(flatten([exprs[dim] for dim in group], _strides([shape[dim] for dim in group])), ranges)
                 if len(group) > 1
                 else exprs[group[0]]
                 for group in joining.groups(op.tensor)
@@ -267,7 +266,6 @@ def _rewrite(compute: te.ComputeOp, joining: _Joining) -> None:
             _set_map(op, [], [substitute(expr, place) for expr in _map(op, values)], new)
     for argument in old:
         block.erase_arg(argument)
-    sizes = [prod(extents[axis] for axis in group) for group in groups]
     data = sum(group[0] < rank for group in groups)
     compute.properties["extents"] = DenseArrayBase.from_list(i64, sizes[:data])
     compute.properties["reduce_extents"] = DenseArrayBase.from_list(i64, sizes[data:])
@@ -297,6 +295,31 @@ def _ranges(compute: te.ComputeOp, count: int) -> tuple[Range, ...]:
     """The ranges of the axes, and of as many numbers as make it `count`."""
     ranges = [(0, extent - 1) for extent in (*compute.shape, *compute.reduce_shape)]
     return (*ranges, *[(-FAR, FAR)] * (count - len(ranges)))
+
+
+def _is_taken_apart(first: AffineExpr, second: AffineExpr, extent: int, ranges: tuple[Range, ...]) -> bool:
+    """Return whether two neighbouring indices are quotient and rest of one, which is simpler than they are."""
+    low, high = bounds(second, ranges)
+    if not (proves(low, ">=", 0) and proves(high, "<", extent)):
+        return False
+    whole = linear(first * extent + second, ranges)
+    return _divisions(whole) < _divisions(linear(first, ranges)) + _divisions(linear(second, ranges))
+
+
+def _divisions(form: Linear) -> int:
+    return sum(not isinstance(atom, AffineDimExpr) for atom, _ in form.terms)
+
+
+def _is_one(expr: AffineExpr, a: int, b: int, ranges: tuple[Range, ...]) -> bool:
+    """Return whether an expression of two axes is one of `a * extent of b + b`."""
+    used = expr.used_dims()
+    if a not in used and b not in used:
+        return True
+    extent, count = cast(int, ranges[b][1]) + 1, cast(int, ranges[a][1]) + 1
+    dims: list[AffineExpr] = [AffineDimExpr(number) for number in range(len(ranges))]
+    dims[b] = dims[b] - dims[a] * extent
+    wide = (*ranges[:b], (0, extent * count - 1), *ranges[b + 1 :])
+    return a not in linear(substitute(expr, dims), wide).expr.used_dims()
 
 
 def _is_zero(expr: AffineExpr, ranges: tuple[Range, ...]) -> bool:
