@@ -128,7 +128,12 @@ def pad(op: Operator, x: Tensor, value: Tensor) -> Tensor:
     def element(*i: Expr) -> Expr:
         point = [index - width for index, width in zip(i, before, strict=True)]
         if mode != "constant":
-            return x(*(_mirrored(*along, mode) for along in zip(point, shape(x), widths, strict=True)))
+            mirrored = [_mirrored(*along, mode) for along in zip(point, shape(x), widths, strict=True)]
+            # Only the last axis has parts of code of its own: the rest of a row are elements that follow one another.
+            if not mirrored or same(widths[-1], 0):
+                return x(*mirrored)
+            inside = te.all(point[-1] >= 0, point[-1] < shape(x)[-1])
+            return te.select(inside, x(*mirrored[:-1], point[-1], otherwise=0), x(*mirrored))
         if isinstance(outside, Const):
             return x(*point, otherwise=outside.value)
         inside = [te.all(at >= 0, at < extent) for at, extent in zip(point, shape(x), strict=True)]
