@@ -110,18 +110,21 @@ class _Joining:
 
     def _read(self, read: te.ReadOp, compute: te.ComputeOp, exprs: list[AffineExpr], ranges: tuple[Range, ...]) -> None:
         extents, shape = (*compute.shape, *compute.reduce_shape), _shape(read.tensor)
-        following = dict(pairwise(self.axes(compute)))
+        before = {b: a for a, b in pairwise(self.axes(compute))}
         together = dict[int, tuple[int, int]]()
         for d, e in pairwise(self.dims(read.tensor)):
             first, second = exprs[d], exprs[e]
+            axis = before.get(second.position) if isinstance(second, AffineDimExpr) else None
             if (
-                isinstance(first, AffineDimExpr)
+                axis is not None
                 and isinstance(second, AffineDimExpr)
-                and following.get(first.position) == second.position
-                and (extents[first.position], extents[second.position]) == (shape[d], shape[e])
+                and extents[second.position] == shape[e]
+                and axis in first.used_dims()
+                and _is_one(first * shape[e] + second, axis, second.position, ranges)
             ):
-                self._link((compute, first.position), (read.tensor, d))
-                together[first.position] = d, e
+                # Elements that follow one another, from wherever the first of the two begins.
+                self._link((compute, axis), (read.tensor, d))
+                together[axis] = d, e
             elif not _is_taken_apart(first, second, shape[e], ranges):
                 self.apart.add((read.tensor, d))
         self._separate(compute, exprs, ranges, together)
@@ -165,11 +168,12 @@ class _Joining:
         return groups
 
     def worth(self) -> bool:
-        """Return whether a row that is no whole number of vectors becomes longer."""
+        """Return whether a row becomes longer that is no whole number of vectors, or that guards take apart."""
         for compute in self.computes:
             extents, groups = (*compute.shape, *compute.reduce_shape), self.groups(compute)
+            guarded = any(read.otherwise is not None for read in compute.reads)
             for last in (compute.rank - 1, len(extents) - 1):
-                if last < 0 or extents[last] % _WHOLE == 0:
+                if last < 0 or (extents[last] % _WHOLE == 0 and not guarded):
                     continue
                 if last in self.singles(compute) or any(len(group) > 1 and group[-1] == last for group in groups):
                     return True
