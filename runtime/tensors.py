@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass, field
 from math import prod
+from sys import getrefcount
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -27,6 +28,9 @@ _view: Callable[[Array], c_char] = cast(Any, c_char.from_buffer)
 _array: Callable[[tuple[int, ...], npt.DTypeLike, Array, int], Tensor] = cast(Any, np.ndarray)
 _NDARRAY: Any = np.ndarray
 
+_Block: TypeAlias = tuple[Tensor, int]
+"""Memory, as the array that all views of it refer to, and where in it an output begins."""
+
 _NO_VIEW = (TypeError, ValueError, BufferError)
 """Of an array that is read-only, empty, not contiguous, or of a dtype that is numpy's alone."""
 
@@ -34,6 +38,10 @@ ALIGNMENT = 64
 """Bytes; what kernels may assume of every buffer that we allocate."""
 _HUGE_PAGE = 1 << 21
 """Bytes, of the huge pages of most machines."""
+_SPARE = 1
+"""Outputs of which memory is kept besides the latest one's."""
+_UNUSED = 2
+"""References to an array that a local variable and the call that counts them have."""
 _MADV_HUGEPAGE: int | None = getattr(mmap, "MADV_HUGEPAGE", None)
 """None where the system has no advice on them."""
 
@@ -140,6 +148,8 @@ class Arguments:
     def __init__(self, inputs: Iterable[Kind], outputs: Iterable[Kind]):
         self._inputs = tuple((shape, dtype, _boundary(dtype)) for shape, dtype in inputs)
         self._outputs = tuple((shape, dtype, prod(shape) * dtype.itemsize) for shape, dtype in outputs)
+        self._kept = tuple[list[_Block], ...]([] for _ in self._outputs)
+        """Per large output memory of earlier ones, which may be in use."""
 
     def ready(self, arrays: Sequence[Any]) -> list[int] | None:
         """The addresses of as many arrays as there are inputs, or None unless each can be read as it is.
@@ -167,11 +177,31 @@ class Arguments:
         """New arrays for the outputs, 64-byte aligned and with undefined contents, and their addresses."""
         arrays: list[Tensor] = []
         addresses: list[int] = []
-        for shape, dtype, size in self._outputs:
-            array, at = _placed(shape, dtype, size)
+        for (shape, dtype, size), kept in zip(self._outputs, self._kept, strict=True):
+            array, at = _placed(shape, dtype, size) if size < _HUGE_PAGE else _recycled(shape, dtype, size, kept)
             arrays.append(array)
             addresses.append(at)
         return arrays, addresses
+
+
+def _recycled(shape: tuple[int, ...], dtype: npt.DTypeLike, size: int, kept: list[_Block]) -> tuple[Tensor, int]:
+    """As `_placed`, in memory from `kept` that no array is left in: fresh pages take longer than many a kernel."""
+    try:
+        # Nobody else can have what is taken out of the list: both are atomic.
+        owner, offset = kept.pop(0)
+    except IndexError:
+        owner = None
+        offset = 0
+    if owner is None or getrefcount(owner) > _UNUSED:
+        if owner is not None and len(kept) < _SPARE:
+            kept.append((owner, offset))
+        fresh = lasting_empty((size,), _BYTE)
+        owner = cast(Tensor, fresh.base)
+        offset = address(fresh) - address(owner)
+        del fresh
+    array = _array(shape, dtype, owner, offset)
+    kept.append((owner, offset))
+    return array, address(array)
 
 
 def check_inputs(specs: Sequence[TensorSpec], given: Mapping[str, object]) -> list[Array]:
