@@ -285,7 +285,7 @@ def _mod(inner: Linear, factor: Size, ranges: tuple[Range, ...]) -> Linear:
 
 
 def _recombine(form: Linear, ranges: tuple[Range, ...]) -> Linear:
-    """`(x floordiv c) * (k c) + (x mod c) * k` is `x * k`."""
+    """`(x floordiv c) * (k c) + (x mod c) * k` is `x * k`; with `(x floordiv c) mod d` it is `(x mod (c d)) * k`."""
     terms = dict(form.terms)
     for atom, k in form.terms:
         match atom:
@@ -298,6 +298,15 @@ def _recombine(form: Linear, ranges: tuple[Range, ...]) -> Linear:
                     if partner in terms and same(terms[partner], k * factor):
                         shift = Linear(((atom, -k), (partner, -k * factor)), -quotient.constant * k * factor)
                         return _recombine(form.plus(shift).plus(whole, k), ranges)
+                    for partner, multiple in form.terms:
+                        match partner:
+                            case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=upper, rhs=turns) if (
+                                upper == quotient.expr and same(multiple, k * factor)
+                            ):
+                                rest = form.plus(Linear(((atom, -k), (partner, -multiple)), 0))
+                                return _recombine(rest.plus(_mod(whole, factor * size_of(turns), ranges), k), ranges)
+                            case _:
+                                pass
                 # A rest forgets the modulo that a dividend had of a multiple: the quotient's dividend has it still.
                 for partner, c in form.terms:
                     match partner:

@@ -68,6 +68,7 @@ from . import trees as trees
 from . import vision as vision
 from . import window_indices as window_indices
 from . import windows as windows
+from .joined_axes import join_axes
 from .stages import compute, shape
 
 Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
@@ -103,6 +104,7 @@ def lower_function(func: FuncOp) -> TeFuncOp:
     out.location = func.location
     if func.block.last_op is not None:
         out.return_op.location = func.block.last_op.location
+    join_axes(out)
     return out
 
 

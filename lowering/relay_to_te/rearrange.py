@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ... import te
 from ...dialects.relay import rearrange as relay
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.sizes import same
+from ...dialects.sizes import product, same
 from ...te import Expr, Tensor
 from .stages import broadcast, compute, label, shape
 from .transform import flat_index, reshape, unflatten
@@ -21,17 +21,34 @@ def _moved(op: Operator, x: Tensor, point: _Point) -> Tensor:
 
 
 def tile(op: Operator, x: Tensor) -> Tensor:
-    extents = shape(x)
+    """Rows that are repeated as a whole: an axis that is not repeated is part of one that is, before it."""
+    whole = shape_of(op.results[0])
+    extents = (*[1] * (len(whole) - len(shape(x))), *shape(x))
+    groups: list[list[int]] = []
+    for axis, (extent, times) in enumerate(zip(extents, whole, strict=True)):
+        if groups and same(extent, times):
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+    rows, results = ([product(each[axis] for axis in group) for group in groups] for each in (extents, whole))
 
-    def point(*i: Expr) -> list[Expr]:
-        own = i[len(i) - len(extents) :]
-        return [
-            index if same(extent, whole) else index % extent
-            for index, extent, whole in zip(own, extents, tail, strict=True)
+    def element(*i: Expr) -> Expr:
+        inside = [at if same(n, times) else at % n for at, n, times in zip(i, rows, results, strict=True)]
+        point = [
+            index
+            for group, at in zip(groups, inside, strict=True)
+            for index in unflatten(at, [extents[axis] for axis in group])
         ]
+        return x(*point[len(whole) - len(shape(x)) :])
 
-    tail = shape_of(op.results[0])[len(shape_of(op.results[0])) - len(extents) :]
-    return _moved(op, x, point)
+    repeated = compute(results, element, label(op))
+    if len(groups) == len(whole):
+        return repeated
+
+    def part(*i: Expr) -> Expr:
+        return repeated(*(flat_index([i[axis] for axis in group], [whole[axis] for axis in group]) for group in groups))
+
+    return compute(whole, part, f"{label(op)}_whole")
 
 
 def repeat(op: Operator, x: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ ROWS_APART = "rows_apart"
 """The tag of hybrid scripts whose outermost loop may run in parallel."""
 
 JOINED = "concatenate"
-"""The tag of stages that have their operands one behind the other along an `axis` (an attribute)."""
+"""The tag of stages that have their operands one behind the other along an axis."""
 
 MUCH_PADDING = "much_padding"
 """The attribute of convolutions for which it pays to leave out products with the zeros around an image."""

@@ -10,10 +10,13 @@ from ...dialects.affine import below
 from ...dialects.relay import transform as relay
 from ...dialects.relay.layout import parse_layout, strides
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.sizes import SizeExpr, product, same, size_max
+from ...dialects.sizes import Size, SizeExpr, product, same, size_max
 from ...te import Expr, Tensor
 from ...te.language.expr import Const
 from .stages import JOINED, compute, label, shape
+
+_LONG_ROW = 512
+"""Elements of a part that follow one another, from which on they are loops of their own."""
 
 
 def reshape(op: Operator, x: Tensor) -> Tensor:
@@ -58,19 +61,25 @@ def strided_slice(op: Operator, x: Tensor) -> Tensor:
 
 def concatenate(op: Operator, inputs: Sequence[Tensor]) -> Tensor:
     """Each element is chosen among all parts; `relay-split-args` sees to it that they are few."""
-    axis = op.signature.int("axis") % len(shape_of(op.results[0]))
+    extents = shape_of(op.results[0])
+    axis = op.signature.int("axis") % len(extents)
     first = shape(inputs[0])[axis]
+    width = cast(int, product(extents[axis + 1 :]))
+    # The axis and those behind it may become one, for which the place among all of their elements is an index. Where
+    # these are many, a part is chosen once for each row of them, and threads share the rows.
+    whole = isinstance(cast(Size, width), int) and 1 < width < _LONG_ROW
 
     def element(*i: Expr) -> Expr:
         value, start = inputs[0](*i, otherwise=0), first
+        place = flat_index(i[axis:], extents[axis:]) if whole else i[axis]
         for x in inputs[1:]:
             here = x(*i[:axis], i[axis] - start, *i[axis + 1 :], otherwise=0)
-            value = te.select(i[axis] < start, value, here)
+            value = te.select(cast(Expr, place) < start * (width if whole else 1), value, here)
             start += shape(x)[axis]
         return value
 
-    names = [f"ax{number}" for number in range(len(shape_of(op.results[0])))]
-    return te.compute(shape_of(op.results[0]), element, label(op), JOINED, {"axis": str(axis)}, names)
+    names = [f"ax{number}" for number in range(len(extents))]
+    return te.compute(extents, element, label(op), JOINED, None, names)
 
 
 def take(op: Operator, data: Tensor, indices: Tensor) -> Tensor:
@@ -129,7 +138,12 @@ def pad(op: Operator, x: Tensor, value: Tensor) -> Tensor:
     def element(*i: Expr) -> Expr:
         point = [index - width for index, width in zip(i, before, strict=True)]
         if mode != "constant":
-            return x(*(_mirrored(*along, mode) for along in zip(point, shape(x), widths, strict=True)))
+            mirrored = [_mirrored(*along, mode) for along in zip(point, shape(x), widths, strict=True)]
+            # Only the last axis has parts of code of its own: the rest of a row are elements that follow one another.
+            if not mirrored or same(widths[-1], 0):
+                return x(*mirrored)
+            inside = te.all(point[-1] >= 0, point[-1] < shape(x)[-1])
+            return te.select(inside, x(*mirrored[:-1], point[-1], otherwise=0), x(*mirrored))
         if isinstance(outside, Const):
             return x(*point, otherwise=outside.value)
         inside = [te.all(at >= 0, at < extent) for at, extent in zip(point, shape(x), strict=True)]

@@ -9,6 +9,7 @@ from xdsl.dialects.arith import CmpiOp, ConstantOp, MaxSIOp, MinSIOp, SelectOp, 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.traits import is_side_effect_free
 
 from ...dialects.sizes import same
 from ...dialects.tir import ForOp, IfOp, LoadOp, PrimFuncOp, prim_funcs
@@ -38,8 +39,9 @@ def _block(block: Block, ranges: Ranges, keep: bool) -> None:
                     )
             case SelectOp():
                 if isinstance(owner := op.cond.owner, ConstantOp) and isinstance(owner.value, IntegerAttr):
-                    chosen = op.lhs if owner.value.value.data else op.rhs
+                    chosen, other = (op.lhs, op.rhs) if owner.value.value.data else (op.rhs, op.lhs)
                     _substitute(op, chosen, "DecidedSelect", "its condition is a constant")
+                    _forget(other)
                 elif (value := unchanged(op)) is not None:
                     _substitute(op, value, "SameChoice", "it selects among equals")
             case MinSIOp() | MaxSIOp():
@@ -119,6 +121,21 @@ def _substitute(op: Operation, value: SSAValue, pattern: str, reason: str) -> No
     record(pattern, op, reason, [value.owner] if isinstance(value.owner, Operation) else ())
     op.detach()
     op.erase()
+
+
+def _forget(value: SSAValue) -> None:
+    """Take away what computes a value that nobody uses: a load at an index that is data would stand in the way of
+    vectors."""
+    pending = [value]
+    while pending:
+        owner = pending.pop().owner
+        if not isinstance(owner, Operation) or owner.parent is None or owner.regions:
+            continue
+        if any(result.uses for result in owner.results):
+            continue
+        if isinstance(owner, LoadOp) or is_side_effect_free(owner):
+            pending += owner.operands
+            drop(owner, "Unchosen", "no select chooses it")
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ TURNED = model(
     "float[1,40,350] a, float[1,24,350] b, float[1,33,64] c",
     "float[1,383,64] y",
 )
-ROWS = model("[join] y = Concat<axis=0>(a, b, c)", "float[300,91] a, float[30,91] b, float[77,91] c", "float[407,91] y")
+ROWS = model("[join] y = Concat<axis=0>(a, b, c)", "float[30,605] a, float[3,605] b, float[9,605] c", "float[42,605] y")
 
 
 @pytest.mark.parametrize("source", [PARTS, TURNED, ROWS])

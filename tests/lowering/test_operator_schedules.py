@@ -286,8 +286,19 @@ def test_a_tile_is_transposed_in_registers():
 
 def test_rows_that_lie_one_after_the_other_are_one_when_transposed():
     kernel = kernel_of(Case("Y = Transpose<perm=[0,3,1,2]>(X0)", [(1, 28, 28, 32)]))
-    assert "schedule.fuse %ax2, %ax3" in kernel.schedule
+    assert "(%ax1 in 32, %ax2.ax3 in 784)" in kernel.te
     assert "masked" not in kernel.tir
+
+
+def test_columns_that_one_panel_of_vectors_holds_lie_whole_vectors_apart():
+    # Stored under a mask at 25 elements from one another, they would not stay in registers.
+    kernel = kernel_of(Case("Y = MatMul(X0, X1)", [(30, 260, 14), (30, 14, 25)]))
+    assert "x32xf32, local>" in kernel.tir
+
+
+def test_rows_that_are_reduced_together_are_one():
+    kernel = kernel_of(reduction("Max", (2, 87, 9, 11), [2, 3]))
+    assert "(%ax0.ax1 in 174) max(%k0.k1 in 99)" in kernel.te
 
 
 def test_parts_of_a_row_have_vectors_of_their_own():

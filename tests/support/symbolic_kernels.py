@@ -51,6 +51,11 @@ class SymbolicKernel:
         self.function = Function(self.loops, target, threads)
 
     def __call__(self, sizes: dict[str, int], *arrays: Any) -> Any:
+        if not self.names:
+            # Where all sizes are known, axes may have been joined.
+            arrays = tuple(
+                x.reshape(argument.type.get_shape()) for x, argument in zip(arrays, self.te.block.args, strict=True)
+            )
         return self.function.at(tuple(evaluate(parse_size(name), sizes) for name in self.names))(*arrays)
 
 

@@ -177,7 +177,7 @@ def _ragged_panel(rows: int, columns: int, lanes: int, machine: Machine) -> int:
     least = -(-columns // lanes)
     counts = range(1, min(_VECTORS, least) + 1)
     best = min(counts, key=lambda count: (-(-least // count) * count * _tile_cost(rows, count, machine), -count))
-    return lanes * best
+    return min(columns, lanes * best)
 
 
 def _tile_cost(rows: int, vectors: int, machine: Machine) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr
 
 from ....dialects import te
 from ....dialects.affine import below
@@ -36,6 +36,9 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     if (joined := joined_axis(work, stage)) is not None and joined is not axes[-1]:
         schedule_joined(work, stage, joined)
         return
+    if (period := _period(work, stage, axes[-1])) is not None:
+        *axes, last = axes
+        axes += stage.split(last, period)
     guarded = work.guarded(stage)
     last = stage.fuse(*_row(work, stage, axes)) if flat(work, stage) and not guarded else axes[-1]
     if guarded and not below(last.extent, 2):
@@ -86,6 +89,26 @@ def _row(work: Scheduling, stage: Stage, axes: list[IterVar]) -> list[IterVar]:
     while first and below(product(axis.extent for axis in axes[first:]), _ROW):
         first -= 1
     return axes[first:]
+
+
+def _period(work: Scheduling, stage: Stage, last: IterVar) -> int | None:
+    """The elements after which reads along the last axis begin again, if these are as many as a vector has."""
+    if not isinstance(last.extent, int) or last is not stage.axes[-1]:
+        return None
+    periods = set[int]()
+    for part in work.parts(stage):
+        compute = part.compute
+        for read in compute.reads:
+            for expr in read.map.data.results:
+                match expr:
+                    case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, rhs=AffineConstantExpr(value=period)):
+                        if any(read.indices[dim] is compute.axes[-1] for dim in expr.used_dims()):
+                            periods.add(period)
+                    case _:
+                        pass
+    period = min(periods, default=0)
+    usable = period >= work.lanes(stage) and all(n % period == 0 for n in (*periods, last.extent))
+    return period if usable and period < last.extent else None
 
 
 def flat(work: Scheduling, stage: Stage) -> bool:

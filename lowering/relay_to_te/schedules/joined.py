@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects import te
-from ....dialects.affine import below
+from ....dialects.affine import below, bounds, substitute
+from ....dialects.sizes import proves
 from ....dialects.sizes.kernel import nominal, same_shape
+from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.bounds import Reading
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ....te.schedule.stage_state import StageState
 from ..stages import JOINED
-from .common import PARTITION_HINT, SERIAL_LIMIT, Scheduling, passes, tag_of
+from .common import PARTITION_HINT, SERIAL_LIMIT, Scheduling, passes, shape_of, tag_of
 from .runs import place
 
 _ROWS = 8
 """Passes of outer loops that are enough for the threads."""
+_SHARES = 16
+"""Shares of rows, at most."""
 
 
 def is_joined(stage: StageState) -> bool:
@@ -59,9 +62,17 @@ def _in_order(read: te.ReadOp, host: StageState, point: Sequence[AffineExpr]) ->
 def joined_axis(work: Scheduling, stage: Stage) -> IterVar | None:
     """The axis of a stage along which it has the operands of a concatenation, its own or an inlined one's."""
     for part in work.parts(stage):
-        axis = part.compute.attributes.get("axis") if is_joined(part) else None
-        if isinstance(axis, StringAttr) and len(part.compute.shape) == len(stage.compute.shape):
-            return stage.axes[int(axis.data)]
+        compute = part.compute
+        if not is_joined(part) or len(compute.shape) != len(stage.compute.shape):
+            continue
+        ranges = tuple((0, extent - 1) for extent in compute.shape)
+        for read in compute.reads:
+            for expr, extent in zip(read.map.data.results, shape_of(read), strict=True):
+                index = substitute(expr, [AffineDimExpr(list(compute.axes).index(value)) for value in read.indices])
+                low, high = bounds(index, ranges)
+                used = index.used_dims()
+                if len(used) == 1 and not (proves(low, ">=", 0) and below(high, extent)):
+                    return stage.axes[min(used)]
     return None
 
 
@@ -70,20 +81,22 @@ def schedule_joined(work: Scheduling, stage: Stage, joined: IterVar) -> None:
 
         for parallel y { for c in 6 { for vectorized x { .. } } for c in 4 { for vectorized x { .. } } }
 
-    Where there are too few such loops, each operand's part has threads of its own.
+    Where there are too few such loops, shares of the rows are one, or each operand's part has threads of its own.
     """
     *outer, last = work.loops(stage)
     free = [axis for axis in outer if axis is not joined]
     inside = outer[outer.index(joined) + 1 :]
     stage.pragma(joined, PARTITION_HINT, 1)
-    if passes(free) < _ROWS:
-        rows = [joined, *free]
-    else:
-        # Behind the joined axis memory goes on without a gap: what threads do not share is one long row.
-        while inside and passes(free) >= _ROWS * passes(inside[-1:]):
-            free.remove(inside[-1])
-            last = stage.fuse(inside.pop(), last)
-        rows = [*free, joined]
+    # Behind the joined axis memory goes on without a gap: what threads do not share is one long row.
+    while inside and passes(free) >= _ROWS * passes(inside[-1:]):
+        free.remove(inside[-1])
+        last = stage.fuse(inside.pop(), last)
+    lanes = work.lanes(stage)
+    if passes(free) < _ROWS and not inside and isinstance(last.extent, int) and last.extent % lanes == 0:
+        vectors = last.extent // lanes
+        share, last = stage.split(last, vectors // largest_divisor(vectors, _SHARES) * lanes)
+        free.append(share)
+    rows = [*free, joined] if passes(free) >= _ROWS else [joined, *free]
     stage.reorder(*rows, last)
     work.vectorize(stage, last)
-    work.parallel(stage, rows[: len(free)] if rows[0] is not joined else [joined])
+    work.parallel(stage, free if rows[0] is not joined else [joined])

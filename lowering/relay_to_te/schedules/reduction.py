@@ -120,9 +120,12 @@ def _along(work: Scheduling, stage: Stage) -> None:
         inner.compute_at(host, row)
         work.parallel(host, [row], size)
         return
-    rows = host.fuse(*axes)
+    # A block lies within an axis: one across its end would take in all rows of two passes of the loop around.
+    axes = work.loops(host)
+    *around, rows = axes
     block = largest_divisor(rows.extent, _ROWS) if isinstance(rows.extent, int) else 1
     outer, lane = host.split(rows, block)
+    outer = host.fuse(*around, outer)
     inner.compute_at(host, outer)
     work.parallel(host, [outer], size)
     host.unroll(lane)
