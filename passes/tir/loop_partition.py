@@ -9,7 +9,7 @@ from itertools import pairwise
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, SSAValue
-from xdsl.ir.affine import AffineDimExpr
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr
 from xdsl.passes import ModulePass
 
 from ...dialects.affine import Linear, Range, below, linear, linear_bounds
@@ -151,7 +151,7 @@ def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
     position = seen.values.index(var)
     low, high = seen.ranges[position]
     for expr in seen.guard:
-        form = linear(expr, seen.ranges)
+        form = _undivided(linear(expr, seen.ranges), seen.ranges)
         factor = form.coefficient(position)
         if not isinstance(factor, int) or not factor:
             continue
@@ -163,6 +163,25 @@ def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
             yield start, stop
 
 
+def _undivided(form: Linear, ranges: tuple[Range, ...]) -> Linear:
+    """Return an expression that is at least 0 where `form` is, without the quotient, if that is its only term."""
+    match form.terms:
+        case (
+            (
+                AffineBinaryOpExpr(
+                    kind=AffineBinaryOpKind.FloorDiv, lhs=dividend, rhs=AffineConstantExpr(value=divisor)
+                ),
+                int(factor),
+            ),
+        ) if isinstance(form.constant, int):
+            inner = linear(dividend, ranges)
+            if factor > 0:
+                return inner.plus(Linear((), form.constant // factor * divisor))
+            return inner.times(-1).plus(Linear((), (form.constant // -factor + 1) * divisor - 1))
+        case _:
+            return form
+
+
 @dataclass(frozen=True)
 class TirLoopPartitionPass(ModulePass):
     """Splits a loop where a guard starts or stops to hold, so that most iterations run without it.
@@ -171,8 +190,8 @@ class TirLoopPartitionPass(ModulePass):
     which a `tir.if likely` or a guarded load depends affinely on the loop's variable, stands as up to three
     loops of the same kind: iterations before those where the guard always holds, these, and iterations after them. In
     the middle one those guards are gone, an `if` being left with no condition (`tir-simplify` then takes it away, with
-    loops of one iteration). Guards are looked at in order; one that leaves no iteration free of it, or divides the
-    variable, is left alone. Outer loops come first, so that inner ones are only split where the guard is still in
+    loops of one iteration). Guards are looked at in order; one that leaves no iteration free of it, or has a rest of
+    the variable, is left alone. Outer loops come first, so that inner ones are only split where the guard is still in
     doubt.
     Locations: copies keep those of what they copy.
 

@@ -99,3 +99,28 @@ tir.prim_func @never(%b: !tir.buffer<4xf32>) outputs 1 {
     } loc("tail")
   } loc("loop")
 } loc("f")
+
+// A guard of a quotient is one of its dividend.
+// CHECK-LABEL: tir.prim_func @quotient
+tir.prim_func @quotient(%a: !tir.buffer<2x3xf32>, %b: !tir.buffer<10xf32>) outputs 1 {
+  // CHECK:      tir.for %[[I:i_?[0-9]*]] in 6 {
+  // CHECK-NEXT:   tir.load %a[%[[I]] floordiv 3, %[[I]] mod 3] : !tir.buffer<2x3xf32> -> f32
+  // CHECK:      tir.for %{{.*}} in 4 {
+  // CHECK-NOT:    tir.load
+  tir.for %i in 10 {
+    %0 = tir.load %a[%i floordiv 3, %i mod 3] if [1 - %i floordiv 3] >= 0 else 0.0 : f32 : !tir.buffer<2x3xf32> -> f32 loc("l")
+    tir.store %0, %b[%i] : f32, !tir.buffer<10xf32> loc("s")
+  } loc("loop")
+} loc("q")
+
+// A parallel loop that asks for it becomes several.
+// CHECK-LABEL: tir.prim_func @shared
+tir.prim_func @shared(%a: !tir.buffer<6xf32>, %b: !tir.buffer<10xf32>) outputs 1 {
+  // CHECK:      tir.for parallel %{{.*}} in 6 {
+  // CHECK-NEXT:   tir.load %a[%{{.*}}] : !tir.buffer<6xf32> -> f32
+  // CHECK:      tir.for parallel %{{.*}} in 4 {
+  tir.for parallel %i in 10 attributes {pragma_loop_partition_hint = 1 : i64} {
+    %0 = tir.load %a[%i] if [5 - %i] >= 0 else 0.0 : f32 : !tir.buffer<6xf32> -> f32 loc("l")
+    tir.store %0, %b[%i] : f32, !tir.buffer<10xf32> loc("s")
+  } loc("loop")
+} loc("p")
