@@ -60,7 +60,7 @@ class Candidate:
 
     def __init__(self, label: str, source: str, model: Path, kind: str, threads: int, cache: Path, folder: Path):
         # Any label that is no runtime's is another Whence.
-        runtime = label if label in ("onnxruntime", "openvino", "litert") else "whence"
+        runtime = label if label in ("onnxruntime", "openvino", "litert", "reference") else "whence"
         self.label, self.outputs = label, folder / f"{label}.npz"
         environment = {**os.environ, "PYTHONPATH": source, "WHENCE_CACHE_DIR": str(cache / label)}
         words = [sys.executable, __file__, runtime, str(model), kind, str(threads), str(self.outputs)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,9 +60,11 @@ def openvino(model: str, feeds: Feeds, kind: str, threads: int) -> Opened:
     return Opened(run, compiled)
 
 
-def litert(model: str, feeds: Feeds, kind: str, threads: int) -> Opened:
+def litert(model: str, feeds: Feeds, kind: str, threads: int, plain: bool = False) -> Opened:
+    """plain: with its slow kernels, which define what integers are right; its fast ones round otherwise."""
     runtime: Any = import_module("ai_edge_litert.interpreter")
-    interpreter = runtime.Interpreter(model_path=model, num_threads=threads)
+    kernels = runtime.OpResolverType.BUILTIN_REF if plain else runtime.OpResolverType.AUTO
+    interpreter = runtime.Interpreter(model_path=model, num_threads=threads, experimental_op_resolver_type=kernels)
     interpreter.allocate_tensors()
     entries = [(entry["index"], feeds[entry["name"]]) for entry in interpreter.get_input_details()]
     exits = [entry["index"] for entry in interpreter.get_output_details()]
@@ -80,11 +83,12 @@ RUNTIMES: dict[str, Callable[[str, Feeds, str, int], Opened]] = {
     "onnxruntime": onnxruntime,
     "openvino": openvino,
     "litert": litert,
+    "reference": partial(litert, plain=True),
 }
 
 
 def peers(kind: str) -> tuple[str, ...]:
-    """The runtimes that networks of a class are measured beside; the first says what is right."""
+    """The runtimes that networks of a class are measured beside; the first says what is right, if nothing else does."""
     return ("litert", "openvino") if kind == "tflite" else ("onnxruntime", "openvino")
 
 

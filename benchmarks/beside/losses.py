@@ -1,0 +1,145 @@
+"""Where a network loses time: each kernel call beside what the machine could do, and beside onnxruntime's nodes."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import whence
+from beside.probe import Probe
+from beside.runtimes import Feeds, Opened, feeds_of, onnxruntime
+from whence.explorer.code import kernel_of
+from whence.explorer.times import Times
+
+_ROUNDS = 15
+_WARM = 3
+"""Runs before those that count."""
+_BYTES_AT_ONCE = 4
+"""Products of bytes that `vpdpbusd` sums in the time of one of floats."""
+_SHOWN = 40
+_ENDS = "_/:"
+"""What follows the name of a layer in that of a node that onnxruntime made of it."""
+
+
+@dataclass
+class Loss:
+    """A kernel call, or nodes of the peer that have none."""
+
+    layer: str
+    """The layer that most of the time goes to."""
+    kernel: str
+    seconds: float
+    roof: float
+    """The least seconds for its work."""
+    bound: str
+    """`ops` or `bytes`: what the roof is made of."""
+    peer: float = 0.0
+    """The seconds of the peer's nodes for these layers."""
+
+    @property
+    def lost(self) -> float:
+        return self.seconds - self.roof
+
+
+class Profiled:
+    """onnxruntime with the times of its nodes: those of a run are read from a file when all is done."""
+
+    def __init__(self, model: Path, feeds: Feeds, kind: str, folder: Path):
+        self._opened: Opened = onnxruntime(str(model), feeds, kind, 1, profile=str(folder / "profile"))
+        self.run = self._opened.run
+
+    def nodes(self) -> list[tuple[str, float]]:
+        """Return each node's name and median seconds, in the order in which they run."""
+        path = Path(self._opened.handle.end_profiling())
+        events: list[dict[str, Any]] = json.loads(path.read_text())
+        path.unlink()
+        seconds = defaultdict[str, list[float]](list)
+        for event in events:
+            name, found, _ = event["name"].partition("_kernel_time")
+            if found and event.get("cat") == "Node":
+                seconds[name].append(event["dur"] * 1e-6)
+        return [(name, median(times[_WARM:] or times)) for name, times in seconds.items()]
+
+
+def losses(model: Path, kind: str, folder: Path) -> tuple[list[Loss], Probe]:
+    """Return the kernel calls of a network, those that lose most first. Its open sizes are those of its inputs.
+
+    What is in a cache is read faster than all that the network has: a call may be below its roof.
+    """
+    feeds = feeds_of(model)
+    shapes = {name: list(values.shape) for name, values in feeds.items()}
+    compiled: Any = whence.compile(str(model), threads=1, input_shapes=None if kind == "tflite" else shapes)
+    artifact = compiled.artifact
+    probe = Probe(compiled.memory.workspace_bytes + sum(array.nbytes for array in artifact.params))
+    peer = None if kind == "tflite" else Profiled(model, feeds, kind, folder)
+    columns: list[list[float]] = []
+    for number in range(_WARM + _ROUNDS):
+        seconds = compiled.profile(feeds, 1)[0].tolist()
+        if number >= _WARM:
+            columns.append(seconds)
+        if peer is not None:
+            peer.run()
+    probe.again()
+    times = Times.of(artifact, [median(column) for column in zip(*columns, strict=True)])
+    rows: list[Loss] = []
+    owner: dict[str, tuple[float, int]] = {}
+    for number, (call, seconds, parts) in enumerate(zip(artifact.calls, times.calls, times.layers, strict=True)):
+        kernel = kernel_of(artifact, call.kernel)
+        shares = {layer.name: share for layer, share in parts.items() if layer is not None}
+        for layer, share in shares.items():
+            owner[layer] = max(owner.get(layer, (-1.0, 0)), (share, number))
+        rate = probe.operations * (_BYTES_AT_ONCE if "tir.dot" in kernel.tir else 1)
+        bounds = {
+            "ops": sum(row[0] for row in kernel.work) / rate,
+            "bytes": sum(row[1] for row in kernel.work) / probe.bytes,
+        }
+        bound = max(bounds, key=lambda name: bounds[name])
+        most = max(shares, key=lambda name: shares[name], default="")
+        rows.append(Loss(most, call.name.removeprefix("tvmgen_default_fused_"), seconds, bounds[bound], bound))
+    if peer is not None:
+        _add_peer(rows, {layer: number for layer, (_, number) in owner.items()}, peer.nodes())
+    return sorted(rows, key=lambda row: -row.lost), probe
+
+
+def _add_peer(rows: list[Loss], owner: dict[str, int], nodes: Iterable[tuple[str, float]]) -> None:
+    """Add the times of nodes to the calls that serve their layers.
+
+    A node that fuses layers has the name of one of them, maybe longer; one of another name belongs to what runs before.
+    """
+    at = 0
+    for name, seconds in nodes:
+        layers = [name[:end] for end in range(len(name), 0, -1) if end == len(name) or name[end] in _ENDS]
+        at = next((owner[layer] for layer in layers if layer in owner), at)
+        rows[at].peer += seconds
+
+
+def print_losses(model: Path, kind: str, cache: Path) -> None:
+    """Print the calls of a network, by what they lose."""
+    os.environ["WHENCE_CACHE_DIR"] = str(cache / "whence")
+    rows, probe = losses(model, kind, cache)
+    print(f"roof: {probe.operations * 1e-9:.0f} GFLOP/s, {probe.bytes * 1e-9:.0f} GB/s, of one thread")
+    print(f"{'lost us':>10}{'ours us':>10}{'roof us':>10}{'of':>6}{'reached':>9}{'peer us':>10}  layer, kernel")
+    for row in rows[:_SHOWN]:
+        _show(row)
+    if len(rows) > _SHOWN:
+        _show(_sum(rows[_SHOWN:], f"{len(rows) - _SHOWN} others"))
+    _show(_sum(rows, "all"))
+
+
+def _sum(rows: list[Loss], name: str) -> Loss:
+    seconds, roof, peer = (
+        sum(column) for column in zip(*((row.seconds, row.roof, row.peer) for row in rows), strict=True)
+    )
+    return Loss(name, "", seconds, roof, "", peer)
+
+
+def _show(row: Loss) -> None:
+    numbers = "".join(f"{1e6 * seconds:10.1f}" for seconds in (row.lost, row.seconds, row.roof))
+    reached = f"{row.roof / row.seconds:9.0%}" if row.seconds else f"{'':9}"
+    print(f"{numbers}{row.bound:>6}{reached}{1e6 * row.peer:10.1f}  {row.layer}  {row.kernel}", flush=True)
