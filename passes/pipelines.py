@@ -126,8 +126,8 @@ def relay_pipeline(
 def _products_in(dtype: str) -> list[ModulePass]:
     """The passes that have products with weights computed in a dtype."""
     convert, fold = (pass_class(row_of(f"relay-{name}")) for name in ("to-mixed-precision", "fold-constant"))
-    options: dict[str, Any] = {"weights": True, "missing_op_mode": 2, "keep_orig_output_dtype": True}
-    return [convert(mixed_precision_type=dtype, **options), fold()]
+    options: dict[str, Any] = {"pairs": True, "missing_op_mode": 2, "keep_orig_output_dtype": True}
+    return [convert(**options, **{"mixed_precision_type": dtype}), fold()]
 
 
 def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[ModulePass, ...]:

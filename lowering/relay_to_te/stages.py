@@ -109,8 +109,13 @@ def literal(tensor: Tensor) -> bool | float | None:
     return tensor.op.number.value if isinstance(tensor.op, FullOp) else None
 
 
-def broadcast(tensor: Tensor, point: Sequence[Any]) -> Expr:
-    """The element of a tensor that broadcasts, numpy's way, to a tensor indexed by `point`."""
+def broadcast_point(tensor: Tensor, point: Sequence[Any]) -> list[Any]:
+    """The point of a tensor that broadcasts, numpy's way, to a tensor indexed by `point`."""
     extents = shape(tensor)
     tail = point[len(point) - len(extents) :]
-    return tensor(*(0 if same(extent, 1) else at for extent, at in zip(extents, tail, strict=True)))
+    return [0 if same(extent, 1) else at for extent, at in zip(extents, tail, strict=True)]
+
+
+def broadcast(tensor: Tensor, point: Sequence[Any]) -> Expr:
+    """The element of a tensor that broadcasts, numpy's way, to a tensor indexed by `point`."""
+    return tensor(*broadcast_point(tensor, point))

@@ -101,6 +101,20 @@ def test_a_convolution_of_bfloat16(groups: int) -> None:
     assert np.abs(y - right).max() <= 1e-5 * np.ptp(right)
 
 
+@pytest.mark.parametrize(("depth", "pairs"), [(26, True), (25, False)])
+def test_a_product_of_two_activations(depth: int, pairs: bool) -> None:
+    model = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 13]>
+        net (float[2, 3, 33, {depth}] x, float[1, 3, {depth}, 19] w) => (float[2, 3, 33, 19] y) {{
+            [scores] y = MatMul (x, w) }}""")
+    rng = np.random.default_rng(3)
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((2, 3, 33, depth), (1, 3, depth, 19)))
+    (y,) = whence.compile(model, precision="bf16").run({"x": x, "w": w}).values()
+    # Oddly many numbers stay float32.
+    right = rounded(x).astype("f8") @ rounded(w).astype("f8") if pairs else x.astype("f8") @ w.astype("f8")
+    assert np.abs(y - right).max() <= 1e-5 * np.ptp(right)
+
+
 @pytest.mark.parametrize("build", [product, convolution])
 def test_zen_4_multiplies_pairs(build: Any) -> None:
     model = build()[0]
