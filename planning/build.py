@@ -171,8 +171,8 @@ def _own_precision(module: ModuleOp, machine: Machine) -> str:
     if half == f32:
         return ""
     values = (result for op in module.walk() for result in op.results)
-    found = any(isinstance(value.type, TensorType) and element_of(value) == half for value in values)
-    return machine.half if found else ""
+    has = any(isinstance(value.type, TensorType) and element_of(value) == half for value in values)
+    return machine.half if has else ""
 
 
 def _check_sizes(module: ModuleOp) -> None:

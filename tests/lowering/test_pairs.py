@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from compiled_kernels import kernels_of
 from numpy.typing import NDArray
 
 import whence
@@ -120,11 +121,11 @@ def test_zen_4_multiplies_pairs(build: Any) -> None:
     model = build()[0]
     for precision in ("bf16", "auto"):
         compiled = whence.compile(model, target="llvm -mcpu=znver4", precision=precision)
-        (kernel,) = [kernel for kernel in compiled.artifact.kernels if "vdpbf16ps" in kernel.assembly]
+        (kernel,) = [kernel for kernel in kernels_of(compiled) if "vdpbf16ps" in kernel.assembly]
         # Of data a pair is one broadcast from memory.
         assert "vbroadcastss" in kernel.assembly
         assert "vpinsrw" not in kernel.assembly
-    assert not any("vdpbf16ps" in kernel.assembly for kernel in whence.compile(model).artifact.kernels)
+    assert not any("vdpbf16ps" in kernel.assembly for kernel in kernels_of(whence.compile(model)))
 
 
 def test_the_record_says_which_half_gains() -> None:
@@ -152,7 +153,7 @@ def test_models_of_bfloat16_stay_such_where_it_gains() -> None:
     for value in (model.graph.input[0], model.graph.output[0]):
         value.type.tensor_type.elem_type = onnx.TensorProto.BFLOAT16
     for cpu, pairs in (("znver4", True), ("x86-64-v4", False)):
-        kernels = whence.compile(model, target=f"llvm -mcpu={cpu}").artifact.kernels
+        kernels = kernels_of(whence.compile(model, target=f"llvm -mcpu={cpu}"))
         assert any("vdpbf16ps" in kernel.assembly for kernel in kernels) == pairs
 
 
