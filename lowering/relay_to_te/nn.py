@@ -9,7 +9,19 @@ from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator, shape_of
 from ...te import Expr, Tensor
 from .pairs import in_words, products, words_of_rows
-from .stages import broadcast, broadcast_point, compute, dtype_of, label, of_row, reduced_rows, rounded, shape, wide
+from .stages import (
+    PARTS,
+    broadcast,
+    broadcast_point,
+    compute,
+    dtype_of,
+    label,
+    of_row,
+    reduced_rows,
+    rounded,
+    shape,
+    wide,
+)
 
 
 def dense(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
@@ -30,12 +42,37 @@ def dense(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
 def dense_pack(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     """`dense` with its weight in panels of (n / block, k, block), of which the last may have columns too many."""
     _, depth, block = shape(weight)
+    if steps := op.signature.int("partial"):
+        return _dense_of_parts(op, data, weight, steps)
     k = te.reduce_axis((0, depth), name="k")
     dtype = dtype_of(op)
     product = products(data, weight, wide(dtype))
     total = te.compute(
         shape_of(op.results[0]),
         lambda m, n: te.sum(product((m, k), (n // block, k, n % block)), axis=k),
+        name="dense_pack",
+        tag="dense_pack",
+    )
+    return rounded(total, dtype)
+
+
+def _dense_of_parts(op: Operator, data: Tensor, weight: Tensor, steps: int) -> Tensor:
+    """`dense_pack` whose sums of `steps` products are made in the dtype of the operands."""
+    _, depth, block = shape(weight)
+    ko, ki = te.reduce_axis((0, depth // steps), name="ko"), te.reduce_axis((0, steps), name="ki")
+    rows, columns = shape_of(op.results[0])
+
+    def product(m: Expr, n: Expr, part: Expr) -> Expr:
+        k = part * steps + ki
+        return te.sum(data(m, k) * weight(n // block, k, n % block), axis=ki)
+
+    names = ("m", "n", "part")
+    parts = te.compute((rows, columns, depth // steps), product, "parts", PARTS, None, names)
+    dtype = dtype_of(op)
+    number = wide(dtype)
+    total = te.compute(
+        (rows, columns),
+        lambda m, n: te.sum(parts(m, n, ko).astype(number), axis=ko),
         name="dense_pack",
         tag="dense_pack",
     )

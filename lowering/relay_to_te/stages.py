@@ -23,6 +23,9 @@ ROWS_APART = "rows_apart"
 DEQUANTIZED = "dequantized"
 """The tag of stages that make floats of a product's weights; the product's schedule says where."""
 
+PARTS = "parts"
+"""The tag of sums of a few products, of which a product's own sum is made; its schedule says where they are."""
+
 REPEATED = "repeated"
 """The tag of stages that have each element of their operand `times` (an attribute) along the last axis."""
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import whence
 from whence import te
 from whence.support.errors import PipelineError, ScheduleError
-from whence.support.machine import Machine
+from whence.support.machine import Machine, register_machine
 
 Array = NDArray[Any]
 
@@ -155,6 +155,32 @@ def test_models_of_bfloat16_stay_such_where_it_gains() -> None:
     for cpu, pairs in (("znver4", True), ("x86-64-v4", False)):
         kernels = kernels_of(whence.compile(model, target=f"llvm -mcpu={cpu}"))
         assert any("vdpbf16ps" in kernel.assembly for kernel in kernels) == pairs
+
+
+def test_sapphire_rapids_adds_products_of_float16() -> None:
+    model = product(64, 1024, 256)[0]
+    compiled = whence.compile(model, target="llvm -mcpu=sapphirerapids", precision="auto")
+    (kernel,) = [kernel for kernel in kernels_of(compiled) if "vfmadd" in kernel.assembly]
+    loop = [line for line in kernel.assembly.splitlines() if "vfmadd" in line]
+    # Numbers are broadcast as they are, and sums of 32 products are widened.
+    assert len(loop) >= 8
+    assert all("ph" in line and "%zmm" in line for line in loop)
+    assert "vpbroadcastw" in kernel.assembly
+    assert not any("vfmadd" in k.assembly and "ph" in k.assembly for k in kernels_of(whence.compile(model)))
+
+
+@pytest.mark.parametrize(("rows", "depth", "columns"), [(1, 96, 64), (13, 96, 100), (7, 50, 24)])
+def test_sums_of_float16(rows: int, depth: int, columns: int) -> None:
+    """On a machine that is said to have arithmetic of float16, and converts for every product."""
+    features = frozenset(["avx", "f16c"])
+    machine = Machine("halves", 128, 16, features, fma_f16=True, triple="x86_64-unknown-linux-gnu", cpu="x86-64")
+    register_machine(machine)
+    model, x, w = product(rows, depth, columns)
+    (y,) = whence.compile(model, target="llvm -mcpu=halves", precision="f16").run({"x": x}).values()
+    right = np.maximum(x.astype(np.float16).astype("f8") @ w.astype(np.float16).astype("f8"), 0)
+    error = np.abs(y - right).max() / np.ptp(right)
+    # The longest sum has 32 products; of 50 there are parts of 25.
+    assert 1e-6 < error < 2e-3
 
 
 def test_other_words_are_errors() -> None:
