@@ -26,6 +26,12 @@ DEQUANTIZED = "dequantized"
 PARTS = "parts"
 """The tag of sums of a few products, of which a product's own sum is made; its schedule says where they are."""
 
+JOINED = "concatenate"
+"""The tag of stages that have their operands one behind the other along an `axis` (an attribute)."""
+
+MUCH_PADDING = "much_padding"
+"""The attribute of convolutions for which it pays to leave out products with the zeros around an image."""
+
 REPEATED = "repeated"
 """The tag of stages that have each element of their operand `times` (an attribute) along the last axis."""
 
