@@ -74,6 +74,7 @@ _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
         "lanes": machine.channel_block,
         "vector": machine.lanes(),
         "bytes": 4 if machine.vnni else 2,
+        "halves": int(machine.fma_f16),
     },
 }
 """Pass name -> its options for a machine."""
@@ -126,8 +127,8 @@ def relay_pipeline(
 def _products_in(dtype: str) -> list[ModulePass]:
     """The passes that have products with weights computed in a dtype."""
     convert, fold = (pass_class(row_of(f"relay-{name}")) for name in ("to-mixed-precision", "fold-constant"))
-    options: dict[str, Any] = {"weights": True, "missing_op_mode": 2, "keep_orig_output_dtype": True}
-    return [convert(mixed_precision_type=dtype, **options), fold()]
+    options: dict[str, Any] = {"products": True, "missing_op_mode": 2, "keep_orig_output_dtype": True}
+    return [convert(**options, **{"mixed_precision_type": dtype}), fold()]
 
 
 def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[ModulePass, ...]:

@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..dialects.element_types import DTYPES
 from ..dialects.relay.convolution import Conv2D
 from ..dialects.relay.core import CallOp, FuncOp
-from ..dialects.relay.operator import Operator
+from ..dialects.relay.operator import Operator, element_of
 from ..dialects.relay.size_ranges import ranges_of, required_of, set_required
 from ..dialects.sizes import known_ranges
 from ..lowering.cache import KernelCache, decode, encode
@@ -170,8 +170,9 @@ def _own_precision(module: ModuleOp, machine: Machine) -> str:
     half = DTYPES[machine.half]
     if half == f32:
         return ""
-    types = (result.type for op in module.walk() for result in op.results)
-    return machine.half if any(isinstance(type_, TensorType) and type_.element_type == half for type_ in types) else ""
+    values = (result for op in module.walk() for result in op.results)
+    has = any(isinstance(value.type, TensorType) and element_of(value) == half for value in values)
+    return machine.half if has else ""
 
 
 def _check_sizes(module: ModuleOp) -> None:

@@ -45,7 +45,7 @@ class DenseBitsOp(Operator):
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         m, k = sig.rank(0, 2)
-        words, scales = sig.shape(1), sig.shape(2)
+        words, scales = list(sig.shape(1)), list(sig.shape(2))
         if (bits := sig.int("bits")) not in (4, 8):
             sig.fail("bits 4 or 8", str(bits))
         if sig.types[1].element_type != i32 or len(words) not in (2, 3):

@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..sizes import broadcast_sizes
+from ..sizes import broadcast_sizes, same
 from ..sizes.types import tensor_of
 from .attributes import boolean, integer, optional_integer, string
 from .channels import DENSE_CHANNELS
@@ -56,6 +56,8 @@ class ContribDensePackOp(Operator):
 
     The weight may be words of two neighbours along k (see pairs.py). With fewer `units` than the panels have columns,
     those beyond are no part of the result.
+
+    partial: so many products each are summed in the dtype of the operands first; 0 for none.
     """
 
     name = "relay.nn.contrib_dense_pack"
@@ -65,6 +67,7 @@ class ContribDensePackOp(Operator):
     weight_layout = string("NC")
     units = optional_integer()
     out_dtype = string("")
+    partial = integer(0)
     traits = traits_def(OUT_ELEMWISE_FUSABLE)
 
     @classmethod
@@ -73,6 +76,8 @@ class ContribDensePackOp(Operator):
         panels, depth, block = sig.rank(1, 3)
         if depth * parts_of(sig) != k:
             sig.fail(f"a packed weight of {k} rows", str(sig.types[1]))
+        if (partial := sig.int("partial")) and (partial < 0 or not same(depth % partial, 0)):
+            sig.fail(f"partial sums that divide {depth} products", str(partial))
         units = sig.get("units") or panels * block
         if not (panels - 1) * block < units <= panels * block:
             sig.fail(f"units of {panels} panels of {block}", str(units))

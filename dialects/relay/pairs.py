@@ -13,6 +13,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, bf16, i32
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
+from ..sizes import same
 from ..sizes.types import tensor_of
 from .attributes import integer
 from .numerics import AnyArray
@@ -45,7 +46,7 @@ class PackPairsOp(Operator):
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
         shape = list(sig.shape(0))
         axis = sig.axis(sig.int("axis"), len(shape))
-        if sig.types[0].element_type != bf16 or not isinstance(shape[axis], int) or shape[axis] % 2:
+        if sig.types[0].element_type != bf16 or not same(shape[axis] % 2, 0):
             sig.fail(f"numbers of bfloat16, evenly many along axis {axis}", str(sig.types[0]))
         shape[axis] //= 2
         return [tensor_of(i32, shape)]

@@ -7,20 +7,22 @@ columns are in groups of any order, are unpacked when the model is imported.
 from __future__ import annotations
 
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.bits import WORD, DenseBitsOp
 from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.nn import BiasAddOp, DenseOp
 from ...dialects.relay.transform import PadOp
-from ...support.dtypes import Array
 from ..importing.converter import Converter
 from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from .context import Context
+
+Array = npt.NDArray[Any]
 
 
 def unpacked(packed: Array, bits: int, count: int) -> Array:

@@ -104,7 +104,7 @@ def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, 
         return rounded(by_pixel(result, product, name), dtype_of(op))
     names = (*("z", "y", "x")[-len(k) :], "ol")
     empty = (_empty(*row) for row in zip(windows, shape(data)[2:-1], places, strict=True))
-    marks = {MUCH_PADDING: True} if wide(dtype_of(op)) == "float32" and max(empty) >= _MUCH else None
+    marks = {MUCH_PADDING: True} if data.dtype == "float32" and max(empty) >= _MUCH else None
     return rounded(te.compute(result, product, name, "conv2d_NCHWc", marks, names), dtype_of(op))
 
 

@@ -8,8 +8,20 @@ from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.operator import Operator, shape_of
 from ...te import Expr, Tensor
-from .pairs import products
-from .stages import broadcast, compute, dtype_of, label, of_row, reduced_rows, rounded, shape, wide
+from .pairs import in_words, products, words_of_rows
+from .stages import (
+    PARTS,
+    broadcast,
+    broadcast_point,
+    compute,
+    dtype_of,
+    label,
+    of_row,
+    reduced_rows,
+    rounded,
+    shape,
+    wide,
+)
 
 
 def dense(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
@@ -30,6 +42,8 @@ def dense(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
 def dense_pack(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     """`dense` with its weight in panels of (n / block, k, block), of which the last may have columns too many."""
     _, depth, block = shape(weight)
+    if steps := op.signature.int("partial"):
+        return _dense_of_parts(op, data, weight, steps)
     k = te.reduce_axis((0, depth), name="k")
     dtype = dtype_of(op)
     product = products(data, weight, wide(dtype))
@@ -42,15 +56,45 @@ def dense_pack(op: Operator, data: Tensor, weight: Tensor) -> Tensor:
     return rounded(total, dtype)
 
 
+def _dense_of_parts(op: Operator, data: Tensor, weight: Tensor, steps: int) -> Tensor:
+    """`dense_pack` whose sums of `steps` products are made in the dtype of the operands."""
+    _, depth, block = shape(weight)
+    ko, ki = te.reduce_axis((0, depth // steps), name="ko"), te.reduce_axis((0, steps), name="ki")
+    rows, columns = shape_of(op.results[0])
+
+    def product(m: Expr, n: Expr, part: Expr) -> Expr:
+        k = part * steps + ki
+        return te.sum(data(m, k) * weight(n // block, k, n % block), axis=ki)
+
+    names = ("m", "n", "part")
+    parts = te.compute((rows, columns, depth // steps), product, "parts", PARTS, None, names)
+    dtype = dtype_of(op)
+    number = wide(dtype)
+    total = te.compute(
+        (rows, columns),
+        lambda m, n: te.sum(parts(m, n, ko).astype(number), axis=ko),
+        name="dense_pack",
+        tag="dense_pack",
+    )
+    return rounded(total, dtype)
+
+
 def matmul(op: Operator, x: Tensor, y: Tensor) -> Tensor:
     """(.., m, k) times (k, n), or (.., m, k) times (.., k, n) whose batches broadcast; each transposed or not."""
     flip_x, flip_y = op.signature.get("transpose_a"), op.signature.get("transpose_b")
-    k = te.reduce_axis((0, shape(x)[-2 if flip_x else -1]), name="k")
     dtype = dtype_of(op)
     number = wide(dtype)
+    if (x.dtype, y.dtype) == ("bfloat16", "bfloat16") and in_words(y, flip_x, flip_y):
+        words = words_of_rows(y)
+        multiplied, depth = products(x, words, number), shape(words)[-2]
+    else:
+        words, multiplied, depth = y, None, shape(x)[-2 if flip_x else -1]
+    k = te.reduce_axis((0, depth), name="k")
 
     def product(*i: Expr) -> Expr:
         *b, m, n = i
+        if multiplied is not None:
+            return te.sum(multiplied(broadcast_point(x, [*b, m, k]), broadcast_point(words, [*b, k, n])), axis=k)
         left = broadcast(x, [*b, k, m] if flip_x else [*b, m, k])
         right = broadcast(y, [*b, n, k] if flip_y else [*b, k, n])
         return te.sum(left.astype(number) * right.astype(number), axis=k)

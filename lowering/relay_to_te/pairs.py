@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ... import te
 from ...dialects.relay import pairs as relay
 from ...dialects.relay.operator import Operator, shape_of
+from ...dialects.sizes import same
 from ...te import Expr, Tensor
 from .stages import compute, label, shape
 
@@ -30,6 +31,18 @@ def products(data: Tensor, weight: Tensor, number: str) -> Product:
     if (data.dtype, weight.dtype) == ("bfloat16", "int32"):
         return lambda at, of: te.dot2_bf16(_word(data, at, len(at) - 1), weight(*of))
     return lambda at, of: data(*at).astype(number) * weight(*of).astype(number)
+
+
+def in_words(y: Tensor, flip_x: object, flip_y: object) -> bool:
+    """Return whether neighbours along the summed axis of the operands of a product make words."""
+    return not flip_x and not flip_y and same(shape(y)[-2] % 2, 0)
+
+
+def words_of_rows(y: Tensor) -> Tensor:
+    """Words of every two rows, packed in the kernel."""
+    *batch, depth, columns = shape(y)
+    extents = (*batch, depth // 2, columns)
+    return compute(extents, lambda *i: _word(y, i, len(i) - 2), "words", keep=True)
 
 
 def pack_pairs(op: Operator, x: Tensor) -> Tensor:

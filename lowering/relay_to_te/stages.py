@@ -20,14 +20,17 @@ _WIDE = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 ROWS_APART = "rows_apart"
 """The tag of hybrid scripts whose outermost loop may run in parallel."""
 
+DEQUANTIZED = "dequantized"
+"""The tag of stages that make floats of a product's weights; the product's schedule says where."""
+
+PARTS = "parts"
+"""The tag of sums of a few products, of which a product's own sum is made; its schedule says where they are."""
+
 JOINED = "concatenate"
 """The tag of stages that have their operands one behind the other along an axis."""
 
 MUCH_PADDING = "much_padding"
 """The attribute of convolutions for which it pays to leave out products with the zeros around an image."""
-
-DEQUANTIZED = "dequantized"
-"""The tag of stages that make floats of a product's weights; the product's schedule says where."""
 
 REPEATED = "repeated"
 """The tag of stages that have each element of their operand `times` (an attribute) along the last axis."""
@@ -115,8 +118,13 @@ def literal(tensor: Tensor) -> bool | float | None:
     return tensor.op.number.value if isinstance(tensor.op, FullOp) else None
 
 
-def broadcast(tensor: Tensor, point: Sequence[Any]) -> Expr:
-    """The element of a tensor that broadcasts, numpy's way, to a tensor indexed by `point`."""
+def broadcast_point(tensor: Tensor, point: Sequence[Any]) -> list[Any]:
+    """The point of a tensor that broadcasts, numpy's way, to a tensor indexed by `point`."""
     extents = shape(tensor)
     tail = point[len(point) - len(extents) :]
-    return tensor(*(0 if same(extent, 1) else at for extent, at in zip(extents, tail, strict=True)))
+    return [0 if same(extent, 1) else at for extent, at in zip(extents, tail, strict=True)]
+
+
+def broadcast(tensor: Tensor, point: Sequence[Any]) -> Expr:
+    """The element of a tensor that broadcasts, numpy's way, to a tensor indexed by `point`."""
+    return tensor(*broadcast_point(tensor, point))

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.element_types import numpy_dtype
 from ...dialects.relay import OPERATORS
+from ...dialects.relay.attributes import Value
 from ...dialects.relay.bits import DenseBitsOp
 from ...dialects.relay.convolution import CONV_LAYOUTS
 from ...dialects.relay.core import ConstantOp, FuncOp
@@ -50,11 +51,16 @@ from .blocking import (
 from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
 from .sink_layouts import sinking
 
+_STEPS = 32
+"""Products of float16 that are summed as such, at most."""
+_FEWEST_STEPS = 8
+"""As few do not pay for what widening their sum costs."""
+
 
 def _computes(op: Operator, data: SSAValue, weight: SSAValue) -> Attribute | None:
-    """The type of the operands of a product with a constant weight, summed in f32: f32, or bf16; None of any other."""
+    """The type of the operands of a product with a constant weight, summed in f32: f32 or a half; None of any other."""
     types = element_of(data), element_of(weight), element_of(op.results[0])
-    known = isinstance(weight.owner, ConstantOp) and types in ((f32, f32, f32), (bf16, bf16, f32))
+    known = isinstance(weight.owner, ConstantOp) and types in ((f32, f32, f32), (bf16, bf16, f32), (f16, f16, f32))
     return types[0] if known else None
 
 
@@ -126,6 +132,7 @@ class PackDense(RewritePattern):
     """
 
     lanes: int
+    halves: int
     module: ModuleOp
 
     @op_type_rewrite_pattern
@@ -146,7 +153,13 @@ class PackDense(RewritePattern):
             filters = words.result
         ops.append(weight := LayoutTransformOp(filters, src_layout="NC", dst_layout=layout))
         units = rows if more else None
-        dense = moved(op, op.data, weight, into=ContribDensePackOp, weight_layout=layout, units=units)
+        # A sum of many numbers is made of short ones: halves have few digits.
+        depth = shape_of(op.weight)[1]
+        steps = largest_divisor(depth, _STEPS) if computed == f16 and self.halves else 0
+        attributes: dict[str, Value] = {"weight_layout": layout, "units": units}
+        if steps >= _FEWEST_STEPS:
+            attributes["partial"] = steps
+        dense = moved(op, op.data, weight, into=ContribDensePackOp, **attributes)
         rewriter.replace(op, (*ops, dense))
 
 
@@ -193,6 +206,7 @@ class AlterOpLayoutPass(ModulePass):
 
     lanes: the most channels in a block, and what the width of a panel is a multiple of; the machine says how many.
     vector: the floats of a vector, which the machine says, too; where no block is whole vectors, it fills them best.
+    halves: 1 where the machine multiplies and adds float16.
     bytes: how many products of bytes are summed at once, 2 or 4, where weights allow it; the machine says that, too.
 
     ```mlir
@@ -217,6 +231,7 @@ class AlterOpLayoutPass(ModulePass):
     lanes: int = CHANNEL_BLOCK
     vector: int = CHANNEL_BLOCK
     bytes: int = 2
+    halves: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for name, number in (("lanes", self.lanes), ("vector", self.vector)):
@@ -224,7 +239,7 @@ class AlterOpLayoutPass(ModulePass):
                 raise PipelineError(message(self.name, f"{name} of at least 1", str(number)))
         own = [
             BlockConv(self.lanes, min(self.vector, self.lanes), op),
-            PackDense(self.lanes, op),
+            PackDense(self.lanes, self.halves, op),
             PackDenseBits(self.lanes, op),
         ]
         packing = (self.lanes, self.bytes, op)

@@ -15,9 +15,9 @@ from xdsl.passes import ModulePass
 from ...dialects.element_types import DTYPES, is_integer
 from ...dialects.relay.convolution import CONV_LAYOUTS, Conv
 from ...dialects.relay.core import ConstantOp
-from ...dialects.relay.matmul import DenseOp
+from ...dialects.relay.matmul import BatchMatmulOp, DenseOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.sizes import same
+from ...dialects.sizes import proves, same
 from ...frontends.importing.products import is_constant
 from ...frontends.relay.op_attrs import MIXED_PRECISION, op_attr
 from ...provenance.diagnostics import fail, message
@@ -46,8 +46,22 @@ def _operators() -> dict[str, Operator]:
     return {}
 
 
-def _of_weights(op: Operator) -> bool:
-    """Return whether an operator is a product with a constant weight that can be summed in pairs of numbers."""
+_ROWS = 16
+"""Rows that share the work of packing the right operand of a product, at least."""
+
+
+def _gains(op: Operator, half: str) -> bool:
+    """Return whether an operator is a product that gains by halves: of bfloat16 by summing pairs of numbers.
+
+    Weights are constants, which are packed at compile time; other right operands serve many rows. Of float16 dense
+    layers alone have kernels that gain.
+    """
+    if half == "float16" and not isinstance(op, DenseOp):
+        return False
+    if isinstance(op, BatchMatmulOp):
+        rows, depth = shape_of(op.x)[-2:]
+        plain = not op.signature.get("transpose_a") and not op.signature.get("transpose_b")
+        return plain and proves(rows, ">=", _ROWS) and same(depth % 2, 0)
     if isinstance(op, Conv):
         groups, channels = op.signature.int("groups"), shape_of(op.operands[1])[1]
         plain = "NC" + op.SPATIAL, "OI" + op.SPATIAL, "NC" + op.SPATIAL
@@ -66,18 +80,18 @@ class Convert(Retype):
     half: str
     """Its dtype."""
     categories: dict[str, Category]
-    weights: bool
-    """True where only products with constant weights compute on halves."""
+    products: bool
+    """True where only products that gain by it compute on halves."""
     missing: dict[str, Operator] = field(default_factory=_operators)
 
     def wanted(self, op: Operator) -> list[Attribute]:
-        if self.weights and not _of_weights(op):
+        if self.products and not _gains(op, self.half):
             return [self.original(value) for value in op.operands]
         computed = self._computed(op)
         if computed is None:
             return [self.original(value) for value in op.operands]
         halves = f32, DTYPES[self.half]
-        if self.weights and computed == DTYPES[self.half]:
+        if self.products and computed == DTYPES[self.half]:
             op.properties["out_dtype"] = StringAttr("float32")
         return [computed if _is_float(value, *halves) else self.original(value) for value in op.operands]
 
@@ -127,8 +141,9 @@ class ToMixedPrecisionPass(ModulePass):
     warning, and 2 nothing.
     keep_orig_output_dtype: cast results of functions back; by default the option
     relay.ToMixedPrecision.keep_orig_output_dtype of the PassContext says, which is false.
-    weights: only convolutions and dense layers with constant weights compute on halves, where these can be summed in
-    pairs, and give the float32 in which they are summed; all other operators stay as they are.
+    products: only products that gain by it compute on halves, and give the float32 in which they are summed: on
+    bfloat16 convolutions and dense layers with constant weights, and products of many rows, where numbers are summed in
+    pairs; on float16 dense layers. All others stay as they are.
     always, follow, never: operators that are in those lists besides, or instead.
 
     ```mlir
@@ -155,7 +170,7 @@ class ToMixedPrecisionPass(ModulePass):
     always: tuple[str, ...] = ()
     follow: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
-    weights: bool = False
+    products: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.mixed_precision_type not in ("float16", "bfloat16"):
@@ -167,7 +182,7 @@ class ToMixedPrecisionPass(ModulePass):
         keep = bool(option) if self.keep_orig_output_dtype is None else self.keep_orig_output_dtype
         functions, called = functions_of(op), called_in(op)
         kept = {func for func in functions if keep or func.sym_name.data in called}
-        pattern = Convert(kept, self.mixed_precision_type, self._categories(), self.weights)
+        pattern = Convert(kept, self.mixed_precision_type, self._categories(), self.products)
         retype(functions, pattern)
         self._complain(pattern.missing)
 

@@ -49,11 +49,8 @@ class Widen(Retype):
 
 def _holds(func: FuncOp, elements: Container[Attribute]) -> bool:
     """Return whether a function computes anything of these element types."""
-    return any(
-        isinstance(type_ := value.type, TensorType) and type_.element_type in elements
-        for op in func.walk()
-        for value in (*op.results, *op.operands)
-    )
+    values = (value for op in func.walk() for value in (*op.results, *op.operands))
+    return any(isinstance(value.type, TensorType) and element_of(value) in elements for value in values)
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,11 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.tir import CallExternOp, CastOp, Dot2Op, Dot4Op, DotBf16Op, PrimFuncOp
+from ...dialects.affine import simplify
+from ...dialects.tir import CallExternOp, CastOp, Dot2Op, Dot4Op, DotBf16Op, LoadOp, PrimFuncOp, buffer_of
 from ...dialects.tir.lanes import lanes, scalar_type
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
@@ -33,6 +35,8 @@ _BITS = {4: 128, 8: 256, 16: 512}
 """Lanes of int32 -> bits of the vectors that the instruction takes."""
 _DROPPED = 31
 """Bits that a product of numbers between -1 and 1 has too many."""
+_ANY = (-(1 << 40), 1 << 40)
+"""The range of an index of which nothing is known."""
 _NIBBLE = 28
 """The bits of a word beside four."""
 _WIDEST = 16
@@ -58,6 +62,41 @@ class DotOntoSum(RewritePattern):
                 rewriter.replace(op, ops, [call.outputs[0]])
                 rewriter.erase(dot)
                 return
+
+
+def _half(value: SSAValue) -> LoadOp | None:
+    """The load of the 16 bits that a word is made of."""
+    bits = value.owner.operands[0].owner if isinstance(value.owner, arith.ExtSIOp) else None
+    load = bits.operands[0].owner if isinstance(bits, arith.BitcastOp) else None
+    return load if isinstance(load, LoadOp) and load.guard is None and not lanes(load.result.type) else None
+
+
+class WordOfNeighbours(RewritePattern):
+    """A word of two numbers that lie side by side in memory is one load.
+
+    LLVM sees it only where both addresses have one base, which they lack in large tiles.
+    """
+
+    reason = "both are in one word of memory"
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: arith.OrIOp, rewriter: PatternRewriter, /) -> None:
+        lower, upper = op.lhs.owner, op.rhs.owner
+        if op.result.type != i32 or not isinstance(lower, arith.AndIOp) or not isinstance(upper, arith.ShLIOp):
+            return
+        first, second = _half(lower.lhs), _half(upper.lhs)
+        if (number_of(lower.rhs), number_of(upper.rhs)) != (0xFFFF, 16) or first is None or second is None:
+            return
+        if first.buffer is not second.buffer or tuple(first.indices) != tuple(second.indices):
+            return
+        (*outer, start), (*others, end) = first.map.data.results, second.map.data.results
+        if outer != others or simplify(end - start, [_ANY] * len(first.indices)) != AffineExpr.constant(1):
+            return
+        pair = LoadOp.make(
+            first.buffer, first.map.data, first.indices, type=VectorType(buffer_of(first.buffer).element_type, [2])
+        )
+        word = vector.BitcastOp(pair.result, VectorType(i32, [1]))
+        rewriter.replace(op, [pair, word, vector.ExtractOp(word.result, [0], i32)])
 
 
 class DotOntoFloats(RewritePattern):
@@ -192,6 +231,8 @@ def run(func: PrimFuncOp, vnni: bool, pmaddwd: int, bf16_dots: bool) -> None:
         rewrite(func.body, [HighProduct()], recursive=False)
     if vnni and Dot4Op in kinds:
         rewrite(func.body, [DotOntoSum()], recursive=False)
+    if DotBf16Op in kinds:
+        rewrite(func.body, [WordOfNeighbours()], recursive=False)
     if bf16_dots and DotBf16Op in kinds:
         rewrite(func.body, [DotOntoFloats()], recursive=False)
     if pmaddwd and Dot2Op in kinds:

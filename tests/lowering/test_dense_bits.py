@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from compiled_kernels import kernels_of
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
@@ -34,11 +35,12 @@ def network(
     while not given[-1]:
         given.pop()
     sizes = {"N": columns, "K": depth, "bits": bits, "block_size": block, "accuracy_level": 0}
-    node = helper.make_node("MatMulNBits", given, ["y"], "fc", domain="com.microsoft", **sizes)
+    make: Any = helper
+    node = make.make_node("MatMulNBits", given, ["y"], "fc", domain="com.microsoft", **sizes)
     type_ = TensorProto.FLOAT16 if half else TensorProto.FLOAT
-    ends = [[helper.make_tensor_value_info(n, type_, [rows, k])] for n, k in (("x", depth), ("y", columns))]
+    ends = [[make.make_tensor_value_info(n, type_, [rows, k])] for n, k in (("x", depth), ("y", columns))]
     weights = [numpy_helper.from_array(arrays[name], name) for name in given[1:] if name]
-    graph = helper.make_graph([node], "net", *ends, weights)
+    graph = make.make_graph([node], "net", *ends, weights)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, ir_version=9, opset_imports=opsets)
 
@@ -89,7 +91,7 @@ def test_a_kernel_reads_the_bits_of_the_file() -> None:
     model = network(1, 1024, 512)
     compiled = whence.compile(model, target="llvm -mcpu=x86-64-v4")
     assert sum(array.nbytes for array in compiled.artifact.params) == 1024 * 512 // 2 + 1024 * 512 // 32 * 4
-    (kernel,) = compiled.artifact.kernels
+    (kernel,) = kernels_of(compiled)
     # Four bits are looked up in a register; of rows that fill no tile, no weight is stored as a float.
     assert "vpermps" in kernel.assembly or "vpermd" in kernel.assembly
     assert "weights" not in kernel.tir

@@ -9,12 +9,13 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from compiled_kernels import kernels_of
 from numpy.typing import NDArray
 
 import whence
 from whence import te
 from whence.support.errors import PipelineError, ScheduleError
-from whence.support.machine import Machine
+from whence.support.machine import Machine, register_machine
 
 Array = NDArray[Any]
 
@@ -101,16 +102,30 @@ def test_a_convolution_of_bfloat16(groups: int) -> None:
     assert np.abs(y - right).max() <= 1e-5 * np.ptp(right)
 
 
+@pytest.mark.parametrize(("depth", "pairs"), [(26, True), (25, False)])
+def test_a_product_of_two_activations(depth: int, pairs: bool) -> None:
+    model = onnx.parser.parse_model(f"""
+        <ir_version: 8, opset_import: ["": 13]>
+        net (float[2, 3, 33, {depth}] x, float[1, 3, {depth}, 19] w) => (float[2, 3, 33, 19] y) {{
+            [scores] y = MatMul (x, w) }}""")
+    rng = np.random.default_rng(3)
+    x, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((2, 3, 33, depth), (1, 3, depth, 19)))
+    (y,) = whence.compile(model, precision="bf16").run({"x": x, "w": w}).values()
+    # Oddly many numbers stay float32.
+    right = rounded(x).astype("f8") @ rounded(w).astype("f8") if pairs else x.astype("f8") @ w.astype("f8")
+    assert np.abs(y - right).max() <= 1e-5 * np.ptp(right)
+
+
 @pytest.mark.parametrize("build", [product, convolution])
 def test_zen_4_multiplies_pairs(build: Any) -> None:
     model = build()[0]
     for precision in ("bf16", "auto"):
         compiled = whence.compile(model, target="llvm -mcpu=znver4", precision=precision)
-        (kernel,) = [kernel for kernel in compiled.artifact.kernels if "vdpbf16ps" in kernel.assembly]
+        (kernel,) = [kernel for kernel in kernels_of(compiled) if "vdpbf16ps" in kernel.assembly]
         # Of data a pair is one broadcast from memory.
         assert "vbroadcastss" in kernel.assembly
         assert "vpinsrw" not in kernel.assembly
-    assert not any("vdpbf16ps" in kernel.assembly for kernel in whence.compile(model).artifact.kernels)
+    assert not any("vdpbf16ps" in kernel.assembly for kernel in kernels_of(whence.compile(model)))
 
 
 def test_the_record_says_which_half_gains() -> None:
@@ -138,8 +153,32 @@ def test_models_of_bfloat16_stay_such_where_it_gains() -> None:
     for value in (model.graph.input[0], model.graph.output[0]):
         value.type.tensor_type.elem_type = onnx.TensorProto.BFLOAT16
     for cpu, pairs in (("znver4", True), ("x86-64-v4", False)):
-        kernels = whence.compile(model, target=f"llvm -mcpu={cpu}").artifact.kernels
+        kernels = kernels_of(whence.compile(model, target=f"llvm -mcpu={cpu}"))
         assert any("vdpbf16ps" in kernel.assembly for kernel in kernels) == pairs
+
+
+def test_sapphire_rapids_adds_products_of_float16() -> None:
+    model = product(64, 1024, 256)[0]
+    compiled = whence.compile(model, target="llvm -mcpu=sapphirerapids", precision="auto")
+    (kernel,) = [kernel for kernel in kernels_of(compiled) if "vfmadd" in kernel.assembly]
+    loop = [line for line in kernel.assembly.splitlines() if "vfmadd" in line]
+    # Numbers are broadcast as they are, and sums of 32 products are widened.
+    assert len(loop) >= 8
+    assert all("ph" in line and "%zmm" in line for line in loop)
+    assert "vpbroadcastw" in kernel.assembly
+    assert not any("vfmadd" in k.assembly and "ph" in k.assembly for k in kernels_of(whence.compile(model)))
+
+
+@pytest.mark.parametrize(("rows", "depth", "columns"), [(1, 96, 64), (13, 96, 100), (7, 50, 24)])
+def test_sums_of_float16(rows: int, depth: int, columns: int) -> None:
+    """On a machine that is said to have arithmetic of float16, and has code in its place."""
+    register_machine(Machine("halves", 128, 16, fma_f16=True, triple="x86_64-unknown-linux-gnu", cpu="x86-64"))
+    model, x, w = product(rows, depth, columns)
+    (y,) = whence.compile(model, target="llvm -mcpu=halves", precision="f16").run({"x": x}).values()
+    right = np.maximum(x.astype(np.float16).astype("f8") @ w.astype(np.float16).astype("f8"), 0)
+    error = np.abs(y - right).max() / np.ptp(right)
+    # The longest sum has 32 products; of 50 there are parts of 25.
+    assert 1e-6 < error < 2e-3
 
 
 def test_other_words_are_errors() -> None:

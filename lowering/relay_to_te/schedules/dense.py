@@ -10,11 +10,12 @@ from ....dialects.affine import below
 from ....dialects.relay.matmul import FEW_ROWS
 from ....dialects.sizes import Size, same
 from ....dialects.sizes.kernel import known
+from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
-from ..stages import DEQUANTIZED
+from ..stages import DEQUANTIZED, PARTS
 from .common import PARTITION_HINT, Scheduling, passes, points, shape_of, tag_of
 from .reduction import along_all, schedule_reduction
 from .tiles import counted, product_tile
@@ -44,11 +45,14 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
 
     Where few rows, or one column, are sums along rows of both operands, these are reduced as any rows are.
     """
+    if (parts := _read_stage(work, stage, PARTS)) is not None:
+        _schedule_parts(work, stage, parts)
+        return
     if _of_rows(stage):
         schedule_reduction(work, stage)
         return
     size = points(stage)
-    weights = _dequantized(work, stage)
+    weights = _read_stage(work, stage, DEQUANTIZED)
     host, inner = work.hosted(stage)
     *batch, rows, columns = host.leaf
     tile(work, host, inner, Matrix(batch, rows, columns, rows.extent), size, weights)
@@ -135,11 +139,48 @@ def tile(
             part.vectorize(axis)
 
 
-def _dequantized(work: Scheduling, stage: Stage) -> Stage | None:
-    """The stage that has the weights of a product as floats, if there is one."""
+def _schedule_parts(work: Scheduling, stage: Stage, parts: Stage) -> None:
+    """Sums of a few products in registers, as narrow as the operands, are added to those of a tile, which are wide.
+
+    for parallel n.outer { for m.outer { for ko { part[m.inner, n.inner]; for ki { part += .. }; acc += part } } }
+    """
+    size = points(parts)
+    host, inner = work.hosted(stage)
+    rows, columns = host.leaf
+    panel = known(shape_of(parts.compute.reads[-1])[-1])
+    narrow = work.machine.lanes(element_bytes(parts.compute.result.type.element_type))
+    lanes = work.lanes(host)
+    if panel % narrow:
+        narrow = lanes
+    height, vectors = product_tile(counted(rows.extent), max(1, panel // narrow), work.machine, panel % narrow == 0)
+    m_outer, m_inner = host.split(rows, height)
+    n_outer, n_inner = host.split(columns, vectors * narrow if panel % narrow == 0 else panel, tail="round_up")
+    host.reorder(n_outer, m_outer, m_inner, n_inner)
+    inner.compute_at(host, m_outer)
+    work.parallel(host, [n_outer], size)
+    parts.set_scope("local")
+    (ko,), data = inner.reduce_axes, list(inner.axes)
+    inner.reorder(ko, *data)
+    parts.compute_at(inner, ko)
+    (ki,), part_data = parts.reduce_axes, list(parts.axes)
+    parts.reorder(ki, *part_data)
+    work.done.add(parts)
+    for part, axes, width in ((host, [m_inner, n_inner], lanes), (inner, data, lanes), (parts, part_data[:2], narrow)):
+        if height > 1:
+            part.unroll(axes[0])
+        if panel % narrow:
+            part.vectorize(axes[1])
+        else:
+            v_outer, v_inner = part.split(axes[1], width)
+            part.unroll(v_outer)
+            part.vectorize(v_inner)
+
+
+def _read_stage(work: Scheduling, stage: Stage, tag: str) -> Stage | None:
+    """The stage with a tag that a product reads last, if there is one."""
     owner = stage.compute.reads[-1].tensor.owner if stage.compute.reads else None
     source = work.schedule[owner] if isinstance(owner, te.ComputeOp) else None
-    return source if source is not None and tag_of(source) == DEQUANTIZED else None
+    return source if source is not None and tag_of(source) == tag else None
 
 
 def _of_rows(stage: Stage) -> bool:

@@ -45,8 +45,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--desired-layout", choices=("NCHW", "NHWC"), help=about)
     about = f"which operators --desired-layout is for (default {' '.join(_LAYOUT_OPS)})"
     parser.add_argument("--desired-layout-ops", nargs="+", metavar="OP", help=about)
-    about = "what convolutions and dense layers multiply: f32, f16, bf16, or auto for what is fastest (default: the "
-    about += "model's, or f32 where that is not faster)"
+    about = "what convolutions and products of matrices multiply: f32, f16, bf16, or auto for what is fastest "
+    about += "(default: the model's, or f32 where that is not faster)"
     parser.add_argument("--precision", metavar="P", help=about)
     about = "the relay passes that run instead of those of the level, as `whence-opt -p` takes them"
     parser.add_argument("--passes", metavar="PIPELINE", help=about)

@@ -82,7 +82,7 @@ def compile(
     snapshots: keep the module and each kernel as they are after every pass, in `Executable.snapshots`.
     pipeline: the relay passes that run instead of those of `opt_level`, of layouts and of external compilers: objects,
     or text as `whence-opt -p` takes it. Some pass has to make kernels, as `relay-fuse-ops` does.
-    precision: of the operands of convolutions and dense layers with constant weights: "f32", "f16", "bf16", or "auto"
+    precision: of the operands of convolutions, dense layers and products of matrices: "f32", "f16", "bf16", or "auto"
     for the one that is fastest on the target; the rest is computed in float32. None: products of float16 or bfloat16
     stay such where the target gains by it, and are computed in float32 otherwise. See docs/precision.md.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
