@@ -23,9 +23,11 @@ from ...dialects.sizes.kernel import affine_map
 from ...dialects.sizes.types import tensor_of
 from ...dialects.te.types import INDEX
 from ...provenance.span import fuse
+from .stages import JOINED
 
 _TAGS = {
     "",
+    JOINED,
     "comm_reduce",
     "adaptive_pool_max",
     "adaptive_pool_sum",
@@ -270,6 +272,12 @@ def _rewrite(compute: te.ComputeOp, joining: _Joining) -> None:
             _set_map(op, [], [substitute(expr, place) for expr in _map(op, values)], new)
     for argument in old:
         block.erase_arg(argument)
+    if isinstance(axis := compute.attributes.get("axis"), StringAttr):
+        numbers = [str(number) for number, group in enumerate(groups) if int(axis.data) in group]
+        if numbers:
+            compute.attributes["axis"] = StringAttr(numbers[0])
+        else:
+            del compute.attributes["axis"], compute.attributes["tag"]
     data = sum(group[0] < rank for group in groups)
     compute.properties["extents"] = DenseArrayBase.from_list(i64, sizes[:data])
     compute.properties["reduce_extents"] = DenseArrayBase.from_list(i64, sizes[data:])

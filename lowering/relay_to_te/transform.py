@@ -13,7 +13,7 @@ from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.sizes import Size, SizeExpr, product, same, size_max
 from ...te import Expr, Tensor
 from ...te.language.expr import Const
-from .stages import compute, label, shape
+from .stages import JOINED, compute, label, shape
 
 _LONG_ROW = 512
 """Elements of a part that follow one another, from which on they are loops of their own."""
@@ -78,7 +78,8 @@ def concatenate(op: Operator, inputs: Sequence[Tensor]) -> Tensor:
             start += shape(x)[axis]
         return value
 
-    return compute(extents, element, label(op))
+    names = [f"ax{number}" for number in range(len(extents))]
+    return te.compute(extents, element, label(op), JOINED, {"axis": str(axis)}, names)
 
 
 def take(op: Operator, data: Tensor, indices: Tensor) -> Tensor:
