@@ -37,9 +37,9 @@ def resize(op: Operator, x: Tensor) -> Tensor:
     shrinking = [pair for pair in how if proves(pair[1].size, "<", pair[1].extent)]
     growing = [pair for pair in reversed(how) if pair not in shrinking]
     ordered = [*shrinking, *growing]
-    for place, (axis, axis_resizing) in enumerate(ordered):
+    for number_of_axis, (axis, axis_resizing) in enumerate(ordered):
         # Rows that are only left out are read where they are.
-        keep = not (plain and (axis, axis_resizing) in shrinking and place + 1 < len(ordered))
+        keep = not (plain and (axis, axis_resizing) in shrinking and number_of_axis + 1 < len(ordered))
         data = _along(data, axis, axis_resizing, number, kind.extrapolation(sig), f"{name}_{axis}", keep)
     if data.dtype != dtype:
         return compute(shape(data), lambda *i: _as(data(*i), dtype), name)
