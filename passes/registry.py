@@ -164,6 +164,7 @@ PASSES: tuple[Row, ...] = (
         "InstrumentBoundCheckers",
         "accesses that may leave their buffer are tested as they run",
     ),
+    _tir("InterleaveStores", "", "vectors whose lanes lie between those of others are stored together, in order"),
     _tir("LoopPartition", "LoopPartition", "steps of a loop that a guard never stops run without it"),
     _tir("LowerBlock", "LowerOpaqueBlock", "blocks become the ops that they hold"),
     _tir("LowerIntrin", "LowerIntrin", "elementary functions become arithmetic"),

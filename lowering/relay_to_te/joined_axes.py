@@ -27,6 +27,7 @@ from .stages import JOINED
 
 _TAGS = {
     "",
+    JOINED,
     "comm_reduce",
     "adaptive_pool_max",
     "adaptive_pool_sum",
@@ -162,11 +163,11 @@ class _Joining:
     def groups(self, of: SSAValue | te.ComputeOp) -> list[list[int]]:
         """The dimensions of a tensor, or the axes of a compute, that become one each."""
         groups: list[list[int]] = []
-        for place in self.axes(of) if isinstance(of, te.ComputeOp) else self.dims(of):
+        for number in self.axes(of) if isinstance(of, te.ComputeOp) else self.dims(of):
             if groups and (of, groups[-1][-1]) not in self.apart:
-                groups[-1].append(place)
+                groups[-1].append(number)
             else:
-                groups.append([place])
+                groups.append([number])
         return groups
 
     def worth(self) -> bool:
@@ -243,9 +244,9 @@ def _rewrite(compute: te.ComputeOp, joining: _Joining) -> None:
     groups, rank, extents = joining.groups(compute), compute.rank, (*compute.shape, *compute.reduce_shape)
     block, old, values = compute.block, list(compute.block.args), _values(compute)
     # The last of the axes of a group stands for all: they occur together alone, as one index.
-    place: list[AffineExpr] = [ZERO] * len(old)
+    stands: list[AffineExpr] = [ZERO] * len(old)
     for number, group in enumerate(groups):
-        place[group[-1]] = AffineDimExpr(number)
+        stands[group[-1]] = AffineDimExpr(number)
     new: list[SSAValue] = []
     for group in groups:
         argument = block.insert_arg(INDEX, len(block.args))
@@ -253,14 +254,14 @@ def _rewrite(compute: te.ComputeOp, joining: _Joining) -> None:
         argument.location = fuse(old[axis].location for axis in group)
         new.append(argument)
     made = list(values)[len(old) :]
-    place += [AffineDimExpr(len(groups) + number) for number in range(len(made))]
+    stands += [AffineDimExpr(len(groups) + number) for number in range(len(made))]
     new += made
     sizes = [prod(extents[axis] for axis in group) for group in groups]
     ranges: tuple[Range, ...] = (*((0, size - 1) for size in sizes), *[(-FAR, FAR)] * len(made))
     for op in list(block.ops):
         if isinstance(op, te.ReadOp):
             shape = _shape(op.tensor)
-            exprs = [substitute(expr, place) for expr in _map(op, values)]
+            exprs = [substitute(expr, stands) for expr in _map(op, values)]
             results = [
                 simplify(flatten([exprs[dim] for dim in group], _strides([shape[dim] for dim in group])), ranges)
                 if len(group) > 1
@@ -269,9 +270,15 @@ def _rewrite(compute: te.ComputeOp, joining: _Joining) -> None:
             ]
             _set_map(op, [op.tensor], results, new)
         elif isinstance(op, te.IndexOp):
-            _set_map(op, [], [substitute(expr, place) for expr in _map(op, values)], new)
+            _set_map(op, [], [substitute(expr, stands) for expr in _map(op, values)], new)
     for argument in old:
         block.erase_arg(argument)
+    if isinstance(axis := compute.attributes.get("axis"), StringAttr):
+        numbers = [str(number) for number, group in enumerate(groups) if int(axis.data) in group]
+        if numbers:
+            compute.attributes["axis"] = StringAttr(numbers[0])
+        else:
+            del compute.attributes["axis"], compute.attributes["tag"]
     data = sum(group[0] < rank for group in groups)
     compute.properties["extents"] = DenseArrayBase.from_list(i64, sizes[:data])
     compute.properties["reduce_extents"] = DenseArrayBase.from_list(i64, sizes[data:])

@@ -12,7 +12,7 @@ from ... import te
 from ...dialects.relay import resize as relay
 from ...dialects.relay.interpolation import Resizing
 from ...dialects.relay.operator import Operator
-from ...dialects.sizes import Size, SizeExpr, same, size_max
+from ...dialects.sizes import Size, SizeExpr, proves, same, size_max
 from ...support.dtypes import is_float
 from ...te import Expr, Tensor
 from .constants import table
@@ -32,9 +32,15 @@ def resize(op: Operator, x: Tensor) -> Tensor:
     )
     number = x.dtype if plain or x.dtype == "float64" else "float32"
     data, name = x, label(op).replace("image.", "")
-    # The innermost axis first, along which reads are single: of fewer rows, when the others grow.
-    for axis, axis_resizing in sorted(how, key=lambda pair: -pair[0]):
-        data = _along(data, axis, axis_resizing, number, kind.extrapolation(sig), f"{name}_{axis}")
+    # Axes that shrink first, and the outermost of them, so that the innermost, along which reads are single, has fewer
+    # rows. Of those that grow the innermost is the first, for the same reason.
+    shrinking = [pair for pair in how if proves(pair[1].size, "<", pair[1].extent)]
+    growing = [pair for pair in reversed(how) if pair not in shrinking]
+    ordered = [*shrinking, *growing]
+    for number_of_axis, (axis, axis_resizing) in enumerate(ordered):
+        # Rows that are only left out are read where they are.
+        keep = not (plain and (axis, axis_resizing) in shrinking and number_of_axis + 1 < len(ordered))
+        data = _along(data, axis, axis_resizing, number, kind.extrapolation(sig), f"{name}_{axis}", keep)
     if data.dtype != dtype:
         return compute(shape(data), lambda *i: _as(data(*i), dtype), name)
     return data if how else compute(shape(data), lambda *i: data(*i), name)
@@ -44,8 +50,8 @@ def _as(value: Expr, dtype: str) -> Expr:
     return value.astype(dtype) if is_float(dtype) else te.trunc(value).astype(dtype)
 
 
-def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: float, name: str) -> Tensor:
-    """One axis resized, in numbers of `dtype`."""
+def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: float, name: str, keep: bool) -> Tensor:
+    """One axis resized, in numbers of `dtype`; `keep`: in a stage that has a buffer."""
     if how.open:
         return _along_open(data, axis, how, dtype, extrapolation, name)
     indices, factors = how.table()
@@ -73,7 +79,7 @@ def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: fl
         return inside(total, *i)
 
     if taps <= _UNROLLED:
-        return compute(extents, element, name, keep=True)
+        return compute(extents, element, name, keep=keep)
     k = te.reduce_axis((0, taps), name="k")
     total = compute(extents, lambda *i: te.sum(term(k, *i), axis=k), name, tag="comm_reduce")
     return total if beyond is None else compute(extents, lambda *i: inside(total(*i), *i), name)

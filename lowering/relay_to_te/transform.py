@@ -17,6 +17,10 @@ from .stages import JOINED, compute, label, shape
 
 _LONG_ROW = 512
 """Elements of a part that follow one another, from which on they are loops of their own."""
+_SHARED = 1 << 14
+"""Elements of a result that threads share."""
+_ENOUGH = 4
+"""Rows that are enough for them."""
 
 
 def reshape(op: Operator, x: Tensor) -> Tensor:
@@ -68,13 +72,14 @@ def concatenate(op: Operator, inputs: Sequence[Tensor]) -> Tensor:
     # The axis and those behind it may become one, for which the place among all of their elements is an index. Where
     # these are many, a part is chosen once for each row of them, and threads share the rows.
     whole = isinstance(cast(Size, width), int) and 1 < width < _LONG_ROW
+    whole = whole and (below(product(extents), _SHARED) or not below(product(extents[:axis]), _ENOUGH))
 
     def element(*i: Expr) -> Expr:
         value, start = inputs[0](*i, otherwise=0), first
-        place = flat_index(i[axis:], extents[axis:]) if whole else i[axis]
+        position = flat_index(i[axis:], extents[axis:]) if whole else i[axis]
         for x in inputs[1:]:
             here = x(*i[:axis], i[axis] - start, *i[axis + 1 :], otherwise=0)
-            value = te.select(cast(Expr, place) < start * (width if whole else 1), value, here)
+            value = te.select(cast(Expr, position) < start * (width if whole else 1), value, here)
             start += shape(x)[axis]
         return value
 

@@ -32,9 +32,9 @@ def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
     aligned, ratio = bool(sig.get("aligned")), max(0, sig.int("sample_ratio"))
     images, regions = in_dtype(data, "float32", "data"), in_dtype(rois, "float32", "rois")
     layout = sig.str("layout")
-    if layout != "NCHW":
-        stored, extents = images, [shape(images)[layout.index(letter)] for letter in "NCHW"]
-        images = compute(extents, lambda *i: stored(*blocked_point(i, layout, "NCHW")), "images", keep=True)
+    if layout != "NHWC":
+        stored, extents = images, [shape(images)[layout.index(letter)] for letter in "NHWC"]
+        images = compute(extents, lambda *i: stored(*blocked_point(i, layout, "NHWC")), "images", keep=True)
     with te.tag_scope(ROWS_APART):
         pooled = scripts.roi_align(
             images,
@@ -47,11 +47,11 @@ def roi_align(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
             sig.str("mode") == "avg",
             sig.str("mode") != "max_weighted",
         )
-    if layout == "NCHW":
+    if layout == "NHWC":
         return _back(op, pooled)
     dtype = dtype_of(op)
     return compute(
-        shape_of(op.results[0]), lambda *i: pooled(*blocked_point(i, "NCHW", layout)).astype(dtype), label(op)
+        shape_of(op.results[0]), lambda *i: pooled(*blocked_point(i, "NHWC", layout)).astype(dtype), label(op)
     )
 
 

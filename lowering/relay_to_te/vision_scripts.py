@@ -14,11 +14,13 @@ from ... import te
 def roi_align(
     data: Any, rois: Any, sizes: Any, ratio: Any, scale: Any, half: Any, narrowest: Any, average: Any, whole: Any
 ) -> Any:
-    """sizes: of the bins; ratio: samples per axis, 0 for one per pixel; half: 0.5 if pixels are centred there.
+    """Channels are the last axis of `data`, and of the result: what a sample weighs is computed once for all of them.
+
+    sizes: of the bins; ratio: samples per axis, 0 for one per pixel; half: 0.5 if pixels are centred there.
 
     average: of samples, not the greatest. whole: samples are sums of four weighted pixels, not the greatest of them.
     """
-    out = output_tensor((rois.shape[0], data.shape[1], sizes[0], sizes[1]), data.dtype)
+    out = output_tensor((rois.shape[0], sizes[0], sizes[1], data.shape[3]), data.dtype)
     for r in range(rois.shape[0]):
         image = min(max(int64(rois[r, 0]), 0), data.shape[0] - 1)
         left = rois[r, 1] * scale - half
@@ -30,44 +32,49 @@ def roi_align(
         if rows < 1:
             rows = int64(ceil(max(height, 0.0)))
             columns = int64(ceil(max(width, 0.0)))
-        for c in range(data.shape[1]):
-            for i in range(sizes[0]):
-                for j in range(sizes[1]):
-                    total = float32(0.0)
-                    seen = int64(0)
-                    a = int64(0)
-                    while a < rows:
-                        y = top + height * (float32(a) + 0.5) / float32(rows) + height * float32(i)
-                        inside = y >= -1.0 and y <= data.shape[2] * 1.0
-                        y = min(max(y, 0.0), (data.shape[2] - 1) * 1.0)
-                        y0 = int64(y)
-                        fy = y - float32(y0)
-                        y1 = min(y0 + 1, data.shape[2] - 1)
-                        b = int64(0)
-                        while b < columns:
-                            x = left + width * (float32(b) + 0.5) / float32(columns) + width * float32(j)
-                            here = inside and x >= -1.0 and x <= data.shape[3] * 1.0
-                            x = min(max(x, 0.0), (data.shape[3] - 1) * 1.0)
-                            x0 = int64(x)
-                            fx = x - float32(x0)
-                            x1 = min(x0 + 1, data.shape[3] - 1)
-                            p = data[image, c, y0, x0] * (1.0 - fy) * (1.0 - fx)
-                            q = data[image, c, y0, x1] * (1.0 - fy) * fx
-                            s = data[image, c, y1, x0] * fy * (1.0 - fx)
-                            t = data[image, c, y1, x1] * fy * fx
-                            value = p + q + s + t if whole else max(max(p, q), max(s, t))
-                            if not here:
-                                value = value * 0.0
+        for i in range(sizes[0]):
+            for j in range(sizes[1]):
+                for c in vectorize(data.shape[3]):
+                    out[r, i, j, c] = float32(0.0)
+                seen = int64(0)
+                a = int64(0)
+                while a < rows:
+                    y = top + height * (float32(a) + 0.5) / float32(rows) + height * float32(i)
+                    inside = y >= -1.0 and y <= data.shape[1] * 1.0
+                    y = min(max(y, 0.0), (data.shape[1] - 1) * 1.0)
+                    y0 = int64(y)
+                    fy = y - float32(y0)
+                    y1 = min(y0 + 1, data.shape[1] - 1)
+                    b = int64(0)
+                    while b < columns:
+                        x = left + width * (float32(b) + 0.5) / float32(columns) + width * float32(j)
+                        here = inside and x >= -1.0 and x <= data.shape[2] * 1.0
+                        x = min(max(x, 0.0), (data.shape[2] - 1) * 1.0)
+                        x0 = int64(x)
+                        fx = x - float32(x0)
+                        x1 = min(x0 + 1, data.shape[2] - 1)
+                        ratio_p = (1.0 - fy) * (1.0 - fx)
+                        ratio_q = (1.0 - fy) * fx
+                        ratio_s = fy * (1.0 - fx)
+                        ratio_t = fy * fx
+                        kept = float32(1.0) if here else float32(0.0)
+                        for c in vectorize(data.shape[3]):
+                            p = data[image, y0, x0, c] * ratio_p
+                            q = data[image, y0, x1, c] * ratio_q
+                            s = data[image, y1, x0, c] * ratio_s
+                            t = data[image, y1, x1, c] * ratio_t
+                            value = (p + q + s + t if whole else max(max(p, q), max(s, t))) * kept
                             if average:
-                                total = total + value
+                                out[r, i, j, c] = out[r, i, j, c] + value
                             else:
-                                total = value if seen == 0 else max(total, value)
-                            seen += 1
-                            b += 1
-                        a += 1
-                    if average:
-                        total = total / float32(max(seen, 1))
-                    out[r, c, i, j] = total
+                                out[r, i, j, c] = value if seen == 0 else max(out[r, i, j, c], value)
+                        seen += 1
+                        b += 1
+                    a += 1
+                if average:
+                    count = float32(max(seen, 1))
+                    for c in vectorize(data.shape[3]):
+                        out[r, i, j, c] = out[r, i, j, c] / count
     return out
 
 

@@ -129,7 +129,7 @@ def _forget(value: SSAValue) -> None:
     pending = [value]
     while pending:
         owner = pending.pop().owner
-        if not isinstance(owner, Operation) or owner.parent is None or owner.regions:
+        if not isinstance(owner, Operation) or owner.parent is None or owner.regions or isinstance(owner, ConstantOp):
             continue
         if any(result.uses for result in owner.results):
             continue

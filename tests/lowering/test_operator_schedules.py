@@ -333,6 +333,27 @@ def test_an_odd_panel_of_a_product_stays_in_registers():
 
 def test_padding_leaves_the_inside_alone():
     kernel = kernel_of(Case("P = Constant<value_ints=[0,1,0,0,1,0]>(); Y = Pad(X0, P)", [(8, 30, 64)]))
-    inside = kernel.tir[kernel.tir.index("tir.for %ax1 in 30 {") :]
+    inside = kernel.tir[kernel.tir.index("tir.for %ax1.ax2 in 120 {") :]
     assert "tir.load %p0" in inside
     assert "] if [" not in inside
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4])
+def test_few_rows_are_transposed_by_whole_vectors(rows: int):
+    case = Case("Y = Transpose<perm=[1,0]>(X0)", [(rows, 1001)])
+    assert " stride " not in kernel_of(case).tir
+    model = model_of(case)
+    x = np.arange(rows * 1001, dtype=np.float32).reshape(rows, 1001)
+    np.testing.assert_array_equal(whence.compile(model, threads=1)(x), x.T)
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect"])
+def test_the_middle_of_a_row_is_copied_whatever_the_padding(mode: str):
+    kernel = kernel_of(Case(f'P = Constant<value_ints=[0,3,0,3]>(); Y = Pad<mode="{mode}">(X0, P)', [(8, 179)]))
+    assert "-> vector<16xf32>" in kernel.tir
+
+
+def test_tiles_are_copied_by_rows():
+    kernel = kernel_of(Case("R = Constant<value_ints=[3,2,1]>(); Y = Tile(X0, R)", [(4, 25, 8)]))
+    assert "-> vector<16xf32>" in kernel.tir
+    assert not re.findall(r"tir\.load .* -> f32", kernel.tir)

@@ -53,9 +53,8 @@ class SymbolicKernel:
     def __call__(self, sizes: dict[str, int], *arrays: Any) -> Any:
         if not self.names:
             # Where all sizes are known, axes may have been joined.
-            arrays = tuple(
-                x.reshape(argument.type.get_shape()) for x, argument in zip(arrays, self.te.block.args, strict=True)
-            )
+            shapes = [extents_of(argument.type) for argument in self.te.block.args]  # pyright: ignore
+            arrays = tuple(array.reshape(extents) for array, extents in zip(arrays, shapes, strict=True))
         return self.function.at(tuple(evaluate(parse_size(name), sizes) for name in self.names))(*arrays)
 
 

@@ -11,6 +11,7 @@ from ....dialects.sizes import Size, product, same
 from ....dialects.sizes.kernel import same_shape
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
+from ....passes.tir.interleave_stores import BYTES, MOST
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling, passes, shape_of
@@ -39,6 +40,9 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     if (period := _period(work, stage, axes[-1])) is not None:
         *axes, last = axes
         axes += stage.split(last, period)
+    if len(axes) > 1 and _interleaves(stage, axes[-1]) and (column := _column(stage, work.lanes(stage))) in axes:
+        _interleave(work, stage, axes, column)
+        return
     guarded = work.guarded(stage)
     last = stage.fuse(*_row(work, stage, axes)) if flat(work, stage) and not guarded else axes[-1]
     if guarded and not below(last.extent, 2):
@@ -72,13 +76,33 @@ def _vectors(work: Scheduling, stage: Stage, axis: IterVar) -> IterVar | None:
 
 
 def schedule_repeated(work: Scheduling, stage: Stage) -> None:
-    """An element is read once: `for i { a = x[i]; unrolled for n { y[i * times + n] = a } }`."""
+    """An element is read once: `for vectorized i { a = x[i]; unrolled for n { y[i * times + n] = a } }`."""
     times = stage.compute.attributes["times"]
     assert isinstance(times, StringAttr)
     *_, last = work.loops(stage)
-    _, inner = stage.split(last, int(times.data))
+    element, inner = stage.split(last, int(times.data))
+    vector = work.vectorize(stage, element) if _interleaves(stage, inner) else None
     stage.unroll(inner)
-    work.parallel(stage, [axis for axis in stage.leaf if axis is not inner])
+    work.parallel(stage, [axis for axis in stage.leaf if axis is not inner and axis is not vector])
+
+
+def _interleave(work: Scheduling, stage: Stage, axes: list[IterVar], column: IterVar) -> None:
+    """Vectors along what is read, of which those of a few rows are shuffled into the order of what is written.
+
+    for parallel i { for vectorized j { for unrolled c in 3 { b[i, j, c] = a[i, c, j] } } }
+    """
+    *outer, last = axes
+    outer.remove(column)
+    stage.reorder(*outer, column, last)
+    stage.unroll(last)
+    chunk, lane = stage.split(column, work.lanes(stage))
+    stage.vectorize(lane)
+    work.parallel(stage, [*outer, chunk])
+
+
+def _interleaves(stage: Stage, axis: IterVar) -> bool:
+    """Return whether vectors of as many elements in turn as an axis has are shuffled into the order of memory."""
+    return below(axis.extent, MOST + 1) and element_bytes(stage.compute.result.type.element_type) in BYTES
 
 
 def _row(work: Scheduling, stage: Stage, axes: list[IterVar]) -> list[IterVar]:
@@ -139,16 +163,21 @@ def _side(work: Scheduling) -> int:
 
 
 def _transposed(work: Scheduling, stage: Stage) -> IterVar | None:
-    """The axis along which the stage reads memory, when it is not the last one, along which it writes."""
+    """The axis along which the stage reads memory, when it is another than the last one, and both are long."""
+    least = _side(work) // 2
+    return None if below(stage.axes[-1].extent, least) else _column(stage, least)
+
+
+def _column(stage: Stage, least: int) -> IterVar | None:
+    """The axis of `least` passes along which the stage reads memory, other than the last, along which it writes."""
     arguments = list(stage.compute.axes)
-    last = stage.axes[-1]
     for read in stage.compute.reads:
         if not read.map.data.results or arguments[-1] not in read.indices:
             continue
         along = [read.indices[dim] for dim in read.map.data.results[-1].used_dims()]
         if len(along) == 1 and along[0] in stage.compute.axes and along[0] is not arguments[-1]:
             axis = stage.axes[[argument is along[0] for argument in arguments].index(True)]
-            if not any(below(extent, _side(work) // 2) for extent in (axis.extent, last.extent)):
+            if not below(axis.extent, least):
                 return axis
     return None
 

@@ -19,6 +19,7 @@ NAMES = (
     "tir-inject-double-buffer",
     "tir-inject-prefetch",
     "tir-instrument-bound-checkers",
+    "tir-interleave-stores",
     "tir-loop-partition",
     "tir-lower-intrin",
     "tir-narrow-datatype",
@@ -109,6 +110,10 @@ tir.prim_func @f(%a: !tir.buffer<16xf32>, %n: !tir.buffer<4xi32>, %out: !tir.buf
   tir.for %i in 4 {
     %16 = tir.load %u[%i] stride 4 : !tir.buffer<16xf32> -> vector<4xf32>
     tir.store %16, %out[%i * 4] : vector<4xf32>, !tir.buffer<16xf32>
+  }
+  tir.for unrolled %i in 2 {
+    %17 = tir.load %u[%i * 4] : !tir.buffer<16xf32> -> vector<4xf32>
+    tir.store %17, %out[%i] stride 2 : vector<4xf32>, !tir.buffer<16xf32>
   }
 }
 """
