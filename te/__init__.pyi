@@ -46,6 +46,7 @@ from .language.math import infinity as infinity
 from .language.math import isfinite as isfinite
 from .language.math import isinf as isinf
 from .language.math import isnan as isnan
+from .language.math import join_bytes as join_bytes
 from .language.math import ldexp as ldexp
 from .language.math import logical_and as logical_and
 from .language.math import logical_not as logical_not

@@ -37,6 +37,7 @@ from .control import PrimFuncOp as PrimFuncOp
 from .control import prim_funcs as prim_funcs
 from .dots import Dot2Op as Dot2Op
 from .dots import Dot4Op as Dot4Op
+from .dots import JoinBytesOp as JoinBytesOp
 from .dots import WidenPairsOp as WidenPairsOp
 from .lanes import CastOp as CastOp
 from .lanes import CompareOp as CompareOp
@@ -79,6 +80,7 @@ Tir = Dialect(
         Dot2Op,
         Dot4Op,
         WidenPairsOp,
+        JoinBytesOp,
     ],
     [BufferType],
 )

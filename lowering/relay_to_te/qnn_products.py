@@ -18,11 +18,16 @@ from ...passes.relay.blocking import vector_block
 from ...support.dtypes import is_unsigned
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
+from ...te.language.tensor import PlaceholderOp
 from .convolution import by_pixel
 from .stages import broadcast, compute, label, literal, shape
 from .transform import blocked_point
 
 _WORD = 32
+_BYTES = 4
+"""In a word."""
+_SIGNS = -0x7F7F7F80
+"""The highest bit of each byte of a word, which makes one of a signed byte that is as far above the least."""
 
 
 def _pack(parts: Sequence[Expr], bits: int = _WORD) -> Expr:
@@ -53,14 +58,20 @@ def _above(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequenc
 
 
 def _byte(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequence[Expr]) -> Expr:
-    """An integer above the least of its dtype; outside, the zero point above that."""
-    least = 0 if is_unsigned(x.dtype) else -128
+    """A byte of data; outside, the zero point."""
     if (known := literal(zero_point)) is not None:
-        return (x(*point, otherwise=known) if inside else x(*point)).astype("int32") - least
-    number = x(*point).astype("int32")
+        return x(*point, otherwise=known) if inside else x(*point)
+    number = x(*point)
     if inside:
-        number = te.if_then_else(te.all(*inside), number, along_axis0(zero_point, point, len(shape(x))))
-    return number - least
+        zero = along_axis0(zero_point, point, len(shape(x))).astype(x.dtype)
+        number = te.if_then_else(te.all(*inside), number, zero)
+    return number
+
+
+def _joined(x: Tensor, bytes_: Sequence[Expr]) -> Expr:
+    """A word of four bytes of data, above the least of their dtype."""
+    word = te.join_bytes(*bytes_)
+    return word if is_unsigned(x.dtype) else te.bitwise_xor(word, _SIGNS)
 
 
 def _words(
@@ -70,14 +81,20 @@ def _words(
     place: Callable[..., tuple[Sequence[Expr], list[Expr]]],
     name: str,
     parts: int = 2,
+    as_they_lie: bool = False,
 ) -> Tensor:
-    """Words of the elements of `x` at `place(part, *point)`, which also says what must hold for there to be one."""
+    """Words of the elements of `x` at `place(part, *point)`, which also says what must hold for there to be one.
+
+    as_they_lie: the bytes of a word are neighbours, and all there; words of an input are read from it then.
+    """
     number = _above if parts == 2 else _byte
+    lie_so = parts == _BYTES and is_unsigned(x.dtype) and isinstance(x.op, PlaceholderOp)
 
     def word(*i: Expr) -> Expr:
-        return _pack([number(x, zero_point, *place(part, *i)) for part in range(parts)])
+        elements = [number(x, zero_point, *place(part, *i)) for part in range(parts)]
+        return _joined(x, elements) if parts == _BYTES else _pack(elements)
 
-    return compute(extents, word, name, keep=True)
+    return compute(extents, word, name, keep=not (lie_so and as_they_lie))
 
 
 def _row_words(x: Tensor, zero_point: Tensor, axis: int, order: Sequence[int], name: str, parts: int = 2) -> Tensor:
@@ -91,7 +108,8 @@ def _row_words(x: Tensor, zero_point: Tensor, axis: int, order: Sequence[int], n
         point[axis] = point[axis] * parts + part
         return point, [point[axis] < depth] if part and not same(depth % parts, 0) else []
 
-    return _words(x, zero_point, [extents[at] for at in order], place, name, parts)
+    lie = same(depth % parts, 0) and axis == len(extents) - 1
+    return _words(x, zero_point, [extents[at] for at in order], place, name, parts, lie)
 
 
 def pack_words(op: Operator, x: Tensor, zero_point: Tensor) -> Tensor:
@@ -187,7 +205,8 @@ def _image_words(
         return (n, c, row, column, lane), inside
 
     lanes = block if depthwise else -(-block // parts)
-    return _words(data, zero_point, (batch, chunks, *need, lanes), place, "data_words", parts)
+    lie = same(need[0], height) and same(need[1], width) and top == left == block % parts == depthwise == 0
+    return _words(data, zero_point, (batch, chunks, *need, lanes), place, "data_words", parts, lie)
 
 
 def _need(sig: Signature, result: Sequence[int], kernel: tuple[int, int]) -> tuple[int, int]:

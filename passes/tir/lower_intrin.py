@@ -14,7 +14,7 @@ from ...dialects.tir import PrimFuncOp, prim_funcs
 from ...dialects.tir.lanes import scalar_type
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
-from . import lower_dots
+from . import join_loads, lower_dots
 from .elementary.floats import Floats
 from .elementary.formulas import FORMULAS
 
@@ -43,6 +43,7 @@ def run(func: PrimFuncOp, *, vnni: bool = False, pmaddwd: int = 0) -> None:
     vnni: the machine multiplies bytes and adds four products at once.
     pmaddwd: the most sums, each of two products of int16, that it makes at once.
     """
+    join_loads.run(func)
     if vnni or pmaddwd:
         lower_dots.run(func, vnni, pmaddwd)
     if any(type(op) in FORMULAS for op in walk(func)):
@@ -58,6 +59,7 @@ class TirLowerIntrinPass(ModulePass):
     stay; LLVM calls the C library for them.
     With `vnni` a sum that a `tir.dot4` is added to is one instruction, `vpdpbusd`; a `tir.dot2` of up to as many lanes
     as `pmaddwd` says is one of that name, and high halves of products of words come of every other lane (`pmuldq`).
+    A `tir.join_bytes` of loads of neighbours is a load of words.
     Locations: all ops of a function are located at it.
 
     ```mlir

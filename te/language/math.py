@@ -15,6 +15,7 @@ from .expr import (
     Const,
     Expr,
     ExprLike,
+    JoinBytes,
     Not,
     Reinterpret,
     Select,
@@ -30,6 +31,9 @@ from .expr import (
 )
 from .operators import BITS, MATH, ROUNDING
 from .whole_tensors import Operand, Unary, WholeTensor, pairwise, unary
+
+_BYTES = 4
+"""In a word."""
 
 
 def _function(name: str) -> Unary:
@@ -280,6 +284,14 @@ def widen_pairs(x: ExprLike) -> Expr:
 def call_pure_extern(dtype: str, callee: str, *arguments: ExprLike) -> Expr:
     """The result of a C function without side effects on numbers: `call_pure_extern("float32", "cbrtf", x)`."""
     return CallExtern(check_dtype(dtype, "te.call_pure_extern"), callee, tuple(convert(a) for a in arguments))
+
+
+def join_bytes(*parts: ExprLike) -> Expr:
+    """A word, an int32, of four numbers of int8 or uint8 each, the first in its low bits."""
+    bytes_ = tuple(map(convert, parts))
+    if len(bytes_) != _BYTES or not {part.dtype for part in bytes_} <= {"int8", "uint8"}:
+        fail(f"te.join_bytes: expected four bytes, got {', '.join(part.dtype for part in bytes_)}")
+    return JoinBytes(bytes_)
 
 
 @pairwise

@@ -16,7 +16,7 @@ from ...dialects.affine import is_long, substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
 from ...dialects.sizes import SizeExpr
 from ...dialects.sizes.kernel import affine_map, lifted
-from ...dialects.tir import CallExternOp, WidenPairsOp
+from ...dialects.tir import CallExternOp, JoinBytesOp, WidenPairsOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned
 from .expr import (
@@ -28,6 +28,7 @@ from .expr import (
     Compare,
     Const,
     Expr,
+    JoinBytes,
     Not,
     Read,
     Reinterpret,
@@ -239,6 +240,9 @@ class ScalarEmitter(IndexForms):
             case WidenPairs():
                 word = self.value(expr.a, guarded)
                 return self._add(WidenPairsOp.create(operands=[word], result_types=[scalar_type(expr.dtype)]))
+            case JoinBytes():
+                bytes_ = [self.value(part, guarded) for part in expr.parts]
+                return self._add(JoinBytesOp.create(operands=bytes_, result_types=[scalar_type(expr.dtype)]))
             case Call():
                 a = self.value(expr.a, guarded)
                 if expr.name == "negative":

@@ -18,6 +18,7 @@ from .expr import (
     Expr,
     ExprLike,
     Extent,
+    JoinBytes,
     Not,
     Read,
     Reduce,
@@ -215,6 +216,8 @@ def _rebuilt(expr: Expr, change: Callable[[Expr], Expr | None], done: dict[int, 
         new: Mapping[str, Any] = {part: _rebuilt(getattr(expr, part), change, done) for part in parts}
         if isinstance(expr, CallExtern):
             new = {"arguments": tuple(_rebuilt(argument, change, done) for argument in expr.arguments)}
+        elif isinstance(expr, JoinBytes):
+            new = {"parts": tuple(_rebuilt(part, change, done) for part in expr.parts)}
         result = cast(Expr, replace(cast(Any, expr), **new)) if new else expr
     done[id(expr)] = result
     return result
