@@ -184,9 +184,18 @@ def batch_matmul(op: Operator, x: Tensor, y: Tensor, x_zero: Tensor, y_zero: Ten
 
 
 def _image_words(
-    sig: Signature, data: Tensor, zero_point: Tensor, need: tuple[int, int], parts: int, depthwise: int = 0
+    sig: Signature,
+    data: Tensor,
+    zero_point: Tensor,
+    need: tuple[int, int],
+    parts: int,
+    depthwise: int = 0,
+    apart: bool = False,
 ) -> Tensor:
-    """The padded image of NCHW[x]c data in words: of neighbouring channels, or of pixels `depthwise` apart in a row."""
+    """The padded image of NCHW[x]c data in words: of neighbouring channels, or of pixels `depthwise` apart in a row.
+
+    apart: channels are blocks of their own.
+    """
     batch, chunks, height, width, block = shape(data)
     top, left, _, _ = expand_padding(sig, sig.ints("padding"))
     rows_inside = same(need[0], height) and top == 0
@@ -198,13 +207,18 @@ def _image_words(
             inside += [row >= 0, row < height]
         if not (same(need[1], width) and left == 0 and part * depthwise == 0):
             inside += [column >= 0, column < width]
-        if not depthwise:
+        if apart:
+            # Weights past the last channel are 0, whatever these are multiplied by.
+            c = te.minimum(c * parts + part, chunks - 1)
+        elif not depthwise:
             lane = lane * parts + part
             if block % parts and part:
                 inside.append(lane < block)
         return (n, c, row, column, lane), inside
 
     lanes = block if depthwise else -(-block // parts)
+    if apart:
+        return _words(data, zero_point, (batch, -(-chunks // parts), *need, 1), place, "data_words", parts)
     lie = same(need[0], height) and same(need[1], width) and top == left == block % parts == depthwise == 0
     return _words(data, zero_point, (batch, chunks, *need, lanes), place, "data_words", parts, lie)
 
@@ -225,16 +239,17 @@ def _convolution(
     zero_point: Tensor,
     result: tuple[int, ...],
     parts: int,
-    rows: bool = False,
+    along: str = "C",
 ) -> Tensor:
     """NCHW[x]c data and a weight of words, OIHW[x/p]i[y]o -> NCHW[y]c of int32, of shape `result`.
 
-    rows: words hold two neighbours in a row, not channels.
+    along: as of `ContribConv2DNCHWcOp`.
     """
+    rows = along == "W"
     chunks, per_chunk, kh, kw, lanes, _ = shape(weight)
     (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
     need = _need(sig, result, (kh, 2 * kw - 1 if rows else kw))
-    image = _image_words(sig, data, zero_point, need, parts, dw if rows else 0)
+    image = _image_words(sig, data, zero_point, need, parts, dw if rows else 0, along == "I")
     step = 2 * dw if rows else dw
     groups = sig.int("groups")
     per_group = chunks // groups
@@ -256,8 +271,9 @@ def _convolution(
 def conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, correction: Tensor | None) -> Tensor:
     sig = op.signature
     extents = shape_of(op.results[0])
-    rows = sig.str("along") == "W"
-    total = _convolution(sig, "conv2d_NCHWc", data, weight, zero_point, extents, sig.int("parts"), rows)
+    total = _convolution(
+        sig, "conv2d_NCHWc", data, weight, zero_point, extents, sig.int("parts"), sig.str("along")
+    )
     if correction is None:
         return total
     return compute(extents, lambda *i: total(*i) - correction(i[1], i[4]), "corrected")

@@ -39,6 +39,8 @@ from .blocking import (
 
 _FEW = 3
 """Channels, of an image, that are packed along its rows."""
+_WORD = 4
+"""Bytes of a word, in which all channels of a pixel of an image may be."""
 _WIDEST = 8
 """Half blocks of channels in the widest panel of them."""
 _ROWS = 3
@@ -124,8 +126,8 @@ class BlockQuantizedConv2D(RewritePattern):
         groups = op.signature.int("groups")
         channels, (outputs, _, *kernel) = shape_of(op.data)[1], shape_of(op.weight)
         depthwise = groups == channels == outputs
-        few = groups == 1 and channels <= _FEW and kernel[1] > 1
-        parts = 2 if depthwise or few else _parts(self.bytes, op.weight, op.kernel_zero_point, self.module)
+        parts = 2 if depthwise else _parts(self.bytes, op.weight, op.kernel_zero_point, self.module)
+        few = groups == 1 and channels <= (_WORD if parts == _WORD else _FEW) and kernel[1] > 1
         work = _Blocking(op, parts, self.module)
         zero_point = _per_output(work, op.kernel_zero_point, 4)
         along: dict[str, Value] = {}
@@ -134,11 +136,11 @@ class BlockQuantizedConv2D(RewritePattern):
             words = work.words(op.weight, zero_point, 3)
             layout, kind = f"OIHW1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
         elif few:
-            # Neighbours in a row fill words, and so are packed by vectors.
+            # Words hold neighbours in a row, or all channels of a pixel, and so are packed by vectors.
             block_in, block_out = 1, product_block(outputs, self.lanes)
-            words = work.words(op.weight, zero_point, 3)
+            along["along"] = "W" if parts == 2 else "I"
+            words = work.words(op.weight, zero_point, 3 if parts == 2 else 1)
             layout, kind = f"OIHW1i{block_out}o", ContribConv2DNCHWcOp
-            along["along"] = "W"
         else:
             block_in = input_block(op.data, channels // groups, product_block(channels // groups, self.lanes))
             block_out = product_block(outputs // groups, self.lanes)
