@@ -37,6 +37,7 @@ from .language.math import dot4 as dot4
 from .language.math import exp10 as exp10
 from .language.math import floordiv as floordiv
 from .language.math import floormod as floormod
+from .language.math import fma as fma
 from .language.math import fmod as fmod
 from .language.math import hypot as hypot
 from .language.math import if_then_else as if_then_else

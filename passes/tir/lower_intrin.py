@@ -14,7 +14,7 @@ from ...dialects.tir import PrimFuncOp, prim_funcs
 from ...dialects.tir.lanes import scalar_type
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
-from . import join_loads, lower_dots
+from . import join_loads, lower_dots, round_to_integers
 from .elementary.floats import Floats
 from .elementary.formulas import FORMULAS
 
@@ -46,6 +46,8 @@ def run(func: PrimFuncOp, *, vnni: bool = False, pmaddwd: int = 0) -> None:
     join_loads.run(func)
     if vnni or pmaddwd:
         lower_dots.run(func, vnni, pmaddwd)
+    if pmaddwd:
+        round_to_integers.run(func, pmaddwd)
     if any(type(op) in FORMULAS for op in walk(func)):
         rewrite(func.body, [ExpandIntrin()], recursive=False)
 

@@ -15,6 +15,7 @@ from .expr import (
     Const,
     Expr,
     ExprLike,
+    Fma,
     JoinBytes,
     Not,
     Reinterpret,
@@ -284,6 +285,14 @@ def widen_pairs(x: ExprLike) -> Expr:
 def call_pure_extern(dtype: str, callee: str, *arguments: ExprLike) -> Expr:
     """The result of a C function without side effects on numbers: `call_pure_extern("float32", "cbrtf", x)`."""
     return CallExtern(check_dtype(dtype, "te.call_pure_extern"), callee, tuple(convert(a) for a in arguments))
+
+
+def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
+    """`x * y + z` of floats of one dtype, rounded once."""
+    a, b, c = convert(x), convert(y), convert(z)
+    if not is_float(a.dtype) or {b.dtype, c.dtype} != {a.dtype}:
+        fail(f"te.fma: expected floats of one dtype, got {a.dtype}, {b.dtype} and {c.dtype}")
+    return Fma(a, b, c)
 
 
 def join_bytes(*parts: ExprLike) -> Expr:

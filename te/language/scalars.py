@@ -28,6 +28,7 @@ from .expr import (
     Compare,
     Const,
     Expr,
+    Fma,
     JoinBytes,
     Not,
     Read,
@@ -240,6 +241,8 @@ class ScalarEmitter(IndexForms):
             case WidenPairs():
                 word = self.value(expr.a, guarded)
                 return self._add(WidenPairsOp.create(operands=[word], result_types=[scalar_type(expr.dtype)]))
+            case Fma():
+                return self._add(math.FmaOp(*(self.value(part, guarded) for part in children(expr))))
             case JoinBytes():
                 bytes_ = [self.value(part, guarded) for part in expr.parts]
                 return self._add(JoinBytesOp.create(operands=bytes_, result_types=[scalar_type(expr.dtype)]))

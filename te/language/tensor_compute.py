@@ -18,6 +18,7 @@ from .expr import (
     Expr,
     ExprLike,
     Extent,
+    Fma,
     JoinBytes,
     Not,
     Read,
@@ -231,6 +232,7 @@ _PARTS: dict[type[Expr], tuple[str, ...]] = {
     Reinterpret: ("a",),
     WidenPairs: ("a",),
     Call: ("a",),
+    Fma: ("a", "b", "c"),
     Select: ("condition", "then", "otherwise"),
 }
 """The expressions directly inside a node."""
