@@ -326,13 +326,13 @@ class ContribConv2DNCHWcOp(Blocked):
 
 @irdl_op_definition
 class ContribDepthwiseConv2DNCHWcOp(Blocked):
-    """Depthwise 2-d convolution; the weight is OIHW1i[x]o, words of 2 neighbours in a row."""
+    """Depthwise 2-d convolution; the weight is OIHW1i[x]o, words of neighbours in a row."""
 
     name = "relay.qnn.contrib_depthwise_conv2d_NCHWc"
 
     @classmethod
     def kernel(cls, sig: Signature, words: AnyArray) -> AnyArray:
-        w = unpacked(words, 2, 3, sig.ints("kernel_size")[1])
+        w = unpacked(words, sig.int("parts"), 3, sig.ints("kernel_size")[1])
         o, i, kh, kw, _, ob = w.shape
         return w.transpose(0, 5, 1, 4, 2, 3).reshape(o * ob, i, kh, kw)
 

@@ -325,21 +325,53 @@ def _guarded_words(
     )
 
 
-def depthwise_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, *_: Tensor | None) -> Tensor:
-    """Words hold two neighbours in a row, so that a row of the kernel takes half as many products."""
+def depthwise_nchwc(
+    op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, correction: Tensor | None
+) -> Tensor:
+    """Words hold two or four neighbours in a row, so that a row of the kernel takes so many fewer products.
+
+    Of two the image is in words. Four are bytes as they lie in the padded image, so that a shuffle makes words of them.
+    """
     sig = op.signature
     extents = shape_of(op.results[0])
-    kh, pairs = shape(weight)[2:4]
+    kh, words = shape(weight)[2:4]
+    parts = sig.int("parts")
     (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
-    need = _need(sig, extents, (kh, 2 * pairs - 1))
-    image = _image_words(sig, data, zero_point, need, 2, depthwise=dw)
-    ky, kx = te.reduce_axis((0, kh), "ky"), te.reduce_axis((0, pairs), "kx")
+    need = _need(sig, extents, (kh, parts * words if parts == _BYTES else 2 * words - 1))
+    bytes_ = parts == _BYTES
+    image = _image_bytes(sig, data, zero_point, need) if bytes_ else _image_words(sig, data, zero_point, need, 2, dw)
+    ky, kx = te.reduce_axis((0, kh), "ky"), te.reduce_axis((0, words), "kx")
 
     def element(n: Expr, c: Expr, y: Expr, x: Expr, lane: Expr) -> Expr:
-        word = image(n, c, y * sh + ky * dh, x * sw + kx * (2 * dw), lane)
-        return te.sum(te.dot2(word, weight(c, 0, ky, kx, 0, lane)), axis=[ky, kx])
+        row, column = y * sh + ky * dh, x * sw + kx * (parts * dw)
+        if bytes_:
+            word = te.join_bytes(*(image(n, c, row, column + part, lane) for part in range(parts)))
+        else:
+            word = image(n, c, row, column, lane)
+        return te.sum(_product(parts)(word, weight(c, 0, ky, kx, 0, lane)), axis=[ky, kx])
 
-    return te.compute(extents, element, name="depthwise_conv2d_NCHWc", tag="depthwise_conv2d_NCHWc")
+    total = te.compute(extents, element, name="depthwise_conv2d_NCHWc", tag="depthwise_conv2d_NCHWc")
+    if correction is None:
+        return total
+    return compute(extents, lambda *i: total(*i) - correction(i[1], i[4]), "corrected")
+
+
+def _image_bytes(sig: Signature, data: Tensor, zero_point: Tensor, need: tuple[int, int]) -> Tensor:
+    """The padded image of NCHW[x]c data, its bytes above the least of their dtype."""
+    batch, chunks, height, width, block = shape(data)
+    top, left, _, _ = expand_padding(sig, sig.ints("padding"))
+
+    def byte(n: Expr, c: Expr, y: Expr, x: Expr, lane: Expr) -> Expr:
+        row, column = y - top, x - left
+        inside: list[Expr] = []
+        if not (top == 0 and same(need[0], height)):
+            inside += [row >= 0, row < height]
+        if not (left == 0 and same(need[1], width)):
+            inside += [column >= 0, column < width]
+        number = _byte(data, zero_point, (n, c, row, column, lane), inside)
+        return number if is_unsigned(data.dtype) else te.bitwise_xor(number, te.const(-128, "int8")).astype("uint8")
+
+    return compute((batch, chunks, *need, block), byte, "data_padded", keep=True)
 
 
 TABLE = {

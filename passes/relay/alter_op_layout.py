@@ -171,7 +171,7 @@ class AlterOpLayoutPass(ModulePass):
                 raise PipelineError(message(self.name, f"{name} of at least 1", str(number)))
         own = [BlockConv(self.lanes, min(self.vector, self.lanes), op), PackDense(self.lanes, op)]
         packing = (self.lanes, self.bytes, op)
-        quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
+        quantized = [BlockQuantizedConv2D(*packing, self.vector), PackQuantizedDense(*packing)]
         blocks: list[RewritePattern] = [*own, *quantized]
         permutations: set[Operation] = set()
         if chosen := operators_with(ALTER_LAYOUT):

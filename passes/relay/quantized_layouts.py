@@ -111,11 +111,15 @@ def _per_output(work: _Blocking, zero_point: SSAValue, rank: int) -> SSAValue:
 
 @dataclass
 class BlockQuantizedConv2D(RewritePattern):
-    """`qnn.conv2d` on NCHW of a constant weight becomes a convolution on blocks of at most `lanes` channels."""
+    """`qnn.conv2d` on NCHW of a constant weight becomes a convolution on blocks of at most `lanes` channels.
+
+    vector: words in a vector of the machine.
+    """
 
     lanes: int
     bytes: int
     module: ModuleOp
+    vector: int
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Conv2DOp, rewriter: PatternRewriter, /):
@@ -126,7 +130,9 @@ class BlockQuantizedConv2D(RewritePattern):
         groups = op.signature.int("groups")
         channels, (outputs, _, *kernel) = shape_of(op.data)[1], shape_of(op.weight)
         depthwise = groups == channels == outputs
-        parts = 2 if depthwise else _parts(self.bytes, op.weight, op.kernel_zero_point, self.module)
+        parts = _parts(self.bytes, op.weight, op.kernel_zero_point, self.module)
+        if depthwise and not self._fills_words(op, channels):
+            parts = 2
         few = groups == 1 and channels <= (_WORD if parts == _WORD else _FEW) and kernel[1] > 1
         work = _Blocking(op, parts, self.module)
         zero_point = _per_output(work, op.kernel_zero_point, 4)
@@ -157,6 +163,10 @@ class BlockQuantizedConv2D(RewritePattern):
         )
         blocks = in_blocks(PLAIN[4], block_out)
         work.instead(work.add(LayoutTransformOp, conv, src_layout=blocks, dst_layout=PLAIN[4]), rewriter)
+
+    def _fills_words(self, op: Conv2DOp, channels: int) -> bool:
+        """Return whether four neighbours in a row, of a whole vector of channels each, lie side by side in memory."""
+        return vector_block(channels, self.lanes) == self.vector and op.signature.ints("dilation")[1] == 1
 
     def _channel_words(self, work: _Blocking, weight: SSAValue, zero_point: SSAValue, block: int) -> SSAValue:
         """Words of the channels of a block of input channels, of which the last may hold one channel only."""

@@ -1,17 +1,19 @@
-"""Words of neighbouring bytes, loaded as they lie in memory; a part of tir-lower-intrin."""
+"""Words of bytes that lie side by side, loaded at once; a part of tir-lower-intrin."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, i8, i64
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.affine import linear
-from ...dialects.sizes import same
 from ...dialects.tir import UNBOUNDED, JoinBytesOp, LoadOp, PrimFuncOp, buffer_of
 from ...dialects.tir.index_maps import flat_index
+from ...dialects.tir.lanes import lanes
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
 from .analysis.effects import writes
@@ -20,41 +22,62 @@ _BYTES = 4
 
 
 class JoinLoads(RewritePattern):
-    """`tir.join_bytes` of loads of four neighbours is a load of a word, of lanes that follow one another, too."""
+    """`tir.join_bytes` of loads of four neighbours is a load of a word, of lanes that follow one another, too.
+
+    Of four vectors that are neighbours it is a load of all and a shuffle.
+    """
 
     reason = "the bytes of each word are neighbours in memory"
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: JoinBytesOp, rewriter: PatternRewriter, /) -> None:
         loads = [value.owner for value in op.operands]
-        if not _are_neighbours(loads) or _is_written_between(loads, op):
-            return
+        apart = _distance(loads)
         first = loads[0]
-        assert isinstance(first, LoadOp)
-        word = LoadOp.make(first.buffer, first.map.data, first.indices, type=op.result.type, stride=first.step)
-        rewriter.replace(op, word)
+        if apart is None or _is_written_between(loads, op) or not isinstance(first, LoadOp):
+            return
+        count = (lanes(op.result.type) or (1,))[0]
+        place = first.buffer, first.map.data, first.indices
+        if apart == 1 and (count == 1 or first.step == _BYTES):
+            rewriter.replace(op, LoadOp.make(*place, type=op.result.type, stride=first.step))
+        elif apart == count > 1 and first.step == 1:
+            wide = VectorType(i8, [_BYTES * count])
+            load = LoadOp.make(*place, type=wide)
+            mask = [lane + part * count for lane in range(count) for part in range(_BYTES)]
+            shuffled = vector.ShuffleOp.create(
+                operands=[load.result, load.result],
+                properties={"mask": DenseArrayBase.from_list(i64, mask)},
+                result_types=[wide],
+            )
+            words = vector.BitcastOp(shuffled.results[0], cast("VectorType[IntegerType]", op.result.type))
+            rewriter.replace(op, [load, shuffled, words], [words.result])
+        else:
+            return
         for load in set(loads):
             if not load.results[0].uses:
                 rewriter.erase(load)
 
 
-def _are_neighbours(loads: Sequence[object]) -> bool:
+def _distance(loads: Sequence[object]) -> int | None:
+    """Return how far each load is from the one before, in elements; None where they are not alike."""
     first = loads[0]
-    if not isinstance(first, LoadOp) or first.guard is not None:
-        return False
-    if isinstance(first.result.type, VectorType) and first.step != _BYTES:
-        return False
+    if not isinstance(first, LoadOp):
+        return None
+    strides, distance = buffer_of(first.buffer).strides, None
     for place, load in enumerate(loads):
         if not isinstance(load, LoadOp) or load.guard is not None or load.buffer is not first.buffer:
-            return False
+            return None
         if list(load.indices) != list(first.indices) or load.step != first.step:
-            return False
+            return None
         ranges = (UNBOUNDED,) * len(load.indices)
-        strides = buffer_of(load.buffer).strides
         apart = linear(flat_index(load.map.data.results, strides) - flat_index(first.map.data.results, strides), ranges)
-        if apart.terms or not same(apart.constant, place):
-            return False
-    return True
+        if apart.terms or not isinstance(apart.constant, int):
+            return None
+        if place == 1:
+            distance = apart.constant
+        if place and apart.constant != place * (distance or 0):
+            return None
+    return distance
 
 
 def _is_written_between(loads: Sequence[Operation], op: JoinBytesOp) -> bool:
