@@ -18,7 +18,6 @@ from .elementwise import clipped
 from .small_dtypes import cast
 from .stages import broadcast, compute, label, literal, shape
 
-
 _EXACT = ("int8", "uint8", "int16", "uint16")
 """Integers whose ends, and the distances between these, are numbers of float32."""
 

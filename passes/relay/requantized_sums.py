@@ -32,7 +32,11 @@ class RequantizeSums(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
-        if op.signature.str("out_dtype") not in BYTES or not is_one(op.output_scale) or not is_one(op.output_zero_point):
+        if (
+            op.signature.str("out_dtype") not in BYTES
+            or not is_one(op.output_scale)
+            or not is_one(op.output_zero_point)
+        ):
             return
         added = op.data.owner
         if not isinstance(added, BiasAddOp | ew.AddOp):
@@ -68,17 +72,18 @@ class RequantizeSums(RewritePattern):
         return op if zero is not None and not zero.any() and dtype_name(element_of(op.result)) == "float32" else None
 
     def _are_same_steps(self, sums: DequantizeOp, bias: DequantizeOp) -> bool:
-        scales = [self._scale(value) for value in (sums.input_scale, bias.input_scale)]
-        if scales[0] is None or scales[1] is None or not isinstance(bias.data.owner, ConstantOp):
+        first, second = self._scale(sums.input_scale), self._scale(bias.input_scale)
+        if first is None or second is None or not isinstance(bias.data.owner, ConstantOp):
             return False
         channels = shape_of(sums.data)[sums.signature.int("axis")]
         if shape_of(bias.data) != (channels,):
             return False
-        return bool(np.allclose(*np.broadcast_arrays(*(s.reshape(-1) for s in scales)), rtol=_APART, atol=0))
+        ours, theirs = np.broadcast_arrays(first.reshape(-1), second.reshape(-1))
+        return bool(np.allclose(ours, theirs, rtol=_APART, atol=0))
 
     def _scale(self, value: SSAValue) -> Array | None:
         """The numbers of a scale, also of a product of two."""
         if not isinstance(value.owner, ew.MultiplyOp):
             return constant_value(value, self.module)
-        parts = [constant_value(part, self.module) for part in value.owner.operands]
-        return None if parts[0] is None or parts[1] is None else parts[0] * parts[1]
+        left, right = (constant_value(part, self.module) for part in value.owner.operands)
+        return None if left is None or right is None else np.multiply(left, right)

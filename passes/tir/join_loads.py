@@ -31,11 +31,11 @@ class JoinLoads(RewritePattern):
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: JoinBytesOp, rewriter: PatternRewriter, /) -> None:
-        loads = [value.owner for value in op.operands]
-        apart = _distance(loads)
-        first = loads[0]
-        if apart is None or _is_written_between(loads, op) or not isinstance(first, LoadOp):
+        loads = [value.owner for value in op.operands if isinstance(value.owner, LoadOp)]
+        apart = _distance(loads) if len(loads) == _BYTES else None
+        if apart is None or _is_written_between(loads, op):
             return
+        first = loads[0]
         count = (lanes(op.result.type) or (1,))[0]
         place = first.buffer, first.map.data, first.indices
         if apart == 1 and (count == 1 or first.step == _BYTES):
@@ -58,14 +58,12 @@ class JoinLoads(RewritePattern):
                 rewriter.erase(load)
 
 
-def _distance(loads: Sequence[object]) -> int | None:
+def _distance(loads: Sequence[LoadOp]) -> int | None:
     """Return how far each load is from the one before, in elements; None where they are not alike."""
     first = loads[0]
-    if not isinstance(first, LoadOp):
-        return None
     strides, distance = buffer_of(first.buffer).strides, None
     for place, load in enumerate(loads):
-        if not isinstance(load, LoadOp) or load.guard is not None or load.buffer is not first.buffer:
+        if load.guard is not None or load.buffer is not first.buffer:
             return None
         if list(load.indices) != list(first.indices) or load.step != first.step:
             return None
@@ -80,11 +78,11 @@ def _distance(loads: Sequence[object]) -> int | None:
     return distance
 
 
-def _is_written_between(loads: Sequence[Operation], op: JoinBytesOp) -> bool:
+def _is_written_between(loads: Sequence[LoadOp], op: JoinBytesOp) -> bool:
     """Return whether the buffer may change between the first of the loads and the word; also if they stand apart."""
     if any(load.parent is not op.parent for load in loads):
         return True
-    left = set(loads)
+    left = set[Operation](loads)
     before = op.prev_op
     while left and before is not None:
         if before not in left and (before.regions or writes(before, loads[0].operands[0])):

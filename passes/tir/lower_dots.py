@@ -100,9 +100,7 @@ class HighProduct(RewritePattern):
 
         def every_other(value: SSAValue, start: int) -> SSAValue:
             mask = DenseArrayBase.from_list(i64, range(start, count, 2))
-            ops.append(
-                vector.ShuffleOp.create(operands=[value] * 2, properties={"mask": mask}, result_types=[wide])
-            )
+            ops.append(vector.ShuffleOp.create(operands=[value] * 2, properties={"mask": mask}, result_types=[wide]))
             return ops[-1].results[0]
 
         word = number(i32.bitwidth)
@@ -110,10 +108,11 @@ class HighProduct(RewritePattern):
         low = [add(arith.ShRSIOp, add(arith.ShLIOp, pair, word), word) for pair in pairs]
         high = [add(arith.ShRSIOp, pair, word) for pair in pairs]
         added = number_of(total.operands[1])
-        halves = [number(int(added))] * 2 if added is not None else [every_other(total.operands[1], at) for at in (0, 1)]
+        halves = (
+            [number(int(added))] * 2 if added is not None else [every_other(total.operands[1], at) for at in (0, 1)]
+        )
         low_sum, high_sum = (
-            add(arith.AddiOp, add(arith.MuliOp, *side), half)
-            for side, half in zip((low, high), halves, strict=True)
+            add(arith.AddiOp, add(arith.MuliOp, *side), half) for side, half in zip((low, high), halves, strict=True)
         )
         parts = [
             add(vector.BitcastOp, add(kind, side, number(by)), narrow)

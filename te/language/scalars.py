@@ -242,7 +242,9 @@ class ScalarEmitter(IndexForms):
                 word = self.value(expr.a, guarded)
                 return self._add(WidenPairsOp.create(operands=[word], result_types=[scalar_type(expr.dtype)]))
             case Fma():
-                return self._add(math.FmaOp(*(self.value(part, guarded) for part in children(expr))))
+                return self._add(
+                    math.FmaOp(self.value(expr.a, guarded), self.value(expr.b, guarded), self.value(expr.c, guarded))
+                )
             case JoinBytes():
                 bytes_ = [self.value(part, guarded) for part in expr.parts]
                 return self._add(JoinBytesOp.create(operands=bytes_, result_types=[scalar_type(expr.dtype)]))
