@@ -38,6 +38,7 @@ from .language.math import dot4 as dot4
 from .language.math import exp10 as exp10
 from .language.math import floordiv as floordiv
 from .language.math import floormod as floormod
+from .language.math import fma as fma
 from .language.math import fmod as fmod
 from .language.math import hypot as hypot
 from .language.math import if_then_else as if_then_else
@@ -47,6 +48,7 @@ from .language.math import infinity as infinity
 from .language.math import isfinite as isfinite
 from .language.math import isinf as isinf
 from .language.math import isnan as isnan
+from .language.math import join_bytes as join_bytes
 from .language.math import ldexp as ldexp
 from .language.math import logical_and as logical_and
 from .language.math import logical_not as logical_not

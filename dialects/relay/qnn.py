@@ -230,7 +230,8 @@ class FixedPointMultiplyPerAxisOp(Operator):
 
     Operands broadcast; a shift that is not required is not read. rounding: where halves go, "UPWARD" or "TONEAREST",
     which is away from zero. Beyond TVM, "DOUBLE" is how TFLite's reference kernels compute it: the upper half of the
-    product is rounded upward, then what is left of the shift to the nearest.
+    product is rounded upward, then what is left of the shift to the nearest. bounded: the data, shifted to the left, is
+    below 2^30, each rshift is from 1 to 29, and multipliers are not negative.
     """
 
     name = "relay.fixed_point_multiply_per_axis"
@@ -242,6 +243,7 @@ class FixedPointMultiplyPerAxisOp(Operator):
     is_lshift_required = boolean(False)
     is_rshift_required = boolean(False)
     rounding = string("UPWARD")
+    bounded = boolean(False)
     traits = traits_def(ELEMWISE, Pointwise())
 
     @classmethod

@@ -19,7 +19,7 @@ from .attributes import boolean, integer, ints, real, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor, shape_of
 from .qnn import dequantized, parameter, quantized, spread
-from .traits import BROADCAST, ELEMWISE, INJECTIVE, OPAQUE
+from .traits import BROADCAST, ELEMWISE, INJECTIVE, OPAQUE, Pointwise
 
 
 def _result(sig: Signature, shape: Sequence[int]) -> Tensor:
@@ -80,6 +80,27 @@ class Binary(Operator):
 def multiply_add(a: AnyArray, b: AnyArray, c: AnyArray) -> AnyArray:
     """`a * b + c` of float32 numbers, rounded once."""
     return (a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)).astype(np.float32)
+
+
+@irdl_op_definition
+class MultiplyAddOp(Operator):
+    """`x * factor + summand` of float32 numbers, rounded once; `x` may be integers of 8 bits. Shapes broadcast."""
+
+    name = "relay.qnn.multiply_add"
+    x = operand_def(TensorType)
+    factor = operand_def(TensorType)
+    summand = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(BROADCAST, Pointwise())
+
+    @classmethod
+    def infer(cls, sig: Signature) -> Sequence[Tensor]:
+        shape = elementwise.broadcast_shape(sig, sig.shape(0), sig.shape(1))
+        return [tensor_of(f32, elementwise.broadcast_shape(sig, shape, sig.shape(2)))]
+
+    @classmethod
+    def evaluate(cls, sig: Signature, x: AnyArray, factor: AnyArray, summand: AnyArray) -> AnyArray:
+        return multiply_add(x, factor, summand)
 
 
 class Sum(Binary):

@@ -301,7 +301,8 @@ class Blocked(Operator):
 class ContribConv2DNCHWcOp(Blocked):
     """2-d convolution; the weight is OIHW[x/p]i[y]o, words of p input channels.
 
-    along: "C" for that; "W" for words of 2 neighbours in a row, of blocks of one channel, OIHW1i[y]o.
+    along: "C" for that. Of blocks of one channel also "W" for words of 2 neighbours in a row, and "I" for words of all
+    channels of a pixel; both OIHW1i[y]o.
     """
 
     name = "relay.qnn.contrib_conv2d_NCHWc"
@@ -316,21 +317,22 @@ class ContribConv2DNCHWcOp(Blocked):
     def kernel(cls, sig: Signature, words: AnyArray) -> AnyArray:
         if sig.str("along") == "W":
             return ContribDepthwiseConv2DNCHWcOp.kernel(sig, words)
-        block = sig.shape(0)[-1]
-        w = unpacked(words, sig.int("parts"), 4, block)
+        _, chunks, _, _, block = sig.shape(0)
+        apart = sig.str("along") == "I"
+        w = unpacked(words, sig.int("parts"), 1 if apart else 4, chunks if apart else block)
         o, i, kh, kw, _, ob = w.shape
         return w.transpose(0, 5, 1, 4, 2, 3).reshape(o * ob, i * block, kh, kw)
 
 
 @irdl_op_definition
 class ContribDepthwiseConv2DNCHWcOp(Blocked):
-    """Depthwise 2-d convolution; the weight is OIHW1i[x]o, words of 2 neighbours in a row."""
+    """Depthwise 2-d convolution; the weight is OIHW1i[x]o, words of neighbours in a row."""
 
     name = "relay.qnn.contrib_depthwise_conv2d_NCHWc"
 
     @classmethod
     def kernel(cls, sig: Signature, words: AnyArray) -> AnyArray:
-        w = unpacked(words, 2, 3, sig.ints("kernel_size")[1])
+        w = unpacked(words, sig.int("parts"), 3, sig.ints("kernel_size")[1])
         o, i, kh, kw, _, ob = w.shape
         return w.transpose(0, 5, 1, 4, 2, 3).reshape(o * ob, i, kh, kw)
 

@@ -38,6 +38,7 @@ from .control import prim_funcs as prim_funcs
 from .dots import Dot2Op as Dot2Op
 from .dots import Dot4Op as Dot4Op
 from .dots import DotBf16Op as DotBf16Op
+from .dots import JoinBytesOp as JoinBytesOp
 from .dots import WidenPairsOp as WidenPairsOp
 from .lanes import CastOp as CastOp
 from .lanes import CompareOp as CompareOp
@@ -81,6 +82,7 @@ Tir = Dialect(
         Dot4Op,
         DotBf16Op,
         WidenPairsOp,
+        JoinBytesOp,
     ],
     [BufferType],
 )

@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import (
     IntegerType,
     StringAttr,
     VectorType,
+    i8,
+    i32,
     i64,
 )
 from xdsl.ir import (
@@ -91,7 +93,9 @@ def _check_access(op: LoadOp | StoreOp, value: Attribute, *, guarded: bool) -> N
     type_ = buffer_of(op.buffer)
     shape = type_.get_shape()
     check_map(op, op.map.data, len(op.indices), len(shape))
-    lanes = check_value(op, value, stored_type(type_.element_type), op.step)
+    element = stored_type(type_.element_type)
+    words = isinstance(op, LoadOp) and element == i8 and scalar_type(value) == i32
+    lanes = check_value(op, value, i32 if words else element, op.step)
     if not guarded and not _is_conditional(op):
         check_bounds(op, op.map.data, shape, type_.strides, lanes, op.step)
 
@@ -99,6 +103,8 @@ def _check_access(op: LoadOp | StoreOp, value: Attribute, *, guarded: bool) -> N
 @irdl_op_definition
 class LoadOp(IRDLOperation):
     """An element at an affine point, or a vector of elements `stride` apart (in elements) that starts there.
+
+    Of a buffer of bytes also an i32, or a vector of these: words of the four neighbours from each of the points on.
 
     `if [..] >= 0 else c` guards it: where a guard expression is negative nothing is read and the value is c.
     """

@@ -5,6 +5,7 @@
 %1 = tir.dot4 %a, %b : vector<16xi32>
 %3 = tir.dot2_bf16 %d, %e : vector<16xi32> -> vector<16xf32>
 %2 = tir.widen_pairs %c : vector<16xi16> -> vector<16xi32>
+%4 = tir.join_bytes %f, %g, %h, %i : i8 -> i32
 ```
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import f32, i16, i32
+from xdsl.dialects.builtin import f32, i8, i16, i32
 from xdsl.irdl import AnyAttr, IRDLOperation, VarConstraint, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 
@@ -84,3 +85,23 @@ class WidenPairsOp(IRDLOperation):
         half, word = self.words.type, self.result.type
         if (scalar_type(half), scalar_type(word), lanes(half)) != (i16, i32, lanes(word)):
             fail(self, "half words of i16, and as many words of i32", f"{half} and {word}")
+
+
+@irdl_op_definition
+class JoinBytesOp(IRDLOperation):
+    """Words of four bytes each, the first in the low bits."""
+
+    name = "tir.join_bytes"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    first = operand_def(T)
+    second = operand_def(T)
+    third = operand_def(T)
+    fourth = operand_def(T)
+    result = result_def()
+    traits = traits_def(Pure())
+    assembly_format = "$first `,` $second `,` $third `,` $fourth attr-dict `:` type($first) `->` type($result)"
+
+    def verify_(self) -> None:
+        byte, word = self.first.type, self.result.type
+        if (scalar_type(byte), scalar_type(word), lanes(byte)) != (i8, i32, lanes(word)):
+            fail(self, "bytes of i8, and as many words of i32", f"{byte} and {word}")

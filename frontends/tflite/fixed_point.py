@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import frexp
+from math import frexp, inf
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -28,6 +28,8 @@ _BOUNDS: dict[int, tuple[float, float | None]] = {
 
 _LARGEST = 30
 """Bits that a factor may shift to the left."""
+_BOUND = 2.0**30
+"""Half of a number below this can be added to it in 32 bits."""
 
 
 def away_from_zero(x: float) -> int:
@@ -46,24 +48,30 @@ def factor(real: float) -> tuple[int, int]:
     return (0, 0) if shift < -31 else (multiplier, shift)
 
 
-def multiplied(ctx: context.Context, x: SSAValue, real: float | AnyArray, rounding: str = "DOUBLE") -> SSAValue:
-    """Numbers of int32 times a factor, or one per index of the last axis, rounded twice as most kernels do."""
+def multiplied(
+    ctx: context.Context, x: SSAValue, real: float | AnyArray, rounding: str = "DOUBLE", most: float = inf
+) -> SSAValue:
+    """Numbers of int32 times a factor, or one per index of the last axis, rounded twice as most kernels do.
+
+    most: what the numbers are not beyond, on either side of 0.
+    """
     factors = [factor(scale) for scale in np.atleast_1d(np.asarray(real, np.float64)).tolist()]
     if any(shift > _LARGEST for _, shift in factors):
         ctx.fail(f"scales whose quotient is below 2^{_LARGEST}", str(np.max(real)))
     shape = () if len(factors) == 1 else (*[1] * (len(shape_of(x)) - 1), len(factors))
     multiplier, shift = (np.asarray(column, np.int32).reshape(shape) for column in zip(*factors, strict=True))
-    return shifted_product(ctx, x, multiplier, shift, rounding)
+    return shifted_product(ctx, x, multiplier, shift, rounding, most)
 
 
 def shifted_product(
-    ctx: context.Context, x: SSAValue, multiplier: AnyArray, shift: AnyArray, rounding: str
+    ctx: context.Context, x: SSAValue, multiplier: AnyArray, shift: AnyArray, rounding: str, most: float = inf
 ) -> SSAValue:
     """Numbers of int32 times `multiplier * 2^(shift - 31)`, of int32, too."""
     left, right, required = split_shifts(shift)
     names = {"multiplier": multiplier, "lshift": left, "rshift": right}
     parts = [ctx.constant(array.astype(np.int32), name) for name, array in names.items()]
-    return ctx.emit(FixedPointMultiplyPerAxisOp, x, *parts, **required, rounding=rounding)
+    bounded = most < _BOUND and bool(np.all((shift < 0) & (shift > -_LARGEST) & (multiplier >= 0)))
+    return ctx.emit(FixedPointMultiplyPerAxisOp, x, *parts, **required, rounding=rounding, bounded=bounded)
 
 
 def multiplied_wide(ctx: context.Context, x: SSAValue, real: float | AnyArray) -> SSAValue:

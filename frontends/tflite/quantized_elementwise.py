@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -29,8 +30,9 @@ def _end(ctx: Context, total: Term, bounds: bool = True) -> SSAValue:
     return saturated(ctx, total.value, quantization, dtype, limit)
 
 
-def _scaled(x: Term, real: float) -> Term:
-    return Term(x.ctx, multiplied(x.ctx, x.value, real))
+def _scaled(x: Term, real: float, most: float = inf) -> Term:
+    """most: what the numbers are not beyond."""
+    return Term(x.ctx, multiplied(x.ctx, x.value, real, most=most))
 
 
 def _operands(ctx: Context) -> tuple[Term, Term]:
@@ -44,8 +46,14 @@ def _common(ctx: Context, left_shift: int) -> tuple[Term, Term, float]:
     """Both operands on a scale that they share, and twice the larger of their scales."""
     twice = 2 * max(scale_of(ctx, 0), scale_of(ctx, 1))
     scales = [scale_of(ctx, index) / twice for index in (0, 1)]
-    a, b = (_scaled(x * (1 << left_shift), real) for x, real in zip(_operands(ctx), scales, strict=True))
+    most = _most(ctx, left_shift)
+    a, b = (_scaled(x * (1 << left_shift), real, most) for x, real in zip(_operands(ctx), scales, strict=True))
     return a, b, twice
+
+
+def _most(ctx: Context, left_shift: int) -> float:
+    """Return what operands above their zero points are not beyond, shifted so."""
+    return 2.0 ** (left_shift + (16 if ctx.info(0).type == "INT16" else 8))
 
 
 def sum_of(sign: int) -> Converter[Context]:
@@ -55,7 +63,7 @@ def sum_of(sign: int) -> Converter[Context]:
         bits = 15 if ctx.info(0).type == "INT16" else 20
         a, b, twice = _common(ctx, bits)
         total = a + b if sign > 0 else a - b
-        return _end(ctx, _scaled(total, twice / ((1 << bits) * out_scale(ctx))))
+        return _end(ctx, _scaled(total, twice / ((1 << bits) * out_scale(ctx)), 2 * _most(ctx, bits)))
 
     return Converter(convert)
 
@@ -65,7 +73,7 @@ def mul(ctx: Context) -> SSAValue:
     scales = [np.float32(scale_of(ctx, index)) for index in (0, 1)]
     real = float(scales[0] * scales[1] / np.float32(out_scale(ctx)))
     a, b = _operands(ctx)
-    return _end(ctx, _scaled(a * b, real))
+    return _end(ctx, _scaled(a * b, real, _most(ctx, 0) ** 2))
 
 
 def squared_difference(ctx: Context) -> SSAValue:

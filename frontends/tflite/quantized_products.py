@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, prod
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -23,6 +24,8 @@ from .fixed_point import activation_range, centred, multiplied, multiplied_wide,
 from .products import rows_of, shaped_back
 from .windows import conv2d, convolved_back, depthwise_conv2d, ordered
 
+_PRODUCT = 255 * 255
+"""What a product of two bytes above their zero points is not beyond."""
 _BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 
 
@@ -70,8 +73,20 @@ def finished(ctx: Context, total: SSAValue, bias: int, factors: AnyArray, *, nar
     if wide and narrow:
         total, wide = ctx.emit(ew.CastOp, total, dtype="int32"), False
     rounding = "UPWARD" if narrow else "DOUBLE"
-    moved = multiplied_wide(ctx, total, factors) if wide else multiplied(ctx, total, factors, rounding)
+    if wide:
+        moved = multiplied_wide(ctx, total, factors)
+    else:
+        moved = multiplied(ctx, total, factors, rounding, _most(ctx, shape_of(total)[-1], bias))
     return saturated(ctx, moved, quantization, dtype, activation_range(ctx, quantization, dtype))
+
+
+def _most(ctx: Context, outputs: int, bias: int) -> float:
+    """Return what sums of products of bytes, with their bias, are not beyond; infinity where nobody knows."""
+    if not _small(ctx, 0, 1):
+        return inf
+    terms = prod(ctx.shape(1)) / outputs
+    addend = ctx.known(bias) if ctx.has(bias) else np.zeros(1)
+    return inf if addend is None else terms * _PRODUCT + float(np.abs(addend.astype(np.float64)).max(initial=0))
 
 
 def _small(ctx: Context, *indices: int) -> bool:

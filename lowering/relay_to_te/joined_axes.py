@@ -27,7 +27,6 @@ from .stages import JOINED
 
 _TAGS = {
     "",
-    JOINED,
     "comm_reduce",
     "adaptive_pool_max",
     "adaptive_pool_sum",

@@ -10,13 +10,16 @@ from ...dialects.element_types import dtype_name
 from ...dialects.relay.convolution import expand_padding
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, FixedPointMultiplyOp, FixedPointMultiplyPerAxisOp, QuantizeOp
-from ...dialects.relay.qnn_elementwise import AvgPool2DOp
+from ...dialects.relay.qnn_elementwise import AvgPool2DOp, MultiplyAddOp
 from ...dialects.sizes import same
 from ...support.dtypes import GREATEST, is_float, limits
 from ...te import Expr, Tensor
 from .elementwise import clipped
 from .small_dtypes import cast
 from .stages import broadcast, compute, label, literal, shape
+
+_EXACT = ("int8", "uint8", "int16", "uint16")
+"""Integers whose ends, and the distances between these, are numbers of float32."""
 
 
 def _parameter(tensor: Tensor, axis: int, point: Sequence[Expr]) -> Expr:
@@ -36,12 +39,23 @@ def quantize(op: Operator, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tens
             steps = steps / _parameter(scale, axis, i).astype("float32")
         if is_float(dtype):
             return cast(clipped(steps, -GREATEST[dtype], GREATEST[dtype]), "float32", dtype)
+        low, high = limits(dtype)
+        if dtype in _EXACT:
+            # Between the ends, rounded to an integer at once: what is added to that then cannot leave the dtype.
+            zero, known = _parameter(zero_point, axis, i).astype("int32"), literal(zero_point)
+            if known is not None:
+                least, most = (te.const(end - known, "float32") for end in (low, high))
+            else:
+                least, most = (te.const(end, "float32") - zero.astype("float32") for end in (low, high))
+            raised = te.select(steps < least, least, steps)
+            whole = te.nearbyint(te.select(most < raised, most, raised)).astype("int32")
+            return (whole if known == 0 else whole + zero).astype(dtype)
         steps = te.nearbyint(steps)
         if (start := literal(zero_point)) is None:
             steps = steps + _parameter(zero_point, axis, i).astype("float32")
         elif start:
             steps = steps + te.const(start, "float32")
-        return cast(clipped(steps, *limits(dtype)), "float32", dtype)
+        return cast(clipped(steps, low, high), "float32", dtype)
 
     return compute(shape(x), element, label(op))
 
@@ -81,7 +95,8 @@ def fixed_point_multiply_per_axis(
         right = broadcast(rshift, i) if sig.get("is_rshift_required") else zero
         factor = broadcast(multiplier, i)
         if rounding == "DOUBLE":
-            return _multiplied_twice_rounded(x(*i), factor, left, right)
+            double = _multiplied_of_few_bits if sig.get("bounded") else _multiplied_twice_rounded
+            return double(x(*i), factor, left, right)
         return _multiplied(x(*i), factor, left, right, rounding == "TONEAREST")
 
     return compute(shape(x), element, label(op))
@@ -108,6 +123,17 @@ def _multiplied_twice_rounded(x: Expr, multiplier: Expr, left: Expr, right: Expr
     half = te.shift_right(mask, te.const(1, "int32"))
     most = te.select(high < 0, half + 1, half)
     return te.shift_right(high, right) + (te.bitwise_and(high, mask) > most).astype("int32")
+
+
+def _multiplied_of_few_bits(x: Expr, multiplier: Expr, left: Expr, right: Expr) -> Expr:
+    """The same of numbers that have room for half of what the second shift drops, which is added with the first half.
+
+    Negative ones are one less then, so that their halves go down.
+    """
+    halves = te.shift_left(te.const(1, "int64"), right.astype("int64") + 30) + (1 << 30)
+    product = te.shift_left(x, left).astype("int64") * multiplier.astype("int64") + halves
+    high = te.shift_right(product, te.const(31, "int64")).astype("int32")
+    return te.shift_right(high + te.shift_right(x, te.const(31, "int32")), right)
 
 
 @dataclass(frozen=True)
@@ -196,7 +222,15 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
     return compute(extents, element, label(op))
 
 
+def multiply_add(op: Operator, x: Tensor, factor: Tensor, summand: Tensor) -> Tensor:
+    def element(*i: Expr) -> Expr:
+        return te.fma(broadcast(x, i).astype("float32"), broadcast(factor, i), broadcast(summand, i))
+
+    return compute(shape_of(op.results[0]), element, label(op))
+
+
 TABLE = {
+    MultiplyAddOp: multiply_add,
     QuantizeOp: quantize,
     DequantizeOp: dequantize,
     FixedPointMultiplyOp: fixed_point_multiply,

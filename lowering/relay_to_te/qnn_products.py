@@ -18,11 +18,16 @@ from ...passes.relay.blocking import vector_block
 from ...support.dtypes import is_unsigned
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
+from ...te.language.tensor import PlaceholderOp
 from .convolution import by_pixel
 from .stages import broadcast, compute, label, literal, shape
 from .transform import blocked_point
 
 _WORD = 32
+_BYTES = 4
+"""In a word."""
+_SIGNS = -0x7F7F7F80
+"""The highest bit of each byte of a word, which makes one of a signed byte that is as far above the least."""
 
 
 def _pack(parts: Sequence[Expr], bits: int = _WORD) -> Expr:
@@ -53,14 +58,20 @@ def _above(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequenc
 
 
 def _byte(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequence[Expr]) -> Expr:
-    """An integer above the least of its dtype; outside, the zero point above that."""
-    least = 0 if is_unsigned(x.dtype) else -128
+    """A byte of data; outside, the zero point."""
     if (known := literal(zero_point)) is not None:
-        return (x(*point, otherwise=known) if inside else x(*point)).astype("int32") - least
-    number = x(*point).astype("int32")
+        return x(*point, otherwise=known) if inside else x(*point)
+    number = x(*point)
     if inside:
-        number = te.if_then_else(te.all(*inside), number, along_axis0(zero_point, point, len(shape(x))))
-    return number - least
+        zero = along_axis0(zero_point, point, len(shape(x))).astype(x.dtype)
+        number = te.if_then_else(te.all(*inside), number, zero)
+    return number
+
+
+def _joined(x: Tensor, bytes_: Sequence[Expr]) -> Expr:
+    """A word of four bytes of data, above the least of their dtype."""
+    word = te.join_bytes(*bytes_)
+    return word if is_unsigned(x.dtype) else te.bitwise_xor(word, _SIGNS)
 
 
 def _words(
@@ -70,14 +81,20 @@ def _words(
     place: Callable[..., tuple[Sequence[Expr], list[Expr]]],
     name: str,
     parts: int = 2,
+    as_they_lie: bool = False,
 ) -> Tensor:
-    """Words of the elements of `x` at `place(part, *point)`, which also says what must hold for there to be one."""
+    """Words of the elements of `x` at `place(part, *point)`, which also says what must hold for there to be one.
+
+    as_they_lie: the bytes of a word are neighbours, and all there; words of an input are read from it then.
+    """
     number = _above if parts == 2 else _byte
+    lie_so = parts == _BYTES and is_unsigned(x.dtype) and isinstance(x.op, PlaceholderOp)
 
     def word(*i: Expr) -> Expr:
-        return _pack([number(x, zero_point, *place(part, *i)) for part in range(parts)])
+        elements = [number(x, zero_point, *place(part, *i)) for part in range(parts)]
+        return _joined(x, elements) if parts == _BYTES else _pack(elements)
 
-    return compute(extents, word, name, keep=True)
+    return compute(extents, word, name, keep=not (lie_so and as_they_lie))
 
 
 def _row_words(x: Tensor, zero_point: Tensor, axis: int, order: Sequence[int], name: str, parts: int = 2) -> Tensor:
@@ -91,7 +108,8 @@ def _row_words(x: Tensor, zero_point: Tensor, axis: int, order: Sequence[int], n
         point[axis] = point[axis] * parts + part
         return point, [point[axis] < depth] if part and not same(depth % parts, 0) else []
 
-    return _words(x, zero_point, [extents[at] for at in order], place, name, parts)
+    lie = same(depth % parts, 0) and axis == len(extents) - 1
+    return _words(x, zero_point, [extents[at] for at in order], place, name, parts, lie)
 
 
 def pack_words(op: Operator, x: Tensor, zero_point: Tensor) -> Tensor:
@@ -166,9 +184,18 @@ def batch_matmul(op: Operator, x: Tensor, y: Tensor, x_zero: Tensor, y_zero: Ten
 
 
 def _image_words(
-    sig: Signature, data: Tensor, zero_point: Tensor, need: tuple[int, int], parts: int, depthwise: int = 0
+    sig: Signature,
+    data: Tensor,
+    zero_point: Tensor,
+    need: tuple[int, int],
+    parts: int,
+    depthwise: int = 0,
+    apart: bool = False,
 ) -> Tensor:
-    """The padded image of NCHW[x]c data in words: of neighbouring channels, or of pixels `depthwise` apart in a row."""
+    """The padded image of NCHW[x]c data in words: of neighbouring channels, or of pixels `depthwise` apart in a row.
+
+    apart: channels are blocks of their own.
+    """
     batch, chunks, height, width, block = shape(data)
     top, left, _, _ = expand_padding(sig, sig.ints("padding"))
     rows_inside = same(need[0], height) and top == 0
@@ -180,14 +207,20 @@ def _image_words(
             inside += [row >= 0, row < height]
         if not (same(need[1], width) and left == 0 and part * depthwise == 0):
             inside += [column >= 0, column < width]
-        if not depthwise:
+        if apart:
+            # Weights past the last channel are 0, whatever these are multiplied by.
+            c = te.minimum(c * parts + part, chunks - 1)
+        elif not depthwise:
             lane = lane * parts + part
             if block % parts and part:
                 inside.append(lane < block)
         return (n, c, row, column, lane), inside
 
     lanes = block if depthwise else -(-block // parts)
-    return _words(data, zero_point, (batch, chunks, *need, lanes), place, "data_words", parts)
+    if apart:
+        return _words(data, zero_point, (batch, -(-chunks // parts), *need, 1), place, "data_words", parts)
+    lie = same(need[0], height) and same(need[1], width) and top == left == block % parts == depthwise == 0
+    return _words(data, zero_point, (batch, chunks, *need, lanes), place, "data_words", parts, lie)
 
 
 def _need(sig: Signature, result: Sequence[int], kernel: tuple[int, int]) -> tuple[int, int]:
@@ -206,16 +239,17 @@ def _convolution(
     zero_point: Tensor,
     result: tuple[int, ...],
     parts: int,
-    rows: bool = False,
+    along: str = "C",
 ) -> Tensor:
     """NCHW[x]c data and a weight of words, OIHW[x/p]i[y]o -> NCHW[y]c of int32, of shape `result`.
 
-    rows: words hold two neighbours in a row, not channels.
+    along: as of `ContribConv2DNCHWcOp`.
     """
+    rows = along == "W"
     chunks, per_chunk, kh, kw, lanes, _ = shape(weight)
     (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
     need = _need(sig, result, (kh, 2 * kw - 1 if rows else kw))
-    image = _image_words(sig, data, zero_point, need, parts, dw if rows else 0)
+    image = _image_words(sig, data, zero_point, need, parts, dw if rows else 0, along == "I")
     step = 2 * dw if rows else dw
     groups = sig.int("groups")
     per_group = chunks // groups
@@ -237,8 +271,7 @@ def _convolution(
 def conv2d_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, correction: Tensor | None) -> Tensor:
     sig = op.signature
     extents = shape_of(op.results[0])
-    rows = sig.str("along") == "W"
-    total = _convolution(sig, "conv2d_NCHWc", data, weight, zero_point, extents, sig.int("parts"), rows)
+    total = _convolution(sig, "conv2d_NCHWc", data, weight, zero_point, extents, sig.int("parts"), sig.str("along"))
     if correction is None:
         return total
     return compute(extents, lambda *i: total(*i) - correction(i[1], i[4]), "corrected")
@@ -290,21 +323,53 @@ def _guarded_words(
     )
 
 
-def depthwise_nchwc(op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, *_: Tensor | None) -> Tensor:
-    """Words hold two neighbours in a row, so that a row of the kernel takes half as many products."""
+def depthwise_nchwc(
+    op: Operator, data: Tensor, weight: Tensor, zero_point: Tensor, correction: Tensor | None
+) -> Tensor:
+    """Words hold two or four neighbours in a row, so that a row of the kernel takes so many fewer products.
+
+    Of two the image is in words. Four are bytes as they lie in the padded image, so that a shuffle makes words of them.
+    """
     sig = op.signature
     extents = shape_of(op.results[0])
-    kh, pairs = shape(weight)[2:4]
+    kh, words = shape(weight)[2:4]
+    parts = sig.int("parts")
     (sh, sw), (dh, dw) = sig.ints("strides"), sig.ints("dilation")
-    need = _need(sig, extents, (kh, 2 * pairs - 1))
-    image = _image_words(sig, data, zero_point, need, 2, depthwise=dw)
-    ky, kx = te.reduce_axis((0, kh), "ky"), te.reduce_axis((0, pairs), "kx")
+    need = _need(sig, extents, (kh, parts * words if parts == _BYTES else 2 * words - 1))
+    bytes_ = parts == _BYTES
+    image = _image_bytes(sig, data, zero_point, need) if bytes_ else _image_words(sig, data, zero_point, need, 2, dw)
+    ky, kx = te.reduce_axis((0, kh), "ky"), te.reduce_axis((0, words), "kx")
 
     def element(n: Expr, c: Expr, y: Expr, x: Expr, lane: Expr) -> Expr:
-        word = image(n, c, y * sh + ky * dh, x * sw + kx * (2 * dw), lane)
-        return te.sum(te.dot2(word, weight(c, 0, ky, kx, 0, lane)), axis=[ky, kx])
+        row, column = y * sh + ky * dh, x * sw + kx * (parts * dw)
+        if bytes_:
+            word = te.join_bytes(*(image(n, c, row, column + part, lane) for part in range(parts)))
+        else:
+            word = image(n, c, row, column, lane)
+        return te.sum(_product(parts)(word, weight(c, 0, ky, kx, 0, lane)), axis=[ky, kx])
 
-    return te.compute(extents, element, name="depthwise_conv2d_NCHWc", tag="depthwise_conv2d_NCHWc")
+    total = te.compute(extents, element, name="depthwise_conv2d_NCHWc", tag="depthwise_conv2d_NCHWc")
+    if correction is None:
+        return total
+    return compute(extents, lambda *i: total(*i) - correction(i[1], i[4]), "corrected")
+
+
+def _image_bytes(sig: Signature, data: Tensor, zero_point: Tensor, need: tuple[int, int]) -> Tensor:
+    """The padded image of NCHW[x]c data, its bytes above the least of their dtype."""
+    batch, chunks, height, width, block = shape(data)
+    top, left, _, _ = expand_padding(sig, sig.ints("padding"))
+
+    def byte(n: Expr, c: Expr, y: Expr, x: Expr, lane: Expr) -> Expr:
+        row, column = y - top, x - left
+        inside: list[Expr] = []
+        if not (top == 0 and same(need[0], height)):
+            inside += [row >= 0, row < height]
+        if not (left == 0 and same(need[1], width)):
+            inside += [column >= 0, column < width]
+        number = _byte(data, zero_point, (n, c, row, column, lane), inside)
+        return number if is_unsigned(data.dtype) else te.bitwise_xor(number, te.const(-128, "int8")).astype("uint8")
+
+    return compute((batch, chunks, *need, block), byte, "data_padded", keep=True)
 
 
 TABLE = {

@@ -8,7 +8,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType, i8, i16, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.tir import Dot2Op, Dot4Op, DotBf16Op, WidenPairsOp
+from ...dialects.tir import Dot2Op, Dot4Op, DotBf16Op, JoinBytesOp, WidenPairsOp
 from .context import Handler, Lowering
 from .types import lanes, register_type, vector_type
 
@@ -68,9 +68,22 @@ def _dot_bf16(ctx: Lowering, op: Operation) -> None:
     ctx.set(op.results[0], ctx.value(llvm.FAddOp, products, total))
 
 
+def _join_bytes(ctx: Lowering, op: Operation) -> None:
+    type_ = register_type(op.results[0].type)
+    word: SSAValue | None = None
+    for place, operand in enumerate(op.operands):
+        part = ctx.value(llvm.ZExtOp, (ctx.get(operand),), type_)
+        if place:
+            part = ctx.value(llvm.ShlOp, (part, ctx.number(8 * place, type_)), type_)
+        word = part if word is None else ctx.value(llvm.OrOp, (word, part), type_)
+    assert word is not None
+    ctx.set(op.results[0], word)
+
+
 DOTS: Mapping[type[Operation], Handler] = {
     Dot2Op: _dot(2, llvm.SExtOp, llvm.SExtOp),
     Dot4Op: _dot(4, llvm.ZExtOp, llvm.SExtOp),
     DotBf16Op: _dot_bf16,
     WidenPairsOp: _widen_pairs,
+    JoinBytesOp: _join_bytes,
 }

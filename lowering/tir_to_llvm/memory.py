@@ -58,7 +58,11 @@ class Access:
 
     def read(self, type_: Attribute) -> SSAValue:
         """The value, of the LLVM type `type_`."""
-        ctx, stored, pointer = self.ctx, like(type_, self.element), self.pointer()
+        ctx, pointer = self.ctx, self.pointer()
+        if self.element == i8 and element(type_) == i32:
+            # Words of neighbouring bytes lie there as they are; which lie close together `tir-lower-intrin` sees to.
+            return ctx.load(pointer, type_, self.align)
+        stored = like(type_, self.element)
         if vector_type(type_) is None or self.step == 1:
             value = ctx.load(pointer, stored, self.align)
         elif self.step == 0:

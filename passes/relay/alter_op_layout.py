@@ -243,7 +243,7 @@ class AlterOpLayoutPass(ModulePass):
             PackDenseBits(self.lanes, op),
         ]
         packing = (self.lanes, self.bytes, op)
-        quantized = [BlockQuantizedConv2D(*packing), PackQuantizedDense(*packing)]
+        quantized = [BlockQuantizedConv2D(*packing, self.vector), PackQuantizedDense(*packing)]
         blocks: list[RewritePattern] = [*own, *quantized]
         permutations: set[Operation] = set()
         if chosen := operators_with(ALTER_LAYOUT):

@@ -275,9 +275,13 @@ def _needed(ops: Sequence[Operation]) -> list[Operation]:
 
 @dataclass
 class BinaryOnIntegers(RewritePattern):
-    """quantize(dequantize(x) + dequantize(y)) -> qnn.add(x, y), and the like; a constant is quantised now."""
+    """quantize(dequantize(x) + dequantize(y)) -> qnn.add(x, y), and the like.
+
+    constants: True to quantise a constant now.
+    """
 
     module: ModuleOp
+    constants: bool = True
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: QuantizeOp, rewriter: PatternRewriter, /) -> None:
@@ -295,7 +299,8 @@ class BinaryOnIntegers(RewritePattern):
             if side is not None:
                 quantized.append((side.data, side.input_scale, side.input_zero_point))
             elif (
-                (constant := constant_value(value, self.module)) is not None
+                self.constants
+                and (constant := constant_value(value, self.module)) is not None
                 and constant.size
                 and np.isfinite(constant).all()
             ):

@@ -33,6 +33,7 @@ from . import fake_quantization_moves as moving
 from . import fake_quantization_rules as rules
 from .known_values import GetOfTuple
 from .qnn_canonicalize import same_number
+from .requantized_sums import RequantizeSums
 
 
 def dequantized(value: SSAValue, *, whole: bool = False) -> DequantizeOp | None:
@@ -287,6 +288,8 @@ class FakeQuantizationToIntegerPass(ModulePass):
             MultiplyIntegers(op, self.complete),
             AverageIntegers(),
         ]
+        if not self.complete:
+            patterns += [RequantizeSums(op), rules.BinaryOnIntegers(op, constants=False)]
         registered = operators_with(FAKE_QUANTIZATION) if self.complete else {}
         optional = operators_with(OPTIONAL_FAKE_QUANTIZATION)
         registered |= {name: optional[name] for name in self.optional_qnn_ops if name in optional}

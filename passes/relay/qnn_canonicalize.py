@@ -89,7 +89,9 @@ class Arithmetic:
         return self.rounded(steps, zero_point, dtype, axis)
 
     def multiply_add(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
-        """`a * b + c` of float32 numbers, rounded once."""
+        """`a * b + c` of float32 numbers, of which `a` may be bytes, rounded once."""
+        if not self.written_out:
+            return self.add(qnn_elementwise.MultiplyAddOp, a, b, c)
         a, b, c = (self.cast(value, "float64") for value in (a, b, c))
         return self.cast(self.add(ew.AddOp, self.add(ew.MultiplyOp, a, b), c), "float32")
 

@@ -39,6 +39,8 @@ from .blocking import (
 
 _FEW = 3
 """Channels, of an image, that are packed along its rows."""
+_WORD = 4
+"""Bytes of a word, in which all channels of a pixel of an image may be."""
 _WIDEST = 8
 """Half blocks of channels in the widest panel of them."""
 _ROWS = 3
@@ -109,11 +111,15 @@ def _per_output(work: _Blocking, zero_point: SSAValue, rank: int) -> SSAValue:
 
 @dataclass
 class BlockQuantizedConv2D(RewritePattern):
-    """`qnn.conv2d` on NCHW of a constant weight becomes a convolution on blocks of at most `lanes` channels."""
+    """`qnn.conv2d` on NCHW of a constant weight becomes a convolution on blocks of at most `lanes` channels.
+
+    vector: words in a vector of the machine.
+    """
 
     lanes: int
     bytes: int
     module: ModuleOp
+    vector: int
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: Conv2DOp, rewriter: PatternRewriter, /):
@@ -124,8 +130,10 @@ class BlockQuantizedConv2D(RewritePattern):
         groups = op.signature.int("groups")
         channels, (outputs, _, *kernel) = shape_of(op.data)[1], shape_of(op.weight)
         depthwise = groups == channels == outputs
-        few = groups == 1 and channels <= _FEW and kernel[1] > 1
-        parts = 2 if depthwise or few else _parts(self.bytes, op.weight, op.kernel_zero_point, self.module)
+        parts = _parts(self.bytes, op.weight, op.kernel_zero_point, self.module)
+        if depthwise and not self._fills_words(op, channels):
+            parts = 2
+        few = groups == 1 and channels <= (_WORD if parts == _WORD else _FEW) and kernel[1] > 1
         work = _Blocking(op, parts, self.module)
         zero_point = _per_output(work, op.kernel_zero_point, 4)
         along: dict[str, Value] = {}
@@ -134,11 +142,11 @@ class BlockQuantizedConv2D(RewritePattern):
             words = work.words(op.weight, zero_point, 3)
             layout, kind = f"OIHW1i{block_out}o", ContribDepthwiseConv2DNCHWcOp
         elif few:
-            # Neighbours in a row fill words, and so are packed by vectors.
+            # Words hold neighbours in a row, or all channels of a pixel, and so are packed by vectors.
             block_in, block_out = 1, product_block(outputs, self.lanes)
-            words = work.words(op.weight, zero_point, 3)
+            along["along"] = "W" if parts == 2 else "I"
+            words = work.words(op.weight, zero_point, 3 if parts == 2 else 1)
             layout, kind = f"OIHW1i{block_out}o", ContribConv2DNCHWcOp
-            along["along"] = "W"
         else:
             block_in = input_block(op.data, channels // groups, product_block(channels // groups, self.lanes))
             block_out = product_block(outputs // groups, self.lanes)
@@ -155,6 +163,10 @@ class BlockQuantizedConv2D(RewritePattern):
         )
         blocks = in_blocks(PLAIN[4], block_out)
         work.instead(work.add(LayoutTransformOp, conv, src_layout=blocks, dst_layout=PLAIN[4]), rewriter)
+
+    def _fills_words(self, op: Conv2DOp, channels: int) -> bool:
+        """Return whether four neighbours in a row, of a whole vector of channels each, lie side by side in memory."""
+        return vector_block(channels, self.lanes) == self.vector and op.signature.ints("dilation")[1] == 1
 
     def _channel_words(self, work: _Blocking, weight: SSAValue, zero_point: SSAValue, block: int) -> SSAValue:
         """Words of the channels of a block of input channels, of which the last may hold one channel only."""

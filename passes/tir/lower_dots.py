@@ -182,8 +182,7 @@ class HighProduct(RewritePattern):
         words = [cast.source for cast in casts if cast.kind.data == "extsi"]
         narrow = op.result.type
         count = (lanes(narrow) or (0,))[0]
-        added = number_of(total.operands[1])
-        if count not in _BITS or number_of(shifted.operands[1]) != _DROPPED or added is None:
+        if count not in _BITS or number_of(shifted.operands[1]) != _DROPPED:
             return
         if [word.type for word in words] != [narrow, narrow] or scalar_type(narrow) != i32:
             return
@@ -198,12 +197,22 @@ class HighProduct(RewritePattern):
             ops.append(constant(IntegerAttr(value, i64), wide, op.location))
             return ops[-1].results[0]
 
+        def every_other(value: SSAValue, start: int) -> SSAValue:
+            mask = DenseArrayBase.from_list(i64, range(start, count, 2))
+            ops.append(vector.ShuffleOp.create(operands=[value] * 2, properties={"mask": mask}, result_types=[wide]))
+            return ops[-1].results[0]
+
         word = number(i32.bitwidth)
         pairs = [add(vector.BitcastOp, each, wide) for each in words]
         low = [add(arith.ShRSIOp, add(arith.ShLIOp, pair, word), word) for pair in pairs]
         high = [add(arith.ShRSIOp, pair, word) for pair in pairs]
-        half = number(int(added))
-        low_sum, high_sum = (add(arith.AddiOp, add(arith.MuliOp, *side), half) for side in (low, high))
+        added = number_of(total.operands[1])
+        halves = (
+            [number(int(added))] * 2 if added is not None else [every_other(total.operands[1], at) for at in (0, 1)]
+        )
+        low_sum, high_sum = (
+            add(arith.AddiOp, add(arith.MuliOp, *side), half) for side, half in zip((low, high), halves, strict=True)
+        )
         parts = [
             add(vector.BitcastOp, add(kind, side, number(by)), narrow)
             for kind, side, by in (

@@ -14,7 +14,7 @@ from ...dialects.tir import PrimFuncOp, prim_funcs
 from ...dialects.tir.lanes import scalar_type
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
-from . import lower_dots
+from . import join_loads, lower_dots, round_to_integers
 from .elementary.floats import Floats
 from .elementary.formulas import FORMULAS
 
@@ -44,8 +44,11 @@ def run(func: PrimFuncOp, *, vnni: bool = False, pmaddwd: int = 0, dot_bf16: boo
     pmaddwd: the most sums, each of two products of int16, that it makes at once.
     dot_bf16: it adds two products of bfloat16 at once to a sum.
     """
+    join_loads.run(func)
     if vnni or pmaddwd or dot_bf16:
         lower_dots.run(func, vnni, pmaddwd, dot_bf16)
+    if pmaddwd:
+        round_to_integers.run(func, pmaddwd)
     if any(type(op) in FORMULAS for op in walk(func)):
         rewrite(func.body, [ExpandIntrin()], recursive=False)
 
@@ -60,6 +63,7 @@ class TirLowerIntrinPass(ModulePass):
     With `vnni` a sum that a `tir.dot4` is added to is one instruction, `vpdpbusd`; a `tir.dot2` of up to as many lanes
     as `pmaddwd` says is one of that name, and high halves of products of words come of every other lane (`pmuldq`).
     With `dot_bf16` a sum that a `tir.dot2_bf16` is added to is `vdpbf16ps`.
+    A `tir.join_bytes` of loads of neighbours is a load of words.
     Locations: all ops of a function are located at it.
 
     ```mlir

@@ -285,6 +285,27 @@ class DotBf16(Expr):
 
 
 @dataclass(frozen=True, eq=False)
+class Fma(Expr):
+    """`a * b + c`, rounded once."""
+
+    a: Expr
+    b: Expr
+    c: Expr
+    dtype: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", self.a.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class JoinBytes(Expr):
+    """A word of four bytes, the first in the low bits."""
+
+    parts: tuple[Expr, ...]
+    dtype: str = field(default="int32", init=False)
+
+
+@dataclass(frozen=True, eq=False)
 class Call(Expr):
     """A function of one number of the math dialect: `exp`, or `abs`, `negative` and `popcount`."""
 
@@ -483,6 +504,8 @@ _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
     Select: lambda e: (e.condition, e.then, e.otherwise),
     **dict.fromkeys((Not, Cast, Reinterpret, WidenPairs, Call), lambda e: (e.a,)),
     Read: lambda e: e.indices,
+    JoinBytes: lambda e: e.parts,
+    Fma: lambda e: (e.a, e.b, e.c),
     CallExtern: lambda e: e.arguments,
     Reduce: lambda e: (*e.values, *e.init, *(() if e.condition is None else (e.condition,))),
 }

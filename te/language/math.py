@@ -16,6 +16,8 @@ from .expr import (
     DotBf16,
     Expr,
     ExprLike,
+    Fma,
+    JoinBytes,
     Not,
     Reinterpret,
     Select,
@@ -31,6 +33,9 @@ from .expr import (
 )
 from .operators import BITS, MATH, ROUNDING
 from .whole_tensors import Operand, Unary, WholeTensor, pairwise, unary
+
+_BYTES = 4
+"""In a word."""
 
 
 def _function(name: str) -> Unary:
@@ -289,6 +294,22 @@ def widen_pairs(x: ExprLike) -> Expr:
 def call_pure_extern(dtype: str, callee: str, *arguments: ExprLike) -> Expr:
     """The result of a C function without side effects on numbers: `call_pure_extern("float32", "cbrtf", x)`."""
     return CallExtern(check_dtype(dtype, "te.call_pure_extern"), callee, tuple(convert(a) for a in arguments))
+
+
+def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
+    """`x * y + z` of floats of one dtype, rounded once."""
+    a, b, c = convert(x), convert(y), convert(z)
+    if not is_float(a.dtype) or {b.dtype, c.dtype} != {a.dtype}:
+        fail(f"te.fma: expected floats of one dtype, got {a.dtype}, {b.dtype} and {c.dtype}")
+    return Fma(a, b, c)
+
+
+def join_bytes(*parts: ExprLike) -> Expr:
+    """A word, an int32, of four numbers of int8 or uint8 each, the first in its low bits."""
+    bytes_ = tuple(map(convert, parts))
+    if len(bytes_) != _BYTES or not {part.dtype for part in bytes_} <= {"int8", "uint8"}:
+        fail(f"te.join_bytes: expected four bytes, got {', '.join(part.dtype for part in bytes_)}")
+    return JoinBytes(bytes_)
 
 
 @pairwise

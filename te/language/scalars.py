@@ -16,7 +16,7 @@ from ...dialects.affine import is_long, substitute
 from ...dialects.element_types import DTYPES, bit_width, is_integer, stored_type
 from ...dialects.sizes import SizeExpr
 from ...dialects.sizes.kernel import affine_map, lifted
-from ...dialects.tir import CallExternOp, DotBf16Op, WidenPairsOp
+from ...dialects.tir import CallExternOp, DotBf16Op, JoinBytesOp, WidenPairsOp
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import BOOL, bits, fail, is_float, is_unsigned
 from .expr import (
@@ -29,6 +29,8 @@ from .expr import (
     Const,
     DotBf16,
     Expr,
+    Fma,
+    JoinBytes,
     Not,
     Read,
     Reinterpret,
@@ -243,6 +245,13 @@ class ScalarEmitter(IndexForms):
             case DotBf16():
                 words = [self.value(word, guarded) for word in (expr.a, expr.b)]
                 return self._add(DotBf16Op.create(operands=words, result_types=[scalar_type(expr.dtype)]))
+            case Fma():
+                return self._add(
+                    math.FmaOp(self.value(expr.a, guarded), self.value(expr.b, guarded), self.value(expr.c, guarded))
+                )
+            case JoinBytes():
+                bytes_ = [self.value(part, guarded) for part in expr.parts]
+                return self._add(JoinBytesOp.create(operands=bytes_, result_types=[scalar_type(expr.dtype)]))
             case Call():
                 a = self.value(expr.a, guarded)
                 if expr.name == "negative":

@@ -19,6 +19,8 @@ from .expr import (
     Expr,
     ExprLike,
     Extent,
+    Fma,
+    JoinBytes,
     Not,
     Read,
     Reduce,
@@ -216,6 +218,8 @@ def _rebuilt(expr: Expr, change: Callable[[Expr], Expr | None], done: dict[int, 
         new: Mapping[str, Any] = {part: _rebuilt(getattr(expr, part), change, done) for part in parts}
         if isinstance(expr, CallExtern):
             new = {"arguments": tuple(_rebuilt(argument, change, done) for argument in expr.arguments)}
+        elif isinstance(expr, JoinBytes):
+            new = {"parts": tuple(_rebuilt(part, change, done) for part in expr.parts)}
         result = cast(Expr, replace(cast(Any, expr), **new)) if new else expr
     done[id(expr)] = result
     return result
@@ -230,6 +234,7 @@ _PARTS: dict[type[Expr], tuple[str, ...]] = {
     Reinterpret: ("a",),
     WidenPairs: ("a",),
     Call: ("a",),
+    Fma: ("a", "b", "c"),
     Select: ("condition", "then", "otherwise"),
 }
 """The expressions directly inside a node."""

@@ -39,7 +39,7 @@ NOT_LOWERED = {
     nn.DropoutOp,
     qnn.RequantizeOp,
     qnn_products.Conv2DTransposeOp,
-    *(op for op in operators_of(qnn_elementwise) if op is not qnn_elementwise.AvgPool2DOp),
+    *set(operators_of(qnn_elementwise)) - {qnn_elementwise.AvgPool2DOp, qnn_elementwise.MultiplyAddOp},
 }
 """Marks for external compilers, operators of training, and those that are arithmetic on quantised tensors.
 

@@ -79,3 +79,41 @@ def test_high_halves_of_products(lanes: int):
         schedule[high].vectorize(schedule[high].split(high.op.axis[0], lanes)[1])
     found = whence.build_schedule(schedule, threads=1)(a, b)
     np.testing.assert_array_equal(found, ((a.astype(np.int64) * b + (1 << 30)) >> 31).astype(np.int32))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("apart", [1, 16, 64])
+@pytest.mark.parametrize("lanes", [1, 16])
+def test_words_of_bytes(dtype: str, apart: int, lanes: int):
+    """Neighbours, vectors that are neighbours, and others."""
+    rng = np.random.default_rng(apart)
+    data = rng.integers(0, 256, (1 if apart > 1 else 16) * 4 * max(apart, 16)).astype(np.uint8).view(dtype)
+    x = te.placeholder(data.shape, dtype)
+    step = 4 if apart == 1 else 1
+    words = te.compute((16,), lambda i: te.join_bytes(*(x[i * step + k * apart] for k in range(4))), name="words")
+    schedule = te.create_schedule(words)
+    if lanes > 1:
+        schedule[words].vectorize(words.op.axis[0])
+    found = np.asarray(whence.build_schedule(schedule, threads=1)(data))
+    points = np.arange(16)[:, None] * step + np.arange(4) * apart
+    np.testing.assert_array_equal(found, np.ascontiguousarray(data[points]).view(np.int32)[:, 0])
+
+
+def test_words_are_of_four_bytes():
+    x = te.placeholder((8,), "int16")
+    with pytest.raises(whence.support.errors.ScheduleError, match=r"te.join_bytes: expected four bytes, got int16"):
+        te.compute((4,), lambda i: te.join_bytes(x[i]), name="wrong")
+    with pytest.raises(whence.support.errors.ScheduleError, match=r"te.fma: expected floats of one dtype, got int16"):
+        te.compute((4,), lambda i: te.fma(x[i], x[i], x[i]), name="wrong")
+
+
+def test_a_product_and_a_sum_are_rounded_once():
+    a, b, c = (np.random.default_rng(seed).standard_normal(64).astype(np.float32) for seed in range(3))
+    c = -(a * b) + c * np.float32(1e-9)
+    tensors = [te.placeholder((64,), "float32") for _ in range(3)]
+    total = te.compute((64,), lambda i: te.fma(*(x[i] for x in tensors)), name="total")
+    schedule = te.create_schedule(total)
+    schedule[total].vectorize(schedule[total].split(total.op.axis[0], 16)[1])
+    found = whence.build_schedule(schedule, threads=1)(a, b, c)
+    np.testing.assert_array_equal(found, (a.astype(np.float64) * b + c).astype(np.float32))
+    assert np.any(found != a * b + c)

@@ -50,7 +50,11 @@ def convolved(x: Array, weight: Array, groups: int, pad: int) -> Array:
 
 
 @pytest.mark.parametrize(
-    ("channels", "outputs", "kernel", "groups"), [(30, 45, 1, 1), (21, 29, 3, 1), (20, 20, 3, 20), (64, 32, 1, 1)]
+    ("channels", "outputs", "kernel", "groups"),
+    [
+        *((30, 45, 1, 1), (21, 29, 3, 1), (20, 20, 3, 20), (64, 32, 1, 1), (32, 32, 3, 1)),
+        *((3, 32, 3, 1), (4, 16, 5, 1), (1, 16, 3, 1), (48, 48, 3, 48), (32, 32, 5, 32)),
+    ],
 )
 def test_convolutions(channels: int, outputs: int, kernel: int, groups: int):
     rng = np.random.default_rng(channels)
@@ -83,6 +87,22 @@ def test_rows_have_zero_points_of_their_own(rows: int):
     assert any("vpdpbusd" in one.assembly for one in kernels(whence.compile(given, target="llvm -mcpu=cascadelake")))
     expected = (x.astype(np.int64) - zero[:, None]) @ weight.astype(np.int64)
     np.testing.assert_array_equal(whence.compile(given, threads=1)(x), expected)
+
+
+@pytest.mark.parametrize(("channels", "kernel", "groups"), [(32, 1, 1), (3, 3, 1), (32, 3, 32)])
+def test_bytes_are_multiplied_as_they_lie(channels: int, kernel: int, groups: int):
+    """Four at once, also those of an image and of depthwise convolutions; by pairs on machines without."""
+    weight = np.ones((32, channels // groups, kernel, kernel), np.int8)
+    net = model("ConvInteger", (1, channels, 14, 14), weight, group=groups, pads=[kernel // 2] * 4)
+    for target, word, other in (("llvm -mcpu=cascadelake", "vpdpbusd", "vpmaddwd"), (AVX2, "vpmaddwd", "vpdpbusd")):
+        exe = whence.compile(net, threads=1, target=target)
+        assembly = "".join(kernel.assembly for kernel in kernels(exe))
+        assert word in assembly
+        assert other not in assembly
+        if kernel == 1 and word == "vpdpbusd":
+            assert not any("data_words" in kernel.tir for kernel in kernels(exe))
+        whole = any("-> vector<64xi8>" in kernel.tir for kernel in kernels(exe))
+        assert whole == (groups > 1 and word == "vpdpbusd")
 
 
 def test_pairs_are_multiplied_by_their_instruction_in_odd_blocks():

@@ -68,6 +68,11 @@ def _keeps(op: CastOp) -> bool:
     return clip.a_min.value.data >= info.min and clip.a_max.value.data <= info.max
 
 
+def _is_shared(op: CastOp) -> bool:
+    """Return True for a cast to fewer bits that others read, too: these are in memory then, and not the wide ones."""
+    return not op.result.has_one_use() and bit_width(element_of(op.result)) < bit_width(element_of(op.data))
+
+
 class MergeCasts(RewritePattern):
     """The last of several casts in a row reads what the first did that keep all numbers."""
 
@@ -78,7 +83,7 @@ class MergeCasts(RewritePattern):
         if is_small(element_of(op.result)) or (isinstance(sole_user(op.result), CastOp) and _keeps(op)):
             return
         base: SSAValue = op.data
-        while isinstance(owner := base.owner, CastOp) and _keeps(owner):
+        while isinstance(owner := base.owner, CastOp) and _keeps(owner) and not _is_shared(owner):
             base = owner.data
         if base is op.data:
             return

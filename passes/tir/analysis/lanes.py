@@ -17,11 +17,12 @@ from ....dialects.affine import Linear, Range, below, bounds, linear
 from ....dialects.sizes import Size, same
 from ....dialects.sizes.kernel import at_least
 from ....dialects.tir import AllocOp, CallExternOp, ForOp, IfOp, IndexOp, LoadOp, StoreOp, buffer_of
-from ....dialects.tir.dots import Dot, DotBf16Op, WidenPairsOp
+from ....dialects.tir.dots import Dot, DotBf16Op, JoinBytesOp, WidenPairsOp
 from ....dialects.tir.index_maps import Access, Ranges, View, flat_index, simplify_maps, view
 from ....dialects.tir.lanes import CastOp, CompareOp, SelectOp
 from .effects import DIVISIONS
 
+_LANEWISE = (CompareOp, SelectOp, CastOp, Dot, DotBf16Op, WidenPairsOp, JoinBytesOp)
 _SCALAR_ONLY = {"arith.addui_extended", "arith.mului_extended", "arith.mulsi_extended", "math.fpowi"}
 
 
@@ -148,10 +149,7 @@ class Lanes:
         if isinstance(op, CallExternOp):
             if differs or not op.results or scope.masked:
                 raise Obstacle(f'"{op.callee.data}" is called for each lane')
-        elif not (
-            op.dialect_name() in ("arith", "math")
-            or isinstance(op, CompareOp | SelectOp | CastOp | Dot | DotBf16Op | WidenPairsOp)
-        ):
+        elif op.dialect_name() not in ("arith", "math") and not isinstance(op, _LANEWISE):
             raise Obstacle(f"{op.name} has no vector form")
         if differs and op.name in _SCALAR_ONLY:
             raise Obstacle(f"{op.name} has no vector form")

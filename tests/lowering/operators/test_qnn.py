@@ -36,9 +36,12 @@ for attributes in ({}, {"rounding": "TONEAREST"}, {"compute_dtype": "float32", "
     CASES.add(qnn.RequantizeOp, SUMS, scales, Z(0), F(16), Z(100), constants=4, out_dtype="uint8", **attributes)
 
 
-def per_axis(x: str | np.ndarray[Any, Any], multiplier: np.ndarray[Any, Any], shift: np.ndarray[Any, Any], to: str):
+def per_axis(
+    x: str | np.ndarray[Any, Any], multiplier: np.ndarray[Any, Any], shift: np.ndarray[Any, Any], to: str, **more: Any
+):
     left, right, required = qnn.split_shifts(shift)
-    CASES.add(qnn.FixedPointMultiplyPerAxisOp, x, multiplier, left, right, constants=3, rounding=to, **required)
+    attributes = {"rounding": to, **required, **more}
+    CASES.add(qnn.FixedPointMultiplyPerAxisOp, x, multiplier, left, right, constants=3, **attributes)
 
 
 for rounding in ("UPWARD", "TONEAREST"):
@@ -51,6 +54,12 @@ WIDE = np.concatenate([ENDS, np.random.default_rng(0).integers(-(2**31), 2**31, 
 for shifts in (zeros(0, -1, -31), zeros(2, -5, -30)):
     for data in (WIDE, WIDE >> 20):
         per_axis(data, zeros(1 << 30, 2**31 - 1, 1717986919), shifts, "DOUBLE")
+HALVES = (
+    np.concatenate([(ENDS[2:-1] >> 1), (2 * np.arange(-40, 40) + 1) * 16, np.arange(-5, 7)]).astype(Z).reshape(-1, 3)
+)
+for shifts in (zeros(-1, -5, -29), zeros(-4, -5, -6)):
+    for data in (WIDE >> 2, WIDE >> 20, HALVES):
+        per_axis(data, zeros(1 << 30, 2**31 - 1, 1717986919), shifts, "DOUBLE", bounded=True)
 for multiplier, shift in ((1 << 30, 0), (2**31 - 1, 3), (-12345, -9), (1 << 30, -31)):
     CASES.add(qnn.FixedPointMultiplyOp, "5x7 int32", multiplier=multiplier, shift=shift)
 CASES.add(qnn.FixedPointMultiplyOp, np.arange(-6, 7, dtype=np.int32), multiplier=1 << 30, shift=-1)
@@ -133,6 +142,14 @@ CASES.add(
     dilation=(1, 2),
     along="W",
 )
+CASES.add(
+    *(qnn_products.ContribConv2DNCHWcOp, "1x3x9x7x1 uint8", words("2x1x3x4x1x8") & 0xFFFFFF, Z(0), None),
+    kernel_size=(3, 4),
+    padding=(1, 2),
+    strides=(2, 1),
+    along="I",
+    parts=4,
+)
 CASES.add(qnn_products.ContribConv2DNCHWcOp, "1x1x4x4x3 int8", words("1x1x1x1x2x4"), Z(7), None)
 CASES.add(qnn_products.ContribDensePackOp, "5x15 uint8", words("2x8x8"), Z(7), None)
 CASES.add(qnn_products.ContribDensePackOp, "2x15 uint8", random([2, 8, 8], "int16"), Z(7), None)
@@ -143,6 +160,8 @@ CASES.add(
     groups=16,
     strides=(2, 1),
 )
+CASES.add(qnn_elementwise.MultiplyAddOp, "2x3 uint8", F(0.3), "3")
+CASES.add(qnn_elementwise.MultiplyAddOp, "2x3", "2x1", "2x3")
 
 
 @pytest.mark.parametrize("kind", CASES.kinds, ids=lambda kind: kind.name)

@@ -48,6 +48,18 @@ relay.func @rows(%x: tensor<2x3xi8> loc("x")) -> (tensor<3x2xf32>) {
   relay.return %3 : tensor<3x2xf32> loc("end")
 } loc("rows")
 
+// What is cast to bytes that are read elsewhere, too, is read as these.
+// CHECK: relay.func @shared_bytes
+// CHECK-NEXT:   %0 = relay.clip %x
+// CHECK-NEXT:   %1 = relay.cast %0 {dtype = "int8"}
+// CHECK-NEXT:   %2 = relay.cast %1 {dtype = "int32"}
+relay.func @shared_bytes(%x: tensor<4xi32>) -> (tensor<4xi8>, tensor<4xi32>) {
+  %0 = relay.clip %x {a_min = -128.0, a_max = 127.0} : (tensor<4xi32>) -> tensor<4xi32> loc("clip")
+  %1 = relay.cast %0 {dtype = "int8"} : (tensor<4xi32>) -> tensor<4xi8> loc("narrow")
+  %2 = relay.cast %1 {dtype = "int32"} : (tensor<4xi8>) -> tensor<4xi32> loc("wide")
+  relay.return %1, %2 : tensor<4xi8>, tensor<4xi32> loc("return")
+} loc("shared_bytes")
+
 // Extents that only a call decides: a factor of ones broadcasts where its extent is not 1, so that it stays.
 // CHECK:      relay.func @open
 // CHECK-NEXT:   %ones = relay.ones

@@ -37,3 +37,42 @@ relay.func @pools(%x: tensor<1x4x2x2xi8>, %s: tensor<f32>, %t: tensor<f32>, %z: 
   %6 = relay.qnn.quantize %5, %t, %z : (tensor<1x8x1x1xf32>, tensor<f32>, tensor<i32>) -> tensor<1x8x1x1xi8> loc("qj")
   relay.return %6 : tensor<1x8x1x1xi8> loc("return")
 } loc("pools")
+
+// A bias in the steps of the products is added to their sums, which one requantisation takes to the result.
+// CHECK-LABEL: @sums
+// CHECK:      %[[T:.*]] = relay.qnn.dense %x, {{.*}} loc(fused["dense", "dx", "dw"])
+// CHECK:      %[[B:.*]] = relay.nn.bias_add %[[T]], %b {{.*}} -> tensor<1x2xi32> loc(fused["bias", "db"
+// CHECK:      relay.qnn.requantize %[[B]], {{.*}} {axis = 1, rounding = "TOEVEN", compute_dtype = "float32", out_dtype = "uint8"} {{.*}} loc(fused["q", {{.*}}"dense", "dx", "dw"
+relay.func @sums(%x: tensor<1x2xui8>) -> (tensor<1x2xui8>) {
+  %s = relay.constant dense<0.5> : tensor<f32> loc("s")
+  %t = relay.constant dense<[0.25, 2.0]> : tensor<2xf32> loc("t")
+  %u = relay.constant dense<[0.125, 1.0]> : tensor<2xf32> loc("u")
+  %z = relay.constant dense<0> : tensor<i32> loc("z")
+  %w = relay.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> loc("w")
+  %b = relay.constant dense<[5, 6]> : tensor<2xi32> loc("b")
+  %0 = relay.qnn.dequantize %x, %s, %z : (tensor<1x2xui8>, tensor<f32>, tensor<i32>) -> tensor<1x2xf32> loc("dx")
+  %1 = relay.qnn.dequantize %w, %t, %z {axis = 0} : (tensor<2x2xi8>, tensor<2xf32>, tensor<i32>) -> tensor<2x2xf32> loc("dw")
+  %2 = relay.qnn.dequantize %b, %u, %z {axis = 0} : (tensor<2xi32>, tensor<2xf32>, tensor<i32>) -> tensor<2xf32> loc("db")
+  %3 = relay.nn.dense %0, %1 : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> loc("dense")
+  %4 = relay.nn.bias_add %3, %2 : (tensor<1x2xf32>, tensor<2xf32>) -> tensor<1x2xf32> loc("bias")
+  %5 = relay.qnn.quantize %4, %s, %z {out_dtype = "uint8"} : (tensor<1x2xf32>, tensor<f32>, tensor<i32>) -> tensor<1x2xui8> loc("q")
+  relay.return %5 : tensor<1x2xui8> loc("return")
+} loc("sums")
+
+// One in other steps stays a float.
+// CHECK-LABEL: @other_steps
+// CHECK-NOT:  relay.qnn.requantize
+// CHECK:      relay.nn.bias_add {{.*}} -> tensor<1x2xf32> loc("bias")
+relay.func @other_steps(%x: tensor<1x2xui8>) -> (tensor<1x2xui8>) {
+  %s = relay.constant dense<0.5> : tensor<f32> loc("s")
+  %z = relay.constant dense<0> : tensor<i32> loc("z")
+  %w = relay.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi8> loc("w")
+  %b = relay.constant dense<[5, 6]> : tensor<2xi32> loc("b")
+  %0 = relay.qnn.dequantize %x, %s, %z : (tensor<1x2xui8>, tensor<f32>, tensor<i32>) -> tensor<1x2xf32> loc("dx")
+  %1 = relay.qnn.dequantize %w, %s, %z : (tensor<2x2xi8>, tensor<f32>, tensor<i32>) -> tensor<2x2xf32> loc("dw")
+  %2 = relay.qnn.dequantize %b, %s, %z : (tensor<2xi32>, tensor<f32>, tensor<i32>) -> tensor<2xf32> loc("db")
+  %3 = relay.nn.dense %0, %1 : (tensor<1x2xf32>, tensor<2x2xf32>) -> tensor<1x2xf32> loc("dense")
+  %4 = relay.nn.bias_add %3, %2 : (tensor<1x2xf32>, tensor<2xf32>) -> tensor<1x2xf32> loc("bias")
+  %5 = relay.qnn.quantize %4, %s, %z {out_dtype = "uint8"} : (tensor<1x2xf32>, tensor<f32>, tensor<i32>) -> tensor<1x2xui8> loc("q")
+  relay.return %5 : tensor<1x2xui8> loc("return")
+} loc("other_steps")

@@ -50,3 +50,32 @@ tir.prim_func @high_product(%a: !tir.buffer<8xi32>, %b: !tir.buffer<8xi32>) outp
   %7 = tir.cast trunci %6 : vector<8xi64> to vector<8xi32> loc("narrow")
   tir.store %7, %b[0] : vector<8xi32>, !tir.buffer<8xi32> loc("s")
 } loc("f")
+
+// What is added may differ by lane.
+// PAIRS-LABEL: tir.prim_func @high_sum
+// PAIRS:      vector.shuffle %c, %c [0, 2, 4, 6] : vector<8xi64>, vector<8xi64>
+// PAIRS:      vector.shuffle %c, %c [1, 3, 5, 7] : vector<8xi64>, vector<8xi64>
+// PAIRS-COUNT-2: arith.muli {{.*}} : vector<4xi64>
+tir.prim_func @high_sum(%a: !tir.buffer<8xi32>, %b: !tir.buffer<8xi64>) outputs 1 {
+  %bits = arith.constant dense<31> : vector<8xi64> loc("bits")
+  %0 = tir.load %a[0] : !tir.buffer<8xi32> -> vector<8xi32> loc("a")
+  %c = tir.load %b[0] : !tir.buffer<8xi64> -> vector<8xi64> loc("c")
+  %1 = tir.cast extsi %0 : vector<8xi32> to vector<8xi64> loc("wide")
+  %2 = arith.muli %1, %1 : vector<8xi64> loc("product")
+  %3 = arith.addi %2, %c : vector<8xi64> loc("sum")
+  %4 = arith.shrsi %3, %bits : vector<8xi64> loc("drop")
+  %5 = tir.cast trunci %4 : vector<8xi64> to vector<8xi32> loc("narrow")
+  tir.store %5, %a[0] : vector<8xi32>, !tir.buffer<8xi32> loc("s")
+} loc("f")
+
+// Rounding to even and converting are one.
+// PAIRS-LABEL: tir.prim_func @rounded
+// PAIRS:      tir.call_extern "llvm.lrint.v8i32.v8f32"(%0) {{.*}} loc(fused["convert", "round"])
+// PAIRS-NOT:  math.roundeven
+// PLAIN:      math.roundeven
+tir.prim_func @rounded(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xi32>) outputs 1 {
+  %0 = tir.load %a[0] : !tir.buffer<8xf32> -> vector<8xf32> loc("a")
+  %1 = math.roundeven %0 : vector<8xf32> loc("round")
+  %2 = tir.cast fptosi %1 : vector<8xf32> to vector<8xi32> loc("convert")
+  tir.store %2, %b[0] : vector<8xi32>, !tir.buffer<8xi32> loc("s")
+} loc("f")
