@@ -15,14 +15,12 @@ from .expr import (
     Const,
     Expr,
     ExprLike,
-    Fma,
-    JoinBytes,
+    Joint,
     Not,
     Reinterpret,
     Select,
     SizeNumber,
     Var,
-    WidenPairs,
     binary,
     compare,
     constant,
@@ -279,7 +277,7 @@ def widen_pairs(x: ExprLike) -> Expr:
     half = convert(x)
     if half.dtype != "int16":
         fail(f"te.widen_pairs: expected half a word, of int16, got {half.dtype}")
-    return WidenPairs(half)
+    return Joint("int32", "widen_pairs", (half,))
 
 
 def call_pure_extern(dtype: str, callee: str, *arguments: ExprLike) -> Expr:
@@ -292,7 +290,7 @@ def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
     a, b, c = convert(x), convert(y), convert(z)
     if not is_float(a.dtype) or {b.dtype, c.dtype} != {a.dtype}:
         fail(f"te.fma: expected floats of one dtype, got {a.dtype}, {b.dtype} and {c.dtype}")
-    return Fma(a, b, c)
+    return Joint(a.dtype, "fma", (a, b, c))
 
 
 def join_bytes(*parts: ExprLike) -> Expr:
@@ -300,7 +298,7 @@ def join_bytes(*parts: ExprLike) -> Expr:
     bytes_ = tuple(map(convert, parts))
     if len(bytes_) != _BYTES or not {part.dtype for part in bytes_} <= {"int8", "uint8"}:
         fail(f"te.join_bytes: expected four bytes, got {', '.join(part.dtype for part in bytes_)}")
-    return JoinBytes(bytes_)
+    return Joint("int32", "join_bytes", bytes_)
 
 
 @pairwise
