@@ -25,7 +25,7 @@ from .products import rows_of, shaped_back
 from .windows import conv2d, convolved_back, depthwise_conv2d, ordered
 
 _PRODUCT = 255 * 255
-"""What a product of two bytes above their zero points is not beyond."""
+"""The bound of products of two bytes above their zero points."""
 _BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 
 

@@ -112,8 +112,8 @@ def _empty(w: _Window, extent: Size, out: Size) -> float:
     """Return the share of the taps of all windows along an axis that are outside of the image; 0 where it is open."""
     if not isinstance(extent, int) or not isinstance(out, int):
         return 0.0
-    places = [at * w.stride + tap * w.dilation - w.before for at in range(out) for tap in range(w.kernel)]
-    return sum(not 0 <= place < extent for place in places) / max(1, len(places))
+    pixels = [at * w.stride + tap * w.dilation - w.before for at in range(out) for tap in range(w.kernel)]
+    return sum(not 0 <= pixel < extent for pixel in pixels) / max(1, len(pixels))
 
 
 def by_pixel(result: Sequence[int], product: Callable[..., Expr], name: str) -> Tensor:

@@ -71,10 +71,10 @@ def _dot_bf16(ctx: Lowering, op: Operation) -> None:
 def _join_bytes(ctx: Lowering, op: Operation) -> None:
     type_ = register_type(op.results[0].type)
     word: SSAValue | None = None
-    for place, operand in enumerate(op.operands):
+    for position, operand in enumerate(op.operands):
         part = ctx.value(llvm.ZExtOp, (ctx.get(operand),), type_)
-        if place:
-            part = ctx.value(llvm.ShlOp, (part, ctx.number(8 * place, type_)), type_)
+        if position:
+            part = ctx.value(llvm.ShlOp, (part, ctx.number(8 * position, type_)), type_)
         word = part if word is None else ctx.value(llvm.OrOp, (word, part), type_)
     assert word is not None
     ctx.set(op.results[0], word)

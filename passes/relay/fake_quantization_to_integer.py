@@ -249,7 +249,8 @@ class FakeQuantizationToIntegerPass(ModulePass):
     Before: any relay module.
     After: 2-d convolutions, dense layers and batched products of dequantised bytes are `qnn` operators; what only moves
     elements moves bytes, with max pools, paddings and concatenations in the same steps; averages that are quantised
-    are those of integers. What works on each element alone stays, as it fuses from bytes to bytes.
+    are those of integers. What works on each element alone stays, as it fuses from bytes to bytes; but sums of products
+    are requantised with their bias, and sums, differences and products of two dequantised tensors are `qnn` operators.
     With `complete`, as TVM's name has it, these do, too, where they come before a quantisation: sums, differences and
     products are `qnn` operators, functions of one tensor such or tables; choices among numbers, biases and averages
     are those of integers, and a quantisation of what was dequantised is a `qnn.requantize`.

@@ -37,12 +37,12 @@ class JoinLoads(RewritePattern):
             return
         first = loads[0]
         count = (lanes(op.result.type) or (1,))[0]
-        place = first.buffer, first.map.data, first.indices
+        access = first.buffer, first.map.data, first.indices
         if apart == 1 and (count == 1 or first.step == _BYTES):
-            rewriter.replace(op, LoadOp.make(*place, type=op.result.type, stride=first.step))
+            rewriter.replace(op, LoadOp.make(*access, type=op.result.type, stride=first.step))
         elif apart == count > 1 and first.step == 1:
             wide = VectorType(i8, [_BYTES * count])
-            load = LoadOp.make(*place, type=wide)
+            load = LoadOp.make(*access, type=wide)
             mask = [lane + part * count for lane in range(count) for part in range(_BYTES)]
             shuffled = vector.ShuffleOp.create(
                 operands=[load.result, load.result],
@@ -62,7 +62,7 @@ def _distance(loads: Sequence[LoadOp]) -> int | None:
     """Return how far each load is from the one before, in elements; None where they are not alike."""
     first = loads[0]
     strides, distance = buffer_of(first.buffer).strides, None
-    for place, load in enumerate(loads):
+    for position, load in enumerate(loads):
         if load.guard is not None or load.buffer is not first.buffer:
             return None
         if list(load.indices) != list(first.indices) or load.step != first.step:
@@ -71,9 +71,9 @@ def _distance(loads: Sequence[LoadOp]) -> int | None:
         apart = linear(flat_index(load.map.data.results, strides) - flat_index(first.map.data.results, strides), ranges)
         if apart.terms or not isinstance(apart.constant, int):
             return None
-        if place == 1:
+        if position == 1:
             distance = apart.constant
-        if place and apart.constant != place * (distance or 0):
+        if position and apart.constant != position * (distance or 0):
             return None
     return distance
 

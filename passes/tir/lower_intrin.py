@@ -63,7 +63,8 @@ class TirLowerIntrinPass(ModulePass):
     With `vnni` a sum that a `tir.dot4` is added to is one instruction, `vpdpbusd`; a `tir.dot2` of up to as many lanes
     as `pmaddwd` says is one of that name, and high halves of products of words come of every other lane (`pmuldq`).
     With `dot_bf16` a sum that a `tir.dot2_bf16` is added to is `vdpbf16ps`.
-    A `tir.join_bytes` of loads of neighbours is a load of words.
+    A `tir.join_bytes` of loads of neighbours is a load of words, of vectors of these a load and a shuffle. With any
+    `pmaddwd` rounding to even and converting to integers is one instruction.
     Locations: all ops of a function are located at it.
 
     ```mlir

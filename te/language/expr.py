@@ -268,41 +268,12 @@ class Reinterpret(Expr):
 
 
 @dataclass(frozen=True, eq=False)
-class WidenPairs(Expr):
-    """A word of two int16, out of half a word of the same two numbers as int8."""
+class Joint(Expr):
+    """An op of several numbers, or of parts of one: `fma`, `dot2_bf16`, `join_bytes` or `widen_pairs`."""
 
-    a: Expr
-    dtype: str = field(default="int32", init=False)
-
-
-@dataclass(frozen=True, eq=False)
-class DotBf16(Expr):
-    """The sum of the products of the two bfloat16 in each of two words."""
-
-    a: Expr
-    b: Expr
-    dtype = "float32"
-
-
-@dataclass(frozen=True, eq=False)
-class Fma(Expr):
-    """`a * b + c`, rounded once."""
-
-    a: Expr
-    b: Expr
-    c: Expr
-    dtype: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", self.a.dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class JoinBytes(Expr):
-    """A word of four bytes, the first in the low bits."""
-
+    dtype: str  # pyright: ignore[reportIncompatibleVariableOverride]
+    op: str
     parts: tuple[Expr, ...]
-    dtype: str = field(default="int32", init=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -500,12 +471,11 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
     Binary: lambda e: (e.a, e.b),
-    **dict.fromkeys((Compare, DotBf16), lambda e: (e.a, e.b)),
+    Compare: lambda e: (e.a, e.b),
     Select: lambda e: (e.condition, e.then, e.otherwise),
-    **dict.fromkeys((Not, Cast, Reinterpret, WidenPairs, Call), lambda e: (e.a,)),
+    **dict.fromkeys((Not, Cast, Reinterpret, Call), lambda e: (e.a,)),
     Read: lambda e: e.indices,
-    JoinBytes: lambda e: e.parts,
-    Fma: lambda e: (e.a, e.b, e.c),
+    Joint: lambda e: e.parts,
     CallExtern: lambda e: e.arguments,
     Reduce: lambda e: (*e.values, *e.init, *(() if e.condition is None else (e.condition,))),
 }

@@ -13,17 +13,14 @@ from .expr import (
     Call,
     CallExtern,
     Const,
-    DotBf16,
     Expr,
     ExprLike,
-    Fma,
-    JoinBytes,
+    Joint,
     Not,
     Reinterpret,
     Select,
     SizeNumber,
     Var,
-    WidenPairs,
     binary,
     compare,
     constant,
@@ -280,7 +277,7 @@ def dot2_bf16(x: ExprLike, y: ExprLike) -> Expr:
     a, b = convert(x), convert(y)
     if (a.dtype, b.dtype) != ("int32", "int32"):
         fail(f"te.dot2_bf16: expected words of int32, got {a.dtype} and {b.dtype}")
-    return DotBf16(a, b)
+    return Joint("float32", "dot2_bf16", (a, b))
 
 
 def widen_pairs(x: ExprLike) -> Expr:
@@ -288,7 +285,7 @@ def widen_pairs(x: ExprLike) -> Expr:
     half = convert(x)
     if half.dtype != "int16":
         fail(f"te.widen_pairs: expected half a word, of int16, got {half.dtype}")
-    return WidenPairs(half)
+    return Joint("int32", "widen_pairs", (half,))
 
 
 def call_pure_extern(dtype: str, callee: str, *arguments: ExprLike) -> Expr:
@@ -301,7 +298,7 @@ def fma(x: ExprLike, y: ExprLike, z: ExprLike) -> Expr:
     a, b, c = convert(x), convert(y), convert(z)
     if not is_float(a.dtype) or {b.dtype, c.dtype} != {a.dtype}:
         fail(f"te.fma: expected floats of one dtype, got {a.dtype}, {b.dtype} and {c.dtype}")
-    return Fma(a, b, c)
+    return Joint(a.dtype, "fma", (a, b, c))
 
 
 def join_bytes(*parts: ExprLike) -> Expr:
@@ -309,7 +306,7 @@ def join_bytes(*parts: ExprLike) -> Expr:
     bytes_ = tuple(map(convert, parts))
     if len(bytes_) != _BYTES or not {part.dtype for part in bytes_} <= {"int8", "uint8"}:
         fail(f"te.join_bytes: expected four bytes, got {', '.join(part.dtype for part in bytes_)}")
-    return JoinBytes(bytes_)
+    return Joint("int32", "join_bytes", bytes_)
 
 
 @pairwise

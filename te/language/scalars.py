@@ -27,17 +27,14 @@ from .expr import (
     Cast,
     Compare,
     Const,
-    DotBf16,
     Expr,
-    Fma,
-    JoinBytes,
+    Joint,
     Not,
     Read,
     Reinterpret,
     Select,
     SizeNumber,
     Var,
-    WidenPairs,
     children,
     combines_axes,
 )
@@ -239,19 +236,13 @@ class ScalarEmitter(IndexForms):
                 return self._cast(self.value(expr.a, guarded), expr.a.dtype, expr.dtype)
             case Reinterpret():
                 return self._reinterpret(self.value(expr.a, guarded), scalar_type(expr.dtype))
-            case WidenPairs():
-                word = self.value(expr.a, guarded)
-                return self._add(WidenPairsOp.create(operands=[word], result_types=[scalar_type(expr.dtype)]))
-            case DotBf16():
-                words = [self.value(word, guarded) for word in (expr.a, expr.b)]
-                return self._add(DotBf16Op.create(operands=words, result_types=[scalar_type(expr.dtype)]))
-            case Fma():
-                return self._add(
-                    math.FmaOp(self.value(expr.a, guarded), self.value(expr.b, guarded), self.value(expr.c, guarded))
-                )
-            case JoinBytes():
-                bytes_ = [self.value(part, guarded) for part in expr.parts]
-                return self._add(JoinBytesOp.create(operands=bytes_, result_types=[scalar_type(expr.dtype)]))
+            case Joint(op="fma"):
+                a, b, c = (self.value(part, guarded) for part in expr.parts)
+                return self._add(math.FmaOp(a, b, c))
+            case Joint():
+                kind = {"dot2_bf16": DotBf16Op, "join_bytes": JoinBytesOp, "widen_pairs": WidenPairsOp}[expr.op]
+                parts = [self.value(part, guarded) for part in expr.parts]
+                return self._add(kind.create(operands=parts, result_types=[scalar_type(expr.dtype)]))
             case Call():
                 a = self.value(expr.a, guarded)
                 if expr.name == "negative":

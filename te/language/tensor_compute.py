@@ -15,19 +15,16 @@ from .expr import (
     Cast,
     Compare,
     Const,
-    DotBf16,
     Expr,
     ExprLike,
     Extent,
-    Fma,
-    JoinBytes,
+    Joint,
     Not,
     Read,
     Reduce,
     Reinterpret,
     Select,
     Var,
-    WidenPairs,
     convert,
 )
 from .tensor import ComputeOp, InnerCompute, Tensor, TensorSlice, tensor_of
@@ -218,7 +215,7 @@ def _rebuilt(expr: Expr, change: Callable[[Expr], Expr | None], done: dict[int, 
         new: Mapping[str, Any] = {part: _rebuilt(getattr(expr, part), change, done) for part in parts}
         if isinstance(expr, CallExtern):
             new = {"arguments": tuple(_rebuilt(argument, change, done) for argument in expr.arguments)}
-        elif isinstance(expr, JoinBytes):
+        elif isinstance(expr, Joint):
             new = {"parts": tuple(_rebuilt(part, change, done) for part in expr.parts)}
         result = cast(Expr, replace(cast(Any, expr), **new)) if new else expr
     done[id(expr)] = result
@@ -228,13 +225,10 @@ def _rebuilt(expr: Expr, change: Callable[[Expr], Expr | None], done: dict[int, 
 _PARTS: dict[type[Expr], tuple[str, ...]] = {
     Binary: ("a", "b"),
     Compare: ("a", "b"),
-    DotBf16: ("a", "b"),
     Not: ("a",),
     Cast: ("a",),
     Reinterpret: ("a",),
-    WidenPairs: ("a",),
     Call: ("a",),
-    Fma: ("a", "b", "c"),
     Select: ("condition", "then", "otherwise"),
 }
 """The expressions directly inside a node."""
