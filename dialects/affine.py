@@ -298,6 +298,19 @@ def _recombine(form: Linear, ranges: tuple[Range, ...]) -> Linear:
                     if partner in terms and same(terms[partner], k * factor):
                         shift = Linear(((atom, -k), (partner, -k * factor)), -quotient.constant * k * factor)
                         return _recombine(form.plus(shift).plus(whole, k), ranges)
+                # A rest forgets the modulo that a dividend had of a multiple: the quotient's dividend has it still.
+                for partner, c in form.terms:
+                    match partner:
+                        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, lhs=dividend, rhs=other) if (
+                            other == rhs and same(c, k * factor)
+                        ):
+                            whole = linear(dividend, ranges)
+                            rest = _mod(whole, factor, ranges)
+                            if rest.terms == ((atom, 1),):
+                                shift = Linear(((atom, -k), (partner, -c)), -rest.constant * k)
+                                return _recombine(form.plus(shift).plus(whole, k), ranges)
+                        case _:
+                            pass
             case _:
                 pass
     return form

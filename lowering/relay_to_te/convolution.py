@@ -20,11 +20,13 @@ from ...dialects.sizes.kernel import same_shape
 from ...passes.relay.blocking import vector_block
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor
-from .stages import compute, dtype_of, label, rounded, shape, wide
+from .stages import MUCH_PADDING, compute, dtype_of, label, rounded, shape, wide
 from .transform import blocked_point, flat_index, unflatten
 
 _EVEN = 4
 """Pixels that tiles of equal size can be made of."""
+_MUCH = 1 / 8
+"""The share of products with padding from which on it pays to ask for each tap of a window if it is there."""
 _SHARES = 16
 """Parts of the work that are enough for threads."""
 
@@ -102,7 +104,17 @@ def _blocked_convolution(op: Operator, name: str, data: Tensor, weight: Tensor, 
     if all(w.kernel == w.stride == 1 for w in windows) and padded is data:
         return rounded(by_pixel(result, product, name), dtype_of(op))
     names = (*("z", "y", "x")[-len(k) :], "ol")
-    return rounded(te.compute(result, product, name, "conv2d_NCHWc", None, names), dtype_of(op))
+    empty = (_empty(*row) for row in zip(windows, shape(data)[2:-1], places, strict=True))
+    marks = {MUCH_PADDING: True} if number == "float32" and max(empty) >= _MUCH else None
+    return rounded(te.compute(result, product, name, "conv2d_NCHWc", marks, names), dtype_of(op))
+
+
+def _empty(w: _Window, extent: Size, out: Size) -> float:
+    """Return the share of the taps of all windows along an axis that are outside of the image; 0 where it is open."""
+    if not isinstance(extent, int) or not isinstance(out, int):
+        return 0.0
+    places = [at * w.stride + tap * w.dilation - w.before for at in range(out) for tap in range(w.kernel)]
+    return sum(not 0 <= place < extent for place in places) / max(1, len(places))
 
 
 def by_pixel(result: Sequence[int], product: Callable[..., Expr], name: str) -> Tensor:

@@ -20,6 +20,12 @@ _WIDE = {"float16": "float32", "bfloat16": "float32", "bool": "uint8"}
 ROWS_APART = "rows_apart"
 """The tag of hybrid scripts whose outermost loop may run in parallel."""
 
+JOINED = "concatenate"
+"""The tag of stages that have their operands one behind the other along an `axis` (an attribute)."""
+
+MUCH_PADDING = "much_padding"
+"""The attribute of convolutions for which it pays to leave out products with the zeros around an image."""
+
 REPEATED = "repeated"
 """The tag of stages that have each element of their operand `times` (an attribute) along the last axis."""
 

@@ -25,6 +25,7 @@ from .schedules.common import Scheduling, tag_of
 from .schedules.convolution import schedule_conv2d_nchwc, schedule_depthwise_nchwc
 from .schedules.dense import schedule_dense
 from .schedules.elementwise import schedule_elementwise, schedule_repeated
+from .schedules.joined import is_joined, stands_alone
 from .schedules.normalization import schedule_rows
 from .schedules.pooling import schedule_pool
 from .schedules.reduction import schedule_reduction
@@ -132,6 +133,7 @@ def _inlined(schedule: Schedule) -> set[StageState]:
     """
     inlined: set[StageState] = set()
     copied = Counter[StageState]()
+    joining = {stage for stage in schedule.computes if is_joined(stage)}
 
     def may(stage: StageState, readings: list[Reading]) -> bool:
         compute = stage.compute
@@ -145,6 +147,10 @@ def _inlined(schedule: Schedule) -> set[StageState]:
             return False
         if any(is_long(index) for _, point in readings for index in point):
             return False
+        if stands_alone(stage, readings, any(host in joining for host, _ in readings)):
+            return False
+        if is_joined(stage):
+            joining.update(host for host, _ in readings)
         copied.update(copies)
         inlined.add(stage)
         return True

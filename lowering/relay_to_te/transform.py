@@ -13,7 +13,7 @@ from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.sizes import SizeExpr, product, same, size_max
 from ...te import Expr, Tensor
 from ...te.language.expr import Const
-from .stages import compute, label, shape
+from .stages import JOINED, compute, label, shape
 
 
 def reshape(op: Operator, x: Tensor) -> Tensor:
@@ -69,7 +69,8 @@ def concatenate(op: Operator, inputs: Sequence[Tensor]) -> Tensor:
             start += shape(x)[axis]
         return value
 
-    return compute(shape_of(op.results[0]), element, label(op))
+    names = [f"ax{number}" for number in range(len(shape_of(op.results[0])))]
+    return te.compute(shape_of(op.results[0]), element, label(op), JOINED, {"axis": str(axis)}, names)
 
 
 def take(op: Operator, data: Tensor, indices: Tensor) -> Tensor:

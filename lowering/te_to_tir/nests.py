@@ -8,19 +8,21 @@ from dataclasses import replace
 from typing import cast
 
 from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr, AffineMap
 
 from ...dialects import tir
-from ...dialects.affine import ZERO, below, linear, substitute
+from ...dialects.affine import ZERO, below, bounds, linear, simplify, substitute
 from ...dialects.sizes import Size, proves, same
 from ...dialects.sizes.kernel import at_least, lifted
 from ...provenance.span import fuse
 from ...support.context import PassContext
 from ...te.schedule.bounds import Bounds
 from ...te.schedule.itervar import IterVar, Split, ThreadAxis
-from ...te.schedule.relations import Interval, loop_extents, mixed_axes
+from ...te.schedule.relations import Interval, axis_values, loop_extents, mixed_axes
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage_state import StageState
+from .padding import SKIP, inside
 from .storage import Stored, layout_of
 from .stores import Nest, Part
 from .tensorized import LowerIntrin, TileLowering
@@ -120,7 +122,7 @@ class NestLowering(TileLowering):
             else:
                 loop = tir.ForOp.make(extent, self._kind(stage, axis, extent), axis.name)
                 if attach:
-                    loop.attributes.update(axis.hints)
+                    loop.attributes.update({hint: value for hint, value in axis.hints.items() if hint != SKIP})
                 with self.builder.located(self._location(stage, axis) if attach else stage.compute.location):
                     self.builder.add(loop)
                 self.builder.block = loop.block
@@ -128,12 +130,30 @@ class NestLowering(TileLowering):
                 self.vars.append(loop.var)
                 self.ranges.append((0, extent - 1))
                 self.parallel_depth += loop.kind.data == "parallel"
+                if attach and SKIP in axis.hints:
+                    self._skip_padding(nest, axis, bound)
             self.around.append(bound[axis])
             for child in children:
                 self.place(child)
         yield
         del self.vars[depth:], self.ranges[depth:], self.around[around:]
         self.builder.block, self.parallel_depth = block, parallel
+
+    def _skip_padding(self, nest: Nest, axis: IterVar, bound: dict[IterVar, AffineExpr]) -> None:
+        """Go on inside a branch for the passes of a reduction's loop that have other terms than products with zeros."""
+        stage = nest.stage
+        if axis not in stage.reduce_axes:
+            stage.fail("pragma", f"expected an axis of a reduction for skip_padding, got {axis.name}")
+        ends: list[dict[SSAValue, AffineExpr]] = []
+        for last in (False, True):
+            free = {leaf: lifted(nest.extents[leaf] - 1) if last else ZERO for leaf in stage.leaf if leaf not in bound}
+            ends.append(self.points(stage, nest.region, axis_values(stage, nest.extents, bound | free)))
+        argument = stage.compute.reduce_axes[stage.reduce_axes.index(axis)]
+        exprs = [simplify(expr, self.ranges) for expr in inside(stage.compute, argument, *ends)]
+        if guard := [expr for expr in exprs if not at_least(bounds(expr, self.ranges)[0], 0)]:
+            map, operands = self.access(guard)
+            with self.builder.located(stage.compute.location):
+                self.builder.block = self.builder.add(tir.IfOp.make(map, operands)).block
 
     def _roll(self, stage: StageState, region: Sequence[Interval]) -> None:
         """The first pass of the innermost loop computes all of the region, the others what the one before did not."""

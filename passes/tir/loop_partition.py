@@ -55,7 +55,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     extent = loop.trip_count
     asked = loop.attributes.pop(HINT, None) is not None
     parallel = loop.kind.data == "parallel"
-    if (parallel and loop.is_known) or (loop.kind.data == "vectorized" and not asked) or below(extent, 2):
+    if (parallel and loop.is_known and not asked) or (loop.kind.data == "vectorized" and not asked) or below(extent, 2):
         return [loop]
     begin: Size = 0
     end = extent
@@ -68,7 +68,7 @@ def _partition(loop: ForOp, ranges: Ranges) -> list[ForOp]:
     if same(begin, 0) and same(end, extent):
         return [loop]
     last = pieces(loop, ranges, asked) if same(begin, 0) and not loop.is_known else None
-    if parallel:
+    if parallel and not loop.is_known:
         if same(begin, 0):
             _branch(loop, end, None if last is None else last[1])
         return [loop]
@@ -167,8 +167,8 @@ def _holds(op: IfOp | LoadOp, var: SSAValue, ranges: Ranges) -> Iterator[Range]:
 class TirLoopPartitionPass(ModulePass):
     """Splits a loop where a guard starts or stops to hold, so that most iterations run without it.
 
-    Before: any kernels. After: a loop that is neither parallel nor, unless its own attribute asks for it, vectorized,
-    and in which a `tir.if likely` or a guarded load depends affinely on the loop's variable, stands as up to three
+    Before: any kernels. After: a loop that is not parallel or vectorized, unless its own attribute asks for it, and in
+    which a `tir.if likely` or a guarded load depends affinely on the loop's variable, stands as up to three
     loops of the same kind: iterations before those where the guard always holds, these, and iterations after them. In
     the middle one those guards are gone, an `if` being left with no condition (`tir-simplify` then takes it away, with
     loops of one iteration). Guards are looked at in order; one that leaves no iteration free of it, or divides the

@@ -7,19 +7,24 @@ from math import prod
 from xdsl.dialects.builtin import AnyFloat
 
 from ....dialects import te
-from ....dialects.sizes import same
+from ....dialects.sizes import Size, same
 from ....dialects.sizes.kernel import known, nominal
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
-from .common import PARTITION_HINT, Scheduling
+from ..stages import MUCH_PADDING
+from .common import PARTITION_HINT, Scheduling, passes
 from .tiles import counted, pixel_tile, row_tile
 
 _BODY = 192
 """Products of vectors, at most, that are written out as the body of the innermost loop over terms."""
 _FEW_SUMS = 16
 """A step of this many products takes much longer than the instructions of a loop."""
+_SHARES = 16
+"""So many shares of some work are about as much for each thread."""
+_THREADS = 4
+"""A multiple of this is the same number of shares for each thread, where there are few of them."""
 _SHORT = 6
 """Steps, at most, where a product and its sum are two instructions: of more LLVM would add up the products first."""
 
@@ -45,12 +50,15 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
     x_outer, x_inner = host.split(columns, width)
     outside = [n, c_outer, *rows]
     if by_pixel:
-        some, x_outer = host.split(x_outer, _cached_tiles(work, inner, known(columns.extent), width))
+        some, x_outer = host.split(x_outer, _cached_tiles(work, inner, columns.extent, width, passes([n, c_outer])))
         outside = [n, some, c_outer]
     host.reorder(*outside, x_outer, x_inner, c_inner, lanes)
     host.parallel(host.fuse(*outside))
     host.unroll(c_inner)
     _registers(work, host, inner, x_outer, x_inner, lanes)
+    if MUCH_PADDING in inner.compute.attributes:
+        for window in inner.reduce_axes[1:-1]:
+            inner.pragma(window, "skip_padding")
     if isinstance(columns.extent, int):
         _write_out(inner, width * blocks * per_pixel, fused)
     else:
@@ -81,14 +89,22 @@ def _write_out(inner: Stage, sums: int, fused: bool) -> None:
         terms //= steps
 
 
-def _cached_tiles(work: Scheduling, inner: Stage, pixels: int, width: int) -> int:
-    """Return the number of tiles of `width` pixels, of the data that a 1x1 convolution reads, that fit in a cache."""
+def _cached_tiles(work: Scheduling, inner: Stage, columns: Size, width: int, others: int) -> int:
+    """Return the number of tiles of `width` pixels, of the data of a 1x1 convolution, that are a share of a thread.
+
+    They fit in a cache, and leave enough shares, or as many for each of some threads, of which there are `others` for
+    the same tiles.
+    """
+    pixels = known(columns)
     tiles, ragged = divmod(pixels, width)
     if ragged:
         return tiles + 1
     terms = prod(map(known, inner.compute.reduce_shape))
     tile_bytes = width * terms * element_bytes(inner.compute.result.type.element_type)
-    return largest_divisor(tiles, max(1, work.machine.l2 // 4 // tile_bytes))
+    most = max(1, work.machine.l2 // 4 // tile_bytes)
+    fits = [count for count in range(min(tiles, most), 0, -1) if tiles % count == 0]
+    shares = {count: tiles // count * others for count in fits}
+    return next((count for count in fits if shares[count] >= _SHARES or shares[count] % _THREADS == 0), fits[0])
 
 
 def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:

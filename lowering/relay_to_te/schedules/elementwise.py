@@ -14,7 +14,11 @@ from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling, passes, shape_of
+from .joined import joined_axis, schedule_joined
+from .runs import divides, run_of
 
+_RUN = 4
+"""Elements that are worth a vector of their own."""
 _ROWS = 8
 """Passes of outer loops that are enough for the threads."""
 _ROW = 256
@@ -26,8 +30,11 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     axes = work.loops(stage)
     if not axes:
         return
-    if (column := _transposed(work, stage)) is not None:
+    if (column := _transposed(work, stage)) is not None and 0 < run_of(work, stage) < _RUN:
         _tile(work, stage, column)
+        return
+    if (joined := joined_axis(work, stage)) is not None and joined is not axes[-1]:
+        schedule_joined(work, stage, joined)
         return
     guarded = work.guarded(stage)
     last = stage.fuse(*_row(work, stage, axes)) if flat(work, stage) and not guarded else axes[-1]
@@ -49,6 +56,10 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
 
 def _vectors(work: Scheduling, stage: Stage, axis: IterVar) -> IterVar | None:
     """Vectors of an axis; bytes, which are computed in vectors of int32 or float32, are stored two of these at once."""
+    if divides(work, stage) and (run := run_of(work, stage)) >= _RUN:
+        outer, inner = stage.split(axis, run)
+        stage.unroll(outer)
+        return work.vectorize(stage, inner, unroll=True)
     lanes = 2 * work.lanes(stage)
     if element_bytes(stage.compute.result.type.element_type) > 1 or not same(axis.extent % lanes, 0):
         return work.vectorize(stage, axis)

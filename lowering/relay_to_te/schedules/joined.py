@@ -1,0 +1,89 @@
+"""Concatenations: one loop nest for each operand, of whole vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir.affine import AffineDimExpr, AffineExpr
+
+from ....dialects import te
+from ....dialects.affine import below
+from ....dialects.sizes.kernel import nominal, same_shape
+from ....te.schedule.bounds import Reading
+from ....te.schedule.itervar import IterVar
+from ....te.schedule.stage import Stage
+from ....te.schedule.stage_state import StageState
+from ..stages import JOINED
+from .common import PARTITION_HINT, SERIAL_LIMIT, Scheduling, passes, tag_of
+from .runs import place
+
+_ROWS = 8
+"""Passes of outer loops that are enough for the threads."""
+
+
+def is_joined(stage: StageState) -> bool:
+    return tag_of(stage) == JOINED
+
+
+def stands_alone(stage: StageState, readings: Sequence[Reading], joined: bool) -> bool:
+    """Return whether an elementwise stage is better computed by itself than inside the stages that read it.
+
+    A concatenation is, where its elements are read in another order. So is what comes in another order into one, which
+    `joined` says of the readings: the loops over an operand's part of it are those over its memory then.
+    """
+    if all(prod(map(nominal, reader.compute.shape)) < SERIAL_LIMIT for reader, _ in readings):
+        return False
+    if is_joined(stage) and not all(_same_order(stage, host, point) for host, point in readings):
+        return True
+    return joined and any(not _in_order(read, host, point) for read in stage.compute.reads for host, point in readings)
+
+
+def _same_order(stage: StageState, host: StageState, point: Sequence[AffineExpr]) -> bool:
+    """Return whether a host has at each point the element of a stage at the same point."""
+    shape = stage.compute.shape
+    return same_shape(shape, host.compute.shape) and all(
+        below(extent, 2) or at == AffineDimExpr(axis)
+        for axis, (extent, at) in enumerate(zip(shape, point, strict=True))
+    )
+
+
+def _in_order(read: te.ReadOp, host: StageState, point: Sequence[AffineExpr]) -> bool:
+    """Return whether a read is at neighbouring places of memory where its host is at those of its last axis."""
+    form = place(read, host, point)
+    step = None if form is None else form.coefficient(len(host.compute.shape) - 1)
+    return step is not None and step in (0, 1)
+
+
+def joined_axis(work: Scheduling, stage: Stage) -> IterVar | None:
+    """The axis of a stage along which it has the operands of a concatenation, its own or an inlined one's."""
+    for part in work.parts(stage):
+        axis = part.compute.attributes.get("axis") if is_joined(part) else None
+        if isinstance(axis, StringAttr) and len(part.compute.shape) == len(stage.compute.shape):
+            return stage.axes[int(axis.data)]
+    return None
+
+
+def schedule_joined(work: Scheduling, stage: Stage, joined: IterVar) -> None:
+    """Loops along which nothing is joined outside, shared among threads; in them one loop nest for each operand.
+
+        for parallel y { for c in 6 { for vectorized x { .. } } for c in 4 { for vectorized x { .. } } }
+
+    Where there are too few such loops, each operand's part has threads of its own.
+    """
+    *outer, last = work.loops(stage)
+    free = [axis for axis in outer if axis is not joined]
+    inside = outer[outer.index(joined) + 1 :]
+    stage.pragma(joined, PARTITION_HINT, 1)
+    if passes(free) < _ROWS:
+        rows = [joined, *free]
+    else:
+        # Behind the joined axis memory goes on without a gap: what threads do not share is one long row.
+        while inside and passes(free) >= _ROWS * passes(inside[-1:]):
+            free.remove(inside[-1])
+            last = stage.fuse(inside.pop(), last)
+        rows = [*free, joined]
+    stage.reorder(*rows, last)
+    work.vectorize(stage, last)
+    work.parallel(stage, rows[: len(free)] if rows[0] is not joined else [joined])
