@@ -22,7 +22,7 @@ _TILES = (4, 6)
 class _Attention(NamedTuple):
     scores: Stage
     ended: Stage
-    """What the scores become elementwise; the scores themselves where that is nothing."""
+    """The stage of the scores with scale and mask; that of the scores themselves where there are none."""
     reductions: list[Stage]
     """Softmax up to its last stage."""
     weights: Stage
