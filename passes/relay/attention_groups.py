@@ -78,7 +78,7 @@ def _is_large(scores: Sequence[Size]) -> bool:
 
 def _is_plain(op: BatchMatmulOp) -> bool:
     """Return whether a product is of more than a few rows, and of operands as its schedule wants them."""
-    extents = [*shape_of(op.x), *shape_of(op.y)]
+    extents: list[Size] = [*shape_of(op.x), *shape_of(op.y)]
     rows, columns = shape_of(op.result)[-2:]
     flipped = op.signature.get("transpose_a") or op.signature.get("transpose_b")
     return not flipped and all(isinstance(extent, int) for extent in extents) and rows > FEW_ROWS and columns > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx.parser
@@ -11,6 +11,7 @@ from symbolic_kernels import SymbolicKernel, inputs_of, relay_function
 
 import whence
 from whence.dialects.relay import OPERATORS
+from whence.lowering.kernel.record import Kernel
 
 OP = {operator.name.removeprefix("relay."): operator for operator in OPERATORS}
 BATCH, ROWS, KEYS, DEPTH = 4, 700, 401, 24
@@ -19,9 +20,9 @@ BATCH, ROWS, KEYS, DEPTH = 4, 700, 401, 24
 
 def attention(q: Any, k: Any, v: Any, mask: Any = 0.0, scale: float = 1.0) -> Any:
     """Keys as columns."""
-    scores = np.float64(q) @ np.float64(k) * scale + mask
+    scores = q.astype(np.float64) @ k.astype(np.float64) * scale + mask
     weights = np.exp(scores - scores.max(-1, keepdims=True))
-    return weights / weights.sum(-1, keepdims=True) @ np.float64(v)
+    return weights / weights.sum(-1, keepdims=True) @ v.astype(np.float64)
 
 
 def off(result: Any, expected: Any) -> float:
@@ -77,7 +78,7 @@ def test_each_stage_is_its_own_layers():
     assert set(stages) == {"scores", "scale", "mask", "weights", "values"}
     assert stages["weights"] == ("softmax_maxelem", "softmax_exp", "softmax_expsum", "softmax_norm")
     assert executable.coverage()["tir"] == 1
-    (kernel,) = executable.artifact.kernels
+    (kernel,) = cast("tuple[Kernel]", executable.artifact.kernels)
     served = {
         layer
         for number, line in enumerate(kernel.tir.splitlines(), 1)

@@ -57,7 +57,7 @@ class Matrix(NamedTuple):
     batch: Sequence[IterVar]
     rows: IterVar
     columns: IterVar
-    count: Size
+    height: Size
 
 
 def tile(work: Scheduling, host: Stage, inner: Stage, matrix: Matrix, size: int | None) -> None:
