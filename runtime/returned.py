@@ -44,7 +44,7 @@ class ReturnedMemory:
         block = self._fitting(nbytes)
         if block is None:
             block = lasting_empty((_capacity(nbytes),), np.uint8)
-        return cast(Tensor, np.asarray(cast(Any, _Lease(self, block))))
+        return np.asarray(cast(Any, _Lease(self, block)))
 
     def give(self, block: Tensor) -> None:
         """Keep a block that nobody holds any more, if there is room for it."""

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from xdsl.dialects.builtin import f32, f64
 
 from ...dialects.relay.matmul import FEW_ROWS, BatchMatmulOp
 from ...dialects.relay.nn import SoftmaxOp
 from ...dialects.relay.operator import Operator, OpPattern, element_of, shape_of
-from ...dialects.sizes import same_shape
+from ...dialects.sizes import Size, same_shape
 from .fusion_graph import FusionGraph, operator_of
 
 MOST_KEYS = 1 << 13
 """Scores of a row, at most: a few rows have to fit into what a thread has on its stack."""
+_FEWEST_KEYS = 320
+"""Shorter rows of scores are in registers during a softmax, which is then no better off in a kernel with products."""
+_FEWEST_BYTES = 1 << 22
+"""Fewer scores stay in the caches from one kernel to the next."""
 _CHAIN = 8
 """Operators between scores and their softmax, at most: scales and masks."""
 
@@ -32,7 +39,7 @@ def attention_groups(graph: FusionGraph) -> list[list[int]]:
         product = None if last is None else graph.ops[last]
         if last is not None and isinstance(product, BatchMatmulOp) and _is_plain(product):
             reads = [operator_of(value) for value in product.operands]
-            if reads[0] is op and reads[1] is not op and shape_of(product.x)[-1] <= MOST_KEYS:
+            if reads[0] is op and reads[1] is not op and _is_large(shape_of(product.x)):
                 groups.append([*nodes, node, last])
     return groups
 
@@ -64,9 +71,14 @@ def _before(graph: FusionGraph, number: dict[Operator, int], softmax: SoftmaxOp)
     return None
 
 
+def _is_large(scores: Sequence[Size]) -> bool:
+    """Return whether scores of a shape are better computed in blocks of rows than all at once."""
+    return _FEWEST_KEYS < scores[-1] <= MOST_KEYS and 4 * prod(scores) >= _FEWEST_BYTES
+
+
 def _is_plain(op: BatchMatmulOp) -> bool:
     """Return whether a product is of more than a few rows, and of operands as its schedule wants them."""
-    extents = [*shape_of(op.x), *shape_of(op.y)]
+    extents: list[Size] = [*shape_of(op.x), *shape_of(op.y)]
     rows, columns = shape_of(op.result)[-2:]
     flipped = op.signature.get("transpose_a") or op.signature.get("transpose_b")
     return not flipped and all(isinstance(extent, int) for extent in extents) and rows > FEW_ROWS and columns > 1

@@ -148,7 +148,8 @@ class FuseOpsPass(ModulePass):
     After: no operator is outside primitive functions. Those follow the function whose operators they have, one per
     group, named after their operators in post-order; groups end where blocks do, be it of a closure, a branch, a clause
     or a let-block, and where `annotation.stop_fusion` was. A scalar constant is inside the kernel; other values from
-    outside are parameters in the order they are read. Equal functions are not merged.
+    outside are parameters in the order they are read. Equal functions are not merged. Other than in TVM, two products
+    with a softmax of long rows between them are one group.
     Locations: operators keep theirs; a primitive function and its call get those of the group, output first; a
     parameter that of the operator that computes its value.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -36,7 +38,7 @@ class KeepBatches(RewritePattern):
         for value in dense.operands:
             count, *matrix = shape_of(value)
             mine: list[Size] = [1] * len(batch) if same(count, 1) and not same(product(batch), 1) else list(batch)
-            shape = (*mine, *matrix)
+            shape = cast("tuple[int, ...]", (*mine, *matrix))
             if DYNAMIC_INDEX in shape or holds_zero(shape):
                 return
             made.append(ReshapeOp(value, newshape=shape))

@@ -82,3 +82,17 @@ def test_sums_along_rows_of_both_operands(graph: str):
     (kernel,) = cast("tuple[Kernel]", exe.artifact.kernels)
     assert "vector.reduction <add>" in kernel.tir
     assert not re.search(r"load .* stride [1-9]", kernel.tir)
+
+
+def test_sums_of_a_single_odd_panel_stay_in_registers():
+    graph = "(float[4,33,40] a, float[4,40,45] b) => (float[4,33,45] y) { y = MatMul (a, b) }"
+    model = parser.parse_model(f'<ir_version: 9, opset_import: ["": 17]> graph {graph}')
+    exe = whence.compile(model, threads=1, target="llvm -mcpu=skylake-avx512")
+    (kernel,) = cast("tuple[Kernel]", exe.artifact.kernels)
+    # Each row of the sums starts at a vector, and no end of one is loaded behind a mask.
+    assert not re.findall(r"tir\.masked_load .*matmul\[", kernel.tir)
+    draw = np.random.default_rng(0)
+    given = {"a": draw.standard_normal((4, 33, 40), np.float32), "b": draw.standard_normal((4, 40, 45), np.float32)}
+    (expected,) = onnxruntime_outputs(model, given)
+    result = cast(Array, whence.compile(model)(*given.values()))
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)

@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from whence.dialects.element_types import DTYPES, numpy_dtype
 from whence.dialects.relay import elementwise as e
+from whence.dialects.relay import nn
 from whence.dialects.relay import transform as t
 from whence.dialects.relay.canonicalization.casts import is_exact
 from whence.dialects.relay.collapse import CollapseSumLikeOp
@@ -290,3 +291,29 @@ def test_long_chains(kind: Any) -> None:
     net.finish(net(e.TanhOp, value))
     SimplifyExprPass().apply(None, net.module)  # type: ignore[arg-type]
     assert len(names(net.module)) <= 2
+
+
+@pytest.mark.parametrize("batches", [(6, 6), (1, 6)])
+def test_products_keep_the_batches_that_reshapes_took_apart(batches: tuple[int, int]) -> None:
+    net = Net(RNG.standard_normal((2, 3, 4, 5) if batches[0] > 1 else (1, 1, 4, 5)).astype(F))
+    left = net(t.ReshapeOp, net.inputs[0], newshape=(batches[0], 4, 5))
+    right = net(t.ReshapeOp, net.random(2, 3, 5, 7), newshape=(batches[1], 5, 7))
+    product = net(nn.BatchMatmulOp, left, right, transpose_b=False)
+    net.finish(net(e.TanhOp, net(t.ReshapeOp, product, newshape=(2, 3, 4, 7))))
+    check(net, SimplifyExprPass())
+    assert names(net.module) == ["nn.batch_matmul", "tanh"]
+
+
+@pytest.mark.parametrize("case", ["rows", "another reader", "no reshape"])
+def test_products_whose_batches_stay_together(case: str) -> None:
+    net = Net(RNG.standard_normal((2, 3, 4, 5)).astype(F))
+    x = net.inputs[0]
+    left = net(t.ReshapeOp, x, newshape=(6, 4, 5))
+    right = (
+        net.random(6, 5, 7) if case == "no reshape" else net(t.ReshapeOp, net.random(2, 3, 5, 7), newshape=(6, 5, 7))
+    )
+    product = net(nn.BatchMatmulOp, left, right, transpose_b=False)
+    apart = net(t.ReshapeOp, product, newshape=(6, 2, 2, 7) if case == "rows" else (2, 3, 4, 7))
+    net.finish(net(e.TanhOp, apart), *([net(e.ExpOp, product)] if case == "another reader" else []))
+    check(net, SimplifyExprPass())
+    assert names(net.module).count("reshape") == (2 if case == "no reshape" else 3)

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from ....dialects.sizes import same_shape
 from ....passes.relay.attention_groups import MOST_KEYS
-from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling, points, tag_of
 from .dense import Matrix, tile
@@ -15,15 +14,15 @@ from .normalization import schedule_row_group
 _BYTES = 1 << 17
 """Of the scores of a block of rows, and of what softmax makes of them: a thread's stack has to hold them."""
 _ROWS = 12
-"""Rows that make whole register tiles, and for which the second operands are read from the second cache."""
-_FEWEST = 4
-"""Fewer rows to a block are not worth it that all blocks are equal."""
+"""Rows of a block where the first cache holds no more: whole register tiles of any shape."""
+_TILES = (4, 6)
+"""Rows that register tiles of all shapes can make up: a block of them ends with its last tile."""
 
 
 class _Attention(NamedTuple):
     scores: Stage
     ended: Stage
-    """What the scores become elementwise; the scores themselves where that is nothing."""
+    """The stage of the scores with scale and mask; that of the scores themselves where there are none."""
     reductions: list[Stage]
     """Softmax up to its last stage."""
     weights: Stage
@@ -87,13 +86,17 @@ def _matched(work: Scheduling) -> _Attention | None:
 
 
 def _block(weights: Stage, cache: int) -> int:
-    """Return the rows of a block: what the first cache holds, or whole register tiles where that is less.
+    """Return the rows of a block: all that there are, where the first cache holds their scores and weights.
 
-    A divisor of all rows is best, since equal blocks are shared among threads.
+    Else a divisor of them, since equal blocks are shared among threads, if it is of whole register tiles; such a tile
+    that reaches into the next block would have to ask for each row if that is there.
     """
     *_, rows, keys = weights.compute.shape
     assert isinstance(rows, int)
     assert isinstance(keys, int)
     least = max(1, min(_ROWS, _BYTES // (4 * keys)))
-    best = largest_divisor(rows, max(least, cache // (8 * keys)))
-    return best if best >= min(rows, _FEWEST) else least
+    most = max(least, cache // (8 * keys))
+    if rows <= most:
+        return rows
+    even = [count for count in range(1, most + 1) if rows % count == 0 and any(count % tile == 0 for tile in _TILES)]
+    return max(even, default=least)

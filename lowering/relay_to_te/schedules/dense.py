@@ -64,7 +64,7 @@ class Matrix(NamedTuple):
     batch: Sequence[IterVar]
     rows: IterVar
     columns: IterVar
-    count: Size
+    height: Size
 
 
 def tile(
@@ -218,7 +218,8 @@ def _ragged_panel(rows: int, columns: int, lanes: int, machine: Machine) -> int:
     least = -(-columns // lanes)
     counts = range(1, min(_VECTORS, least) + 1)
     best = min(counts, key=lambda count: (-(-least // count) * count * _tile_cost(rows, count, machine), -count))
-    return min(columns, lanes * best)
+    # Of one panel as many columns are computed as there are: the end of more would be no registers.
+    return min(lanes * best, columns)
 
 
 def _tile_cost(rows: int, vectors: int, machine: Machine) -> float:
