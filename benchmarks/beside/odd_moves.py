@@ -165,6 +165,15 @@ def _sample(dice: Dice) -> Case:
     return Case(f"roi_align {count} of {text(shape)} to {size}", f"Y = RoiAlign<{how}>(X0, X1, X2)", inputs)
 
 
+def _signal(dice: Dice) -> Case:
+    if dice.random() < 0.5:
+        rows, length = dice.size(4, 128), 2 ** dice.randint(4, 10)
+        return Case(f"dft {rows}x{length}", "Y = DFT(X0)", [(rows, length, 2)])
+    length, step, window = dice.size(4000, 40000), dice.size(40, 200), dice.size(100, 500)
+    constants = [np.array(step), np.hanning(window).astype(np.float32)]
+    return Case(f"stft {length} by {window}/{step}", "Y = STFT(X0, W0, W1)", [(1, length, 1)], constants)
+
+
 MOVES: dict[str, Family] = {
     "transpose": _transpose,
     "concat": _concat,
@@ -177,4 +186,5 @@ MOVES: dict[str, Family] = {
     "scatter": _scatter,
     "select": _select,
     "sample": _sample,
+    "signal": _signal,
 }

@@ -49,8 +49,11 @@ class _Joining:
     def __init__(self, func: te.FuncOp):
         self.func = func
         self.computes = func.computes
-        self.tensors = [*func.block.args, *(result for compute in self.computes for result in compute.results)]
-        self.single = {
+        self.tensors: list[SSAValue] = [
+            *func.block.args,
+            *(result for compute in self.computes for result in compute.results),
+        ]
+        self.single: dict[SSAValue, set[int]] = {
             tensor: {dim for dim, extent in enumerate(_shape(tensor)) if extent == 1} for tensor in self.tensors
         }
         self.apart = set[_Pair]()
@@ -111,7 +114,7 @@ class _Joining:
         self._spread()
 
     def _read(self, read: te.ReadOp, compute: te.ComputeOp, exprs: list[AffineExpr], ranges: tuple[Range, ...]) -> None:
-        extents, shape = (*compute.shape, *compute.reduce_shape), _shape(read.tensor)
+        extents, shape = _extents(compute), _shape(read.tensor)
         before = {b: a for a, b in pairwise(self.axes(compute))}
         together = dict[int, tuple[int, int]]()
         for d, e in pairwise(self.dims(read.tensor)):
@@ -172,7 +175,7 @@ class _Joining:
     def worth(self) -> bool:
         """Return whether a row becomes longer that is no whole number of vectors, or that guards take apart."""
         for compute in self.computes:
-            extents, groups = (*compute.shape, *compute.reduce_shape), self.groups(compute)
+            extents, groups = _extents(compute), self.groups(compute)
             guarded = any(read.otherwise is not None for read in compute.reads)
             for last in (compute.rank - 1, len(extents) - 1):
                 if last < 0 or (extents[last] % _WHOLE == 0 and not guarded):
@@ -240,7 +243,7 @@ def _stand_for(old: SSAValue, new: SSAValue) -> None:
 
 def _rewrite(compute: te.ComputeOp, joining: _Joining) -> None:
     """Give a compute its new axes, and its reads their new indices."""
-    groups, rank, extents = joining.groups(compute), compute.rank, (*compute.shape, *compute.reduce_shape)
+    groups, rank, extents = joining.groups(compute), compute.rank, _extents(compute)
     block, old, values = compute.block, list(compute.block.args), _values(compute)
     # The last of the axes of a group stands for all: they occur together alone, as one index.
     stands: list[AffineExpr] = [ZERO] * len(old)
@@ -303,9 +306,14 @@ def _shape(tensor: SSAValue) -> tuple[int, ...]:
     return cast("TensorType[Attribute]", tensor.type).get_shape()
 
 
+def _extents(compute: te.ComputeOp) -> tuple[int, ...]:
+    """The extents of all axes, which are numbers here."""
+    return cast("tuple[int, ...]", (*compute.shape, *compute.reduce_shape))
+
+
 def _ranges(compute: te.ComputeOp, count: int) -> tuple[Range, ...]:
     """The ranges of the axes, and of as many numbers as make it `count`."""
-    ranges = [(0, extent - 1) for extent in (*compute.shape, *compute.reduce_shape)]
+    ranges = [(0, extent - 1) for extent in _extents(compute)]
     return (*ranges, *[(-FAR, FAR)] * (count - len(ranges)))
 
 

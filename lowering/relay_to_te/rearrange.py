@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from ... import te
 from ...dialects.relay import rearrange as relay
@@ -30,7 +31,9 @@ def tile(op: Operator, x: Tensor) -> Tensor:
             groups[-1].append(axis)
         else:
             groups.append([axis])
-    rows, results = ([product(each[axis] for axis in group) for group in groups] for each in (extents, whole))
+    rows, results = (
+        [cast(int, product(each[axis] for axis in group)) for group in groups] for each in (extents, whole)
+    )
 
     def element(*i: Expr) -> Expr:
         inside = [at if same(n, times) else at % n for at, n, times in zip(i, rows, results, strict=True)]
