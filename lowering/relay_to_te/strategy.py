@@ -133,7 +133,7 @@ def _inlined(schedule: Schedule) -> set[StageState]:
     """
     inlined: set[StageState] = set()
     copied = Counter[StageState]()
-    joining = {stage for stage in schedule.computes if is_joined(stage)}
+    joining: set[StageState] = {stage for stage in schedule.computes if is_joined(stage)}
 
     def may(stage: StageState, readings: list[Reading]) -> bool:
         compute = stage.compute

@@ -96,7 +96,7 @@ def test_a_kernel_reads_the_bits_of_the_file() -> None:
     assert "vpermps" in kernel.assembly or "vpermd" in kernel.assembly
     assert "weights" not in kernel.tir
     many = whence.compile(network(64, 1024, 512), target="llvm -mcpu=x86-64-v4")
-    assert any("weights" in kernel.tir for kernel in many.artifact.kernels)
+    assert any("weights" in kernel.tir for kernel in kernels_of(many))
 
 
 def test_a_weight_that_is_too_short() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ AVX512 = "llvm -mcpu=skylake-avx512"
 
 def convolution(side: int, kernel: int, pad: int, dilation: int, stride: int = 1) -> ModelProto:
     weights = np.random.default_rng(0).standard_normal((24, 20, kernel, kernel)).astype(np.float32)
-    attributes = {"pads": [pad] * 4, "dilations": [dilation] * 2, "strides": [stride] * 2}
+    attributes: dict[str, Any] = {"pads": [pad] * 4, "dilations": [dilation] * 2, "strides": [stride] * 2}
     graph = helper.make_graph(
         [helper.make_node("Conv", ["x", "w"], ["y"], name="conv", **attributes)],
         "net",

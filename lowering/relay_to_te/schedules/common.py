@@ -19,6 +19,7 @@ from ....support.machine import Machine
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.schedule import Schedule
 from ....te.schedule.stage import Stage
+from ....te.schedule.stage_state import StageState
 
 SERIAL_LIMIT = 1 << 14
 """Loops over fewer points are not worth waking threads for."""
@@ -33,7 +34,7 @@ VECTOR_REDUCTION = "vector_reduction"
 is for axes of data, as in TVM."""
 
 
-def tag_of(stage: Stage) -> str:
+def tag_of(stage: StageState) -> str:
     """The kind of operator that a stage computes, as its lowering says; empty when it says nothing."""
     tag = stage.producer.attributes.get("tag") if isinstance(stage.producer, Operation) else None
     return tag.data if isinstance(tag, StringAttr) else ""

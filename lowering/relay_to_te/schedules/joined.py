@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects import te
@@ -40,7 +41,9 @@ def stands_alone(stage: StageState, readings: Sequence[Reading], joined: bool) -
         return False
     if is_joined(stage) and not all(_same_order(stage, host, point) for host, point in readings):
         return True
-    return joined and any(not _in_order(read, host, point) for read in stage.compute.reads for host, point in readings)
+    return joined and any(
+        not _in_order(stage, read, host, point) for read in stage.compute.reads for host, point in readings
+    )
 
 
 def _same_order(stage: StageState, host: StageState, point: Sequence[AffineExpr]) -> bool:
@@ -52,9 +55,9 @@ def _same_order(stage: StageState, host: StageState, point: Sequence[AffineExpr]
     )
 
 
-def _in_order(read: te.ReadOp, host: StageState, point: Sequence[AffineExpr]) -> bool:
+def _in_order(stage: StageState, read: te.ReadOp, host: StageState, point: Sequence[AffineExpr]) -> bool:
     """Return whether a read is at neighbouring places of memory where its host is at those of its last axis."""
-    form = place(read, host, point)
+    form = place(stage, read, host, point)
     step = None if form is None else form.coefficient(len(host.compute.shape) - 1)
     return step is not None and step in (0, 1)
 
@@ -65,10 +68,11 @@ def joined_axis(work: Scheduling, stage: Stage) -> IterVar | None:
         compute = part.compute
         if not is_joined(part) or len(compute.shape) != len(stage.compute.shape):
             continue
+        axes: list[SSAValue] = list(compute.axes)
         ranges = tuple((0, extent - 1) for extent in compute.shape)
         for read in compute.reads:
             for expr, extent in zip(read.map.data.results, shape_of(read), strict=True):
-                index = substitute(expr, [AffineDimExpr(list(compute.axes).index(value)) for value in read.indices])
+                index = substitute(expr, [AffineDimExpr(axes.index(value)) for value in read.indices])
                 low, high = bounds(index, ranges)
                 used = index.used_dims()
                 if len(used) == 1 and not (proves(low, ">=", 0) and below(high, extent)):

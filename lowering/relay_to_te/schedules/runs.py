@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import gcd
 from typing import cast
 
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr, AffineExpr
 
 from ....dialects import te
@@ -20,12 +21,13 @@ from .common import Scheduling, shape_of
 _DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod)
 
 
-def place(read: te.ReadOp, host: StageState, point: Sequence[AffineExpr]) -> Linear | None:
-    """The place in memory, counted in elements, that a read has in the loops of a host that has its stage at a point.
+def place(part: StageState, read: te.ReadOp, host: StageState, point: Sequence[AffineExpr]) -> Linear | None:
+    """The place in memory, counted in elements, that a read of a stage has in the loops of a host that has this
+    at a point.
 
     None where it is an index that is computed.
     """
-    arguments = list(read.parent_op().block.args)
+    arguments: list[SSAValue] = list(part.compute.block.args)
     if any(index not in arguments for index in read.indices):
         return None
     dims = [point[arguments.index(index)] for index in read.indices]
@@ -52,7 +54,7 @@ def run_of(work: Scheduling, stage: Stage) -> int:
                 for read in part.compute.reads:
                     source = read.tensor.owner
                     if not isinstance(source, te.ComputeOp) or not work.schedule[source].inlined:
-                        run = gcd(run, _run(place(read, host, point), last))
+                        run = gcd(run, _run(place(part, read, host, point), last))
     extent = stage.compute.shape[-1]
     return gcd(run, extent) if run and isinstance(extent, int) else run
 
