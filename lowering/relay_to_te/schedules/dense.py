@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.relay.matmul import FEW_ROWS
@@ -26,6 +28,11 @@ _LOADS = 1.5
 """The cost of as many loads as products, in products."""
 _OPEN = 2
 """Vectors of a row of a tile where the number of columns is open."""
+_KEPT = 1 << 18
+"""The bytes of weights made of a few bits that a panel keeps for all tiles of rows. Of more each tile makes its own."""
+_LEAST = 2
+"""Vectors of a row that have to fit; else tiles are tall, so that the weights that each makes serve many rows."""
+_FLOAT = 4
 _VECTORS = 4
 """Vectors of a row of a tile, where no packed weight says how many."""
 
@@ -63,7 +70,13 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
         panel = _panel(columns.extent, lanes)
     whole = panel % lanes == 0
     count = 1 if work.few_rows and not isinstance(rows.extent, int) else counted(rows.extent)
-    height, vectors = product_tile(count, -(-panel // lanes), work.machine, whole)
+    width, small = -(-panel // lanes), True
+    if weights is not None and whole:
+        fits = _KEPT // (prod(map(known, weights.compute.shape[1:-1])) * lanes * _FLOAT)
+        small = fits >= _LEAST
+        once = below(count, work.machine.accumulators + 1)
+        width = largest_divisor(width, fits if small else 1 if once else _LEAST)
+    height, vectors = product_tile(count, width, work.machine, whole)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
     ragged = not same(columns.extent % n_inner.extent, 0)
@@ -78,7 +91,7 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
         if passes(shared) < _PANELS and even:
             shared.append(m_outer)
     if weights is not None:
-        if below(count, height + 1):
+        if not small or below(count, height + 1):
             weights.compute_inline()
         else:
             weights.compute_at(host, n_outer)
