@@ -64,7 +64,7 @@ def _is_factor(compute: te.ComputeOp, read: te.ReadOp) -> bool:
 
 
 def _image_of(padded: te.ComputeOp) -> te.ReadOp | None:
-    """What a stage reads that has the same elements at other places, and zeros around them."""
+    """The tensor that a stage reads and that has the same elements at other places, and zeros around them."""
     if padded.reducer is not None or len(padded.reads) != 1 or len(padded.yields) != 1:
         return None
     (read,) = padded.reads
