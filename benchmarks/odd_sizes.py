@@ -118,7 +118,8 @@ def sweep(families: Sequence[str], args: argparse.Namespace) -> list[Row]:
                 rows.append(Row(name, case.name, math.nan, math.nan, math.inf))
                 print(f"{case.name}: {error}")
                 continue
-            rows.append(Row(name, case.name, *medians((ours, theirs)), apart))
+            mine, best = medians((ours, theirs))
+            rows.append(Row(name, case.name, mine, best, apart))
             print(rows[-1].text, flush=True)
     print("\nthe worst")
     timed = [row for row in rows if row.ours == row.ours]
@@ -165,7 +166,9 @@ def cliffs(args: argparse.Namespace) -> list[Row]:
             continue
         pairs = [calls(case, args.threads) for case in near]
         seconds = medians([call for ours, theirs, _ in pairs for call in (ours, theirs)])
-        mine = [Row(family, case.name, *seconds[2 * i : 2 * i + 2], pairs[i][2]) for i, case in enumerate(near)]
+        mine = [
+            Row(family, case.name, seconds[2 * i], seconds[2 * i + 1], pairs[i][2]) for i, case in enumerate(near)
+        ]
         each = [row.ours / case.work for row, case in zip(mine, near, strict=True)]
         best = min(range(len(near)), key=each.__getitem__)
         for row, cost in zip(mine, each, strict=True):

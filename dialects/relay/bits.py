@@ -56,9 +56,10 @@ class DenseBitsOp(Operator):
             sig.fail(f"a scale for each of some whole words of {sig.types[1]}", str(sig.types[2]))
         if len(sig.types) > 3 and sig.types[3] != sig.types[2]:
             sig.fail(f"offsets as scales are, {sig.types[2]}", str(sig.types[3]))
-        rows = words[0] if len(words) == 2 else words[0] * words[2]
+        (panels, _, width) = words if len(words) == 3 else (*words, 1)
+        rows = panels * width
         units = sig.get("units") or rows
-        if not rows - (words[2] if len(words) == 3 else 1) < units <= rows:
+        if not rows - width < units <= rows:
             sig.fail(f"units of {rows} rows", str(units))
         return [tensor_of(sig.types[0].element_type, (m, units))]
 

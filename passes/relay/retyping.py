@@ -72,8 +72,8 @@ class Retype(RewritePattern):
             return known.result
         made = CastOp(value, dtype=dtype_name(element), location=op.location)
         owner = value.owner
-        place = InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
-        rewriter.insert(made, place)
+        point = InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
+        rewriter.insert(made, point)
         self.casts[value, element] = made
         return made.result
 

@@ -6,14 +6,15 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f32, i32
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from ...dialects.element_types import DTYPES
 from ...dialects.relay.core import FuncOp
-from ...dialects.relay.elementwise import CastLikeOp
+from ...dialects.relay.elementwise import CastLikeOp, ReinterpretOp
 from ...dialects.relay.operator import Operator, OpPattern, element_of
+from ...dialects.relay.pairs import PackPairsOp, parts_of
 from ...dialects.relay.traits import Selects
 from ...provenance.diagnostics import message
 from ...provenance.moving import MovesElements
@@ -37,6 +38,9 @@ class Widen(Retype):
 
     def wanted(self, op: Operator) -> list[Attribute]:
         elements = [element_of(value) for value in op.operands]
+        if isinstance(op, ReinterpretOp | PackPairsOp) or (elements[1:] == [i32] and parts_of(op.signature) > 1):
+            # The bits count, which are those of the dtype.
+            return [self.original(value) for value in op.operands]
         if isinstance(op, CastLikeOp):
             return [elements[0], self.original(op.dtype_like)]
         dtype = op.properties.get("out_dtype")

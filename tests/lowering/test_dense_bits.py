@@ -87,6 +87,13 @@ def test_numbers_of_open_rows() -> None:
         agree(model, rows, 128, compiled)
 
 
+def test_rows_of_many_numbers_are_made_floats_by_each_tile() -> None:
+    model = network(30, 4608, 64, more="z")
+    agree(model, 30, 4608)
+    (kernel,) = kernels_of(whence.compile(model))
+    assert "weights" not in kernel.tir
+
+
 def test_a_kernel_reads_the_bits_of_the_file() -> None:
     model = network(1, 1024, 512)
     compiled = whence.compile(model, target="llvm -mcpu=x86-64-v4")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 from ....dialects import te
@@ -30,6 +31,11 @@ _LOADS = 1.5
 """The cost of as many loads as products, in products."""
 _OPEN = 2
 """Vectors of a row of a tile where the number of columns is open."""
+_KEPT = 1 << 18
+"""The bytes of weights made of a few bits that a panel keeps for all tiles of rows. Of more each tile makes its own."""
+_LEAST = 2
+"""Vectors of a row that have to fit; else tiles are tall, so that the weights that each makes serve many rows."""
+_FLOAT = 4
 _VECTORS = 4
 """Vectors of a row of a tile, where no packed weight says how many."""
 
@@ -88,7 +94,13 @@ def tile(
         panel = _panel(columns.extent, lanes)
     whole = panel % lanes == 0
     count = 1 if work.few_rows and not isinstance(extent, int) else counted(extent)
-    height, vectors = product_tile(count, -(-panel // lanes), work.machine, whole)
+    width, small = -(-panel // lanes), True
+    if weights is not None and whole:
+        fits = _KEPT // (prod(map(known, weights.compute.shape[1:-1])) * lanes * _FLOAT)
+        small = fits >= _LEAST
+        once = below(count, work.machine.accumulators + 1)
+        width = largest_divisor(width, fits if small else 1 if once else _LEAST)
+    height, vectors = product_tile(count, width, work.machine, whole)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
     ragged = not same(columns.extent % n_inner.extent, 0)
@@ -103,7 +115,7 @@ def tile(
         if passes(shared) < _PANELS and even:
             shared.append(m_outer)
     if weights is not None:
-        if below(count, height + 1):
+        if not small or below(count, height + 1):
             weights.compute_inline()
         else:
             weights.compute_at(host, n_outer)

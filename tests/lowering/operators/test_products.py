@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from operator_cases import Cases, Check, MakeNet
 
+from whence.dialects.relay import bits as bits_
+from whence.dialects.relay import pairs
 from whence.dialects.relay.nn import BatchMatmulOp, ContribDensePackOp, DenseOp, MatmulOp
 from whence.dialects.relay.operator import Operator
 
 CASES = Cases()
+WORDS = np.random.default_rng(5).integers(-(2**31), 2**31, (6, 4)).astype(np.int32)
+for bits, depth in ((4, 32), (8, 16)):
+    CASES.add(bits_.DenseBitsOp, f"3x{depth}", WORDS, "6x2", constants=0, bits=bits)
+    CASES.add(bits_.DenseBitsOp, f"1x{depth}", WORDS, "6x2", "6x2", constants=0, bits=bits)
+for axis in (0, 1):
+    CASES.add(pairs.PackPairsOp, "4x6 bfloat16", axis=axis)
 for dtype in ("float32", "float64", "float16", "int32", "uint64"):
     CASES.add(MatmulOp, f"5x7 {dtype}", f"7x11 {dtype}")
 CASES.add(MatmulOp, "2x3x7x5", "11x7", transpose_a=True, transpose_b=True, units=11)
