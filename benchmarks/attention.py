@@ -34,7 +34,7 @@ def _prompt(heads: int, rows: int, keys: int, depth: int) -> Case:
 
 
 def _step(heads: int, past: int, depth: int) -> Case:
-    nodes = f"""K = Concat<axis=2>(X1, X4); V = Concat<axis=2>(X2, X5); T = Transpose<perm=[0,1,3,2]>(K)
+    nodes = f"""K = Concat<axis=2>(X1, X4); V = Concat<axis=2>(X2, X5); T = Transpose<perm=[0,1,3,2]>(K);
         S = MatMul(X0, T); {_WEIGHTS}; Y = MatMul(P, V)"""
     new, cached = (1, heads, 1, depth), (1, heads, past, depth)
     return Case(f"step {heads}x{past}x{depth}", nodes, [new, cached, cached, (1, 1, 1, past + 1), new, new])
