@@ -166,9 +166,7 @@ def cliffs(args: argparse.Namespace) -> list[Row]:
             continue
         pairs = [calls(case, args.threads) for case in near]
         seconds = medians([call for ours, theirs, _ in pairs for call in (ours, theirs)])
-        mine = [
-            Row(family, case.name, seconds[2 * i], seconds[2 * i + 1], pairs[i][2]) for i, case in enumerate(near)
-        ]
+        mine = [Row(family, case.name, seconds[2 * i], seconds[2 * i + 1], pairs[i][2]) for i, case in enumerate(near)]
         each = [row.ours / case.work for row, case in zip(mine, near, strict=True)]
         best = min(range(len(near)), key=each.__getitem__)
         for row, cost in zip(mine, each, strict=True):
