@@ -52,7 +52,7 @@ class Case(NamedTuple):
         dtype = np.dtype(np.float32 if self.precision == "4" else np.float16)
         attributes: dict[str, Any] = {}
         names, domain, op = ["x", "w"], "", self.op
-        weights = {"w": (rng.standard_normal(self.weight) / 16).astype(dtype)}
+        weights: dict[str, Array] = {"w": (rng.standard_normal(self.weight) / 16).astype(dtype)}
         if self.precision == "4":
             depth, columns = self.weight
             domain, op, names = "com.microsoft", "MatMulNBits", ["x", "w", "s"]
@@ -156,8 +156,8 @@ def main() -> None:
         compared = [times[peer] / times["ours"] if peer in times else None for peer in ("onnxruntime", "openvino")]
         shown += "".join(f"{ratio:7.2f}" if ratio else f"{'-':>7}" for ratio in compared)
         print(f"{case.name:44}{1e3 * times['ours']:9.3f}{case.work / times['ours']:7.0f}{shown}", flush=True)
-        if (best := min(ratio for ratio in compared if ratio)) if any(compared) else 0:
-            ratios.setdefault(case.precision, []).append(best)
+        if measured := [ratio for ratio in compared if ratio]:
+            ratios.setdefault(case.precision, []).append(min(measured))
     for precision, values in ratios.items():
         print(f"{precision:5} best peer / ours {geometric_mean(values):.2f}, least {min(values):.2f}")
 

@@ -54,7 +54,7 @@ class DenseBitsOp(Operator):
             sig.fail(f"words of {k} integers of {bits} bits", str(sig.types[1]))
         if len(scales) != len(words) or scales[::2] != words[::2] or not scales[1] or words[1] % scales[1]:
             sig.fail(f"a scale for each of some whole words of {sig.types[1]}", str(sig.types[2]))
-        if len(sig.types) > 3 and sig.types[3] != sig.types[2]:
+        if any(offsets != sig.types[2] for offsets in sig.types[3:]):
             sig.fail(f"offsets as scales are, {sig.types[2]}", str(sig.types[3]))
         (panels, _, width) = words if len(words) == 3 else (*words, 1)
         rows = panels * width
