@@ -47,7 +47,7 @@ def test_run_checks_and_tells(whence: Tool, tiny: Path, case: tuple[Path, Path, 
         r"^a kernel's time is measured, .* (estimated from work|told by samples)\b", done.out, re.MULTILINE
     )
     assert re.search(r"^ *ms +share  kernel call +layers$", done.out, re.MULTILINE)
-    assert done.err.splitlines()[0] == "compiling: 19 passes"
+    assert done.err.splitlines()[0] == "compiling: 20 passes"
 
 
 def test_run_plans_memory_as_asked(whence: Tool, tiny: Path):

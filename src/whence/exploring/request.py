@@ -11,7 +11,16 @@ from typing import cast
 from whence.support.errors import PipelineError, expectation
 
 OPTIONS = (
-    *("opt-level", "target", "input-shapes", "signature", "desired-layout", "desired-layout-ops", "passes"),
+    *(
+        "opt-level",
+        "target",
+        "input-shapes",
+        "signature",
+        "desired-layout",
+        "desired-layout-ops",
+        "passes",
+        "precision",
+    ),
     *("pass-config", "disabled-pass", "input", "fill-mode", "seed", "seconds", "films", "sizes"),
 )
 FLAGS = ("no-times", "tensors", "reference")
