@@ -71,8 +71,10 @@ class Watcher:
             )
 
     def replacing(self, op: Operation, new_results: Sequence[SSAValue | None]) -> None:
+        match = self.match()
         for value in new_results:
-            if value is not None and isinstance(value.owner, Operation):
+            # An op that was there before has another maker than what its result now stands for.
+            if value is not None and isinstance(value.owner, Operation) and match and id(value.owner) in match.inserted:
                 self.replaced.setdefault(id(value.owner), []).append(op)
 
     def certain(self, op: Operation) -> set[str]:
