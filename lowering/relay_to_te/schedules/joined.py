@@ -19,7 +19,7 @@ from ....te.schedule.stage import Stage
 from ....te.schedule.stage_state import StageState
 from ..stages import JOINED
 from .common import PARTITION_HINT, SERIAL_LIMIT, Scheduling, passes, shape_of, tag_of
-from .runs import place
+from .runs import place, run_along
 
 _ROWS = 8
 """Passes of outer loops that are enough for the threads."""
@@ -57,9 +57,7 @@ def _same_order(stage: StageState, host: StageState, point: Sequence[AffineExpr]
 
 def _in_order(stage: StageState, read: te.ReadOp, host: StageState, point: Sequence[AffineExpr]) -> bool:
     """Return whether a read is at neighbouring places of memory where its host is at those of its last axis."""
-    form = place(stage, read, host, point)
-    step = None if form is None else form.coefficient(len(host.compute.shape) - 1)
-    return step is not None and step in (0, 1)
+    return run_along(place(stage, read, host, point), len(host.compute.shape) - 1) == 0
 
 
 def joined_axis(work: Scheduling, stage: Stage) -> IterVar | None:

@@ -22,10 +22,9 @@ _DIVISIONS = (AffineBinaryOpKind.FloorDiv, AffineBinaryOpKind.Mod)
 
 
 def place(part: StageState, read: te.ReadOp, host: StageState, point: Sequence[AffineExpr]) -> Linear | None:
-    """The place in memory, counted in elements, that a read of a stage has in the loops of a host that has this
-    at a point.
+    """The place in memory, in elements, of a read of a stage, in the loops of a host that has the stage at a point.
 
-    None where it is an index that is computed.
+    None where an index is computed.
     """
     arguments: list[SSAValue] = list(part.compute.block.args)
     if any(index not in arguments for index in read.indices):
@@ -54,7 +53,7 @@ def run_of(work: Scheduling, stage: Stage) -> int:
                 for read in part.compute.reads:
                     source = read.tensor.owner
                     if not isinstance(source, te.ComputeOp) or not work.schedule[source].inlined:
-                        run = gcd(run, _run(place(part, read, host, point), last))
+                        run = gcd(run, run_along(place(part, read, host, point), last))
     extent = stage.compute.shape[-1]
     return gcd(run, extent) if run and isinstance(extent, int) else run
 
@@ -70,7 +69,7 @@ def divides(work: Scheduling, stage: Stage) -> bool:
     )
 
 
-def _run(form: Linear | None, axis: int) -> int:
+def run_along(form: Linear | None, axis: int) -> int:
     """Return the length of the pieces in which a place in memory counts an axis one by one; 0 where it always does."""
     if form is None:
         return 1
