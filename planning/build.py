@@ -319,7 +319,7 @@ def compile_kernels(
 
 
 def _applied(tuned: Tuned | None, func: FuncOp, text: str, target: Target) -> Applied | None:
-    """What tuning decided about an anonymous function, of which `text` is printed."""
+    """Return the decisions of tuning about an anonymous function, of which `text` is printed."""
     if tuned is None:
         return None
 

@@ -1,4 +1,4 @@
-"""What tuning found out about kernels, as compiling asks for it."""
+"""The findings of tuning, as compiling asks for them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tuned(Protocol):
     """The records of tuning."""
 
     def find(self, workload: str, target: Target, space: Callable[[], str]) -> Applied | None:
-        """What was decided for a kernel, by its `workload_key`; None: nothing that fits.
+        """Return the decisions about a kernel, by its `workload_key`; None: nothing that fits.
 
         space: gives the key of its space, for decisions are for that only; it takes as long as a schedule.
         """
