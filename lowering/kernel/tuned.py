@@ -41,7 +41,7 @@ class Tuned(Protocol):
         ...
 
     def lines(self) -> list[str]:
-        """The records as lines of a file."""
+        """The records that `find` looks at, as lines of a file, for another process."""
         ...
 
 
