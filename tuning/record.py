@@ -99,7 +99,7 @@ class Record:
     def line(self) -> str:
         """The record as a line of a file, without its end. Raises PipelineError for values that no line has."""
         fields: dict[str, object] = {name: getattr(self, name) for name in _OWN}
-        row = {
+        row: dict[str, object] = {
             "input": [self.target, self.task, self.args, {}],
             "config": {
                 "index": self.index,
@@ -137,7 +137,7 @@ def record_of(line: str | bytes) -> Record:
         row: Any = json.loads(line, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise BadLine("broken") from error
-    own: Any = row.get("whence") if isinstance(row, dict) else None
+    own: Any = cast("dict[str, Any]", row).get("whence") if isinstance(row, dict) else None
     if own is None:
         raise BadLine(_origin(row))
     try:

@@ -14,31 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tuning_records import HERE, record
 
-from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.strategies import strategy, unregister_schedule
 from whence.support.errors import FrontendError, PipelineError
 from whence.support.machine import Machine
-from whence.tuning.record import BadLine, Record, compiler_key, machine_key, point_of, record_of
+from whence.tuning.record import BadLine, compiler_key, machine_key, point_of, record_of
 from whence.tuning.records import Records, append
-
-HERE = Target.native()
-
-
-def record(kind: Any = "winner", decisions: dict[str, int] | None = None, **fields: Any) -> Record:
-    """A record of this machine and compiler, unless `fields` say otherwise."""
-    known = {
-        "workload": "w",
-        "space": "s",
-        "machine": machine_key(HERE.hardware, HERE),
-        "facts": HERE.hardware.facts,
-        "compiler": compiler_key(),
-        "ratio": 1.25,
-        "interval": (1.2, 1.3),
-        "default_seconds": 1e-3,
-        "costs": (8e-4, 8.1e-4),
-    }
-    return Record(kind=kind, decisions={"rows": 4} if decisions is None else decisions, **(known | fields))
 
 
 def changed(whence: dict[str, Any] | None = None, **fields: Any) -> str:

@@ -112,11 +112,7 @@ def compile(
 
         pipeline = parse_passes(pipeline, multiverse().all_passes)
     precision_of(precision or "", machine.hardware)
-    records = TUNED.get() if tuned is None else tuned
-    if isinstance(records, str | PathLike):
-        from whence.tuning.records import Records
-
-        records = Records.load(records, machine)
+    records = _records(tuned, machine)
     pools = workspace_memory_pools
     build = Building(
         *(machine, opt_level, audit, progress, pools, external, layouts, precision or "", snapshots, pipeline),
@@ -129,3 +125,16 @@ def compile(
         with recording(history, "import"):
             opened = open_model(source, wanted, tier, signature)
         return Policy(build, history, wanted, threads, tier, specialize).executable(opened)
+
+
+def _records(tuned: str | PathLike[str] | Tuned | None, machine: Target) -> Tuned | None:
+    """The records of tuning that an argument stands for. Raises PipelineError for any other object."""
+    if tuned is None:
+        return TUNED.get()
+    if isinstance(tuned, str | PathLike):
+        from whence.tuning.records import Records
+
+        return Records.load(tuned, machine)
+    if not isinstance(tuned, Tuned):
+        raise PipelineError(f"compile: expected a file, a folder or Records as tuned, got {tuned!r}")
+    return tuned
