@@ -43,8 +43,8 @@ def _rounded(expected: Array, actual: Array) -> Array:
     largest = float(magnitude.max(where=finite, initial=0.0))
     with np.errstate(invalid="ignore"):
         near = np.abs(got - wanted) <= relative_to_all * largest + relative * magnitude
-    same = np.where(finite, near, (got == wanted) | (np.isnan(got) & np.isnan(wanted)))
-    return cast(Array, ~same)
+    same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+    return cast(Array, ~np.where(finite, near, same))
 
 
 def _bits(array: Array) -> Array:
@@ -62,4 +62,4 @@ def adversarial(array: Array, number: int) -> Array:
     large = _LARGE[array.dtype.name]
     kinds = np.array([0.0, -0.0, 1.0, -1.0, large, -large, 1 / large, -1 / large])
     values = generator.choice(kinds, array.shape) * generator.uniform(0.5, 1.0, array.shape)
-    return cast(Array, np.asarray(values).astype(array.dtype))
+    return np.asarray(values).astype(array.dtype)

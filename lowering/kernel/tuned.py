@@ -1,4 +1,4 @@
-"""What tuning found out about kernels, as compiling asks for it."""
+"""The findings of tuning, as compiling asks for them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from ...support.context import PassContext
 from ..llvm_to_native.target import Target
@@ -30,18 +30,19 @@ class Applied:
         return ", ".join(f"{name} = {number}" for name, number in sorted(self.decisions.items()))
 
 
+@runtime_checkable
 class Tuned(Protocol):
     """The records of tuning."""
 
     def find(self, workload: str, target: Target, space: Callable[[], str]) -> Applied | None:
-        """What was decided for a kernel, by its `workload_key`; None: nothing that fits.
+        """Return the decisions about a kernel, by its `workload_key`; None: nothing that fits.
 
         space: gives the key of its space, for decisions are for that only; it takes as long as a schedule.
         """
         ...
 
     def lines(self) -> list[str]:
-        """The records as lines of a file."""
+        """The records that `find` looks at, as lines of a file, for another process."""
         ...
 
 

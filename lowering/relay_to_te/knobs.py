@@ -82,7 +82,7 @@ class Points:
         return next((len(column) for column in self.columns.values()), 1)
 
     def decisions(self, point: int) -> dict[str, int]:
-        """What is decided other than by default at a point."""
+        """Return the decisions that are other than by default at a point."""
         chosen = {name: int(column[point]) for name, column in self.columns.items()}
         return {knob.name: chosen[knob.name] for knob in self.space.knobs if chosen[knob.name] != knob.default}
 
@@ -100,7 +100,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Space:
-    """What may be decided about a kernel."""
+    """The knobs of a kernel."""
 
     knobs: tuple[Knob, ...]
     formulas: tuple[tuple[Formula, Names], ...] = ()

@@ -29,6 +29,7 @@ from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import WhenceError
 from whence.support.machine import Machine
+from whence.tuning.records import Records
 
 _NICE = 10
 """Steps of `nice` by which this process yields to calls."""
@@ -66,6 +67,7 @@ def compiled(package: Package, sizes: dict[str, int]) -> Artifact:
             head["audit"],
             desired_layouts=head["desired_layouts"],
             precision=head["precision"],
+            tuned=Records.of_lines(head["tuned"]) if head["tuned"] is not None else None,
         )
         return how(module, Ledger())
 
