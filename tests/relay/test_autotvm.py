@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +25,7 @@ X, W = (np.random.default_rng(1).standard_normal(shape).astype(np.float32) for s
 
 def theirs(cost: float, task: str = "dense_nopack.x86", error: int = 0) -> str:
     """A line as TVM 0.14 writes it."""
-    row = {
+    row: dict[str, object] = {
         "input": ["llvm -keys=cpu -mcpu=znver4", task, [["TENSOR", [1, 64], "float32"], None], {}],
         "config": {
             "index": 7,
@@ -51,9 +52,7 @@ def log(tmp_path: Path) -> Path:
 
 def test_a_program_written_for_tvm_compiles_by_its_log(tmp_path: Path):
     as_tvm()
-    from tvm import autotvm as theirs  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
-
-    assert theirs.apply_history_best is autotvm.apply_history_best
+    assert import_module("tvm.autotvm") is autotvm
     (record,) = winners(relay.build(network(), params={"w": W}).executable)
     append(tmp_path / "log.json", [record])
     with autotvm.apply_history_best(str(tmp_path / "log.json")):
