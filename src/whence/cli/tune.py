@@ -78,7 +78,9 @@ class Bar:
     def __call__(self, state: State) -> None:
         """Show a state."""
         done = round(_BAR * (state.number - 1) / state.kernels)
-        text = f"[{'#' * done}{'.' * (_BAR - done)}] {state.number}/{state.kernels} {state.kernel}: best {state.best:.3f}"
+        text = (
+            f"[{'#' * done}{'.' * (_BAR - done)}] {state.number}/{state.kernels} {state.kernel}: best {state.best:.3f}"
+        )
         text += f", {state.measured} measured, run {state.gained:.3f} times as fast, {state.elapsed:.0f} s"
         if self.live:
             sys.stderr.write(f"\r{text[:160].ljust(self.width)}")
@@ -138,5 +140,7 @@ def _tune(args: argparse.Namespace) -> int:
             )
         finally:
             bar.end()
-    answer(args, lambda: [report.data() for report in reports], lambda: "\n\n".join(report.text() for report in reports))
+    answer(
+        args, lambda: [report.data() for report in reports], lambda: "\n\n".join(report.text() for report in reports)
+    )
     return 0

@@ -114,7 +114,9 @@ class _Run:
         tasks = tasks_of(artifact, runner, self.compiled.pool if is_here else None, inputs, settings.seed)
         if not tasks:
             expected = "a model with kernels that could be made otherwise"
-            raise PipelineError(expectation("tune", expected, f"{count(len(artifact.kernels), 'kernel')} without a choice"))
+            raise PipelineError(
+                expectation("tune", expected, f"{count(len(artifact.kernels), 'kernel')} without a choice")
+            )
         rates = probe(self.pool, artifact.target, settings.threads, self.machine)
         weights = sum(array.nbytes for array in artifact.params)
         tuner = Tuner(self.pool, self.machine, rates, settings, self.log, weights, tell or (lambda state: None))
@@ -130,7 +132,7 @@ class _Run:
 
 @contextmanager
 def _pool(scheduler: str | None, security: Security | None) -> Iterator[Pool]:
-    """What measures: the workers of a cluster, or child processes of this machine."""
+    """The pool that measures: workers of a cluster, or child processes of this machine."""
     if scheduler is None:
         with LocalPool() as pool:
             yield pool
