@@ -43,9 +43,7 @@ class RecordLog:
         """Return what was measured before of a candidate in the same way, on such a machine."""
         return self._known.get((task.workload, task.space.key, point_of(decisions), _protocol(protocol)))
 
-    def measured(
-        self, task: Task, decisions: Mapping[str, int], protocol: Mapping[str, object], score: Score
-    ) -> None:
+    def measured(self, task: Task, decisions: Mapping[str, int], protocol: Mapping[str, object], score: Score) -> None:
         """Keep a right candidate's times."""
         self._known[task.workload, task.space.key, point_of(decisions), _protocol(protocol)] = score
         append(self.path, [self._record("trial", task, decisions, protocol, score)])
@@ -104,7 +102,9 @@ def _make(path: Path) -> None:
         with open(path, "ab"):
             pass
     except OSError as error:
-        raise PipelineError(expectation(f"records {path}", "a file that can be written", error.strerror or "")) from error
+        raise PipelineError(
+            expectation(f"records {path}", "a file that can be written", error.strerror or "")
+        ) from error
 
 
 def _protocol(protocol: Mapping[str, object]) -> tuple[object, ...]:

@@ -23,6 +23,7 @@ from ..runtime.tensors import TensorSpec
 from .jobs import Code, Job, Measured, Protocol
 from .machines import Facts
 from .pool import Pool
+from .tasks import specs_of
 
 _FLOAT = 4
 _WIDE = 128
@@ -105,9 +106,8 @@ def _job(text: str, target: Target, threads: int, machine: Facts) -> Job:
     func = anonymous(func)
     draft = draft_kernel(func, target, code_key(target, printed(func)))
     code = Code(draft.symbol, compile_text(draft.llvm, target).object, draft.workspace)
-    shapes = [tuple(argument.type.get_shape()) for argument in func.block.args]
-    result = func.function_type.outputs.data[0]
     rng = np.random.default_rng(0)
-    inputs = tuple(rng.standard_normal(shape).astype(np.float32) for shape in shapes)
-    output = TensorSpec("", tuple(result.get_shape()), np.dtype(np.float32))
+    inputs = tuple(rng.standard_normal(shape).astype(dtype) for shape, dtype in specs_of(func.block.args))
+    ((shape, dtype),) = specs_of(func.return_op.values)
+    output = TensorSpec("", shape, dtype)
     return Job(inputs, (), (output,), code, (code,), Protocol(pairs=2, threads=threads), machine)

@@ -41,6 +41,13 @@ class Report:
         """The kernels for which something is faster than the default."""
         return [result for result, found in self._searched() if found.won]
 
+    @property
+    def near_roof(self) -> float:
+        """The part of the kernels' time, as they are now, that is below the machine's roof: 1 is as fast as it gets."""
+        took = sum(result.seconds * result.task.calls for result in self.results)
+        least = sum(min(result.bound, result.seconds) * result.task.calls for result in self.results)
+        return least / took if took else 0.0
+
     def _searched(self) -> Iterator[tuple[Result, Found]]:
         for result in self.results:
             if result.found is not None:
@@ -56,6 +63,7 @@ class Report:
             "skipped_lines": self.skipped,
             "measured": self.measured,
             "run": _score(self.run),
+            "near_roof": self.near_roof,
             "kernels": [_row(result) for result in self.results],
         }
 
@@ -63,14 +71,15 @@ class Report:
         """The report for people: a row for each layer that is faster now, and why others are as they were."""
         searched, won = sum(1 for _ in self._searched()), self.won
         lines = [
-            f"{self.model}: {count(len(self.results), 'kernel')} with a choice, {searched} searched, {len(won)} faster; "
-            f"{count(self.measured, 'candidate')} measured in {seconds(self.elapsed)}"
+            f"{self.model}: {count(len(self.results), 'kernel')} with a choice, {searched} searched, {len(won)} faster;"
+            f" {count(self.measured, 'candidate')} measured in {seconds(self.elapsed)}"
         ]
         if self.run is not None:
             before, after = seconds(self.run.default_seconds), seconds(self.run.seconds)
             lines.append(f"a run: {before} -> {after}, {_times(self.run)}")
         elif not won:
             lines.append("a run: as before, as no candidate was faster than the default")
+        lines.append(f"{percent(self.near_roof)} of the time of these kernels is what the machine cannot do without")
         if won:
             header = ("layers", "kernel", "us before", "us now", "times", "95 %", "decisions", "without it")
             lines += ["", table([_shown(result) for result in won], header, indent="")]
@@ -80,7 +89,8 @@ class Report:
             lines.append(f"\ncandidates that failed, and are not kept: {told}")
             lines += [f"  {kind}: {next(one.why for one in failed if one.kind == kind)}" for kind in sorted(kinds)]
         if left := Counter(_reason(result) for result in self.results if result not in won):
-            lines.append("\nas before: " + "; ".join(f"{count(number, 'kernel')}, {why}" for why, number in left.items()))
+            told = "; ".join(f"{count(number, 'kernel')}, {why}" for why, number in left.items())
+            lines.append(f"\nas before: {told}")
         if self.skipped:
             lines.append(f"{count(self.skipped, 'line')} of {self.records} left aside")
         lines.append(f'records: {self.records}; whence.compile("{self.model}", tuned="{self.records}") uses them')
@@ -96,7 +106,7 @@ def _times(score: Score) -> str:
 
 
 def _score(score: Score | None) -> dict[str, object] | None:
-    return None if score is None else vars(score) | {"interval": [score.low, score.high]}
+    return None if score is None else {**vars(score), "interval": [score.low, score.high]}
 
 
 def _layers(result: Result) -> list[str]:
@@ -138,10 +148,3 @@ def _row(result: Result) -> dict[str, object]:
             "failed": [{"decisions": decisions, "kind": one.kind, "why": one.why} for decisions, one in found.failed],
         }
     return row
-
-
-def near_roof(results: Sequence[Result]) -> str:
-    """How near to the machine's roof the searched kernels are now, by their part of a run: `72.1 %`."""
-    took = sum(result.seconds * result.task.calls for result in results)
-    bound = sum(min(result.bound, result.seconds) * result.task.calls for result in results)
-    return percent(bound / took) if took else percent(0)

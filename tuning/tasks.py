@@ -1,8 +1,8 @@
-"""The tasks of tuning a model: its distinct kernels that have a choice, what they are called with, and what they cost."""
+"""The tasks of tuning a model: its distinct kernels that have a choice, and what they are called with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from ..dialects.element_types import dtype_name
 from ..dialects.relay.core import FuncOp
@@ -29,7 +29,7 @@ from ..planning.build import primitive_functions
 from ..provenance.span import layer_names
 from ..runtime.executor import Read, Runner
 from ..runtime.program import Call
-from ..runtime.tensors import TensorSpec
+from ..runtime.tensors import Tensor, TensorSpec
 from ..runtime.threads import ThreadPool
 from ..support.dtypes import Array, numpy_of, storage
 
@@ -59,7 +59,7 @@ class Task:
 
     @property
     def calls(self) -> int:
-        """How often a run of the model calls the kernel."""
+        """The number of calls in a run of the model."""
         return len(self.layers)
 
     @property
@@ -120,18 +120,18 @@ def tasks_of(
         )
         tasks.append(Task(kernel, func, record, artifact.target, space, (), weights, run.results, layers))
     numbers = {first[task.number]: position for position, task in enumerate(tasks)}
-    given = _called(artifact, runner, pool, inputs, numbers, tasks) if runner is not None and pool is not None else {}
+    called = _called(artifact, runner, pool, inputs, numbers, tasks) if runner is not None and pool is not None else {}
     rng = np.random.default_rng(seed)
     return [
-        replace(task, inputs=given.get(position) or _made_up(artifact, task, first[task.number], rng))
+        replace(task, inputs=called.get(position) or _made_up(artifact, task, first[task.number], rng))
         for position, task in enumerate(tasks)
     ]
 
 
-def _specs(func: FuncOp) -> list[tuple[tuple[int, ...], np.dtype[np.generic]]]:
-    """Shape and dtype of each argument of a function, as kernels have them in memory."""
+def specs_of(values: Iterable[SSAValue]) -> list[tuple[tuple[int, ...], np.dtype[np.generic]]]:
+    """Shape and dtype of each value of known sizes, as kernels have them in memory."""
     specs: list[tuple[tuple[int, ...], np.dtype[np.generic]]] = []
-    for argument in func.block.args:
+    for argument in values:
         shape = extents_of(cast("TensorType[Attribute]", argument.type))
         specs.append((cast("tuple[int, ...]", shape), numpy_of(storage(dtype_name(element_of(argument))))))
     return specs
@@ -146,29 +146,32 @@ def _called(
     tasks: Sequence[Task],
 ) -> dict[int, tuple[Array, ...]]:
     """The arguments with which tasks, by position, are first called in a run."""
-    given: dict[int, tuple[Array, ...]] = {}
-    made = 0
+    arguments: dict[int, tuple[Array, ...]] = {}
+    count = 0
 
     def enter(call: Call, read: Read) -> None:
-        nonlocal made
-        position = numbers.get(made)
-        made += 1
+        nonlocal count
+        position = numbers.get(count)
+        count += 1
         if position is None:
             return
         arrays: list[Array] = []
-        for slot, (shape, dtype) in zip(call.inputs, _specs(tasks[position].func), strict=True):
+        for slot, (shape, dtype) in zip(call.inputs, specs_of(tasks[position].func.block.args), strict=True):
             size = prod(shape) * dtype.itemsize
             arrays.append(read(slot, size).copy().view(dtype).reshape(shape))
-        given[position] = tuple(arrays)
+        arguments[position] = tuple(arrays)
 
-    runner.walk(inputs, pool, lambda *_: None, enter)
-    return given
+    def visit(call: Call, seconds: float, outputs: list[Tensor]) -> None:
+        """Nothing is asked of results."""
+
+    runner.walk(inputs, pool, visit, enter)
+    return arguments
 
 
 def _made_up(artifact: Artifact, task: Task, call: int, rng: np.random.Generator) -> tuple[Array, ...]:
     """Arguments of a call: the model's parameters, and random numbers for all else."""
     arrays: list[Array] = []
-    for slot, (shape, dtype) in zip(artifact.program.calls[call].inputs, _specs(task.func), strict=True):
+    for slot, (shape, dtype) in zip(artifact.program.calls[call].inputs, specs_of(task.func.block.args), strict=True):
         if slot.kind == "param":
             arrays.append(artifact.params[slot.place].reshape(-1).view(np.uint8)[: prod(shape) * dtype.itemsize])
             arrays[-1] = arrays[-1].view(dtype).reshape(shape)

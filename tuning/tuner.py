@@ -33,9 +33,7 @@ class Log(Interface):
         """Return what was measured before of a candidate in the same way, on such a machine."""
         ...
 
-    def measured(
-        self, task: Task, decisions: Mapping[str, int], protocol: Mapping[str, object], score: Score
-    ) -> None:
+    def measured(self, task: Task, decisions: Mapping[str, int], protocol: Mapping[str, object], score: Score) -> None:
         """Keep a right candidate's times."""
         ...
 
@@ -76,13 +74,14 @@ class Result:
     @property
     def seconds(self) -> float:
         """Of a call with what was decided."""
-        won = self.found is not None and self.found.won and self.found.duel is not None
-        return self.default_seconds / self.found.duel.ratio if won else self.default_seconds
+        if self.found is None or not self.found.won or self.found.duel is None:
+            return self.default_seconds
+        return self.default_seconds / self.found.duel.ratio
 
 
 @dataclass(frozen=True)
 class State:
-    """How far tuning is."""
+    """The progress of a tuning."""
 
     kernel: str
     number: int
