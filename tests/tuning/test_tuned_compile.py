@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import onnx.parser
@@ -117,6 +117,19 @@ def test_records_of_another_compiler_are_borrowed(default: whence.Executable):
     borrowed = whence.compile(network(), threads=1, tuned=Records(winners(default, compiler="older")))
     assert {applied.source for applied in borrowed.tuned.values()} == {"borrowed"}
     np.testing.assert_allclose(cast(Array, borrowed(IMAGE)), expected(), rtol=1e-4, atol=1e-6)
+
+
+def test_the_knobs_of_a_kernel_are_asked_for_once(default: whence.Executable, monkeypatch: pytest.MonkeyPatch):
+    """Whoever borrows needs them, which takes as long as a schedule; the cache keeps what they are."""
+    records = Records(winners(default, compiler="older"))
+    first = whence.compile(network(), threads=1, tuned=records)
+
+    def refuse(*_: object) -> NoReturn:
+        raise AssertionError("the space of a kernel was made again")
+
+    monkeypatch.setattr("whence.lowering.kernel.space.kernel_space", refuse)
+    again = whence.compile(network(), threads=1, tuned=records)
+    assert again.tuned == first.tuned != {}
 
 
 def test_records_of_an_unlike_machine_or_other_knobs_decide_nothing(default: whence.Executable):
