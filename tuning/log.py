@@ -48,14 +48,16 @@ class RecordLog:
         self._known[task.workload, task.space.key, point_of(decisions), _protocol(protocol)] = score
         append(self.path, [self._record("trial", task, decisions, protocol, score)])
 
-    def found(self, result: Result, protocol: Mapping[str, object]) -> None:
+    def decided(self, result: Result, protocol: Mapping[str, object]) -> None:
         """Keep the winner of a search, which may be the default."""
-        found = result.found
-        assert found is not None
+        outcome = result.outcome
+        assert outcome is not None
         even = Score(1.0, 1.0, 1.0, result.default_seconds, result.default_seconds)
-        score = found.duel if found.won and found.duel is not None else even
+        score = outcome.duel if outcome.won and outcome.duel is not None else even
         if score.seconds:
-            append(self.path, [self._record("winner", result.task, found.decisions, protocol, score, found.ablation)])
+            append(
+                self.path, [self._record("winner", result.task, outcome.decisions, protocol, score, outcome.ablation)]
+            )
 
     def _record(
         self,

@@ -37,7 +37,7 @@ class Log(Interface):
         """Keep a right candidate's times."""
         ...
 
-    def found(self, result: Result, protocol: Mapping[str, object]) -> None:
+    def decided(self, result: Result, protocol: Mapping[str, object]) -> None:
         """Keep the winner of a search, which may be the default."""
         ...
 
@@ -66,7 +66,7 @@ class Result:
     """The seconds that no schedule can do without."""
     share: float
     """The part of the run's time that the calls of the kernel take."""
-    found: Found | None = None
+    outcome: Found | None = None
     """None: it was not searched."""
     reason: str = ""
     """The reason why not."""
@@ -74,9 +74,9 @@ class Result:
     @property
     def seconds(self) -> float:
         """Of a call with what was decided."""
-        if self.found is None or not self.found.won or self.found.duel is None:
+        if self.outcome is None or not self.outcome.won or self.outcome.duel is None:
             return self.default_seconds
-        return self.default_seconds / self.found.duel.ratio
+        return self.default_seconds / self.outcome.duel.ratio
 
 
 @dataclass(frozen=True)
@@ -135,13 +135,13 @@ class Tuner:
             rest = sum(map(self._potential, worth[position:]))
             until = None if left is None else time.monotonic() + left * self._potential(result) / rest * (1 - _RESERVE)
 
-            def heard(found: Found, best: float, result: Result = result, position: int = position) -> None:
+            def heard(outcome: Found, best: float, result: Result = result, position: int = position) -> None:
                 after = sum(other.seconds * other.task.calls for other in results)
                 state = (result.task.name, position + 1, len(worth), self._measured, best, before / after)
                 self.tell(State(*state, time.monotonic() - start))
 
             heard(Found(), 1.0)
-            found = search(
+            outcome = search(
                 result.task,
                 self.rates,
                 self.measure,
@@ -150,8 +150,8 @@ class Tuner:
                 more=lambda until=until: until is None or time.monotonic() < until,
                 tell=heard,
             )
-            results[at] = replace(result, found=found)
-            self.log.found(results[at], asdict(self._protocol(result.task, DUEL_PAIRS)))
+            results[at] = replace(result, outcome=outcome)
+            self.log.decided(results[at], asdict(self._protocol(result.task, DUEL_PAIRS)))
         return results
 
     def measure(self, task: Task, decided: Sequence[Mapping[str, int]], pairs: int) -> list[Score | Failed]:

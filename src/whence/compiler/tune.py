@@ -122,7 +122,7 @@ class _Run:
         tuner = Tuner(self.pool, self.machine, rates, settings, self.log, weights, tell or (lambda state: None))
         results = tuner.tune(tasks)
         score = None
-        if is_here and any(result.found is not None and result.found.won for result in results):
+        if is_here and any(result.outcome is not None and result.outcome.won for result in results):
             after = compile(self.source, tuned=self.log.path, threads=settings.threads, **self.options)
             score = _interleaved(self.compiled, after, inputs)
         name = Path(fspath(self.source)).name if isinstance(self.source, str | PathLike) else "model"
