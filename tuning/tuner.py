@@ -37,6 +37,10 @@ class Log(Interface):
         """Keep a right candidate's times."""
         ...
 
+    def default(self, task: Task, protocol: Mapping[str, object], score: Score, rates: Rates) -> None:
+        """Keep the times of a default, and what was known of the machine as they were taken."""
+        ...
+
     def decided(self, result: Result, protocol: Mapping[str, object]) -> None:
         """Keep the winner of a search, which may be the default."""
         ...
@@ -186,10 +190,20 @@ class Tuner:
     def _defaults(self, tasks: Sequence[Task]) -> list[Result]:
         """Measure the defaults; which are worth a search, and if not, why."""
         seconds: dict[int, float] = {}
-        jobs = [self._job(task, [default_code(task)], self._protocol(task, _DEFAULT_PAIRS)) for task in tasks]
-        for number, outcomes in self.pool.measure(jobs):
+        ways = [self._protocol(task, _DEFAULT_PAIRS) for task in tasks]
+        new: list[int] = []
+        for number, (task, way) in enumerate(zip(tasks, ways, strict=True)):
+            if (score := self.log.known(task, {}, asdict(way))) is not None:
+                seconds[number] = score.seconds
+            else:
+                new.append(number)
+        jobs = [self._job(tasks[number], [default_code(tasks[number])], ways[number]) for number in new]
+        for position, outcomes in self.pool.measure(jobs):
             if isinstance(outcome := outcomes[0], Measured):
-                seconds[number] = min(outcome.default_seconds, outcome.seconds)
+                number = new[position]
+                seconds[number] = took = min(outcome.default_seconds, outcome.seconds)
+                score = Score(1.0, 1.0, 1.0, took, took)
+                self.log.default(tasks[number], asdict(ways[number]), score, self.rates)
         total = sum(took * tasks[number].calls for number, took in seconds.items())
         results: list[Result] = []
         for number, task in enumerate(tasks):

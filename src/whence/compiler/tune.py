@@ -117,7 +117,9 @@ class _Run:
             raise PipelineError(
                 expectation("tune", expected, f"{count(len(artifact.kernels), 'kernel')} without a choice")
             )
-        rates = probe(self.pool, artifact.target, settings.threads, self.machine)
+        rates = self.log.rates(settings.threads)
+        if rates is None:
+            rates = probe(self.pool, artifact.target, settings.threads, self.machine)
         weights = sum(array.nbytes for array in artifact.params)
         tuner = Tuner(self.pool, self.machine, rates, settings, self.log, weights, tell or (lambda state: None))
         results = tuner.tune(tasks)
