@@ -82,7 +82,7 @@ class Record:
     ablation: Mapping[str, float] = field(default_factory=dict[str, float])
     """Knob -> the ratio without its decision, the others as they are."""
     target: str = ""
-    """The target as text, for people."""
+    """The target, for people, as `target_text` has it."""
     task: str = ""
     """The name of the kernel's function."""
     args: tuple[Any, ...] = ()
@@ -252,6 +252,12 @@ def machine_key(machine: Machine, target: Target) -> str:
     """
     features = hashlib.sha256(" ".join(sorted(machine.features)).encode()).hexdigest()[:16]
     return f"{target.triple} {machine.text} cores {machine.cores} features {features}"
+
+
+def target_text(target: Target) -> str:
+    """The target as AutoTVM's logs have it, `llvm -mtriple=.. -mcpu=..`, without the features, which `facts` has."""
+    name = target.record.name if target.record is not None else target.cpu
+    return f"llvm -mtriple={target.triple}" + (f" -mcpu={name}" if name else "")
 
 
 def compiler_key() -> str:

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 from tuning_records import HERE, record
 
+from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.strategies import strategy, unregister_schedule
 from whence.support.errors import FrontendError, PipelineError
 from whence.support.machine import Machine
-from whence.tuning.record import BadLine, compiler_key, machine_key, point_of, record_of
+from whence.tuning.record import BadLine, compiler_key, machine_key, point_of, record_of, target_text
 from whence.tuning.records import Records, append
 
 
@@ -331,3 +332,10 @@ def test_trials_are_found_by_their_decisions():
 def test_another_process_gets_the_winners_as_lines():
     records = Records([record(), record("trial", {"rows": 2})])
     assert Records.of_lines(records.lines()).records == records.winners
+
+
+@pytest.mark.parametrize("text", ["native", "llvm -mcpu=skylake-avx512", "llvm -mtriple=aarch64-unknown-linux-gnu"])
+def test_a_target_is_written_as_autotvm_does(text: str):
+    target = Target.parse(text)
+    written = Target.parse(target_text(target))
+    assert (written.triple, written.cpu) == (target.triple, target.cpu)
