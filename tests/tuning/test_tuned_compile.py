@@ -162,6 +162,22 @@ def test_records_of_the_scope_hold_for_what_is_compiled_in_it(default: whence.Ex
     assert whence.compile(network(), threads=1).tuned == {}
 
 
+def test_tuning_begins_with_what_is_made_by_rule(records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class Stop(Exception): ...
+
+    def check(compiled: whence.Executable) -> NoReturn:
+        assert compiled.tuned == {}
+        raise Stop
+
+    monkeypatch.setattr("whence.compiler.tune._check", check)
+    token = TUNED.set(records)
+    try:
+        with pytest.raises(Stop):
+            whence.tune(network(), tmp_path, threads=1)
+    finally:
+        TUNED.reset(token)
+
+
 def test_an_exported_file_keeps_the_code_and_says_so(path: Path, tmp_path: Path):
     tuned = whence.compile(network(), threads=1, tuned=path)
     tuned.export_library(tmp_path / "net.tar")
