@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-import numpy as np
 from xdsl.dialects.builtin import AnyFloat
 
 from ....dialects import te
@@ -19,18 +18,18 @@ from ....te.schedule.stage import Stage
 from ..knobs import Legal, Values
 from ..stages import MUCH_PADDING
 from .common import PARTITION_HINT, Scheduling, passes
-from .convolution_cost import convolution_cost, read_bytes, window_cost
+from .convolution_cost import Padding, coefficients, convolution_cost, window_cost
 from .terms import LONGEST, divisors, term_counts, write_out
 from .tiles import counted, pixel_tile, pixel_tiles, pixels_fit, row_tile, row_tiles
 
-_BODY = 192
-"""Products of vectors, at most, that are written out as the body of the innermost loop over terms."""
 _FEW_SUMS = 16
 """A step of this many products takes much longer than the instructions of a loop."""
 _SHARES = 16
 """So many shares of some work are about as much for each thread."""
 _THREADS = 4
 """A multiple of this is the same number of shares for each thread, where there are few of them."""
+_ROWS_APART = 5
+"""Axes of a convolution in blocks whose images have rows."""
 _STACK = 1 << 18
 """The most bytes of a buffer that a pass of a parallel loop may have to itself."""
 _SHORT = 6
@@ -159,7 +158,7 @@ def _written_terms(extents: Sequence[int], sums: int, fused: bool) -> int:
     """
     if sums >= _FEW_SUMS:
         return 1
-    most = _BODY // sums if fused else _SHORT
+    most = LONGEST // sums if fused else _SHORT
     rest, written = prod(extents), 1
     for steps in reversed(extents):
         some = largest_divisor(steps, min(most, steps if rest > steps else max(1, steps // 2)))
@@ -198,8 +197,7 @@ def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
     host, inner = work.hosted(stage)
     sizes = [axis.extent for axis in host.leaf]
     *outside, columns, lanes = host.leaf
-    padded = _producer(work, inner)
-    has_padding = padded is not None
+    padded = source = _producer(work, inner)
     per_pixel = work.vectors(host, lanes.extent)
     rows = outside.pop() if len(outside) > 2 else None
     # How many rows are kept beside each other only a call knows where sizes are open: an image at a time.
@@ -231,36 +229,40 @@ def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
     write_out(inner, terms)
     if all(isinstance(size, int) for size in sizes):
         images, image = prod(map(known, sizes[:2])), list(map(known, sizes[2:-1]))
-        copied = read_bytes(inner, 0) / images / work.machine.vector_bytes if has_padding else 0.0
-        work.cost(window_cost(inner, images, prod(image[:-1]), image[-1], per_pixel, padded=copied))
+        extents = images, prod(image[:-1]), image[-1]
+        padding = None if source is None else _padding(work, inner, source, extents[1])
+        work.cost(window_cost(work.machine, inner, extents, per_pixel, padding))
 
 
 def _padding_fits(inner: Stage, padded: Stage) -> Legal | None:
     """Whether the padded rows that a pass of the parallel loop needs may be in a buffer; None where that is fixed."""
     compute = inner.compute
-    read = compute.reads[0]
-    if len(compute.axes) < 5 or not isinstance(compute.shape[-3], int):
+    if len(compute.axes) < _ROWS_APART or not isinstance(compute.shape[-3], int):
         return None
-    offsets = read.map.data.eval([0] * len(read.indices), [])
-    coefficients = [
-        [at - offset for at, offset in zip(read.map.data.eval(unit, []), offsets, strict=True)]
-        for unit in np.eye(len(read.indices), dtype=int).tolist()
-    ]
-    extents = [*[1] * (len(compute.axes) - 3), None, *compute.shape[-2:], *compute.reduce_shape]
+    steps = coefficients(compute.reads[0])
+    extents: list[Any] = [*[1] * (len(compute.axes) - 3), None, *compute.shape[-2:], *compute.reduce_shape]
     lengths = dict(zip((*compute.axes, *compute.reduce_axes), extents, strict=True))
     size = element_bytes(padded.compute.result.type.element_type)
 
     def legal(at: Values) -> Any:
         total = size
-        for dim in range(len(offsets)):
+        for dim in range(len(padded.compute.shape)):
             length = 1
-            for index, row in zip(read.indices, coefficients, strict=True):
-                extent = lengths[index]
-                length = length + row[dim] * ((at["kept_rows"] if extent is None else extent) - 1)
+            for axis, row in steps.items():
+                extent = at["kept_rows"] if lengths[axis] is None else lengths[axis]
+                length = length + row[dim] * (extent - 1)
             total = total * length
         return (at["padded_rows"] == 0) | (total <= _STACK)
 
     return legal
+
+
+def _padding(work: Scheduling, inner: Stage, padded: Stage, rows: int) -> Padding:
+    """The copies of padded rows that a depthwise convolution makes."""
+    *_, height, length, lanes = map(known, padded.compute.shape)
+    window = known(inner.compute.reduce_shape[-2]) if len(inner.compute.reduce_shape) > 1 else 1
+    stride = (height - window) // max(1, rows - 1)
+    return Padding(length * work.vectors(padded, lanes), stride, window)
 
 
 def _rows_kept(work: Scheduling, padded: Stage | None, height: int) -> int:

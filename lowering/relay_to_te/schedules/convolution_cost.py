@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from xdsl.ir import SSAValue
 
+from ....dialects import te
 from ....dialects.sizes.kernel import known
 from ....dialects.tir import element_bytes
 from ....support.machine import Machine
@@ -15,10 +18,14 @@ from ..cost import Cost, Moved, moved
 from ..knobs import Formula, Values
 from .common import shape_of
 
-_BUSY = 8
-"""Sums under way at once that keep a core busy: a tile of fewer takes as long."""
+_BUSY = 4
+"""Sums under way at once that keep a core busy where one begins in a cycle: a tile of fewer takes as long."""
 _EPILOGUE = 3
 """Loads and stores of a vector of results: its first value, an operand of what follows, and where it goes."""
+_SPILL = 2
+"""The stores and loads of a vector that finds no register."""
+_COPY = 6
+"""The loads that take as long as a vector's way into a padded image: it is asked for, and comes from afar."""
 _TILE = 8
 """Passes of loops whose time it takes to begin a tile and to leave it."""
 
@@ -83,31 +90,73 @@ def convolution_cost(
     return formula
 
 
-def window_cost(
-    inner: Stage, images: int, rows: int, columns: int, per_pixel: int, *, padded: float = 0.0, by_lanes: bool = False
-) -> Formula:
-    """The cost of a reduction over windows in each of `images`, of a channel or a block of some, by its knobs.
+def coefficients(read: te.ReadOp) -> dict[SSAValue, list[int]]:
+    """For each axis that a read's indices are made of, the step that it takes along each axis of the tensor."""
+    count = len(read.indices)
+    start = read.map.data.eval([0] * count, [])
+    units = np.eye(count, dtype=int).tolist()
+    return {
+        axis: [at - first for at, first in zip(read.map.data.eval(unit, []), start, strict=True)]
+        for axis, unit in zip(read.indices, units, strict=True)
+    }
 
-    padded: the vectors of an image with its padding, which is copied first; by_lanes: pixels are the lanes of vectors.
+
+class Padding(NamedTuple):
+    """What the padded copy of a depthwise convolution's image costs."""
+
+    vectors: float
+    """Of a row of it."""
+    stride: int
+    """Its rows from one row of the result to the next."""
+    window: int
+    """Its rows of which one of the result is made."""
+
+
+def window_cost(
+    machine: Machine,
+    inner: Stage,
+    extents: tuple[int, int, int],
+    per_pixel: int,
+    padding: Padding | None = None,
+) -> Formula:
+    """The cost of a reduction over windows, by its knobs.
+
+    extents: the images, of a channel or a block of some, and the rows and columns of the result of each; per_pixel: the
+    vectors of a pixel, 0 where pixels are the lanes of vectors.
     """
-    terms = prod(map(known, inner.compute.reduce_shape))
+    images, rows, columns = extents
+    window = list(map(known, inner.compute.reduce_shape))
+    terms, across = prod(window), window[-1]
+    # A window's element that the neighbours' windows have, too, is kept from one to the other in a written out row.
+    read, column = inner.compute.reads[0], inner.compute.axes[-2 if per_pixel else -1]
+    step = max(map(abs, coefficients(read).get(column, [1])), default=1)
+    shared = max(0, across - step) / across
 
     def formula(at: Values) -> Cost:
         width, written = at["pixels"], at["unrolled_terms"]
-        tiles, products = row_steps(columns, width, 1.0 if by_lanes else per_pixel)
-        if by_lanes:
+        tiles, products = row_steps(columns, width, per_pixel) if per_pixel else (np.ceil(columns / width), 0.0)
+        if not per_pixel:
             products = tiles
-        sums = 1.0 if by_lanes else width * per_pixel
+        vectors = width * per_pixel if per_pixel else 1.0
+        by_row = np.minimum(written, across) / across if across > 1 else 0.0
+        kept = vectors * np.where(shared > 0, by_row, 0.0)
+        spilled = np.maximum(vectors + kept - machine.vector_registers, 0.0)
         all_tiles = images * rows * tiles
-        buffered = at.get("padded_rows", 0)
-        height = at.get("kept_rows", rows)
-        copies = images * padded * buffered
-        return Cost(
+        cost = Cost(
             products=images * rows * products * terms,
-            sums=sums,
-            loads=images * rows * products * (terms + _EPILOGUE) + 2 * copies,
+            sums=vectors,
+            loads=images * rows * products * (terms * (1 - shared * by_row) + _EPILOGUE)
+            + all_tiles * terms * spilled * _SPILL / across,
             steps=all_tiles * (terms / written + _TILE),
-            passes=images * rows / height if "kept_rows" in at else images * np.where(at["shared_rows"], rows, 1),
+            passes=images * (rows / at["kept_rows"] if "kept_rows" in at else 1),
         )
+        if padding is not None:
+            height = at.get("kept_rows", rows)
+            copied = (height - 1) * padding.stride + padding.window
+            vectors = images * rows / height * copied * padding.vectors * at["padded_rows"]
+            cost = replace(cost, loads=cost.loads + vectors * _COPY, steps=cost.steps + vectors)
+        if "shared_rows" in at:
+            cost = replace(cost, passes=images * np.where(at["shared_rows"], rows, 1))
+        return cost
 
     return formula

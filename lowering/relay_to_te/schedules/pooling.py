@@ -60,7 +60,8 @@ def schedule_pool(work: Scheduling, stage: Stage) -> None:
     write_out(inner, _terms(work, inner, blocked, per_pixel))
     if all(isinstance(extent, int) for extent in sizes):
         *outside, height, length = map(known, sizes)
-        work.cost(window_cost(inner, prod(outside), height, length, per_pixel, by_lanes=not blocked))
+        extents = prod(outside), height, length
+        work.cost(window_cost(work.machine, inner, extents, per_pixel if blocked else 0))
 
 
 def _pixels(work: Scheduling, host: Stage, columns: Size, per_pixel: int) -> int:
