@@ -127,7 +127,8 @@ def build(
             externals = _externals(module) if external or _has_parts(module) else {}
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         stages.append(Snapshot("fused", module))
-        compiled, kernel_of, applied = compile_kernels(module, target, cache, tell, tuned or TUNED.get())
+        records = TUNED.get() if tuned is None else tuned
+        compiled, kernel_of, applied = compile_kernels(module, target, cache, tell, records)
         left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
         kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
         kernels = [*compiled, *left.values()]
@@ -328,7 +329,10 @@ def _applied(tuned: Tuned | None, func: FuncOp, text: str, target: Target) -> Ap
 
         return kernel_space(func, target.hardware).key
 
-    return tuned.find(workload_key(text), target, space)
+    try:
+        return tuned.find(workload_key(text), target, space)
+    except (VerifyException, ScheduleError):
+        return None  # drafting the kernel says what is wrong with it, and in which layers
 
 
 def _kernel(

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from ...support.context import PassContext
 from ..llvm_to_native.target import Target
@@ -30,6 +30,7 @@ class Applied:
         return ", ".join(f"{name} = {number}" for name, number in sorted(self.decisions.items()))
 
 
+@runtime_checkable
 class Tuned(Protocol):
     """The records of tuning."""
 
@@ -41,7 +42,7 @@ class Tuned(Protocol):
         ...
 
     def lines(self) -> list[str]:
-        """The records as lines of a file."""
+        """The records that `find` looks at, as lines of a file, for another process."""
         ...
 
 

@@ -74,7 +74,7 @@ def moved(size: Any, times: Any, among: Any, machine: Machine) -> Moved:
 
 @dataclass(frozen=True)
 class Cost:
-    """The work of one call of a kernel, in all threads together. Numbers, or arrays of one for each point of a space."""
+    """The work of one call of a kernel in all threads: numbers, or arrays of one for each point of a space."""
 
     products: Any = 0.0
     """Vector products with their sums, and other arithmetic on vectors; lanes that hold nothing count."""

@@ -21,6 +21,7 @@ from . import tvm as tvm
 from .compiler.bisection import bisect as bisect
 from .compiler.compile import compile as compile
 from .compiler.load import load as load
+from .compiler.tune import tune as tune
 from .executables.executable import Executable as Executable
 from .exploring.exploration import Exploration as Exploration
 from .exploring.exploration import explore as explore

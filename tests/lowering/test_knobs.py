@@ -11,12 +11,15 @@ from whence import te
 from whence.dialects.schedule import KnobOp
 from whence.lowering.relay_to_te.cost import Cost, Rates, moved
 from whence.lowering.relay_to_te.knobs import Space, decisions_of
+from whence.lowering.relay_to_te.schedules.common import Scheduling
 from whence.lowering.relay_to_te.strategies import strategy, unregister_schedule
 from whence.lowering.relay_to_te.strategy import schedule_function, space_of
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.support.errors import ScheduleError
 from whence.support.machine import WIDEST
 from whence.te.language.emit import build_function
+from whence.te.schedule.schedule import Schedule
+from whence.te.schedule.stage import Stage
 
 
 def product(rows: int = 64, columns: int = 64, terms: int = 32):
@@ -27,7 +30,7 @@ def product(rows: int = 64, columns: int = 64, terms: int = 32):
     return build_function([c], [a, b], "product")[0]
 
 
-def knobs(schedule) -> dict[str, tuple[tuple[int, ...], int]]:
+def knobs(schedule: Schedule) -> dict[str, tuple[tuple[int, ...], int]]:
     ops = [op for op in schedule.sequence.block.ops if isinstance(op, KnobOp)]
     return {op.knob.data: (op.values, op.decision.value.data) for op in ops}
 
@@ -118,7 +121,7 @@ def test_decisions_of_text():
 
 def test_a_strategy_from_outside_has_knobs():
     @strategy(tag="dense", plevel=20, name="two_knobs")
-    def schedule(work, stage):
+    def schedule(work: Scheduling, stage: Stage) -> None:
         block = work.knob("block", (2, 4, 8), 4)
         outer, _ = stage.split(stage.axes[0], block)
         stage.parallel(outer)

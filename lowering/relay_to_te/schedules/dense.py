@@ -114,7 +114,7 @@ def tile(
     masked = ragged and work.machine.mask_registers and size is not None and passes(batch) < _PANELS
     cut = ragged and not masked
     # Only a loop that is not shared can be cut, so that all panels but the last do without masks.
-    inside = cut or bool(work.knob("panels_inside", (0, 1) if even and weights is None else (0,), 0))
+    inside = _panels_inside(work, extent, weights is None) or cut
     if inside:
         tiles, shared = [m_outer, n_outer], [*batch, *([m_outer] if even else [])]
     else:
@@ -169,6 +169,13 @@ def _register_tile(work: Scheduling, rows: int, panel: int, whole: bool) -> tupl
     vectors = work.knob("vectors", product_widths(panel, whole), vectors)
     height = work.knob("rows", heights, height, lambda at: product_fits(at["rows"], at["vectors"], work.machine))
     return height, vectors
+
+
+def _panels_inside(work: Scheduling, rows: Size, free: bool) -> bool:
+    """Return whether all panels are multiplied with a tile of rows before the next, where one is `free` to say."""
+    orders = (0, 1) if free and isinstance(rows, int) else (0,)
+    # Tiles that are shared among threads have to be alike.
+    return bool(work.knob("panels_inside", orders, 0, lambda at: (at["panels_inside"] == 0) | (rows % at["rows"] == 0)))
 
 
 def _steps(work: Scheduling, terms: IterVar, packed: bool, known_rows: bool) -> int:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.cli.answers import answer
 from whence.cli.inputs import add_sizes, at_sizes, inputs_of
@@ -223,21 +223,28 @@ def compile_model(
         try:
             compiled = whence.compile(
                 path,
-                target=args.target or TARGET,
-                opt_level=opt_level(args),
                 threads=threads,
-                input_shapes=args.input_shapes,
-                signature=args.signature,
                 progress=progress,
                 workspace_memory_pools=pools,
-                desired_layouts=_desired_layouts(args),
                 snapshots=snapshots,
-                pipeline=args.passes,
-                precision=args.precision,
+                **compile_options(args),
             )
         finally:
             progress.end()
     return compiled, time.perf_counter() - start
+
+
+def compile_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of `whence.compile` that `add_model`'s arguments stand for."""
+    return {
+        "target": args.target or TARGET,
+        "opt_level": opt_level(args),
+        "input_shapes": args.input_shapes,
+        "signature": args.signature,
+        "desired_layouts": _desired_layouts(args),
+        "pipeline": args.passes,
+        "precision": args.precision,
+    }
 
 
 def check_uncompiled(args: argparse.Namespace, path: Path) -> None:

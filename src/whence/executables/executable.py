@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from whence.explorer.times import Times
     from whence.explorer.where import Where
     from whence.explorer.why import Why
+    from whence.lowering.kernel.tuned import Applied
 
 
 @doors(besides=("run", "__call__"))
@@ -90,6 +91,11 @@ class Executable:
     def kernels(self) -> tuple[str, ...]:
         """The names of the kernel calls, in order."""
         return tuple(call.name for call in self.artifact.calls)
+
+    @property
+    def tuned(self) -> Mapping[str, Applied]:
+        """Symbol of a kernel -> the decisions of tuning by which it was made; other kernels are made by rule."""
+        return self.artifact.tuned
 
     @property
     def snapshots(self) -> tuple[Snapshot, ...]:
