@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import AnyFloat
+from xdsl.ir import SSAValue
 
 from ....dialects import te
 from ....dialects.sizes import Size, same
@@ -88,8 +89,8 @@ def schedule_conv2d_nchwc(work: Scheduling, stage: Stage) -> None:
         host.pragma(x_outer, PARTITION_HINT, 1)
     if all(isinstance(size, int) for size in sizes):
         images, _, *image, _ = map(known, sizes)
-        image = [1, prod(image)] if by_pixel else [prod(image[:-1]), image[-1]]
-        work.cost(convolution_cost(work.machine, inner, images, count, *image, per_pixel))
+        height, length = (1, prod(image)) if by_pixel else (prod(image[:-1]), image[-1])
+        work.cost(convolution_cost(work.machine, inner, (images, count, height, length), per_pixel))
 
 
 def _tile(work: Scheduling, columns: Size, channels: int, per_block: int, rule: tuple[int, int]) -> tuple[int, int]:
@@ -235,13 +236,13 @@ def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
 
 
 def _padding_fits(inner: Stage, padded: Stage) -> Legal | None:
-    """Whether the padded rows that a pass of the parallel loop needs may be in a buffer; None where that is fixed."""
+    """Return the condition that a pass of the parallel loop may buffer the padded rows it needs; None without rows."""
     compute = inner.compute
     if len(compute.axes) < _ROWS_APART or not isinstance(compute.shape[-3], int):
         return None
     steps = coefficients(compute.reads[0])
     extents: list[Any] = [*[1] * (len(compute.axes) - 3), None, *compute.shape[-2:], *compute.reduce_shape]
-    lengths = dict(zip((*compute.axes, *compute.reduce_axes), extents, strict=True))
+    lengths: dict[SSAValue, Any] = dict(zip((*compute.axes, *compute.reduce_axes), extents, strict=True))
     size = element_bytes(padded.compute.result.type.element_type)
 
     def legal(at: Values) -> Any:
@@ -281,7 +282,7 @@ def _kept(work: Scheduling) -> int:
 
 
 def _body_fits(per_pixel: int, default: int) -> Legal:
-    """Whether the products of the terms that are written out are a body of a loop that is not too long."""
+    """Return the condition that the products of the terms written out are no too long body of a loop."""
     return lambda at: (at["unrolled_terms"] == default) | (at["unrolled_terms"] * at["pixels"] * per_pixel <= LONGEST)
 
 

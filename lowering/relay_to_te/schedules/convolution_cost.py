@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
 
 from ....dialects import te
 from ....dialects.sizes.kernel import known
@@ -45,16 +46,17 @@ def read_bytes(stage: Stage, operand: int) -> float:
     """The bytes of the tensor that a stage reads as one of its operands, all sizes being numbers."""
     read = stage.compute.reads[operand]
     shape = [known(extent) for extent in shape_of(read)]
-    return float(prod(shape) * element_bytes(read.tensor.type.element_type))
+    type_ = cast(TensorType[Attribute], read.tensor.type)
+    return float(prod(shape) * element_bytes(type_.element_type))
 
 
-def convolution_cost(
-    machine: Machine, inner: Stage, images: int, channels: int, rows: int, columns: int, per_block: int
-) -> Formula:
-    """The cost of a convolution of `images`, of blocks of `channels`, each of `per_block` vectors, by its knobs.
+def convolution_cost(machine: Machine, inner: Stage, extents: tuple[int, int, int, int], per_block: int) -> Formula:
+    """The cost of a convolution, by its knobs.
 
-    rows, columns: of the result; where windows are single pixels one row of all.
+    extents: the images, blocks of channels, rows and columns of the result; where windows are single pixels one row of
+    all. per_block: the vectors of a block.
     """
+    images, channels, rows, columns = extents
     terms = prod(map(known, inner.compute.reduce_shape))
     data, weights = read_bytes(inner, 0) / images, read_bytes(inner, 1)
 
@@ -102,7 +104,7 @@ def coefficients(read: te.ReadOp) -> dict[SSAValue, list[int]]:
 
 
 class Padding(NamedTuple):
-    """What the padded copy of a depthwise convolution's image costs."""
+    """The padded copies of a depthwise convolution's rows."""
 
     vectors: float
     """Of a row of it."""
