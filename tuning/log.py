@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
+from typing import Any, cast
 
 from ..lowering.llvm_to_native.target import Target
+from ..lowering.relay_to_te.cost import Rates
 from ..support.errors import PipelineError, expectation
 from .machines import Facts
 from .record import Kind, Point, Record, compiler_key, machine_key, point_of
@@ -16,6 +19,7 @@ from .search import Score
 from .tasks import Task
 from .tuner import Result
 
+_RATES = "rates"
 FILE = "records.jsonl"
 """The file of a folder that records are written to."""
 
@@ -34,10 +38,13 @@ class RecordLog:
         self._seed, self._target, self._facts = seed, target, facts or {}
         self._machine, self._compiler = machine_key(target.hardware, target), compiler_key()
         self._known: dict[tuple[str, str, Point, object], Score] = {}
+        self._rates: dict[object, Rates] = {}
         for record in self.records.records:
             if record.kind == "trial" and (record.machine, record.compiler) == (self._machine, self._compiler):
                 key = (record.workload, record.space, record.point, _protocol(record.protocol))
                 self._known[key] = Score(record.ratio, *record.interval, record.costs[0], record.default_seconds)
+                if (rates := rates_of(record.context.get(_RATES))) is not None:
+                    self._rates[rates.threads] = rates
 
     def known(self, task: Task, decisions: Mapping[str, int], protocol: Mapping[str, object]) -> Score | None:
         """Return what was measured before of a candidate in the same way, on such a machine."""
@@ -48,14 +55,25 @@ class RecordLog:
         self._known[task.workload, task.space.key, point_of(decisions), _protocol(protocol)] = score
         append(self.path, [self._record("trial", task, decisions, protocol, score)])
 
-    def found(self, result: Result, protocol: Mapping[str, object]) -> None:
+    def rates(self, threads: int) -> Rates | None:
+        """Return what a probe said of such a machine before."""
+        return self._rates.get(threads)
+
+    def default(self, task: Task, protocol: Mapping[str, object], score: Score, rates: Rates) -> None:
+        """Keep the times of a default, and what was known of the machine as they were taken."""
+        self._known[task.workload, task.space.key, (), _protocol(protocol)] = score
+        append(self.path, [self._record("trial", task, {}, protocol, score, context={_RATES: asdict(rates)})])
+
+    def decided(self, result: Result, protocol: Mapping[str, object]) -> None:
         """Keep the winner of a search, which may be the default."""
-        found = result.found
-        assert found is not None
+        outcome = result.outcome
+        assert outcome is not None
         even = Score(1.0, 1.0, 1.0, result.default_seconds, result.default_seconds)
-        score = found.duel if found.won and found.duel is not None else even
+        score = outcome.duel if outcome.won and outcome.duel is not None else even
         if score.seconds:
-            append(self.path, [self._record("winner", result.task, found.decisions, protocol, score, found.ablation)])
+            append(
+                self.path, [self._record("winner", result.task, outcome.decisions, protocol, score, outcome.ablation)]
+            )
 
     def _record(
         self,
@@ -65,6 +83,7 @@ class RecordLog:
         protocol: Mapping[str, object],
         score: Score,
         ablation: Mapping[str, float] | None = None,
+        context: Mapping[str, object] | None = None,
     ) -> Record:
         return Record(
             kind=kind,
@@ -79,6 +98,7 @@ class RecordLog:
             default_seconds=score.default_seconds,
             costs=(score.seconds,),
             protocol=dict(protocol),
+            context=dict(context or {}),
             seed=self._seed,
             layers=tuple(dict.fromkeys(name for layers in task.layers for name in layers)),
             ablation=dict(ablation or {}),
@@ -87,6 +107,14 @@ class RecordLog:
             args=tuple(task.arguments),
             timestamp=time.time(),
         )
+
+
+def rates_of(value: object) -> Rates | None:
+    """The rates that a record tells; None where it tells none."""
+    try:
+        return Rates(**cast("dict[str, Any]", value))
+    except TypeError:
+        return None
 
 
 def file_of(output: str | PathLike[str]) -> Path:

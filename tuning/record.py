@@ -37,6 +37,10 @@ _LONGEST_TEXT = 10_000
 """Letters of the longest text that a field has."""
 
 
+THEIRS = frozenset({"of AutoTVM", "of auto_scheduler", "of meta_schedule"})
+"""Kinds of lines that TVM writes."""
+
+
 class BadLine(ValueError):
     """A line is no record; the text says of what kind it is, `of AutoTVM`."""
 

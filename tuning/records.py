@@ -25,7 +25,7 @@ from ..lowering.kernel.tuned import Applied, Source
 from ..lowering.llvm_to_native.target import Target
 from ..support.errors import FrontendError, PipelineError, expectation
 from ..support.machine import Machine
-from .record import BadLine, Point, Record, compiler_key, machine_key, record_of
+from .record import THEIRS, BadLine, Point, Record, compiler_key, machine_key, record_of
 
 try:
     import fcntl
@@ -82,18 +82,24 @@ class Records:
         Raises FrontendError for what is not there or cannot be read.
         """
         place, reasons = Path(path), Counter[str]()
-        records = Records([record for file in _files(place) for record in _read(file, reasons)], reasons)
+        records = Records(
+            _parsed_all((line for file in _files(place) for line in read_lines(file, reasons)), reasons), reasons
+        )
         target = target or Target.native()
         here = machine_key(target.hardware, target)
         records.other_machine = sum(record.machine != here for record in records.records)
-        _log.log(logging.WARNING if records.skipped else logging.INFO, "%s: %s", place, records)
+        if records.skipped:
+            hint = (
+                "; TVM's records are of its own schedules, and decide nothing here" if reasons.keys() & THEIRS else ""
+            )
+            _log.warning("%s: %s%s", place, records, hint)
         return records
 
     @staticmethod
     def of_lines(lines: Iterable[str]) -> Records:
         """The records of lines; errors are counted, as `load` does."""
         reasons = Counter[str]()
-        return Records([record for line in lines if (record := _parsed(line, reasons)) is not None], reasons)
+        return Records(_parsed_all(lines, reasons), reasons)
 
     def find(self, workload: str, target: Target, space: Callable[[], str]) -> Applied | None:
         """Return the decisions of the newest winner of the best source; None: the default. Arguments as in `Tuned`."""
@@ -130,13 +136,16 @@ class Records:
 
     def __str__(self) -> str:
         """`12 records, 3 lines skipped (2 broken, 1 of AutoTVM), 4 of another machine`."""
-        texts = [f"{len(self)} record{'s' * (len(self) != 1)}"]
-        if self.skipped:
-            reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(self.reasons.items()))
-            texts.append(f"{self.skipped} line{'s' * (self.skipped != 1)} skipped ({reasons})")
+        texts = [f"{len(self)} record{'s' * (len(self) != 1)}", *([skipping(self.reasons)] if self.reasons else [])]
         if self.other_machine:
             texts.append(f"{self.other_machine} of another machine")
         return ", ".join(texts)
+
+
+def skipping(reasons: Mapping[str, int]) -> str:
+    """`3 lines skipped (2 broken, 1 of AutoTVM)`."""
+    total, texts = sum(reasons.values()), (f"{number} {reason}" for reason, number in sorted(reasons.items()))
+    return f"{total} line{'s' * (total != 1)} skipped ({', '.join(texts)})"
 
 
 def append(path: str | PathLike[str], records: Sequence[Record]) -> None:
@@ -194,8 +203,11 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _read(path: Path, reasons: Counter[str]) -> Iterator[Record]:
-    """The records of a file; other lines are counted. Raises FrontendError where it cannot be read."""
+def read_lines(path: Path, reasons: Counter[str]) -> Iterator[bytes]:
+    """The lines of a file but empty ones and comments, `#`; those that are too long are counted instead.
+
+    Raises FrontendError where it cannot be read.
+    """
     try:
         # Not blocking: one that is a pipe must not hold us up.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:
@@ -204,8 +216,8 @@ def _read(path: Path, reasons: Counter[str]) -> Iterator[Record]:
             for line in _lines(stream):
                 if line is None:
                     reasons["too long"] += 1
-                elif line.strip() and (record := _parsed(line, reasons)) is not None:
-                    yield record
+                elif (text := line.strip()) and not text.startswith(b"#"):
+                    yield text
     except OSError as error:
         raise _unreadable(path, error) from error
 
@@ -221,13 +233,15 @@ def _lines(stream: IO[bytes]) -> Iterator[bytes | None]:
         yield None
 
 
-def _parsed(line: str | bytes, reasons: Counter[str]) -> Record | None:
-    """The record of a line; None, and counted, for one that is none."""
-    try:
-        return record_of(line)
-    except BadLine as error:
-        reasons[str(error)] += 1
-        return None
+def _parsed_all(lines: Iterable[str | bytes], reasons: Counter[str]) -> list[Record]:
+    """The records of lines; lines that are none are counted."""
+    records: list[Record] = []
+    for line in lines:
+        try:
+            records.append(record_of(line))
+        except BadLine as error:
+            reasons[str(error)] += 1
+    return records
 
 
 def _unreadable(path: Path, error: OSError) -> FrontendError:

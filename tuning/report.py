@@ -34,12 +34,12 @@ class Report:
     @property
     def measured(self) -> int:
         """The number of candidates that were measured."""
-        return sum(found.measured for _, found in self._searched())
+        return sum(outcome.measured for _, outcome in self._searched())
 
     @property
     def won(self) -> list[Result]:
         """The kernels for which something is faster than the default."""
-        return [result for result, found in self._searched() if found.won]
+        return [result for result, outcome in self._searched() if outcome.won]
 
     @property
     def near_roof(self) -> float:
@@ -50,8 +50,8 @@ class Report:
 
     def _searched(self) -> Iterator[tuple[Result, Found]]:
         for result in self.results:
-            if result.found is not None:
-                yield result, result.found
+            if result.outcome is not None:
+                yield result, result.outcome
 
     def data(self) -> dict[str, object]:
         """The report as JSON has it; times are seconds of a call."""
@@ -83,14 +83,14 @@ class Report:
         if won:
             header = ("layers", "kernel", "us before", "us now", "times", "95 %", "decisions", "without it")
             lines += ["", table([_shown(result) for result in won], header, indent="")]
-        if failed := [failure for _, found in self._searched() for _, failure in found.failed]:
+        if failed := [failure for _, outcome in self._searched() for _, failure in outcome.failed]:
             kinds = Counter(failure.kind for failure in failed)
-            told = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
-            lines.append(f"\ncandidates that failed, and are not kept: {told}")
+            listed = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+            lines.append(f"\ncandidates that failed, and are not kept: {listed}")
             lines += [f"  {kind}: {next(one.why for one in failed if one.kind == kind)}" for kind in sorted(kinds)]
         if left := Counter(_reason(result) for result in self.results if result not in won):
-            told = "; ".join(f"{count(number, 'kernel')}, {why}" for why, number in left.items())
-            lines.append(f"\nas before: {told}")
+            listed = "; ".join(f"{count(number, 'kernel')}, {why}" for why, number in left.items())
+            lines.append(f"\nas before: {listed}")
         if self.skipped:
             lines.append(f"{count(self.skipped, 'line')} of {self.records} left aside")
         lines.append(f'records: {self.records}; whence.compile("{self.model}", tuned="{self.records}") uses them')
@@ -114,19 +114,19 @@ def _layers(result: Result) -> list[str]:
 
 
 def _shown(result: Result) -> Sequence[object]:
-    found = result.found
-    assert found is not None
-    assert found.duel is not None
-    decided = ", ".join(f"{name} = {number}" for name, number in found.decisions.items())
-    mattered = sorted(found.ablation.items(), key=lambda pair: -pair[1])
+    outcome = result.outcome
+    assert outcome is not None
+    assert outcome.duel is not None
+    decided = ", ".join(f"{name} = {number}" for name, number in outcome.decisions.items())
+    mattered = sorted(outcome.ablation.items(), key=lambda pair: -pair[1])
     without = ", ".join(f"{name} {ratio:.2f}" for name, ratio in mattered if ratio > _MATTERS)
-    times = (f"{1e6 * result.default_seconds:.1f}", f"{1e6 * result.seconds:.1f}", f"{found.duel.ratio:.2f}")
-    interval = f"{found.duel.low:.2f} to {found.duel.high:.2f}"
+    times = (f"{1e6 * result.default_seconds:.1f}", f"{1e6 * result.seconds:.1f}", f"{outcome.duel.ratio:.2f}")
+    interval = f"{outcome.duel.low:.2f} to {outcome.duel.high:.2f}"
     return (some(_layers(result), 3), result.task.name, *times, interval, decided, without)
 
 
 def _row(result: Result) -> dict[str, object]:
-    found = result.found
+    outcome = result.outcome
     row: dict[str, object] = {
         "kernel": result.task.name,
         "symbol": result.task.kernel.symbol,
@@ -138,13 +138,13 @@ def _row(result: Result) -> dict[str, object]:
         "bound_seconds": result.bound,
         "reason": result.reason,
     }
-    if found is not None:
+    if outcome is not None:
         row |= {
-            "points": found.points,
-            "measured": found.measured,
-            "decisions": found.decisions,
-            "duel": _score(found.duel),
-            "ablation": found.ablation,
-            "failed": [{"decisions": decisions, "kind": one.kind, "why": one.why} for decisions, one in found.failed],
+            "points": outcome.points,
+            "measured": outcome.measured,
+            "decisions": outcome.decisions,
+            "duel": _score(outcome.duel),
+            "ablation": outcome.ablation,
+            "failed": [{"decisions": decisions, "kind": one.kind, "why": one.why} for decisions, one in outcome.failed],
         }
     return row

@@ -89,7 +89,7 @@ def search(
     seed: int,
     trials: int,
     more: Callable[[], bool] = lambda: True,
-    tell: Callable[[Found, float], None] = lambda found, ratio: None,
+    tell: Callable[[Found, float], None] = lambda outcome, ratio: None,
 ) -> Found:
     """Look for decisions about a kernel that are faster than the default.
 
@@ -98,19 +98,19 @@ def search(
     """
     points = task.space.points(seed)
     run = _Search(task, points, points.costs(rates), measure, _generator(seed, task.workload))
-    found = run.found
+    outcome = run.outcome
     idle, best = 0, 1.0
-    while idle < _IDLE and found.measured < trials and more():
-        chosen = run.next_round(trials - found.measured)
+    while idle < _IDLE and outcome.measured < trials and more():
+        chosen = run.next_round(trials - outcome.measured)
         if not chosen:
             break
         run.try_out(chosen)
         gained = run.best_ratio()
         idle = 0 if gained > best * _GAIN else idle + 1
         best = max(best, gained)
-        tell(found, best)
+        tell(outcome, best)
     run.finish()
-    return found
+    return outcome
 
 
 def _generator(seed: int, workload: str) -> np.random.Generator:
@@ -129,7 +129,7 @@ class _Search:
         rng: np.random.Generator,
     ):
         self.task, self.points, self.costs, self.measure, self.rng = task, points, costs, measure, rng
-        self.found = Found(points=len(points))
+        self.outcome = Found(points=len(points))
         self.ratios: dict[int, float] = {0: 1.0}
         """Point -> how many times as fast as the default it was; 0 where it failed."""
         # Equal costs in an order of their own, not in that of the space.
@@ -163,13 +163,13 @@ class _Search:
         """Measure points."""
         decided = [self.points.decisions(point) for point in chosen]
         for point, decisions, outcome in zip(chosen, decided, self.measure(self.task, decided, _PAIRS), strict=True):
-            self.found.measured += 1
+            self.outcome.measured += 1
             if isinstance(outcome, Failed):
-                self.found.failed.append((decisions, outcome))
+                self.outcome.failed.append((decisions, outcome))
                 self.ratios[point] = 0.0
             else:
                 self.ratios[point] = outcome.ratio
-                self.found.predicted.append((float(self.costs[point]), outcome.ratio))
+                self.outcome.predicted.append((float(self.costs[point]), outcome.ratio))
 
     def finish(self) -> None:
         """Let the best ones be measured better, the best of these meet the default, and see what its decisions do."""
@@ -185,19 +185,19 @@ class _Search:
         best = max(scored, key=lambda pair: pair[1].ratio)[0]
         (duel,) = self.measure(self.task, [best], DUEL_PAIRS)
         if isinstance(duel, Failed):
-            self.found.failed.append((best, duel))
+            self.outcome.failed.append((best, duel))
             return
-        self.found.duel = duel
+        self.outcome.duel = duel
         if duel.low <= 1 or duel.ratio < _GAIN:
             return
-        self.found.decisions = best
+        self.outcome.decisions = best
         if len(best) == 1:
-            self.found.ablation = {name: duel.ratio for name in best}
+            self.outcome.ablation = {name: duel.ratio for name in best}
             return
         without = [{name: number for name, number in best.items() if name != left} for left in best]
         for left, score in zip(best, self.measure(self.task, without, _ABLATION_PAIRS), strict=True):
             if isinstance(score, Score):
-                self.found.ablation[left] = duel.ratio / score.ratio
+                self.outcome.ablation[left] = duel.ratio / score.ratio
 
     def _near(self, best: int) -> npt.NDArray[np.int64]:
         """Return the points that differ from one in a single number, in the order of the formula."""
@@ -211,9 +211,9 @@ class _Search:
         The logarithm of a ratio is fitted as a sum of what each number of each knob brings, and of the formula's.
         """
         tried = [point for point, ratio in self.ratios.items() if ratio > 0]
-        known = self._features[tried]
+        rows = self._features[tried]
         wanted = np.log([self.ratios[point] for point in tried])
-        weights = np.linalg.solve(known.T @ known + _RIDGE * np.eye(known.shape[1]), known.T @ wanted)
+        weights = np.linalg.solve(rows.T @ rows + _RIDGE * np.eye(rows.shape[1]), rows.T @ wanted)
         estimate = np.round(self._features @ weights, 6)
         failed = [point for point, ratio in self.ratios.items() if ratio <= 0]
         estimate[failed] = -np.inf

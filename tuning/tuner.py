@@ -37,7 +37,11 @@ class Log(Interface):
         """Keep a right candidate's times."""
         ...
 
-    def found(self, result: Result, protocol: Mapping[str, object]) -> None:
+    def default(self, task: Task, protocol: Mapping[str, object], score: Score, rates: Rates) -> None:
+        """Keep the times of a default, and what was known of the machine as they were taken."""
+        ...
+
+    def decided(self, result: Result, protocol: Mapping[str, object]) -> None:
         """Keep the winner of a search, which may be the default."""
         ...
 
@@ -66,7 +70,7 @@ class Result:
     """The seconds that no schedule can do without."""
     share: float
     """The part of the run's time that the calls of the kernel take."""
-    found: Found | None = None
+    outcome: Found | None = None
     """None: it was not searched."""
     reason: str = ""
     """The reason why not."""
@@ -74,9 +78,9 @@ class Result:
     @property
     def seconds(self) -> float:
         """Of a call with what was decided."""
-        if self.found is None or not self.found.won or self.found.duel is None:
+        if self.outcome is None or not self.outcome.won or self.outcome.duel is None:
             return self.default_seconds
-        return self.default_seconds / self.found.duel.ratio
+        return self.default_seconds / self.outcome.duel.ratio
 
 
 @dataclass(frozen=True)
@@ -135,13 +139,13 @@ class Tuner:
             rest = sum(map(self._potential, worth[position:]))
             until = None if left is None else time.monotonic() + left * self._potential(result) / rest * (1 - _RESERVE)
 
-            def heard(found: Found, best: float, result: Result = result, position: int = position) -> None:
+            def heard(outcome: Found, best: float, result: Result = result, position: int = position) -> None:
                 after = sum(other.seconds * other.task.calls for other in results)
                 state = (result.task.name, position + 1, len(worth), self._measured, best, before / after)
                 self.tell(State(*state, time.monotonic() - start))
 
             heard(Found(), 1.0)
-            found = search(
+            outcome = search(
                 result.task,
                 self.rates,
                 self.measure,
@@ -150,8 +154,8 @@ class Tuner:
                 more=lambda until=until: until is None or time.monotonic() < until,
                 tell=heard,
             )
-            results[at] = replace(result, found=found)
-            self.log.found(results[at], asdict(self._protocol(result.task, DUEL_PAIRS)))
+            results[at] = replace(result, outcome=outcome)
+            self.log.decided(results[at], asdict(self._protocol(result.task, DUEL_PAIRS)))
         return results
 
     def measure(self, task: Task, decided: Sequence[Mapping[str, int]], pairs: int) -> list[Score | Failed]:
@@ -186,10 +190,20 @@ class Tuner:
     def _defaults(self, tasks: Sequence[Task]) -> list[Result]:
         """Measure the defaults; which are worth a search, and if not, why."""
         seconds: dict[int, float] = {}
-        jobs = [self._job(task, [default_code(task)], self._protocol(task, _DEFAULT_PAIRS)) for task in tasks]
-        for number, outcomes in self.pool.measure(jobs):
+        ways = [self._protocol(task, _DEFAULT_PAIRS) for task in tasks]
+        new: list[int] = []
+        for number, (task, way) in enumerate(zip(tasks, ways, strict=True)):
+            if (score := self.log.known(task, {}, asdict(way))) is not None:
+                seconds[number] = score.seconds
+            else:
+                new.append(number)
+        jobs = [self._job(tasks[number], [default_code(tasks[number])], ways[number]) for number in new]
+        for position, outcomes in self.pool.measure(jobs):
             if isinstance(outcome := outcomes[0], Measured):
-                seconds[number] = min(outcome.default_seconds, outcome.seconds)
+                number = new[position]
+                seconds[number] = took = min(outcome.default_seconds, outcome.seconds)
+                score = Score(1.0, 1.0, 1.0, took, took)
+                self.log.default(tasks[number], asdict(ways[number]), score, self.rates)
         total = sum(took * tasks[number].calls for number, took in seconds.items())
         results: list[Result] = []
         for number, task in enumerate(tasks):

@@ -29,6 +29,13 @@ class Applied:
         """`rows = 4, vectors = 2`."""
         return ", ".join(f"{name} = {number}" for name, number in sorted(self.decisions.items()))
 
+    @property
+    def about(self) -> str:
+        """`rows = 4, vectors = 2 (exact, 1.12 times as fast as the default when measured)`."""
+        if not self.decisions:
+            return f"the default ({self.source}, nothing was faster when measured)"
+        return f"{self.text} ({self.source}, {self.ratio:.2f} times as fast as the default when measured)"
+
 
 @runtime_checkable
 class Tuned(Protocol):

@@ -1,5 +1,6 @@
 from . import _ffi as _ffi
 from . import arith as arith
+from . import autotvm as autotvm
 from . import contrib as contrib
 from . import driver as driver
 from . import error as error

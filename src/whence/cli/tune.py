@@ -116,11 +116,13 @@ def _tune(args: argparse.Namespace) -> int:
     check_inputs(args)
     if args.target is not None:
         raise PipelineError(expectation("--target", "no target, as the machines that measure are it", args.target))
+    if args.tuned is not None:
+        raise PipelineError(expectation("--tuned", "no records, as those of --output are gone on with", args.tuned))
     path = model_path(args.model)
     if path.suffix in EXPORTED:
         raise PipelineError(expectation("tune", "a model that is not compiled yet", str(path)))
     options = compile_options(args)
-    del options["target"]
+    del options["target"], options["tuned"]
     security, bar = _security(args), Bar()
     inputs = (lambda specs: inputs_of(args, specs)) if args.input or args.fill_mode or args.seed is not None else None
     with pass_context(args, {}, ()):

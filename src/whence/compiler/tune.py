@@ -117,12 +117,14 @@ class _Run:
             raise PipelineError(
                 expectation("tune", expected, f"{count(len(artifact.kernels), 'kernel')} without a choice")
             )
-        rates = probe(self.pool, artifact.target, settings.threads, self.machine)
+        rates = self.log.rates(settings.threads)
+        if rates is None:
+            rates = probe(self.pool, artifact.target, settings.threads, self.machine)
         weights = sum(array.nbytes for array in artifact.params)
         tuner = Tuner(self.pool, self.machine, rates, settings, self.log, weights, tell or (lambda state: None))
         results = tuner.tune(tasks)
         score = None
-        if is_here and any(result.found is not None and result.found.won for result in results):
+        if is_here and any(result.outcome is not None and result.outcome.won for result in results):
             after = compile(self.source, tuned=self.log.path, threads=settings.threads, **self.options)
             score = _interleaved(self.compiled, after, inputs)
         name = Path(fspath(self.source)).name if isinstance(self.source, str | PathLike) else "model"

@@ -186,7 +186,8 @@ class Executable:
 
     def report(self) -> str:
         """Return a line for each program."""
-        return f"one program of {len(self.kernels)} kernels; {self.choice}"
+        tuned = f", {len(self.tuned)} of them tuned" if self.tuned else ""
+        return f"one program of {len(self.kernels)} kernels{tuned}; {self.choice}"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the program, its inputs and outputs, and its layers."""
