@@ -59,7 +59,7 @@ def _parts(records: History) -> Iterable[Iterable[Record]]:
         for each in cast("Iterable[object]", records):
             match each:
                 case str() | PathLike():
-                    yield Records.load(each).records
+                    yield Records.load(cast("FilePath", each)).records
                 case (MeasureInput() as measured, MeasureResult()):
                     yield [measured.record] if measured.record is not None else []
                 case _:
