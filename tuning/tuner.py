@@ -209,7 +209,7 @@ class Tuner:
         total = sum(took * tasks[number].calls for number, took in seconds.items())
         results: list[Result] = []
         for number, task in enumerate(tasks):
-            bound, took = task.bound(self.rates), seconds.get(number, 0.0)
+            bound, took = task.bound(self.rates, self._model_bytes), seconds.get(number, 0.0)
             result = Result(task, took, bound, took * task.calls / total if total else 0.0)
             reason = ""
             if number not in seconds:

@@ -167,10 +167,12 @@ def test_what_is_wrong_crashes_or_hangs_is_never_kept(
     (result,) = [result for result in report.results if result.outcome is not None]
     assert result.outcome is not None
     assert bad
-    assert [(decisions, one.kind) for decisions, one in result.outcome.failed] == [(bad[0], kinds[flaw])]
+    # Candidates of the same code fail with it.
+    assert bad[0] in [decisions for decisions, _ in result.outcome.failed]
+    assert {one.kind for _, one in result.outcome.failed} == {kinds[flaw]}
     kept = [row["whence"]["decisions"] for row in lines(report.records)]
     assert kept
-    assert not [decisions for decisions in bad if decisions in kept]
+    assert bad[0] not in kept
     assert kinds[flaw] in report.text()
 
 
