@@ -116,7 +116,9 @@ def tasks_of(
         run = artifact.program.calls[call]
         weights = tuple(i for i, slot in enumerate(run.inputs) if slot.kind == "param")
         layers = tuple(
-            tuple(dict.fromkeys(layer_names(other.location))) for other in artifact.calls if other.kernel == kernel
+            tuple(dict.fromkeys(name for location in other.layers for name in layer_names(location)))
+            for other in artifact.calls
+            if other.kernel == kernel
         )
         tasks.append(Task(kernel, func, record, artifact.target, space, (), weights, run.results, layers))
     numbers = {first[task.number]: position for position, task in enumerate(tasks)}

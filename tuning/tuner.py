@@ -20,6 +20,8 @@ _LEAST = 0.01
 _NEAR_ROOF = 1.1
 """A kernel that takes no longer than this times its bound is as fast as it gets."""
 _DEFAULT_PAIRS = 3
+_PROTOCOL_SECONDS = 10.0
+"""The most that measuring one candidate may take; then it hangs."""
 _LEAST_SECONDS = 1.0
 """Less time is not worth beginning a kernel."""
 _RESERVE = 0.25
@@ -227,7 +229,8 @@ class Tuner:
     def _protocol(self, task: Task, pairs: int) -> Protocol:
         # A run has read so much since the last call of this kernel: its weights are as far away as that.
         rotate = min(self._model_bytes, 2 * task.target.hardware.l3) if task.weights else 0
-        return Protocol(pairs=pairs, threads=self.settings.threads, rotate_bytes=rotate)
+        threads = self.settings.threads
+        return Protocol(pairs=pairs, threads=threads, rotate_bytes=rotate, seconds=_PROTOCOL_SECONDS)
 
     def _job(self, task: Task, candidates: Sequence[Code], protocol: Protocol) -> Job:
         default = default_code(task)
