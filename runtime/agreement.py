@@ -8,7 +8,7 @@ import numpy as np
 
 from ..support.dtypes import Array
 
-_TOLERANCES = {"float64": (1e-10, 1e-9), "float32": (1e-5, 1e-4), "float16": (2**-8, 2**-7), "bfloat16": (2**-7, 2**-6)}
+_TOLERANCES = {"float64": (1e-10, 1e-9), "float32": (1e-5, 1e-4), "float16": (2**-7, 2**-7), "bfloat16": (2**-7, 2**-6)}
 """Per dtype, the difference allowed relative to the largest number of a tensor, and to the number itself.
 
 Kernels that sum in another order differ by so much; elements of other dtypes have to be equal, bit by bit.
