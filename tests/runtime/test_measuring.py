@@ -20,6 +20,7 @@ from whence.runtime.machine_facts import in_core_order
 from whence.runtime.measuring import Bench, Kernel
 from whence.runtime.outcomes import Measured
 from whence.runtime.package import Package
+from whence.runtime.program import Code
 from whence.runtime.sealed import unsealed
 from whence.support.dtypes import Array
 
@@ -190,3 +191,17 @@ def test_disturbed_alternations_are_repeated_and_then_kept(monkeypatch: pytest.M
     outcome, order = _timed(monkeypatch, _Quiet(*range(20)))
     assert (len(outcome.ratios), outcome.disturbed) == (3, 3)
     assert len(order) == 1 + 2 * (3 + 4)
+
+
+def test_calls_go_round_the_copies_of_weights():
+    calls: list[tuple[int, ...]] = []
+    copies = [(number, 0, 0) for number in range(3)]
+    kernel = Kernel(Code({"spin": 1}), "spin", copies, 1)
+    kernel.call = lambda *arguments: calls.append(arguments)
+    ticks = iter((10.0, 12.5))
+    assert kernel.batch(5, 4, lambda: next(ticks)) == 2.5
+    # One goes before, which no time is taken of.
+    assert [first for first, *_ in calls] == [0, 1, 2, 0, 1, 2]
+    calls.clear()
+    kernel.batch(1, 2, lambda: 0.0)
+    assert calls == [(2, 0, 0)]
