@@ -13,7 +13,7 @@ from ..lowering.llvm_to_native.target import Target
 from ..lowering.relay_to_te.cost import Rates
 from ..support.errors import PipelineError, expectation
 from .machines import Facts
-from .record import Kind, Point, Record, compiler_key, machine_key, point_of
+from .record import Kind, Point, Record, compiler_key, machine_key, point_of, target_text
 from .records import SUFFIXES, Records, append
 from .search import Score
 from .tasks import Task
@@ -102,7 +102,7 @@ class RecordLog:
             seed=self._seed,
             layers=tuple(dict.fromkeys(name for layers in task.layers for name in layers)),
             ablation=dict(ablation or {}),
-            target=str(self._target),
+            target=target_text(self._target),
             task=task.name,
             args=tuple(task.arguments),
             timestamp=time.time(),

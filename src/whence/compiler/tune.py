@@ -29,6 +29,7 @@ from whence.tuning.log import RecordLog
 from whence.tuning.machines import Facts, target_of
 from whence.tuning.pool import Pool
 from whence.tuning.probe import probe
+from whence.tuning.records import Records
 from whence.tuning.report import Report
 from whence.tuning.search import Score
 from whence.tuning.tasks import tasks_of
@@ -85,7 +86,8 @@ def tune(
             target = target_of(machine)
             # Before anything takes long: it may not be there to write to.
             log = RecordLog(output, target, seed, machine)
-            compiled = compile(source, target=target, opt_level=opt_level, threads=number, **options)
+            # By rule, whatever the scope says: that is what candidates are measured beside.
+            compiled = compile(source, target=target, opt_level=opt_level, threads=number, tuned=Records(), **options)
             _check(compiled)
             run = _Run(source, compiled, dict(options, opt_level=opt_level), pool, machine, log)
             with PassContext.current().at_level(opt_level):
