@@ -24,7 +24,7 @@ class Rates:
 
     products: float = 4e9
     """Vector products with their sums that begin in a second."""
-    loads: float = 6e9
+    loads: float = 4e9
     """Vectors loaded from the first cache, numbers broadcast, or vectors stored, in a second."""
     latency: float = 8.0
     """Products under way that keep the core busy: the cycles of one times how many begin in a cycle."""

@@ -162,16 +162,17 @@ def test_what_is_wrong_crashes_or_hangs_is_never_kept(
         return built
 
     monkeypatch.setattr(tuner, "build", build)
-    monkeypatch.setattr(tuner, "_PROTOCOL_SECONDS", 2.0)
-    (report,) = whence.tune(model, tmp_path, trials=6, threads=1, budget=None)
+    (report,) = whence.tune(model, tmp_path, trials=6, threads=1, budget=None, timeout=2)
     kinds = {"off": "wrong", "segfault": "crash", "hang": "hang"}
     (result,) = [result for result in report.results if result.outcome is not None]
     assert result.outcome is not None
     assert bad
-    assert [(decisions, one.kind) for decisions, one in result.outcome.failed] == [(bad[0], kinds[flaw])]
+    # Candidates of the same code fail with it.
+    assert bad[0] in [decisions for decisions, _ in result.outcome.failed]
+    assert {one.kind for _, one in result.outcome.failed} == {kinds[flaw]}
     kept = [row["whence"]["decisions"] for row in lines(report.records)]
     assert kept
-    assert not [decisions for decisions in bad if decisions in kept]
+    assert bad[0] not in kept
     assert kinds[flaw] in report.text()
 
 
@@ -226,7 +227,8 @@ def test_bad_wishes_are_one_sentence(model: Path, tmp_path: Path, capsys: pytest
     for words, text in (
         (["--budget", "0"], "argument --budget: expected a time of more than 0, such as 90s, 10m or 1h, got '0'"),
         (["-o", str(tmp_path / "file" / "x")], f"records {tmp_path / 'file' / 'x' / 'records.jsonl'}: expected a file"),
-        (["--target", "llvm -mcpu=haswell"], "--target: expected no target"),
+        (["--target", "llvm -mtriple=aarch64-linux-gnu"], "target: expected code that runs on this machine"),
+        (["--scheduler", "tcp://127.0.0.1:1", "--target", "llvm"], "tune: expected no target, as the workers'"),
         (["--tls-key", "k"], "--tls-ca-file, --tls-cert, --tls-key: expected all three"),
     ):
         assert main(["tune", str(model), *words]) == 1
