@@ -11,6 +11,7 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 import whence
+from whence.executables.restoring import read_artifact
 from whence.explorer.layers import layers_of, owners
 from whence.explorer.where import where
 from whence.frontends.importing.frames import MOST_TEXT, frames_in, user_line
@@ -91,8 +92,7 @@ def test_questions_are_answered_with_module_and_line():
 def test_exported_models_keep_the_modules(tmp_path: Path):
     path = tmp_path / "net.tar"
     whence.compile(network()).export_library(path)
-    artifact = whence.runtime.load_module(path).artifact
-    assert str(where(artifact, "conv")).startswith("layer conv (Conv, stem.conv, blocks.py:7)\n")
+    assert str(where(read_artifact(path), "conv")).startswith("layer conv (Conv, stem.conv, blocks.py:7)\n")
 
 
 def test_code_names_and_numbers_do_not_depend_on_metadata():
