@@ -10,6 +10,7 @@ from ...dialects.relay.activation import PReluOp
 from ...dialects.relay.elementwise import ClipOp, LeakyReluOp, ReluOp
 from ...dialects.relay.nn import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
+from ...dialects.sizes import same
 from ..importing.activations import gelu_erf, gelu_tanh, logarithm_of_1_and_exp
 from ..importing.converter import Converter
 from ..importing.terms import Term, exp, sigmoid, tanh, where
@@ -61,8 +62,8 @@ def _softplus(ctx: Context, x: Term) -> Term:
     """log(1 + exp(beta x)) / beta; beyond a threshold x itself."""
     beta, threshold = ctx.float("beta", 1.0), ctx.float("threshold", 20.0)
     scaled = x if beta == 1.0 else x * beta
-    found = logarithm_of_1_and_exp(scaled)
-    return where(scaled > threshold, x, found if beta == 1.0 else found / beta)
+    result = logarithm_of_1_and_exp(scaled)
+    return where(scaled > threshold, x, result if beta == 1.0 else result / beta)
 
 
 def _hardtanh(ctx: Context) -> SSAValue:
@@ -76,12 +77,9 @@ def _leaky_relu(ctx: Context) -> SSAValue:
 
 def _prelu(ctx: Context) -> SSAValue:
     data, slope = ctx.term("self"), ctx.term("weight")
-    if slope.shape in ((1,), ()) or len(data.shape) < 2:
-        return (
-            where(data < 0, data * slope.reshape(), data).value
-            if slope.shape in ((1,), ())
-            else (where(data < 0, data * slope, data).value)
-        )
+    if len(slope.shape) != 1 or same(slope.shape[0], 1) or len(data.shape) < 2:
+        alone = slope if len(data.shape) == 1 and len(slope.shape) == 1 else slope.reshape(*(1,) * len(data.shape))
+        return where(data < 0, data * alone, data).value
     return ctx.emit(PReluOp, data.value, slope.value, axis=1)
 
 

@@ -28,6 +28,8 @@ class Archive:
             infos = self._zip.infolist()
         except (zipfile.BadZipFile, struct.error, ValueError, OSError, NotImplementedError) as error:
             raise self.fail("a .pt2 archive (a zip file)", f"{len(data)} bytes that are none: {error}") from error
+        if any(info.filename == _OLD for info in infos):
+            raise self.fail("a .pt2 archive of torch 2.8 or later", f"one of an older torch; {_AGAIN}")
         self._entries: dict[str, zipfile.ZipInfo] = {}
         root = infos[0].filename.partition("/")[0] if infos else ""
         total = 0
@@ -40,10 +42,10 @@ class Archive:
             self._entries[name] = info
         if total > len(data):
             raise self.fail(f"entries inside the file of {len(data)} bytes", f"entries of {total} bytes together")
-        self._check_kind({info.filename for info in infos})
+        self._check_kind()
 
-    def fail(self, expected: str, found: str) -> FrontendError:
-        return FrontendError(f"{self.file}: expected {expected}, got {found}")
+    def fail(self, expected: str, actual: str) -> FrontendError:
+        return FrontendError(f"{self.file}: expected {expected}, got {actual}")
 
     def _check(self, info: zipfile.ZipInfo, root: str) -> None:
         """Complain about an entry that no exporter writes."""
@@ -56,20 +58,18 @@ class Archive:
         if info.flag_bits & _ENCRYPTED:
             raise self.fail("entries that are not encrypted", repr(name))
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-            found = f"'{name}' of {info.file_size} bytes in {info.compress_size}"
-            raise self.fail("entries that are stored, not compressed", found)
+            result = f"'{name}' of {info.file_size} bytes in {info.compress_size}"
+            raise self.fail("entries that are stored, not compressed", result)
 
-    def _check_kind(self, names: set[str]) -> None:
+    def _check_kind(self) -> None:
         """Complain about archives of other kinds, by name."""
         if "archive_format" in self._entries and self.read("archive_format").strip() == b"pt2":
             if (order := self.read("byteorder").strip() if "byteorder" in self._entries else b"little") != b"little":
                 raise self.fail("numbers in little-endian order", order.decode("utf-8", "replace"))
             return
-        if _OLD in names:
-            raise self.fail("a .pt2 archive of torch 2.8 or later", f"one of an older torch; {_AGAIN}")
         if {"data.pkl", "constants.pkl"} & self._entries.keys():
-            found = "pickled objects (torch.save, torch.jit.save), which are not read: they may run any code"
-            raise self.fail("a program written by torch.export.save", found)
+            result = "pickled objects (torch.save, torch.jit.save), which are not read: they may run any code"
+            raise self.fail("a program written by torch.export.save", result)
         raise self.fail("a .pt2 archive, with 'archive_format' pt2", "a zip file without")
 
     def __contains__(self, name: object) -> bool:
@@ -100,14 +100,14 @@ class Archive:
         if self.size(name) > _LARGEST_DOCUMENT:
             raise self.fail(f"a JSON document of at most {_LARGEST_DOCUMENT} bytes in '{name}'", str(self.size(name)))
         try:
-            found: object = json.loads(self.read(name))
+            result: object = json.loads(self.read(name))
         except RecursionError as error:
             raise self.fail(f"a JSON document in '{name}'", "one that nests too deeply") from error
         except ValueError as error:
             raise self.fail(f"a JSON document in '{name}'", f"none: {error}") from error
-        if not isinstance(found, dict):
-            raise self.fail(f"a JSON object in '{name}'", type(found).__name__)
-        return cast("dict[str, Any]", found)
+        if not isinstance(result, dict):
+            raise self.fail(f"a JSON object in '{name}'", type(result).__name__)
+        return cast("dict[str, Any]", result)
 
     def model(self) -> str:
         """The name of the entry with the program."""

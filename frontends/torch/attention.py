@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import BroadcastToOp
 from ...dialects.sizes import same_shape
-from ..importing.attention import Scores, added, cast_to, distance, frontier, masked, weighted
+from ..importing.attention import Scores, added, as_wide, cast_to, distance, frontier, masked, weighted
 from ..importing.converter import Converter
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
@@ -26,7 +26,7 @@ def _of_heads(ctx: Context, value: SSAValue, batch: tuple[int, ...]) -> SSAValue
 
 
 def _bias(ctx: Context, query: SSAValue, scores: tuple[int, ...]) -> tuple[SSAValue | None, bool]:
-    """What is added to scores, and whether that may leave a query without keys."""
+    """The bias of scores, and whether that may leave a query without keys."""
     bias: SSAValue | None = None
     may_be_empty = False
     if ctx.given("attn_mask"):
@@ -52,10 +52,8 @@ def attention(ctx: Context) -> SSAValue:
     """
     query, key, value = (ctx.of(name) for name in ("query", "key", "value"))
     batch = shape_of(query)[:-2]
-    wide = [
-        cast_to(ctx, one, np.dtype(np.float32)) if dtype_of(one).itemsize < 4 else one for one in (query, key, value)
-    ]
-    flat = [_of_heads(ctx, one, batch) for one in wide]
+    wide = [as_wide(ctx, item) for item in (query, key, value)]
+    flat = [_of_heads(ctx, item, batch) for item in wide]
     scores = (*batch, shape_of(query)[-2], shape_of(key)[-2])
     bias, may_be_empty = _bias(ctx, flat[0], scores)
     scale = ctx.float("scale") if ctx.given("scale") else None

@@ -16,7 +16,7 @@ from ...dialects.sizes import Size, SizeExpr
 from ..importing import context
 from ..importing.tensor import Tensor
 from ..importing.terms import Term
-from .program import At, Call, Operand
+from .calls import At, Call, Operand
 from .schema import ScalarType
 from .tensors import dtype_of
 
@@ -69,14 +69,14 @@ class Context(context.Context):
     def places(self, name: str) -> list[int | None]:
         """The places among the inputs of an argument that is a list of tensors, some of them None."""
         operand = self.argument(name)
-        if not isinstance(operand, tuple) or not all(one is None or isinstance(one, At) for one in operand):
+        if not isinstance(operand, tuple) or not all(item is None or isinstance(item, At) for item in operand):
             self.fail(f"a list of tensors as '{name}'", repr(operand))
-        return [one.place if isinstance(one, At) else None for one in operand]
+        return [item.place if isinstance(item, At) else None for item in operand]
 
     def list_of(self, name: str) -> list[SSAValue]:
         """An argument that is a list of tensors."""
-        found = [self.value(place) for place in self.places(name) if place is not None]
-        return found
+        result = [self.value(position) for position in self.places(name) if position is not None]
+        return result
 
     # Numbers.
 
@@ -101,75 +101,75 @@ class Context(context.Context):
 
     def int(self, name: str, default: int | None = None) -> int:
         """An argument that is a whole number; a size, too."""
-        found = self.number(name, default)
-        if found is None:
+        result = self.number(name, default)
+        if result is None:
             self.fail(f"'{name}'", "none")
-        if isinstance(found, float):
-            if not found.is_integer():
-                self.fail(f"a whole number as '{name}'", str(found))
-            return int(found)
-        return cast("int", found) if isinstance(found, SizeExpr) else int(found)
+        if isinstance(result, float):
+            if not result.is_integer():
+                self.fail(f"a whole number as '{name}'", str(result))
+            return int(result)
+        return cast("int", result) if isinstance(result, SizeExpr) else int(result)
 
     def float(self, name: str, default: float = 0.0) -> float:
-        found = self.number(name, default)
-        if isinstance(found, SizeExpr):
-            self.fail(f"'{name}' that is no size", str(found))
-        return float(found)
+        result = self.number(name, default)
+        if isinstance(result, SizeExpr):
+            self.fail(f"'{name}' that is no size", str(result))
+        return float(result)
 
     def bool(self, name: str, default: bool = False) -> bool:
-        found = self.number(name, default)
-        if not isinstance(found, bool):
-            self.fail(f"true or false as '{name}'", str(found))
-        return found
+        result = self.number(name, default)
+        if not isinstance(result, bool):
+            self.fail(f"true or false as '{name}'", str(result))
+        return result
 
     def text(self, name: str, default: str = "") -> str:
-        found = self.argument(name)
-        if found is None:
+        result = self.argument(name)
+        if result is None:
             return default
-        if not isinstance(found, str):
-            self.fail(f"a text as '{name}'", repr(found))
-        return found
+        if not isinstance(result, str):
+            self.fail(f"a text as '{name}'", repr(result))
+        return result
 
     def ints(self, name: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
         """An argument that is a list of whole numbers; sizes, too. One number is a list of one."""
-        found = self.argument(name)
-        if found is None:
+        result = self.argument(name)
+        if result is None:
             if default is None:
                 self.fail(f"a list of numbers as '{name}'", "none")
             return tuple(default)
-        many = found if isinstance(found, tuple) else (found,)
-        return tuple(cast("int", self._whole(one, name)) for one in many)
+        many = result if isinstance(result, tuple) else (result,)
+        return tuple(cast("int", self._whole(item, name)) for item in many)
 
     def _whole(self, operand: Operand, name: str) -> Size:
-        found = self._number(operand, name)
-        if isinstance(found, float):
-            self.fail(f"whole numbers as '{name}'", str(found))
-        return found
+        result = self._number(operand, name)
+        if isinstance(result, float):
+            self.fail(f"whole numbers as '{name}'", str(result))
+        return result
 
     def floats(self, name: str) -> tuple[float, ...] | None:
-        found = self.argument(name)
-        if found is None:
+        result = self.argument(name)
+        if result is None:
             return None
-        many = found if isinstance(found, tuple) else (found,)
-        return tuple(float(cast("float", self._number(one, name))) for one in many)
+        many = result if isinstance(result, tuple) else (result,)
+        return tuple(float(cast("float", self._number(item, name))) for item in many)
 
     def repeated(self, name: str, rank: int, default: Sequence[int] | None = None) -> tuple[int, ...]:
         """One number for each of `rank` axes; a list of one stands for all."""
-        found = self.ints(name, default)
-        if len(found) == 1:
-            found *= rank
-        if len(found) != rank:
-            self.fail(f"{rank} numbers as '{name}'", str(list(found)))
-        return found
+        result = self.ints(name, default)
+        if len(result) == 1:
+            result *= rank
+        if len(result) != rank:
+            self.fail(f"{rank} numbers as '{name}'", str(list(result)))
+        return result
 
     def element(self, name: str = "dtype", default: Any = None) -> np.dtype[Any] | None:
         """An argument that is an element type."""
-        found = self.argument(name)
-        if found is None:
+        result = self.argument(name)
+        if result is None:
             return default
-        if not isinstance(found, ScalarType):
-            self.fail(f"an element type as '{name}'", repr(found))
-        return dtype_of(found.code, self.op_type)
+        if not isinstance(result, ScalarType):
+            self.fail(f"an element type as '{name}'", repr(result))
+        return dtype_of(result.code, self.op_type)
 
     # Axes.
 

@@ -12,8 +12,10 @@ from . import elementwise as elementwise
 from . import indexing as indexing
 from . import normalization as normalization
 from . import padding as padding
+from . import parts as parts
 from . import pooling as pooling
 from . import products as products
+from . import rearrange as rearrange
 from . import recurrent as recurrent
 from . import reductions as reductions
 from . import resizing as resizing

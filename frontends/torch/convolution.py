@@ -24,10 +24,10 @@ CONV_TRANSPOSE: Mapping[int, type[Operator]] = {1: Conv1DTransposeOp, 2: Conv2DT
 def with_batch(ctx: Context, name: str, rank: int) -> tuple[SSAValue, bool]:
     """Data (batch, channels, ..) of `rank` spatial axes, and whether the batch was added."""
     data = ctx.of(name)
-    found = len(shape_of(data))
-    if found not in (rank + 1, rank + 2):
+    result = len(shape_of(data))
+    if result not in (rank + 1, rank + 2):
         ctx.fail(f"a {rank + 2}-d or {rank + 1}-d input", f"shape {list(shape_of(data))}")
-    return (data, False) if found == rank + 2 else (ctx.emit(ExpandDimsOp, data, axis=0), True)
+    return (data, False) if result == rank + 2 else (ctx.emit(ExpandDimsOp, data, axis=0), True)
 
 
 def without_batch(ctx: Context, value: SSAValue, added: bool) -> SSAValue:
@@ -37,10 +37,10 @@ def without_batch(ctx: Context, value: SSAValue, added: bool) -> SSAValue:
 def _padding(ctx: Context, kernel: tuple[int, ...], dilation: tuple[int, ...]) -> tuple[int, ...]:
     """Before each axis, then after each; `same` puts an odd pixel after."""
     rank = len(kernel)
-    given = ctx.argument("padding")
-    if given == "valid":
+    operand = ctx.argument("padding")
+    if operand == "valid":
         return (0,) * (2 * rank)
-    if given == "same":
+    if operand == "same":
         total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
         return (*(n // 2 for n in total), *(n - n // 2 for n in total))
     return ctx.repeated("padding", rank, (0,)) * 2
@@ -56,7 +56,7 @@ def _convolved(ctx: Context, transposed: bool) -> SSAValue:
     dilation = ctx.repeated("dilation", rank, (1,))
     strides, groups = ctx.repeated("stride", rank, (1,)), ctx.int("groups", 1)
     more = {"output_padding": ctx.repeated("output_padding", rank, (0,))} if transposed else {}
-    found = ctx.emit(
+    result = ctx.emit(
         (CONV_TRANSPOSE if transposed else CONV)[rank],
         data,
         ctx.of("weight"),
@@ -67,8 +67,8 @@ def _convolved(ctx: Context, transposed: bool) -> SSAValue:
         **more,
     )
     if (bias := ctx.optional("bias")) is not None:
-        found = ctx.emit(BiasAddOp, found, bias)
-    return without_batch(ctx, found, added)
+        result = ctx.emit(BiasAddOp, result, bias)
+    return without_batch(ctx, result, added)
 
 
 def _convolution(ctx: Context) -> SSAValue:
@@ -79,7 +79,7 @@ def _deformable(ctx: Context) -> SSAValue:
     """torchvision's, whose numbers come apart."""
     mask = ctx.of("mask") if ctx.bool("use_mask") else None
     pads = (ctx.int("pad_h"), ctx.int("pad_w"))
-    found = ctx.emit(
+    result = ctx.emit(
         DeformableConv2DOp,
         ctx.of("input"),
         ctx.of("offset"),
@@ -91,7 +91,7 @@ def _deformable(ctx: Context) -> SSAValue:
         deformable_groups=ctx.int("offset_groups", 1),
         groups=ctx.int("groups", 1),
     )
-    return ctx.emit(BiasAddOp, found, cast(SSAValue, ctx.optional("bias"))) if ctx.given("bias") else found
+    return ctx.emit(BiasAddOp, result, cast(SSAValue, ctx.optional("bias"))) if ctx.given("bias") else result
 
 
 _PLAIN = Converter(lambda ctx: _convolved(ctx, False))

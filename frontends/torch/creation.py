@@ -150,8 +150,8 @@ def _triangle(upper: bool) -> Converter[Context]:
         dtype = ctx.dtype_of("self")
         narrow = dtype == np.bool_
         value = cast_to(ctx, data, np.dtype(np.int32)) if narrow else data
-        found = ctx.emit(TriluOp, value, ctx.constant(np.asarray(diagonal), "k"), upper=upper)
-        return cast_to(ctx, found, dtype)
+        result = ctx.emit(TriluOp, value, ctx.constant(np.asarray(diagonal), "k"), upper=upper)
+        return cast_to(ctx, result, dtype)
 
     return Converter(convert)
 
@@ -183,10 +183,10 @@ def _tril_indices(upper: bool) -> Converter[Context]:
     def convert(ctx: Context) -> Array:
         rows, columns, offset = ctx.int("row"), ctx.int("col"), ctx.int("offset", 0)
         ctx.fits((rows, columns), LONG)
-        found = np.triu_indices(rows, offset, columns) if upper else np.tril_indices(rows, offset, columns)
+        result = np.triu_indices(rows, offset, columns) if upper else np.tril_indices(rows, offset, columns)
         dtype = ctx.element("dtype", LONG)
         assert dtype is not None
-        return np.stack(found).astype(dtype)
+        return np.stack(result).astype(dtype)
 
     return Converter(convert)
 
@@ -208,11 +208,30 @@ def _diagonal(ctx: Context) -> SSAValue:
     return ctx.emit(TakeOp, flat, ctx.constant(at, "diagonal"), axis=len(outer))
 
 
+def _diagonal_scatter(ctx: Context) -> SSAValue:
+    """A new diagonal of two axes: each element of the matrix is its own, or the one of the part in its row."""
+    x, part = ctx.term("self"), Term(ctx, cast_to(ctx, ctx.of("src"), ctx.dtype_of("self")))
+    rank, offset = len(x.shape), ctx.int("offset", 0)
+    first, second = ctx.axis("dim1", rank, 0), ctx.axis("dim2", rank, 1)
+    order = [*(axis for axis in range(rank) if axis not in (first, second)), first, second]
+    moved = Term(ctx, ctx.emit(TransposeOp, x.value, axes=order))
+    height, width = moved.shape[-2:]
+    if not all(isinstance(extent, int) for extent in cast("tuple[Size, ...]", (height, width))):
+        ctx.fail("a matrix of known extents", f"{height}, {width}")
+    row, column = np.indices((height, width))
+    position = np.clip(row - max(-offset, 0), 0, max(part.shape[-1] - 1, 0))
+    spread = ctx.emit(TakeOp, part.value, ctx.constant(position, "rows"), axis=len(part.shape) - 1)
+    on = Term(ctx, ctx.constant(column - row == offset, "diagonal"))
+    result = where(on, Term(ctx, spread), moved)
+    return ctx.emit(TransposeOp, result.value, axes=[order.index(axis) for axis in range(rank)])
+
+
 TABLE: dict[str, Converter[Context]] = {
     "aten.arange.default": Converter(_arange),
     "aten.arange.start": Converter(_arange),
     "aten.arange.start_step": Converter(_arange),
     "aten.diagonal.default": Converter(_diagonal),
+    "aten.diagonal_scatter.default": Converter(_diagonal_scatter),
     "aten.empty.memory_format": _of_shape(0),
     "aten.empty_like.default": _like(0),
     "aten.empty_permuted.default": _of_shape(0),

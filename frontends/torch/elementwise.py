@@ -46,8 +46,8 @@ def _sign(ctx: Context) -> SSAValue:
     x = ctx.term("self")
     if x.dtype == BOOL:
         return x.apply(ew.CopyOp).value
-    found = x.apply(ew.SignOp)
-    return (where(x.apply(ew.IsNanOp), 0.0, found) if kind_of(x.dtype) == 2 else found).value
+    result = x.apply(ew.SignOp)
+    return (where(x.apply(ew.IsNanOp), 0.0, result) if kind_of(x.dtype) == 2 else result).value
 
 
 def _round(ctx: Context) -> SSAValue:

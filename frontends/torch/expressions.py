@@ -41,8 +41,8 @@ def parse_expression(text: str, symbols: Mapping[str, Size], where: str) -> Size
 
 def lone_symbol(text: str) -> str | None:
     """The name of the symbol that an expression is; None for another expression."""
-    found = re.fullmatch(r"Symbol\('(\w+)'(?:, \w+=True)*\)", text)
-    return None if found is None else found[1]
+    result = re.fullmatch(r"Symbol\('(\w+)'(?:, \w+=True)*\)", text)
+    return None if result is None else result[1]
 
 
 class _Parser:
@@ -63,15 +63,15 @@ class _Parser:
         return size
 
     def token(self) -> tuple[str, str]:
-        found = _TOKEN.match(self.text, self.at)
-        if found is None or found.lastgroup is None:
+        result = _TOKEN.match(self.text, self.at)
+        if result is None or result.lastgroup is None:
             raise self.fail("an expression of sizes")
-        self.at = found.end()
-        return found.lastgroup, found[found.lastgroup]
+        self.at = result.end()
+        return result.lastgroup, result[result.lastgroup]
 
     def peek(self) -> str:
-        found = _TOKEN.match(self.text, self.at)
-        return "" if found is None or found.lastgroup != "mark" else found["mark"]
+        result = _TOKEN.match(self.text, self.at)
+        return "" if result is None or result.lastgroup != "mark" else result["mark"]
 
     def take(self, mark: str) -> None:
         if self.token() != ("mark", mark):

@@ -18,11 +18,12 @@ from ..importing import importer
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.node import node_of
 from ..importing.tensor import Tensor, Undecided, dtype_of, shape_of
+from .calls import Call, State
 from .context import Context
 from .convert import CONVERTERS
 from .inputs import Inputs
 from .load import Source, load
-from .program import RENAMING, Call, State
+from .program import RENAMING
 from .promotion import cast_to
 from .schema import TensorMeta
 from .shaping import broadcast
@@ -62,16 +63,16 @@ class Model(importer.Model):
         return (*self.inputs.specs(shapes), *map(_spec_of, self.states))
 
     def open_outputs(self) -> tuple[OpenSpec, ...]:
-        found: list[OpenSpec] = []
+        result: list[OpenSpec] = []
         for name in self.region.outputs[: len(self.region.outputs) - len(self.states)]:
             meta = self.source.builder.outputs[name]
             if meta is None:
-                found.append(OpenSpec(name, (), np.dtype(np.int64), ()))
+                result.append(OpenSpec(name, (), np.dtype(np.int64), ()))
                 continue
             extents = tuple(size if isinstance(size, int) else OPEN for size in meta.sizes)
-            found.append(OpenSpec(name, extents, element_of(meta.dtype, f"output '{name}'"), (None,) * len(extents)))
+            result.append(OpenSpec(name, extents, element_of(meta.dtype, f"output '{name}'"), (None,) * len(extents)))
         kept = (OpenSpec(s.next, s.initial.shape, s.initial.dtype, (None,) * s.initial.ndim) for s in self.states)
-        return (*found, *kept)
+        return (*result, *kept)
 
 
 def _type_of(state: State) -> TensorType[Attribute]:
@@ -110,10 +111,10 @@ class Importer(importer.Importer):
         if (step := reader or self.users(region).get(name)) is None:
             return name, 0
         node = node_of(step)
-        found = f"{node.layer}.{name.rpartition('.')[2]}", node.index
+        result = f"{node.layer}.{name.rpartition('.')[2]}", node.index
         if isinstance(node.leaf, NameLoc) and isinstance(at := node.leaf.location, FileLineColLoc):
-            self.files[found] = at.filename.data
-        return found
+            self.files[result] = at.filename.data
+        return result
 
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
         node = cast(Call, step.source)

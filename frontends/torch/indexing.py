@@ -40,9 +40,9 @@ def taken(ctx: Context, data: SSAValue, at: int, axis: int) -> SSAValue:
     """The elements at the indices that input `at` has, along an axis; those below 0 count from the end."""
     extent = shape_of(data)[axis]
     check_indices(ctx, at, [extent])
-    known = ctx.tensor(at).array
-    if known is not None and not ctx.tensor(at).symbolic and isinstance(extent, int):
-        places = np.remainder(known, max(extent, 1)).astype(np.int64)
+    constant_values = ctx.tensor(at).array
+    if constant_values is not None and not ctx.tensor(at).symbolic and isinstance(extent, int):
+        places = np.remainder(constant_values, max(extent, 1)).astype(np.int64)
         return ctx.emit(TakeOp, data, ctx.constant(places, "indices"), axis=axis)
     return ctx.emit(TakeOp, data, wrapped(ctx, ctx.value(at), extent), axis=axis)
 
@@ -113,7 +113,7 @@ def _scatter(reduction: str = "update") -> Converter[Context]:
 
 
 class Indices:
-    """What stands in the brackets of `self`: for each indexed axis a tensor of places."""
+    """The brackets of `self`: for each indexed axis a tensor of places."""
 
     def __init__(self, ctx: Context):
         self.ctx = ctx
@@ -121,27 +121,27 @@ class Indices:
         shape = ctx.shape_of("self")
         if len(self.given) > len(shape):
             ctx.fail(f"at most {len(shape)} indices", str(len(self.given)))
-        self.axes = [axis for axis, place in enumerate(self.given) if place is not None]
+        self.axes = [axis for axis, position in enumerate(self.given) if position is not None]
         self.rank = len(shape)
 
     @property
     def mask(self) -> int | None:
         """The place of the only index, where that is one of truth values."""
-        places = [place for place in self.given if place is not None]
-        masks = [place for place in places if self.ctx.dtype(place) == BOOL]
+        places = [position for position in self.given if position is not None]
+        masks = [position for position in places if self.ctx.dtype(position) == BOOL]
         if masks and len(places) > 1:
             self.ctx.fail("one index of truth values, or indices that are numbers", f"{len(places)} indices")
         return masks[0] if masks else None
 
     def values(self) -> list[SSAValue]:
         """The places along each indexed axis, int64."""
-        found: list[SSAValue] = []
+        result: list[SSAValue] = []
         for axis in self.axes:
-            place = self.given[axis]
-            assert place is not None
-            check_indices(self.ctx, place, self.ctx.shape_of("self")[axis : axis + 1])
-            found.append(cast_to(self.ctx, self.ctx.value(place), LONG))
-        return found
+            position = self.given[axis]
+            assert position is not None
+            check_indices(self.ctx, position, self.ctx.shape_of("self")[axis : axis + 1])
+            result.append(cast_to(self.ctx, self.ctx.value(position), LONG))
+        return result
 
     @property
     def together(self) -> bool:
@@ -168,14 +168,14 @@ def _index(ctx: Context) -> SSAValue | Narrowed:
     if (mask := indices.mask) is not None:
         return _masked(ctx, data, ctx.value(mask), indices.axes[0])
     if len(indices.axes) == 1:
-        place = indices.given[indices.axes[0]]
-        assert place is not None
-        return taken(ctx, data, place, indices.axes[0])
+        position = indices.given[indices.axes[0]]
+        assert position is not None
+        return taken(ctx, data, position, indices.axes[0])
     values = indices.values()
-    found = ctx.emit(AdvIndexOp, indices.front(data), *values)
-    new = len(shape_of(found)) - (indices.rank - len(indices.axes))
+    result = ctx.emit(AdvIndexOp, indices.front(data), *values)
+    new = len(shape_of(result)) - (indices.rank - len(indices.axes))
     order = indices.order_of_result(new)
-    return found if order == list(range(len(order))) else ctx.emit(TransposeOp, found, axes=order)
+    return result if order == list(range(len(order))) else ctx.emit(TransposeOp, result, axes=order)
 
 
 def _masked(ctx: Context, data: SSAValue, mask: SSAValue, axis: int) -> Narrowed:
@@ -214,7 +214,7 @@ def _index_put(ctx: Context) -> SSAValue:
     if len(places) > 1:
         shape = shape_of(ctx.emit(AdvIndexOp, indices.front(data), *places))
         shape = shape[: len(shape) - (indices.rank - len(indices.axes))]
-        points = ctx.emit(StackOp, *(broadcast(ctx, place, shape) for place in places), axis=0)
+        points = ctx.emit(StackOp, *(broadcast(ctx, position, shape) for position in places), axis=0)
     else:
         shape = shape_of(points)
         points = ctx.emit(ExpandDimsOp, points, axis=0)
@@ -228,11 +228,11 @@ def _index_put(ctx: Context) -> SSAValue:
     if order != list(range(len(order))):
         values = ctx.emit(TransposeOp, values, axes=[order.index(axis) for axis in range(len(order))])
     mode = "add" if ctx.bool("accumulate") else "update"
-    found = ctx.emit(ScatterNdOp, front, points, values, mode=mode)
+    result = ctx.emit(ScatterNdOp, front, points, values, mode=mode)
     back = [*indices.axes, *(axis for axis in range(indices.rank) if axis not in indices.axes)]
     if back == list(range(indices.rank)):
-        return found
-    return ctx.emit(TransposeOp, found, axes=[back.index(axis) for axis in range(indices.rank)])
+        return result
+    return ctx.emit(TransposeOp, result, axes=[back.index(axis) for axis in range(indices.rank)])
 
 
 def _put_under(ctx: Context, data: SSAValue, mask: SSAValue, axis: int, values: SSAValue) -> SSAValue:
@@ -279,10 +279,10 @@ def _index_add(reduction: str) -> Converter[Context]:
         index = cast_to(ctx, ctx.of("index"), LONG)
         check_indices(ctx, ctx.at("index"), shape[axis : axis + 1])
         front = [axis, *(at for at in range(len(shape)) if at != axis)]
-        moved, updates = (ctx.emit(TransposeOp, one, axes=front) for one in (data, source))
+        moved, updates = (ctx.emit(TransposeOp, item, axes=front) for item in (data, source))
         points = shaped(ctx, index, (1, *shape_of(index)))
-        found = ctx.emit(ScatterNdOp, moved, points, updates, mode=reduction)
-        return ctx.emit(TransposeOp, found, axes=[front.index(at) for at in range(len(shape))])
+        result = ctx.emit(ScatterNdOp, moved, points, updates, mode=reduction)
+        return ctx.emit(TransposeOp, result, axes=[front.index(at) for at in range(len(shape))])
 
     return Converter(convert)
 
@@ -296,8 +296,8 @@ def _index_fill(ctx: Context) -> SSAValue:
     moved = ctx.emit(TransposeOp, data, axes=front)
     number = operand(ctx, "value", dtype_of(data)).value
     updates = ctx.emit(BroadcastToOp, number, shape=(*shape_of(index), *shape_of(moved)[1:]))
-    found = ctx.emit(ScatterNdOp, moved, shaped(ctx, index, (1, *shape_of(index))), updates, mode="update")
-    return ctx.emit(TransposeOp, found, axes=[front.index(at) for at in range(len(shape))])
+    result = ctx.emit(ScatterNdOp, moved, shaped(ctx, index, (1, *shape_of(index))), updates, mode="update")
+    return ctx.emit(TransposeOp, result, axes=[front.index(at) for at in range(len(shape))])
 
 
 TABLE: dict[str, Converter[Context]] = {

@@ -36,30 +36,30 @@ class Inputs:
         """Symbol of the exporter -> what it is called here."""
         for name, meta in metas.items():
             for axis, size in enumerate(meta.sizes):
-                if isinstance(size, str) and (found := lone_symbol(size)) is not None and found not in self.names:
-                    self.names[found] = _identifier(f"{name}_{axis}")
+                if isinstance(size, str) and (result := lone_symbol(size)) is not None and result not in self.names:
+                    self.names[result] = _identifier(f"{name}_{axis}")
         self.ranges: Ranges = {
             called: (_least(low), None if high is None or high >= _UNBOUNDED else high)
-            for found, called in self.names.items()
-            for low, high in [ranges.get(found, (0, None))]
+            for result, called in self.names.items()
+            for low, high in [ranges.get(result, (0, None))]
         }
 
     def specs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
         """The inputs after `shapes`."""
         self._check_names(shapes)
         symbols = self._bound(shapes)
-        found: list[OpenSpec] = []
+        result: list[OpenSpec] = []
         for name, meta in self.metas.items():
             sizes = [self._size(size, symbols, f"input '{name}'") for size in meta.sizes]
             extents = tuple(OPEN if isinstance(size, SizeExpr) else size for size in sizes)
             names = tuple(str(size) if isinstance(size, SizeExpr) else None for size in sizes)
-            found.append(OpenSpec(name, extents, dtype_of(meta.dtype, f"input '{name}'"), names))
-        return tuple(found)
+            result.append(OpenSpec(name, extents, dtype_of(meta.dtype, f"input '{name}'"), names))
+        return tuple(result)
 
     def types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
         """Input name -> type; raises Undecided where `shapes` leaves extents open."""
-        found = self.symbolic(shapes)
-        opened = {name: sizes for name, sizes in found.items() if any(isinstance(size, SizeExpr) for size in sizes)}
+        result = self.symbolic(shapes)
+        opened = {name: sizes for name, sizes in result.items() if any(isinstance(size, SizeExpr) for size in sizes)}
         if opened:
             listed = ", ".join(f"{name} {spelled([str(size) for size in sizes])}" for name, sizes in opened.items())
             name, sizes = next(iter(opened.items()))
@@ -70,7 +70,7 @@ class Inputs:
                 None,
             )
         types: dict[str, TensorType[Attribute]] = {}
-        for name, sizes in found.items():
+        for name, sizes in result.items():
             extents = [int(size) for size in sizes if isinstance(size, int)]
             dtype = dtype_of(self.metas[name].dtype, f"input '{name}'")
             if too_big := excess(extents, dtype.itemsize):
@@ -92,46 +92,46 @@ class Inputs:
         """
         self._check_names(shapes)
         symbols = self._bound(shapes)
-        found: dict[str, list[Size]] = {}
+        result: dict[str, list[Size]] = {}
         for name, meta in self.metas.items():
             sizes = [self._size(size, symbols, f"input '{name}'") for size in meta.sizes]
-            if (given := shapes.get(name)) is not None and not all(map(same, sizes, given)):
-                self._disagree(name, meta, given)
-            found[name] = sizes
-        return found
+            if (operand := shapes.get(name)) is not None and not all(map(same, sizes, operand)):
+                self._disagree(name, meta, operand)
+            result[name] = sizes
+        return result
 
     def _bound(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, Size]:
-        """What each symbol is, after `shapes`."""
-        symbols: dict[str, Size] = {found: symbol(called) for found, called in self.names.items()}
+        """The size that each symbol is, after `shapes`."""
+        symbols: dict[str, Size] = {result: symbol(called) for result, called in self.names.items()}
         bound: set[str] = set()
-        for name, given in shapes.items():
+        for name, operand in shapes.items():
             meta = self.metas[name]
-            if len(given) != len(meta.sizes):
-                self._disagree(name, meta, given)
-            for size, extent in zip(meta.sizes, given, strict=True):
-                if isinstance(size, str) and (found := lone_symbol(size)) is not None and found not in bound:
-                    symbols[found] = extent
-                    bound.add(found)
-                    self._check_range(name, meta, given, self.names[found], extent)
+            if len(operand) != len(meta.sizes):
+                self._disagree(name, meta, operand)
+            for size, extent in zip(meta.sizes, operand, strict=True):
+                if isinstance(size, str) and (result := lone_symbol(size)) is not None and result not in bound:
+                    symbols[result] = extent
+                    bound.add(result)
+                    self._check_range(name, meta, operand, self.names[result], extent)
         return symbols
 
-    def _check_range(self, name: str, meta: TensorMeta, given: Sequence[Size], called: str, extent: Size) -> None:
+    def _check_range(self, name: str, meta: TensorMeta, shape: Sequence[Size], called: str, extent: Size) -> None:
         low, high = self.ranges[called]
         if isinstance(extent, int) and (extent < low or (high is not None and extent > high)):
             limit = f"from {low}" + ("" if high is None else f" to {high}")
             raise FrontendError(
-                f"input '{name}': expected {called} {limit}, got {extent} in [{', '.join(map(str, given))}]"
+                f"input '{name}': expected {called} {limit}, got {extent} in [{', '.join(map(str, shape))}]"
             )
 
     def _size(self, size: int | str, symbols: Mapping[str, Size], where: str) -> Size:
         return size if isinstance(size, int) else parse_expression(size, symbols, f"{self.file}: {where}")
 
-    def _disagree(self, name: str, meta: TensorMeta, given: Sequence[Size]) -> None:
-        own = {found: symbol(called) for found, called in self.names.items()}
+    def _disagree(self, name: str, meta: TensorMeta, shape: Sequence[Size]) -> None:
+        own = {result: symbol(called) for result, called in self.names.items()}
         declared = [str(self._size(size, own, f"input '{name}'")) for size in meta.sizes]
         raise FrontendError(
             f"input '{name}': expected a shape that agrees with the model's {spelled(declared)}, "
-            f"got [{', '.join(map(str, given))}]"
+            f"got [{', '.join(map(str, shape))}]"
         )
 
     def _check_names(self, shapes: Mapping[str, object]) -> None:

@@ -55,8 +55,8 @@ def serialised(program: Any) -> bytes:
     import torch
 
     if not isinstance(program, torch.export.ExportedProgram):
-        found = type(program).__name__
-        raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {found}")
+        result = type(program).__name__
+        raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {result}")
     buffer = BytesIO()
     torch.export.save(program, buffer)
     return buffer.getvalue()
@@ -79,22 +79,22 @@ def _checked(data: bytes, file: str, keep: bool) -> Source:
 
 def _check_supported(region: Region) -> None:
     """Complain about all unsupported operators at once, each with layers, the lines of their calls, and how many."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     waiting = [region]
     while waiting:
         for step in waiting.pop().steps:
             waiting += step.bodies.values()
             if not step.kind and node_of(step).op_type not in CONVERTERS:
-                found.setdefault(node_of(step).op_type, []).append(_place(step))
-    if found:
+                result.setdefault(node_of(step).op_type, []).append(_place(step))
+    if result:
         raise FrontendError(
-            f"The following operators are not supported for frontend PyTorch: {', '.join(_listed(found))}"
+            f"The following operators are not supported for frontend PyTorch: {', '.join(_listed(result))}"
         )
 
 
-def _listed(found: Mapping[str, list[str]]) -> list[str]:
+def _listed(result: Mapping[str, list[str]]) -> list[str]:
     parts: list[str] = []
-    for name, places in sorted(found.items()):
+    for name, places in sorted(result.items()):
         more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
         parts.append(f"{name} ({'call' if len(places) == 1 else 'calls'} {', '.join(places[:_SHOWN])}{more})")
     return parts

@@ -58,9 +58,9 @@ def _by_own_statistics(ctx: Context) -> Term:
     axes = [axis for axis in range(len(data.shape)) if axis != 1]
     mean = wide.mean(*axes)
     variance = wide.apply(VarianceOp, mean, axis=axes, keepdims=True)
-    place = (data.shape[1], *(1,) * (len(data.shape) - 2))
+    position = (data.shape[1], *(1,) * (len(data.shape) - 2))
     weight, bias = (
-        _channels(ctx, name, data.shape[1], n).reshape(*place) for name, n in (("weight", 1.0), ("bias", 0.0))
+        _channels(ctx, name, data.shape[1], n).reshape(*position) for name, n in (("weight", 1.0), ("bias", 0.0))
     )
     return ((wide - mean) / sqrt(variance + ctx.float("eps", _EPSILON)) * weight + bias).to(data.dtype)
 
@@ -126,15 +126,15 @@ def _group_norm(groups: str) -> Converter[Context]:
         wide = data.to(FLOAT) if data.dtype.itemsize < 4 else data
         weight, bias = (_channels(ctx, name, channels, n) for name, n in (("weight", 1.0), ("bias", 0.0)))
         image = norms.as_image(wide)
-        found = image.apply(GroupNormOp, weight, bias, num_groups=count, epsilon=ctx.float("eps", _EPSILON))
-        value = found.reshape(*data.shape).to(data.dtype).value
+        result = image.apply(GroupNormOp, weight, bias, num_groups=count, epsilon=ctx.float("eps", _EPSILON))
+        value = result.reshape(*data.shape).to(data.dtype).value
         if groups == "num_groups":
             return value
         apart = wide.reshape(data.shape[0], count, prod(data.shape[1:]) // count)
         mean = apart.mean(2)
         variance = apart.apply(VarianceOp, mean, axis=[2], keepdims=True)
         inverse = 1.0 / sqrt(variance + ctx.float("eps", _EPSILON))
-        return value, *(one.reshape(data.shape[0], count).value for one in (mean, inverse))
+        return value, *(item.reshape(data.shape[0], count).value for item in (mean, inverse))
 
     return Converter(convert)
 
@@ -146,8 +146,8 @@ def _instance_norm(ctx: Context) -> SSAValue:
     data = ctx.term("input")
     wide = data.to(FLOAT) if data.dtype.itemsize < 4 else data
     weight, bias = (_channels(ctx, name, data.shape[1], n) for name, n in (("weight", 1.0), ("bias", 0.0)))
-    found = norms.as_image(wide).apply(InstanceNormOp, weight, bias, epsilon=ctx.float("eps", _EPSILON))
-    return found.reshape(*data.shape).to(data.dtype).value
+    result = norms.as_image(wide).apply(InstanceNormOp, weight, bias, epsilon=ctx.float("eps", _EPSILON))
+    return result.reshape(*data.shape).to(data.dtype).value
 
 
 def norm_of(x: Term, p: float, axes: list[int], keepdims: bool) -> Term:

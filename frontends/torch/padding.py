@@ -28,10 +28,10 @@ def padded(ctx: Context, data: SSAValue, flat: Sequence[int], mode: str) -> SSAV
     for at in range(len(flat) // 2):
         widths[rank - 1 - at] = flat[2 * at], flat[2 * at + 1]
     value = number_term(ctx, ctx.number("value", 0) or 0, ctx.dtype_of("self")).value
-    if all(proves(one, "==", 0) for width in widths for one in width):
+    if all(proves(item, "==", 0) for width in widths for item in width):
         return ctx.emit(CopyOp, data)
-    if all(proves(one, ">=", 0) for width in widths for one in width):
-        width = [cast(int, one) for pair in widths for one in pair]
+    if all(proves(item, ">=", 0) for width in widths for item in width):
+        width = [cast(int, item) for pair in widths for item in pair]
         return ctx.emit(PadOp, data, value, pad_width=width, pad_mode=mode)
     return with_edges(ctx, data, widths, value, mode)
 

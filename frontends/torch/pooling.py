@@ -46,16 +46,16 @@ def _window(ctx: Context, rank: int, image: Sizes) -> tuple[Window, Sizes]:
     kernel = ctx.repeated("kernel_size", rank)
     strides = ctx.repeated("stride", rank) if ctx.argument("stride") not in (None, ()) else kernel
     pads = ctx.repeated("padding", rank, (0,))
-    found = Window(kernel, strides, ctx.repeated("dilation", rank, (1,)), pads, pads)
-    for extent, k, d, pad in zip(image, kernel, found.dilation, pads, strict=True):
+    result = Window(kernel, strides, ctx.repeated("dilation", rank, (1,)), pads, pads)
+    for extent, k, d, pad in zip(image, kernel, result.dilation, pads, strict=True):
         room = extent + 2 * pad - (d * (k - 1) + 1)
         if not proves(room, ">=", 0):
             ctx.require(room)
-    return found, found.outgrowth(image) if ctx.bool("ceil_mode") else (0,) * rank
+    return result, result.outgrowth(image) if ctx.bool("ceil_mode") else (0,) * rank
 
 
-def _behind(found: Window, beyond: Sizes) -> Sizes:
-    return tuple(a + b for a, b in zip(found.after, beyond, strict=True))
+def _behind(result: Window, beyond: Sizes) -> Sizes:
+    return tuple(a + b for a, b in zip(result.after, beyond, strict=True))
 
 
 def _max_pool(rank: int, indices: bool = False) -> Converter[Context]:
@@ -64,9 +64,9 @@ def _max_pool(rank: int, indices: bool = False) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
         data, added = with_batch(ctx, "self", rank)
         image = shape_of(data)[2:]
-        found, beyond = _window(ctx, rank, image)
-        attributes = {"strides": found.strides, "dilation": found.dilation}
-        attributes |= {"pool_size": found.kernel, "padding": (*found.before, *_behind(found, beyond))}
+        result, beyond = _window(ctx, rank, image)
+        attributes = {"strides": result.strides, "dilation": result.dilation}
+        attributes |= {"pool_size": result.kernel, "padding": (*result.before, *_behind(result, beyond))}
         if not indices:
             return without_batch(ctx, ctx.emit(MAX_POOL[rank], data, **attributes), added)
         value, places = ctx.emit_all(MaxPoolWithArgmaxOp, data, **attributes)
@@ -84,25 +84,25 @@ def _avg_pool(rank: int) -> Converter[Context]:
 
     def convert(ctx: Context) -> SSAValue:
         data, added = with_batch(ctx, "self", rank)
-        found, beyond = _window(ctx, rank, shape_of(data)[2:])
+        outcome, beyond = _window(ctx, rank, shape_of(data)[2:])
         counts = ctx.bool("count_include_pad", True)
-        before, after, divisor = found.before, found.after, ctx.number("divisor_override")
+        before, after, divisor = outcome.before, outcome.after, ctx.number("divisor_override")
         wide = any(not same(width, 0) for width in cast("tuple[Size, ...]", (*before, *after)))
         if divisor is not None or (counts and any(not same(width, 0) for width in cast("tuple[Size, ...]", beyond))):
-            data = _padded(ctx, data, before, after if divisor is None else _behind(found, beyond))
+            data = _padded(ctx, data, before, after if divisor is None else _behind(outcome, beyond))
             before = after = (0,) * rank
             beyond = beyond if divisor is None else (0,) * rank
             wide = False
         result = ctx.emit(
             AVG_POOL[rank],
             data,
-            pool_size=found.kernel,
-            strides=found.strides,
+            pool_size=outcome.kernel,
+            strides=outcome.strides,
             padding=(*before, *(a + b for a, b in zip(after, beyond, strict=True))),
             count_include_pad=counts and wide,
         )
         if divisor is not None:
-            result = (Term(ctx, result) * (prod(found.kernel) / float(cast(int, divisor)))).value
+            result = (Term(ctx, result) * (prod(outcome.kernel) / float(cast(int, divisor)))).value
         return without_batch(ctx, result, added)
 
     return Converter(convert)
@@ -124,10 +124,12 @@ def _adaptive(rank: int) -> Converter[Context]:
         wanted = ctx.repeated("output_size", rank)
         if same_shape(wanted, (1,) * rank):
             axes = tuple(range(2, rank + 2))
-            found = ctx.emit(GlobalAvgPool2DOp, data) if rank == 2 else ctx.emit(MeanOp, data, axis=axes, keepdims=True)
+            result = (
+                ctx.emit(GlobalAvgPool2DOp, data) if rank == 2 else ctx.emit(MeanOp, data, axis=axes, keepdims=True)
+            )
         else:
-            found = ctx.emit(ADAPTIVE_AVG[rank], data, output_size=wanted)
-        return without_batch(ctx, found, added)
+            result = ctx.emit(ADAPTIVE_AVG[rank], data, output_size=wanted)
+        return without_batch(ctx, result, added)
 
     return Converter(convert)
 

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.matmul import BiasAddOp
 from ...dialects.relay.transform import ReshapeOp
+from ...dialects.sizes import same_shape
 from ..importing.converter import Converter
 from ..importing.einsum import contraction
 from ..importing.products import dense, product, reshaped, scaled
@@ -20,13 +21,13 @@ def linear(ctx: Context, data: SSAValue, weight: SSAValue, bias: SSAValue | None
     """Rows times the transpose of a weight (outputs, inputs), then the bias."""
     *batch, depth = shape_of(data)
     if len(shape_of(weight)) == 1:
-        found = product(ctx, data, weight)
-        return found if bias is None else (Term(ctx, found) + Term(ctx, bias)).value
+        result = product(ctx, data, weight)
+        return result if bias is None else (Term(ctx, result) + Term(ctx, bias)).value
     rows = reshaped(ctx, data, (prod(batch), depth))
-    found = dense(ctx, rows, weight, True)
+    result = dense(ctx, rows, weight, True)
     if bias is not None:
-        found = ctx.emit(BiasAddOp, found, bias, axis=-1)
-    return reshaped(ctx, found, (*batch, shape_of(weight)[0]))
+        result = ctx.emit(BiasAddOp, result, bias, axis=-1)
+    return reshaped(ctx, result, (*batch, shape_of(weight)[0]))
 
 
 def _linear(ctx: Context) -> SSAValue:
@@ -57,7 +58,7 @@ def _with_sum(left: str, right: str) -> Converter[Context]:
         if beta == 0.0:
             return total
         bias = scaled(ctx, ctx.of("self"), beta)
-        if len(shape_of(bias)) == 1 and len(shape_of(total)) == 2 and shape_of(bias) == shape_of(total)[1:]:
+        if len(shape_of(total)) == 2 and same_shape(shape_of(bias), shape_of(total)[1:]):
             return ctx.emit(BiasAddOp, total, bias, axis=-1)
         return (Term(ctx, total) + Term(ctx, bias)).value
 
@@ -75,15 +76,16 @@ def _bilinear(ctx: Context) -> SSAValue:
     *batch, _ = x.shape
     rows = prod(batch)
     flat = [x.reshape(rows, x.shape[-1]), y.reshape(rows, y.shape[-1])]
-    found = Term(ctx, contraction(ctx, "bi,oij,bj->bo", [flat[0], weight, flat[1]]))
+    result = Term(ctx, contraction(ctx, "bi,oij,bj->bo", [flat[0], weight, flat[1]]))
     if ctx.given("bias"):
-        found = found + ctx.term("bias")
-    return ctx.emit(ReshapeOp, found.value, newshape=(*batch, weight.shape[0]), allowzero=1)
+        result = result + ctx.term("bias")
+    return ctx.emit(ReshapeOp, result.value, newshape=(*batch, weight.shape[0]), allowzero=1)
 
 
 TABLE: dict[str, Converter[Context]] = {
     "aten.addmm.default": _with_sum("mat1", "mat2"),
     "aten.addmv.default": _with_sum("mat", "vec"),
+    "aten.baddbmm.default": _with_sum("batch1", "batch2"),
     "aten.bilinear.default": Converter(_bilinear),
     "aten.bmm.default": _product("self", "mat2"),
     "aten.dot.default": Converter(_dot),

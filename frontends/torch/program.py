@@ -6,21 +6,20 @@ step that belongs to the write; other views of that are made again where they ar
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, cast
+from typing import cast
 
 import numpy as np
 
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
-from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from ..importing.node import Node as ModelNode
+from .calls import At, Call, Constants, Operand, State, placed, values_in
 from .places import layer_name, line_of
-from .schema import Argument, Graph, InputSpec, Name, Node, Program, ScalarType, TensorMeta, Unread
+from .results import output_labels
+from .schema import Argument, Graph, InputSpec, Name, Node, Program, TensorMeta
 from .tensors import Tensors
 from .views import VIEWS, functional, operator_of, written_by
 
@@ -30,66 +29,9 @@ _IGNORED = frozenset({"aten._assert_tensor_metadata", "aten.requires_grad_"})
 """Operators that compute nothing, and say nothing that is not known."""
 
 
-@dataclass(frozen=True)
-class At:
-    """An argument that is a value: the place of it among the inputs of the step."""
-
-    place: int
-    number: bool = False
-
-
-Operand: TypeAlias = "bool | int | float | complex | str | At | ScalarType | Unread | tuple[Operand, ...] | None"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Call(ModelNode):
-    """The call of an operator that a step is."""
-
-    arguments: Mapping[str, Operand]
-    metas: Sequence[TensorMeta | None]
-    """Of the outputs, what the exporter knew."""
-    in_place: bool = False
-    """Whether the first value keeps its shape and element type: its new contents are the result."""
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """A tensor of the module that a call changes: an input of the program, and an output that replaces it."""
-
-    name: str
-    next: str
-    initial: Array
-
-
-class Constants(Mapping[str, Array]):
-    """The weights that a region reads, by the names of its values."""
-
-    def __init__(self, tensors: Mapping[str, Array]):
-        self.tensors = tensors
-        self.targets: dict[str, str] = {}
-        """Value -> the module's name."""
-        self.known: dict[str, Array] = {}
-        """Values that are no tensors of the module."""
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self.known:
-            self.known[name] = self.tensors[self.targets[name]]
-        return self.known[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.targets or name in self.known
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self.targets
-        yield from (name for name in self.known if name not in self.targets)
-
-    def __len__(self) -> int:
-        return len(self.targets.keys() | self.known.keys())
-
-
 @dataclass(eq=False)
 class Made:
-    """How a value came to be, if it is a view."""
+    """The origin of a value that is a view."""
 
     whole: str
     node: Node
@@ -130,10 +72,10 @@ class Builder:
         """The name of a value's contents, and the write that they come from."""
         self.counter = 0
         self.writes = False
-        """Whether anything is written to; else nobody asks what is a view."""
+        """True if anything is written to; else nobody asks what is a view."""
 
-    def fail(self, where: str, expected: str, found: str) -> FrontendError:
-        return FrontendError(f"{self.file}: {where}: expected {expected}, got {found}")
+    def fail(self, where: str, expected: str, actual: str) -> FrontendError:
+        return FrontendError(f"{self.file}: {where}: expected {expected}, got {actual}")
 
     # The whole program.
 
@@ -153,11 +95,11 @@ class Builder:
     def _enter(self, graph: Graph, constants: Constants) -> dict[str, str]:
         """The inputs of the graph: its name for each -> the program's."""
         names: dict[str, str] = {}
-        taken = {name for node in graph.nodes for outputs in node.outputs for name in outputs}
-        taken |= {spec.value.name for spec in self.program.inputs if isinstance(spec.value, Name)}
+        operand = (spec for spec in self.program.inputs if spec.kind == "user_input")
+        reserved = {spec.value.name for spec in operand if isinstance(spec.value, Name)}
         for at, (spec, value) in enumerate(zip(self.program.inputs, graph.inputs, strict=True)):
             where = f"signature.input_specs[{at}]"
-            name = self._input_name(spec, value, taken)
+            name = self._input_name(spec, value, reserved)
             if name is None:
                 continue
             if not isinstance(value, Name) or value.name in names:
@@ -177,16 +119,16 @@ class Builder:
                 constants.targets[name] = spec.target
         return names
 
-    def _input_name(self, spec: InputSpec, value: Argument, taken: set[str]) -> str | None:
-        """What an input is called; None for one that has the same value in every call."""
+    def _input_name(self, spec: InputSpec, value: Argument, reserved: set[str]) -> str | None:
+        """The name of an input; None for one that has the same value in every call."""
         match spec.kind:
             case "user_input" if isinstance(spec.value, Name):
                 return spec.value.name
             case "user_input" | "constant_input":
                 return None
             case "parameter" | "buffer" | "tensor_constant":
-                if spec.target and spec.target not in taken:
-                    taken.add(spec.target)
+                if spec.target and spec.target not in reserved:
+                    reserved.add(spec.target)
                     return spec.target
                 return spec.value.name if isinstance(spec.value, Name) else None
             case _:
@@ -283,13 +225,13 @@ class Builder:
         if graph is None or depth > 50:
             raise self.fail(node.where, "a graph to run", "none" if graph is None else "graphs too deep in each other")
         values = list(node.arguments.values())
-        given: list[Argument] = []
+        operand: list[Argument] = []
         for value in values[values.index(graph) + 1 :]:
-            given += value if isinstance(value, tuple) else [value]
-        if len(given) < len(graph.inputs):
-            raise self.fail(node.where, f"{len(graph.inputs)} values for its graph", str(len(given)))
+            operand += value if isinstance(value, tuple) else [value]
+        if len(operand) < len(graph.inputs):
+            raise self.fail(node.where, f"{len(graph.inputs)} values for its graph", str(len(operand)))
         inner: dict[str, str] = {}
-        for wanted, value in zip(graph.inputs, given, strict=False):
+        for wanted, value in zip(graph.inputs, operand, strict=False):
             if isinstance(wanted, Name) and isinstance(value, Name):
                 inner[wanted.name] = self._resolved(value.name, names, node.where)
         self._nodes(graph, inner, depth + 1)
@@ -340,10 +282,10 @@ class Builder:
     def _resolved(self, name: str, names: Mapping[str, str], where: str) -> str:
         if name not in names:
             raise self.fail(where, "a value that an input is or a node before gives", f"'{name}'")
-        found = names[name]
-        while found in self.same:
-            found = self.same[found]
-        return found
+        result = names[name]
+        while result in self.same:
+            result = self.same[result]
+        return result
 
     def _unused(self, name: str, names: Mapping[str, str], where: str) -> str:
         """A name of the whole program for a value of a graph, where it must be new."""
@@ -372,7 +314,7 @@ class Builder:
             leaf=leaf,
             layer=layer,
             index=line[1] if line is not None else index,
-            arguments={key: _placed(value, order) for key, value in node.arguments.items()},
+            arguments={key: placed(value, order) for key, value in node.arguments.items()},
             metas=metas,
         )
 
@@ -395,23 +337,23 @@ class Builder:
             chain.append(name)
             name = self.made[name].whole
         for view in reversed(chain):
-            made = self.made[view]
+            view_of = self.made[view]
             group = [
-                self._fresh(f"{view}@{version}") if (at, inner) == made.output else ""
-                for at, inner in _places(made.node)
+                self._fresh(f"{view}@{version}") if (at, inner) == view_of.output else ""
+                for at, inner in _places(view_of.node)
             ]
             new = next(filter(None, group))
             self.current[new] = (new, version)
-            metas = [self.metas.get(view) if one else None for one in group]
-            call = replace(made.call, metas=metas)
+            metas = [self.metas.get(view) if item else None for item in group]
+            call = replace(view_of.call, metas=metas)
             # Its sizes are those it had; only the whole has new contents.
-            values = values_in(made.node.arguments)
-            whole = self._viewed(made.node, VIEWS[operator_of(made.node)].of)
+            values = values_in(view_of.node.arguments)
+            whole = self._viewed(view_of.node, VIEWS[operator_of(view_of.node)].of)
             inputs = tuple(
-                self.current[made.whole][0]
-                if isinstance(whole, Name) and one == whole.name
-                else self.read(made.names[one])
-                for one in values
+                self.current[view_of.whole][0]
+                if isinstance(whole, Name) and item == whole.name
+                else self.read(view_of.names[item])
+                for item in values
             )
             self.steps.append(Step(inputs, tuple(group), call.layer, "", source=call))
             self.current[view] = (new, version)
@@ -433,20 +375,20 @@ class Builder:
         self.current[new] = (new, version)
         contents = [new]
         for part, whole, old in zip(chain, chain[1:], before[1:], strict=False):
-            made = self.made[part]
-            view = VIEWS[operator_of(made.node)]
-            _, inner = made.output
+            view_of = self.made[part]
+            view = VIEWS[operator_of(view_of.node)]
+            _, inner = view_of.output
             if view.scattered is None:
                 raise FrontendError(
                     message(
                         call.op_type,
                         "a write to a tensor, or to a part of one",
-                        f"one to what {made.node.target} gives",
+                        f"one to what {view_of.node.target} gives",
                         call.leaf,
                     )
                 )
-            scattered = view.scattered(made.node, inner)
-            contents.append(self._put_back(call, scattered, made, old, contents[-1], whole, version))
+            scattered = view.scattered(view_of.node, inner)
+            contents.append(self._put_back(call, scattered, view_of, old, contents[-1], whole, version))
         self.version[root] = version
         for name, value in zip(chain, contents, strict=True):
             self.current[name] = (value, version)
@@ -455,7 +397,7 @@ class Builder:
         self,
         call: Call,
         scattered: tuple[str, dict[str, Argument]],
-        made: Made,
+        view_of: Made,
         old: str,
         part: str,
         whole: str,
@@ -463,11 +405,11 @@ class Builder:
     ) -> str:
         """The whole with a new part."""
         op_type, extra = scattered
-        given = values_in(extra)
-        order = {name: at + 2 for at, name in enumerate(given)}
+        operand = values_in(extra)
+        order = {name: at + 2 for at, name in enumerate(operand)}
         arguments: dict[str, Operand] = {"self": At(0), "src": At(1)}
-        arguments |= {key: _placed(value, order) for key, value in extra.items()}
-        inputs = [old, part, *(self.read(made.names[name]) for name in given)]
+        arguments |= {key: placed(value, order) for key, value in extra.items()}
+        inputs = [old, part, *(self.read(view_of.names[name]) for name in operand)]
         new = self._fresh(f"{whole}@{version}")
         step = replace(call, op_type=op_type, arguments=arguments, metas=[self.metas.get(whole)], in_place=False)
         self.steps.append(Step(tuple(inputs), (new,), call.layer, "", source=step))
@@ -494,54 +436,3 @@ def _writes(graph: Graph) -> bool:
 
 def _places(node: Node) -> list[tuple[int, int]]:
     return [(at, inner) for at, group in enumerate(node.outputs) for inner, _ in enumerate(group)]
-
-
-def values_in(arguments: Mapping[str, Argument]) -> list[str]:
-    """The names of the values in arguments, each once, in order."""
-    found: dict[str, None] = {}
-
-    def visit(value: Argument) -> None:
-        if isinstance(value, Name):
-            found[value.name] = None
-        elif isinstance(value, tuple):
-            for one in value:
-                visit(one)
-
-    for value in arguments.values():
-        visit(value)
-    return list(found)
-
-
-def _placed(value: Argument, order: Mapping[str, int]) -> Operand:
-    if isinstance(value, Name):
-        return At(order[value.name], value.number)
-    if isinstance(value, tuple):
-        return tuple(_placed(one, order) for one in value)
-    return None if isinstance(value, Graph) else value
-
-
-def output_labels(out_spec: str, count: int) -> list[str]:
-    """The names that a module's results have where they are in dictionaries, or have fields; "" for the others."""
-    labels: list[str] = []
-    try:
-        found: Any = json.loads(out_spec) if out_spec else None
-        tree = found[1] if isinstance(found, list) and len(cast("list[Any]", found)) == 2 else None
-        _labelled(tree, "", labels)
-    except (ValueError, KeyError, TypeError, RecursionError, IndexError):
-        return [""] * count
-    return labels if len(labels) == count else [""] * count
-
-
-def _labelled(tree: Any, path: str, labels: list[str]) -> None:
-    children = tree["children_spec"]
-    if not children and tree["type"] is None:
-        labels.append(path)
-        return
-    keys = json.loads(tree["context"]) if isinstance(tree["context"], str) else None
-    named = isinstance(keys, list) and len(cast("list[Any]", keys)) == len(children)
-    for at, child in enumerate(children):
-        if named and all(isinstance(key, str) for key in cast("list[Any]", keys)):
-            label = f"{path}.{keys[at]}" if path else keys[at]
-        else:
-            label = f"{path}.{at}" if path else ""
-        _labelled(child, label, labels)

@@ -19,8 +19,8 @@ from ...dialects.relay.elementwise import CastOp
 from ...dialects.sizes import SizeExpr
 from ..importing.tensor import dtype_of
 from ..importing.terms import Term
+from .calls import At
 from .context import Context, Number
-from .program import At
 
 FLOAT, LONG, BOOL = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.bool_)
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -53,12 +53,12 @@ class Standing:
 
 def result_type(operands: Iterable[Standing]) -> np.dtype[Any]:
     """The element type in which operands meet."""
-    found: list[np.dtype[Any] | None] = [None, None, None]
+    value: list[np.dtype[Any] | None] = [None, None, None]
     for operand in operands:
-        before = found[operand.rank]
-        found[operand.rank] = operand.dtype if before is None else promoted(before, operand.dtype)
+        before = value[operand.rank]
+        value[operand.rank] = operand.dtype if before is None else promoted(before, operand.dtype)
     result: np.dtype[Any] | None = None
-    for dtype in found:
+    for dtype in value:
         result = _combined(dtype, result)
     assert result is not None
     return result
@@ -112,8 +112,8 @@ def _late(ctx: Context, name: str) -> SSAValue | None:
 def number_term(ctx: Context, number: Number, dtype: np.dtype[Any]) -> Term:
     """A scalar of an element type."""
     if isinstance(number, SizeExpr):
-        found = ctx.emit(SizesOp, values=[cast("int", number)], shape=(), dtype="int64")
-        return Term(ctx, cast_to(ctx, found, dtype))
+        result = ctx.emit(SizesOp, values=[cast("int", number)], shape=(), dtype="int64")
+        return Term(ctx, cast_to(ctx, result, dtype))
     return Term(ctx, ctx.constant(np.asarray(number).astype(dtype), "scalar"))
 
 

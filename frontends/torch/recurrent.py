@@ -81,7 +81,7 @@ class Direction:
         return self.ctx.emit(PadOp, value, self.ctx.scalar(0.0, value), pad_width=width)
 
     def biases(self) -> tuple[SSAValue | None, SSAValue | None]:
-        """What is added to the products of the input; and for a GRU what its new gate adds to that of the state."""
+        """The bias of the products of the input; and for a GRU that of its new gate's product of the state."""
         ctx = self.ctx
         if len(self.weights) < 4:
             if self.kind is not GRU:
@@ -134,7 +134,10 @@ def recurrent(kind: Kind) -> Converter[Context]:
         single = len(shape_of(data)) == 2
         batch_first = ctx.bool("batch_first") and not single
         if single:
-            data, states = ctx.emit(ExpandDimsOp, data, axis=1), [ctx.emit(ExpandDimsOp, one, axis=1) for one in states]
+            data, states = (
+                ctx.emit(ExpandDimsOp, data, axis=1),
+                [ctx.emit(ExpandDimsOp, item, axis=1) for item in states],
+            )
         if batch_first:
             data = ctx.emit(TransposeOp, data, axes=(1, 0, 2))
         last: list[list[SSAValue]] = [[] for _ in states]
@@ -142,10 +145,10 @@ def recurrent(kind: Kind) -> Converter[Context]:
             results: list[SSAValue] = []
             for direction in range(directions):
                 at = layer * directions + direction
-                one = Direction(ctx, kind, weights[at * each : (at + 1) * each], bool(direction))
+                item = Direction(ctx, kind, weights[at * each : (at + 1) * each], bool(direction))
                 first = [ctx.emit(SqueezeOp, cut(ctx, state, 0, at, at + 1), axis=(0,)) for state in states]
-                found, *after = one.run(data, first)
-                results.append(found)
+                result, *after = item.run(data, first)
+                results.append(result)
                 for kept, state in zip(last, after, strict=True):
                     kept.append(state)
             data = results[0] if directions == 1 else ctx.emit(ConcatenateOp, *results, axis=2)

@@ -24,8 +24,8 @@ from .promotion import BOOL, FLOAT, LONG, cast_to, kind_of
 
 def axes_of(ctx: Context, rank: int, name: str = "dim") -> tuple[int, ...]:
     """The axes of a reduction; all where none are given."""
-    given = ctx.ints(name, ()) if ctx.argument(name) != () else ()
-    return tuple(sorted({ctx.axis_in(axis, rank) for axis in given})) if given and rank else tuple(range(rank))
+    operand = ctx.ints(name, ()) if ctx.argument(name) != () else ()
+    return tuple(sorted({ctx.axis_in(axis, rank) for axis in operand})) if operand and rank else tuple(range(rank))
 
 
 def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -46,8 +46,8 @@ def summing(op: type[Operator]) -> Converter[Context]:
         dtype = ctx.element("dtype", _widened(own))
         assert dtype is not None
         x = Term(ctx, cast_to(ctx, ctx.of("self"), FLOAT if dtype.itemsize < 4 and kind_of(dtype) == 2 else dtype))
-        found = _reduced(x, op, axes_of(ctx, len(x.shape)), ctx.bool("keepdim"))
-        return cast_to(ctx, found.value, dtype)
+        result = _reduced(x, op, axes_of(ctx, len(x.shape)), ctx.bool("keepdim"))
+        return cast_to(ctx, result.value, dtype)
 
     return Converter(convert)
 
@@ -69,13 +69,13 @@ def extreme(op: type[Operator]) -> Converter[Context]:
         x = ctx.term("self")
         truths = x.dtype == BOOL
         wide = x.to("int32") if truths else x
-        found = _reduced(wide, op, axes_of(ctx, len(x.shape)), ctx.bool("keepdim"))
-        return (found.to("bool") if truths else found).value
+        result = _reduced(wide, op, axes_of(ctx, len(x.shape)), ctx.bool("keepdim"))
+        return (result.to("bool") if truths else result).value
 
     return Converter(convert)
 
 
-def extreme_at(op: type[Operator], place: type[Operator]) -> Converter[Context]:
+def extreme_at(op: type[Operator], position: type[Operator]) -> Converter[Context]:
     """The largest or smallest along an axis, and where the first of them is."""
 
     def convert(ctx: Context) -> tuple[SSAValue, SSAValue]:
@@ -86,7 +86,7 @@ def extreme_at(op: type[Operator], place: type[Operator]) -> Converter[Context]:
         truths = x.dtype == BOOL
         wide = x.to("int32") if truths else x
         value = wide.apply(op, axis=(axis,), keepdims=keepdims)
-        places = wide.apply(place, axis=(axis,), keepdims=keepdims).to("int64")
+        places = wide.apply(position, axis=(axis,), keepdims=keepdims).to("int64")
         return (value.to("bool") if truths else value).value, places.value
 
     return Converter(convert)
@@ -110,7 +110,7 @@ def place_of_extreme(op: type[Operator]) -> Converter[Context]:
 
 
 def truth(op: type[Operator]) -> Converter[Context]:
-    """Whether all or any are not 0."""
+    """True where all, or any, are not 0."""
 
     def convert(ctx: Context) -> SSAValue:
         x = Term(ctx, cast_to(ctx, ctx.of("self"), BOOL))
@@ -145,7 +145,7 @@ def _std(ctx: Context) -> SSAValue:
 
 
 def _var_mean(ctx: Context) -> tuple[SSAValue, ...]:
-    return tuple(one.value for one in _variance(ctx))
+    return tuple(item.value for item in _variance(ctx))
 
 
 def _std_mean(ctx: Context) -> tuple[SSAValue, ...]:

@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.interpolation import Resizing, quotient
 from ...dialects.relay.sampling import GridSampleOp
+from ...dialects.relay.transform import TransposeOp
 from ...dialects.relay.vision import RoiAlignOp
 from ...dialects.sizes import Size
 from ..importing.converter import Converter
@@ -36,7 +37,7 @@ def upsample(rank: int, method: str, exact: bool = False, antialias: bool = Fals
             Resizing(
                 extent,
                 size,
-                quotient(size, extent) if scale is None else scale,
+                quotient(size, extent) if scale is None or aligned else scale,
                 method,
                 mode,
                 rounding,
@@ -53,10 +54,10 @@ def upsample(rank: int, method: str, exact: bool = False, antialias: bool = Fals
 
 def _scales(ctx: Context, rank: int) -> list[float | None]:
     """The given scale of each axis."""
-    if (found := ctx.floats("scale_factors")) is not None:
-        if len(found) != rank or min(found) <= 0:
-            ctx.fail(f"{rank} scales above 0", str(list(found)))
-        return list(found)
+    if (result := ctx.floats("scale_factors")) is not None:
+        if len(result) != rank or min(result) <= 0:
+            ctx.fail(f"{rank} scales above 0", str(list(result)))
+        return list(result)
     names = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}[rank]
     return [ctx.float(name) if ctx.given(name) else None for name in names]
 
@@ -80,10 +81,12 @@ def _sizes(ctx: Context, image: tuple[int, ...], scales: list[float | None]) -> 
 def _grid_sample(ctx: Context) -> SSAValue:
     methods, paddings = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
     method, padding = ctx.int("interpolation_mode", 0), ctx.int("padding_mode", 0)
+    grid = ctx.of("grid")
+    rank = len(shape_of(grid))
     return ctx.emit(
         GridSampleOp,
         ctx.of("input"),
-        ctx.of("grid"),
+        ctx.emit(TransposeOp, grid, axes=(0, rank - 1, *range(1, rank - 1))),
         method=methods[method],
         padding_mode=paddings[padding],
         align_corners=ctx.bool("align_corners"),

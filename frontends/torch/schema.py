@@ -138,8 +138,8 @@ class Reader:
     def __init__(self, file: str):
         self.file = file
 
-    def fail(self, where: str, expected: str, found: object) -> NoReturn:
-        text = found if isinstance(found, str) else repr(found)
+    def fail(self, where: str, expected: str, actual: object) -> NoReturn:
+        text = actual if isinstance(actual, str) else repr(actual)
         raise FrontendError(
             f"{self.file}: {where}: expected {expected}, got {text if len(text) < 80 else text[:77] + '...'}"
         )
@@ -151,66 +151,66 @@ class Reader:
             self.fail(where, f"a field '{key}'", "none")
         return table[key]
 
-    def object(self, found: object, where: str) -> Mapping[str, Any]:
-        if not isinstance(found, dict):
-            self.fail(where, "a JSON object", found)
-        return cast("dict[str, Any]", found)
+    def object(self, raw: object, where: str) -> Mapping[str, Any]:
+        if not isinstance(raw, dict):
+            self.fail(where, "a JSON object", raw)
+        return cast("dict[str, Any]", raw)
 
-    def list(self, found: object, where: str) -> Sequence[Any]:
-        if not isinstance(found, list):
-            self.fail(where, "a list", found)
-        return cast("list[Any]", found)
+    def list(self, raw: object, where: str) -> Sequence[Any]:
+        if not isinstance(raw, list):
+            self.fail(where, "a list", raw)
+        return cast("list[Any]", raw)
 
-    def text(self, found: object, where: str) -> str:
-        if not isinstance(found, str):
-            self.fail(where, "a text", found)
-        return found
+    def text(self, raw: object, where: str) -> str:
+        if not isinstance(raw, str):
+            self.fail(where, "a text", raw)
+        return raw
 
-    def int(self, found: object, where: str) -> int:
-        if not isinstance(found, int) or isinstance(found, bool) or not -(1 << 63) <= found < 1 << 63:
-            self.fail(where, "an integer of 64 bits", found)
-        return found
+    def int(self, raw: object, where: str) -> int:
+        if not isinstance(raw, int) or isinstance(raw, bool) or not -(1 << 63) <= raw < 1 << 63:
+            self.fail(where, "an integer of 64 bits", raw)
+        return raw
 
-    def bool(self, found: object, where: str) -> bool:
-        if not isinstance(found, bool):
-            self.fail(where, "true or false", found)
-        return found
+    def bool(self, raw: object, where: str) -> bool:
+        if not isinstance(raw, bool):
+            self.fail(where, "true or false", raw)
+        return raw
 
-    def float(self, found: object, where: str) -> float:
+    def float(self, raw: object, where: str) -> float:
         """A number; JSON has texts for those that are not finite."""
-        if isinstance(found, str) and found in ("Infinity", "-Infinity", "NaN"):
-            return float(found.replace("Infinity", "inf"))
-        if not isinstance(found, int | float) or isinstance(found, bool):
-            self.fail(where, "a number", found)
-        return float(found)
+        if isinstance(raw, str) and raw in ("Infinity", "-Infinity", "NaN"):
+            return float(raw.replace("Infinity", "inf"))
+        if not isinstance(raw, int | float) or isinstance(raw, bool):
+            self.fail(where, "a number", raw)
+        return float(raw)
 
-    def union(self, found: object, where: str) -> tuple[str, Any]:
+    def union(self, raw: object, where: str) -> tuple[str, Any]:
         """The one member of a union that is there."""
-        table = self.object(found, where)
+        table = self.object(raw, where)
         present = [(key, value) for key, value in table.items() if value is not None or key == "as_none"]
         if len(present) != 1:
             self.fail(where, "one member of a union", ", ".join(map(str, table)) or "none")
         return present[0]
 
-    def name(self, found: object, where: str) -> Name:
-        return Name(self.text(self.get(self.object(found, where), "name", where), f"{where}.name"))
+    def name(self, raw: object, where: str) -> Name:
+        return Name(self.text(self.get(self.object(raw, where), "name", where), f"{where}.name"))
 
     # Sizes and tensors.
 
-    def size(self, found: object, where: str) -> Size:
-        kind, value = self.union(found, where)
+    def size(self, raw: object, where: str) -> Size:
+        kind, value = self.union(raw, where)
         if kind == "as_int":
             return self.int(value, where)
         if kind != "as_expr":
             self.fail(where, "as_int or as_expr", kind)
         return self.text(self.get(self.object(value, where), "expr_str", where), f"{where}.expr_str")
 
-    def meta(self, found: object, where: str) -> TensorMeta:
-        table = self.object(found, where)
+    def meta(self, raw: object, where: str) -> TensorMeta:
+        table = self.object(raw, where)
         sizes, strides = (
             tuple(
-                self.size(one, f"{where}.{key}[{at}]")
-                for at, one in enumerate(self.list(self.get(table, key, where), where))
+                self.size(item, f"{where}.{key}[{at}]")
+                for at, item in enumerate(self.list(self.get(table, key, where), where))
             )
             for key in ("sizes", "strides")
         )
@@ -224,42 +224,42 @@ class Reader:
 
     # Arguments.
 
-    def argument(self, found: object, where: str) -> Argument:
-        kind, value = self.union(found, where)
+    def argument(self, raw: object, where: str) -> Argument:
+        kind, value = self.union(raw, where)
         match kind:
             case "as_none":
                 return None
             case "as_tensor" | "as_custom_obj":
                 return self.name(value, where)
             case "as_tensors" | "as_custom_objs":
-                return tuple(self.name(one, f"{where}[{at}]") for at, one in enumerate(self.list(value, where)))
+                return tuple(self.name(item, f"{where}[{at}]") for at, item in enumerate(self.list(value, where)))
             case "as_optional_tensor":
                 return self.argument(value, where)
             case "as_optional_tensors":
-                return tuple(self.argument(one, f"{where}[{at}]") for at, one in enumerate(self.list(value, where)))
+                return tuple(self.argument(item, f"{where}[{at}]") for at, item in enumerate(self.list(value, where)))
             case "as_nested_tensors":
                 rows = enumerate(self.list(value, where))
                 return tuple(self.argument({"as_tensors": row}, f"{where}[{at}]") for at, row in rows)
             case "as_int":
                 return self.int(value, where)
             case "as_ints":
-                return tuple(self.int(one, where) for one in self.list(value, where))
+                return tuple(self.int(item, where) for item in self.list(value, where))
             case "as_int_lists":
                 return tuple(
-                    tuple(self.int(one, where) for one in self.list(row, where)) for row in self.list(value, where)
+                    tuple(self.int(item, where) for item in self.list(row, where)) for row in self.list(value, where)
                 )
             case "as_float":
                 return self.float(value, where)
             case "as_floats":
-                return tuple(self.float(one, where) for one in self.list(value, where))
+                return tuple(self.float(item, where) for item in self.list(value, where))
             case "as_bool":
                 return self.bool(value, where)
             case "as_bools":
-                return tuple(self.bool(one, where) for one in self.list(value, where))
+                return tuple(self.bool(item, where) for item in self.list(value, where))
             case "as_string" | "as_operator":
                 return self.text(value, where)
             case "as_strings":
-                return tuple(self.text(one, where) for one in self.list(value, where))
+                return tuple(self.text(item, where) for item in self.list(value, where))
             case "as_complex":
                 table = self.object(value, where)
                 real, imaginary = (self.float(self.get(table, part, where), where) for part in ("real", "imag"))
@@ -267,7 +267,7 @@ class Reader:
             case "as_sym_int" | "as_sym_bool" | "as_sym_float":
                 return self.number(value, where)
             case "as_sym_ints" | "as_sym_bools" | "as_sym_floats":
-                return tuple(self.number(one, f"{where}[{at}]") for at, one in enumerate(self.list(value, where)))
+                return tuple(self.number(item, f"{where}[{at}]") for at, item in enumerate(self.list(value, where)))
             case "as_scalar_type":
                 return ScalarType(self.int(value, where))
             case "as_graph":
@@ -278,9 +278,9 @@ class Reader:
             case _:
                 self.fail(where, "a known kind of argument", kind)
 
-    def number(self, found: object, where: str) -> Argument:
+    def number(self, raw: object, where: str) -> Argument:
         """A number, or the name of one that the program computes."""
-        kind, value = self.union(found, where)
+        kind, value = self.union(raw, where)
         match kind:
             case "as_name":
                 return Name(self.text(value, where), number=True)
@@ -295,32 +295,32 @@ class Reader:
 
     # Graphs.
 
-    def graph(self, found: object, where: str) -> Graph:
-        table = self.object(found, where)
+    def graph(self, raw: object, where: str) -> Graph:
+        table = self.object(raw, where)
         lists: dict[str, Sequence[Any]] = {
             key: self.list(self.get(table, key, where), f"{where}.{key}") for key in ("inputs", "outputs", "nodes")
         }
         metas = self.object(table.get("tensor_values", {}), f"{where}.tensor_values")
         return Graph(
-            tuple(self.argument(one, f"{where}.inputs[{at}]") for at, one in enumerate(lists["inputs"])),
-            tuple(self.argument(one, f"{where}.outputs[{at}]") for at, one in enumerate(lists["outputs"])),
-            tuple(self.node(one, at, f"{where}.nodes[{at}]") for at, one in enumerate(lists["nodes"])),
-            {name: self.meta(one, f"{where}.tensor_values['{name}']") for name, one in metas.items()},
+            tuple(self.argument(item, f"{where}.inputs[{at}]") for at, item in enumerate(lists["inputs"])),
+            tuple(self.argument(item, f"{where}.outputs[{at}]") for at, item in enumerate(lists["outputs"])),
+            tuple(self.node(item, at, f"{where}.nodes[{at}]") for at, item in enumerate(lists["nodes"])),
+            {name: self.meta(item, f"{where}.tensor_values['{name}']") for name, item in metas.items()},
             where,
         )
 
-    def node(self, found: object, index: int, where: str) -> Node:
-        table = self.object(found, where)
+    def node(self, raw: object, index: int, where: str) -> Node:
+        table = self.object(raw, where)
         arguments: dict[str, Argument] = {}
-        for at, one in enumerate(self.list(self.get(table, "inputs", where), where)):
-            entry = self.object(one, f"{where}.inputs[{at}]")
+        for at, item in enumerate(self.list(self.get(table, "inputs", where), where)):
+            entry = self.object(item, f"{where}.inputs[{at}]")
             name = self.text(self.get(entry, "name", where), f"{where}.inputs[{at}].name") or f"arg{at}"
             if name in arguments:
                 name = f"{name}{at}"
             arguments[name] = self.argument(self.get(entry, "arg", where), f"{where}.inputs[{at}]")
         outputs: list[Sequence[str]] = []
-        for at, one in enumerate(self.list(self.get(table, "outputs", where), where)):
-            value = self.argument(one, f"{where}.outputs[{at}]")
+        for at, item in enumerate(self.list(self.get(table, "outputs", where), where)):
+            value = self.argument(item, f"{where}.outputs[{at}]")
             outputs.append(
                 [
                     part.name if isinstance(part, Name) else ""
@@ -342,8 +342,8 @@ class Reader:
 
     # Programs.
 
-    def input(self, found: object, where: str) -> InputSpec:
-        kind, value = self.union(found, where)
+    def input(self, raw: object, where: str) -> InputSpec:
+        kind, value = self.union(raw, where)
         table = self.object(value, where)
         if kind == "user_input":
             return InputSpec(kind, self.argument(self.get(table, "arg", where), where))
@@ -358,12 +358,12 @@ class Reader:
             kind, self.name(self.get(table, "arg", where), where), target, bool(table.get("persistent", True))
         )
 
-    def constant(self, found: object, where: str) -> Argument:
+    def constant(self, raw: object, where: str) -> Argument:
         """The value that an input has in every call."""
-        return self.argument(found, where)
+        return self.argument(raw, where)
 
-    def output(self, found: object, where: str) -> OutputSpec:
-        kind, value = self.union(found, where)
+    def output(self, raw: object, where: str) -> OutputSpec:
+        kind, value = self.union(raw, where)
         table = self.object(value, where)
         if kind in ("user_output", "loss_output"):
             return OutputSpec(kind, self.argument(self.get(table, "arg", where), where))
@@ -386,8 +386,8 @@ class Reader:
             for key in ("input_specs", "output_specs")
         )
         ranges: dict[str, tuple[int, int | None]] = {}
-        for symbol, found in self.object(document.get("range_constraints", {}), "range_constraints").items():
-            table = self.object(found, f"range_constraints['{symbol}']")
+        for symbol, raw in self.object(document.get("range_constraints", {}), "range_constraints").items():
+            table = self.object(raw, f"range_constraints['{symbol}']")
             low, high = (table.get(key) for key in ("min_val", "max_val"))
             where = f"range_constraints['{symbol}']"
             ranges[symbol] = (
@@ -397,18 +397,18 @@ class Reader:
         guards = self.list(document.get("guards_code") or [], "guards_code")
         return Program(
             self.graph(self.get(module, "graph", "graph_module"), "graph"),
-            tuple(self.input(one, f"signature.input_specs[{at}]") for at, one in enumerate(inputs)),
-            tuple(self.output(one, f"signature.output_specs[{at}]") for at, one in enumerate(outputs)),
+            tuple(self.input(item, f"signature.input_specs[{at}]") for at, item in enumerate(inputs)),
+            tuple(self.output(item, f"signature.output_specs[{at}]") for at, item in enumerate(outputs)),
             ranges,
-            tuple(self.text(one, f"guards_code[{at}]") for at, one in enumerate(guards)),
+            tuple(self.text(item, f"guards_code[{at}]") for at, item in enumerate(guards)),
             self._out_spec(module),
             self.text(document.get("torch_version", ""), "torch_version"),
         )
 
     def _out_spec(self, module: Mapping[str, Any]) -> str:
         """The structure of what the outermost module returns."""
-        for at, one in enumerate(self.list(module.get("module_call_graph", []), "module_call_graph")):
-            entry = self.object(one, f"module_call_graph[{at}]")
+        for at, item in enumerate(self.list(module.get("module_call_graph", []), "module_call_graph")):
+            entry = self.object(item, f"module_call_graph[{at}]")
             if entry.get("fqn") == "" and entry.get("signature"):
                 signature = self.object(entry["signature"], f"module_call_graph[{at}].signature")
                 return self.text(signature.get("out_spec", ""), f"module_call_graph[{at}].signature.out_spec")
@@ -416,16 +416,16 @@ class Reader:
 
     def tensors(self, document: Mapping[str, Any], where: str) -> dict[str, TensorEntry]:
         """The tensors that a table of weights or constants names."""
-        found: dict[str, TensorEntry] = {}
-        for name, one in self.object(self.get(document, "config", where), where).items():
-            place = f"{where}['{name}']"
-            entry = self.object(one, place)
+        raw: dict[str, TensorEntry] = {}
+        for name, item in self.object(self.get(document, "config", where), where).items():
+            position = f"{where}['{name}']"
+            entry = self.object(item, position)
             if entry.get("tensor_meta") is None:
                 continue
-            path = self.text(self.get(entry, "path_name", place), place)
-            meta = self.meta(entry["tensor_meta"], place)
-            found[name] = TensorEntry(path, meta, bool(entry.get("use_pickle", False)))
-        return found
+            path = self.text(self.get(entry, "path_name", position), position)
+            meta = self.meta(entry["tensor_meta"], position)
+            raw[name] = TensorEntry(path, meta, bool(entry.get("use_pickle", False)))
+        return raw
 
 
 _STRIDED = 7
@@ -434,21 +434,21 @@ _HOOK = "_empty_nn_module_stack_from_metadata_hook"
 
 def modules_in(text: str) -> tuple[tuple[str, str], ...]:
     """Path and class of each module of a stack, which the schema writes as `key,path,class;..`."""
-    found: list[tuple[str, str]] = []
+    raw: list[tuple[str, str]] = []
     for entry in filter(None, text.split(";")):
         parts = entry.split(",")
         if len(parts) >= 3 and parts[0] != _HOOK:
-            found.append((parts[1], parts[-1]))
-    return tuple(found)
+            raw.append((parts[1], parts[-1]))
+    return tuple(raw)
 
 
 def frames_in(text: str) -> tuple[tuple[str, int, str], ...]:
     """File, line and function of each frame of a stack trace, as Python writes it."""
-    found: list[tuple[str, int, str]] = []
+    raw: list[tuple[str, int, str]] = []
     for line in text.splitlines():
         head, mark, rest = line.strip().partition('File "')
         file, comma, rest = rest.partition('", line ')
         number, _, function = rest.partition(", in ")
         if not head and mark and comma and number.isdecimal() and len(number) < 10:
-            found.append((file, int(number), function.strip()))
-    return tuple(found)
+            raw.append((file, int(number), function.strip()))
+    return tuple(raw)

@@ -7,8 +7,7 @@ from typing import cast
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import CopyOp
-from ...dialects.relay.elementwise import LogicalNotOp
+from ...dialects.relay.elementwise import CopyOp, LogicalNotOp
 from ...dialects.relay.reduce import AnyOp
 from ...dialects.relay.sorting import ArgsortOp, SearchSortedOp, TopKOp
 from ...dialects.sizes import Size, same
@@ -62,8 +61,8 @@ def _placed(ctx: Context, row: SSAValue, values: SSAValue) -> SSAValue:
         )
         if count is None:
             ctx.fail("values of a known shape", str(list(shape)))
-        found = ctx.emit(SearchSortedOp, row, shaped(ctx, values, (count,)), right=right, dtype=dtype)
-        return shaped(ctx, found, shape)
+        result = ctx.emit(SearchSortedOp, row, shaped(ctx, values, (count,)), right=right, dtype=dtype)
+        return shaped(ctx, result, shape)
     return ctx.emit(SearchSortedOp, row, values, right=right, dtype=dtype)
 
 
@@ -78,12 +77,12 @@ def _bucketize(ctx: Context) -> SSAValue:
 
 
 def _isin(ctx: Context) -> SSAValue:
-    """Whether each element is one of others."""
+    """True for each element that is one of others."""
     x, others = ctx.term("elements"), ctx.term("test_elements")
     flat = others.reshape(int(np.prod(others.shape)))
     equal = x.reshape(*x.shape, 1).equal(flat.to(x.dtype))
-    found = equal.apply(AnyOp, axis=(len(x.shape),), keepdims=False)
-    return (found.apply(LogicalNotOp) if ctx.bool("invert") else found).value
+    result = equal.apply(AnyOp, axis=(len(x.shape),), keepdims=False)
+    return (result.apply(LogicalNotOp) if ctx.bool("invert") else result).value
 
 
 TABLE: dict[str, Converter[Context]] = {

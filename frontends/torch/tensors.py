@@ -38,8 +38,8 @@ def dtype_of(code: int, what: str) -> np.dtype[Any]:
     """The dtype of an element type; raises FrontendError, about `what`, for one that no relay tensor has."""
     if code in DTYPES:
         return DTYPES[code]
-    found = _OTHERS.get(code, f"number {code}")
-    raise FrontendError(f"{what}: expected an element type among {', '.join(map(str, DTYPES.values()))}, got {found}")
+    result = _OTHERS.get(code, f"number {code}")
+    raise FrontendError(f"{what}: expected an element type among {', '.join(map(str, DTYPES.values()))}, got {result}")
 
 
 class Tensors(Mapping[str, Array]):

@@ -1,4 +1,4 @@
-"""What operators share memory with what: results that are views of an argument, and arguments that are written to.
+"""Operators whose results share memory with an argument, and operators that write to one.
 
 A write through a view is one to what it is a view of: `scattered` says how the new part is put back into the whole.
 """
@@ -19,14 +19,14 @@ Call: TypeAlias = "tuple[str, dict[str, Argument]]"
 
 @dataclass(frozen=True)
 class View:
-    """How a result is a view of an argument."""
+    """The way in which a result is a view of an argument."""
 
     of: str = "self"
     """The argument's name."""
     scattered: Callable[[Node, int], Call] | None = None
-    """What puts an output, by its number in a list, into the whole once it has changed; None where nothing can."""
+    """The call that puts a changed output, by its number in a list, into the whole; None where nothing can."""
     when: Callable[[Node, TensorMeta | None, TensorMeta | None], bool] = lambda node, whole, part: True
-    """Whether it is a view at all, for what is known of the argument and the result."""
+    """Callback that decides if it is a view at all, for what is known of the argument and the result."""
 
 
 def operator_of(node: Node) -> str:
