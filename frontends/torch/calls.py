@@ -15,7 +15,7 @@ from .schema import Argument, Graph, Name, ScalarType, TensorMeta, Unread
 class At:
     """An argument that is a value: the place of it among the inputs of the step."""
 
-    place: int
+    index: int
     number: bool = False
 
 

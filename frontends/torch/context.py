@@ -46,7 +46,7 @@ class Context(context.Context):
         operand = self.argument(name)
         if not isinstance(operand, At):
             self.fail(f"a tensor as '{name}'", "none" if operand is None else repr(operand))
-        return operand.place
+        return operand.index
 
     def of(self, name: str) -> SSAValue:
         """An argument as a relay value."""
@@ -71,7 +71,7 @@ class Context(context.Context):
         operand = self.argument(name)
         if not isinstance(operand, tuple) or not all(item is None or isinstance(item, At) for item in operand):
             self.fail(f"a list of tensors as '{name}'", repr(operand))
-        return [item.place if isinstance(item, At) else None for item in operand]
+        return [item.index if isinstance(item, At) else None for item in operand]
 
     def list_of(self, name: str) -> list[SSAValue]:
         """An argument that is a list of tensors."""
@@ -89,12 +89,12 @@ class Context(context.Context):
 
     def _number(self, operand: Operand, name: str) -> Number:
         if isinstance(operand, At):
-            tensor = self.tensor(operand.place)
+            tensor = self.tensor(operand.index)
             if tensor.dtype is not None and tensor.dtype.kind == "f" and not tensor.symbolic:
-                return self.single(operand.place, name)
+                return self.single(operand.index, name)
             if tensor.dtype == np.bool_:
-                return bool(self.single(operand.place, name))
-            return self.size(operand.place, name)
+                return bool(self.single(operand.index, name))
+            return self.size(operand.index, name)
         if not isinstance(operand, bool | int | float):
             self.fail(f"a number as '{name}'", repr(operand))
         return operand

@@ -94,8 +94,15 @@ def _deformable(ctx: Context) -> SSAValue:
     return ctx.emit(BiasAddOp, result, cast(SSAValue, ctx.optional("bias"))) if ctx.given("bias") else result
 
 
-_PLAIN = Converter(lambda ctx: _convolved(ctx, False))
-_TRANSPOSED = Converter(lambda ctx: _convolved(ctx, True))
+def _plain(ctx: Context) -> SSAValue:
+    return _convolved(ctx, False)
+
+
+def _transposed(ctx: Context) -> SSAValue:
+    return _convolved(ctx, True)
+
+
+_PLAIN, _TRANSPOSED = Converter(_plain), Converter(_transposed)
 
 TABLE: dict[str, Converter[Context]] = {
     **{f"aten.conv{rank}d.{overload}": _PLAIN for rank in CONV for overload in ("default", "padding")},

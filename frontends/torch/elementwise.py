@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -13,7 +14,7 @@ from ...dialects.relay.operator import Operator
 from ..importing.converter import Converter, Result
 from ..importing.terms import Term, absolute, exp, log, log1p, maximum, minimum, where
 from .context import Context
-from .promotion import BOOL, FLOAT, cast_to, common_type, floating, kind_of, number_term, operand
+from .promotion import BOOL, cast_to, common_type, floating, kind_of, number_term, operand
 
 Function = Callable[[Term], Term]
 
@@ -317,7 +318,7 @@ def _nan_to_num(ctx: Context) -> SSAValue:
     x = ctx.term("self")
     if kind_of(x.dtype) < 2:
         return x.apply(ew.CopyOp).value
-    info = np.finfo(np.float32 if x.dtype == FLOAT else x.dtype)
+    info = ml_dtypes.finfo(x.dtype)
     highest = ctx.float("posinf", float(info.max)) if ctx.given("posinf") else float(info.max)
     lowest = ctx.float("neginf", float(info.min)) if ctx.given("neginf") else float(info.min)
     endless = x.apply(ew.IsInfOp)

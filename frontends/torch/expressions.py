@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import reduce
-from operator import add, floordiv, mod, mul
 
 from ...dialects.sizes import Size, size_max, size_min
 from ...support.errors import FrontendError
@@ -18,15 +17,32 @@ _DEEPEST = 100
 _LONGEST = 10_000
 """Characters of an expression."""
 
+
+def _quotient(a: Size, b: Size) -> Size:
+    return a // b
+
+
+def _rest(a: Size, b: Size) -> Size:
+    return a % b
+
+
+def _sum(*sizes: Size) -> Size:
+    return reduce(lambda a, b: a + b, sizes)
+
+
+def _product(*sizes: Size) -> Size:
+    return reduce(lambda a, b: a * b, sizes)
+
+
 _FUNCTIONS: Mapping[str, tuple[int, Callable[..., Size]]] = {
-    "Add": (1, lambda *sizes: reduce(add, sizes)),
-    "Mul": (1, lambda *sizes: reduce(mul, sizes)),
+    "Add": (1, _sum),
+    "Mul": (1, _product),
     "Max": (1, size_max),
     "Min": (1, size_min),
-    "FloorDiv": (2, floordiv),
-    "CleanDiv": (2, floordiv),
-    "Mod": (2, mod),
-    "PythonMod": (2, mod),
+    "FloorDiv": (2, _quotient),
+    "CleanDiv": (2, _quotient),
+    "Mod": (2, _rest),
+    "PythonMod": (2, _rest),
 }
 """Name -> the least number of arguments (of two, exactly two), and what it computes."""
 

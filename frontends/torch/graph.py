@@ -172,7 +172,7 @@ def _check(ctx: Context, meta: TensorMeta, result: Result) -> None:
         ctx.fail(f"a result of {wanted}, as the program says", str(dtype))
     if shape is None:
         return
-    pairs = zip(shape, meta.sizes, strict=False)
+    pairs = zip(cast("Sequence[Size]", shape), meta.sizes, strict=False)
     if len(shape) != len(meta.sizes) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs):
         ctx.fail(f"a result of shape [{', '.join(map(_shown, meta.sizes))}], as the program says", str(list(shape)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -21,7 +22,7 @@ from ...dialects.relay.transform import (
     TakeOp,
     TransposeOp,
 )
-from ...dialects.sizes import same_shape
+from ...dialects.sizes import Size, SizeExpr, same_shape
 from ..importing.converter import Converter, Narrowed
 from ..importing.indices import check_indices, wrapped
 from ..importing.tensor import dtype_of, shape_of
@@ -40,8 +41,9 @@ def taken(ctx: Context, data: SSAValue, at: int, axis: int) -> SSAValue:
     """The elements at the indices that input `at` has, along an axis; those below 0 count from the end."""
     extent = shape_of(data)[axis]
     check_indices(ctx, at, [extent])
+    is_open = isinstance(cast(Size, extent), SizeExpr)
     constant_values = ctx.tensor(at).array
-    if constant_values is not None and not ctx.tensor(at).symbolic and isinstance(extent, int):
+    if constant_values is not None and not ctx.tensor(at).symbolic and not is_open:
         places = np.remainder(constant_values, max(extent, 1)).astype(np.int64)
         return ctx.emit(TakeOp, data, ctx.constant(places, "indices"), axis=axis)
     return ctx.emit(TakeOp, data, wrapped(ctx, ctx.value(at), extent), axis=axis)

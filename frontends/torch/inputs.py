@@ -117,8 +117,9 @@ class Inputs:
 
     def _check_range(self, name: str, meta: TensorMeta, shape: Sequence[Size], called: str, extent: Size) -> None:
         low, high = self.ranges[called]
-        if isinstance(extent, int) and (extent < low or (high is not None and extent > high)):
-            limit = f"from {low}" + ("" if high is None else f" to {high}")
+        least = low or 0
+        if isinstance(extent, int) and (extent < least or (high is not None and extent > high)):
+            limit = f"from {least}" + ("" if high is None else f" to {high}")
             raise FrontendError(
                 f"input '{name}': expected {called} {limit}, got {extent} in [{', '.join(map(str, shape))}]"
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+import ml_dtypes
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -107,7 +108,7 @@ def _layer_norm_in_parts(ctx: Context) -> tuple[SSAValue, ...]:
 def _rms_norm(ctx: Context) -> SSAValue:
     """nn.rms_norm; the default epsilon is that of the element type."""
     data, row = ctx.term("input"), _rows(ctx)
-    epsilon = ctx.float("eps") if ctx.given("eps") else float(np.finfo(data.dtype).eps)
+    epsilon = ctx.float("eps") if ctx.given("eps") else float(ml_dtypes.finfo(data.dtype).eps)
     wide = data.to(FLOAT) if data.dtype.itemsize < 4 else data
     weight = (
         ctx.term("weight").to(wide.dtype) if ctx.given("weight") else ones(ctx, prod(row), wide.dtype).reshape(*row)

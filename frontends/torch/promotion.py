@@ -106,7 +106,7 @@ def operand(ctx: Context, name: str, dtype: np.dtype[Any]) -> Term:
 def _late(ctx: Context, name: str) -> SSAValue | None:
     """An argument that is a number which the program computes of values."""
     operand = ctx.argument(name)
-    return ctx.tensor(operand.place).value if isinstance(operand, At) and operand.number else None
+    return ctx.tensor(operand.index).value if isinstance(operand, At) and operand.number else None
 
 
 def number_term(ctx: Context, number: Number, dtype: np.dtype[Any]) -> Term:

@@ -70,17 +70,16 @@ def _roll(ctx: Context) -> SSAValue:
         data = shaped(ctx, data, (prod(shape),))
     for shift, axis in zip(shifts, axes or (0,), strict=True):
         axis = ctx.axis_in(axis, len(shape_of(data)))
-        extent: Size = shape_of(data)[axis]
-        if same(extent, 0) or same(shift, 0):
+        extent, turn = cast(Size, shape_of(data)[axis]), cast(Size, shift)
+        if same(extent, 0) or same(turn, 0):
             continue
         # From `extent - shift` on comes first; what a size decides is counted in the axis.
-        position = (
-            (extent - shift) % extent
-            if isinstance(extent, int)
-            else (extent - shift if proves(shift, ">", 0) else -shift)
-        )
-        if not isinstance(extent, int):
-            ctx.require(extent - abs(shift))
+        if isinstance(extent, int) and isinstance(turn, int):
+            position = (extent - turn) % extent
+        else:
+            back = proves(turn, "<", 0)
+            position = -turn if back else extent - turn
+            ctx.require(extent + turn if back else extent - turn)
         data = ctx.emit(
             ConcatenateOp, cut(ctx, data, axis, position, extent), cut(ctx, data, axis, 0, position), axis=axis
         )

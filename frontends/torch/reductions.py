@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -15,6 +15,7 @@ from ...dialects.relay.cumulative import CumprodOp, CumsumOp
 from ...dialects.relay.logic import NotEqualOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ConcatenateOp, StridedSliceOp
+from ...dialects.sizes import Size
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, exp, log, sqrt, where
@@ -128,7 +129,7 @@ def _variance(ctx: Context) -> tuple[Term, Term]:
     mean = _reduced(wide, reduce.MeanOp, axes, True)
     variance = wide.apply(reduce.VarianceOp, mean, axis=axes, keepdims=keepdims, unbiased=correction == 1.0)
     if correction not in (0.0, 1.0):
-        count = prod(x.shape[axis] for axis in axes)
+        count = cast(Size, prod(x.shape[axis] for axis in axes))
         if not isinstance(count, int):
             ctx.fail("a correction of 0 or 1", str(correction))
         variance = variance * (count / (count - correction))

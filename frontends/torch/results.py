@@ -7,27 +7,30 @@ from typing import Any, cast
 
 
 def output_labels(out_spec: str, count: int) -> list[str]:
-    """The names that a module's results have where they are in dictionaries, or have fields; "" for the others."""
+    """The names that a module's results have where they are in dictionaries, or have fields; "" for the others.
+
+    out_spec: the structure as torch writes it, JSON; count: of results. A structure of another kind names nothing.
+    """
     labels: list[str] = []
     try:
-        result: Any = json.loads(out_spec) if out_spec else None
-        tree = result[1] if isinstance(result, list) and len(cast("list[Any]", result)) == 2 else None
-        _labelled(tree, "", labels)
+        document: Any = json.loads(out_spec)
+        _label(document[1], "", labels)
     except (ValueError, KeyError, TypeError, RecursionError, IndexError):
         return [""] * count
     return labels if len(labels) == count else [""] * count
 
 
-def _labelled(tree: Any, path: str, labels: list[str]) -> None:
-    children = tree["children_spec"]
+def _label(tree: Any, path: str, labels: list[str]) -> None:
+    """Add the names of the leaves of a structure that stands at a path."""
+    children = cast("list[Any]", tree["children_spec"])
     if not children and tree["type"] is None:
         labels.append(path)
         return
-    keys = json.loads(tree["context"]) if isinstance(tree["context"], str) else None
-    named = isinstance(keys, list) and len(cast("list[Any]", keys)) == len(children)
+    keys: Any = json.loads(tree["context"]) if isinstance(tree["context"], str) else None
+    texts = [key for key in cast("list[Any]", keys) if isinstance(key, str)] if isinstance(keys, list) else []
     for at, child in enumerate(children):
-        if named and all(isinstance(key, str) for key in cast("list[Any]", keys)):
-            label = f"{path}.{keys[at]}" if path else keys[at]
+        if len(texts) == len(children):
+            label = f"{path}.{texts[at]}" if path else texts[at]
         else:
             label = f"{path}.{at}" if path else ""
-        _labelled(child, label, labels)
+        _label(child, label, labels)

@@ -19,7 +19,7 @@ from ...dialects.relay.transform import (
     StridedSliceOp,
     TransposeOp,
 )
-from ...dialects.sizes import ENDLESS, Size, proves, same, same_shape, size_max, size_min
+from ...dialects.sizes import ENDLESS, Size, SizeExpr, proves, same, same_shape, size_max, size_min
 from ..importing.converter import Converter
 from ..importing.decisions import compared
 from ..importing.tensor import dtype_of, shape_of
@@ -46,7 +46,8 @@ def whole_shape(ctx: Context, own: Sequence[int], wanted: Sequence[int]) -> tupl
     if same(rest, 0):
         ctx.fail("extents above 0 beside -1", str(list(wanted)))
     total = prod(own)
-    ctx.require_multiple(total, rest, f"a shape of {total} elements") if isinstance(rest, int) else None
+    if not isinstance(cast(Size, rest), SizeExpr):
+        ctx.require_multiple(total, rest, f"a shape of {total} elements")
     left = total // rest
     return tuple(left if at == open_[0] else extent for at, extent in enumerate(wanted))
 

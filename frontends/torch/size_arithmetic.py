@@ -32,7 +32,7 @@ def result(ctx: Context, number: Number) -> Result:
         return np.asarray(number)
     if isinstance(number, float):
         return np.asarray(number, np.float64)
-    return sizes_array(cast(Size, number))
+    return sizes_array(number)
 
 
 def _operands(ctx: Context) -> list[Number]:
@@ -89,6 +89,14 @@ def _both(ctx: Context) -> Result:
 def _either(ctx: Context) -> Result:
     a, b = (cast(Size, number) for number in _operands(ctx))
     return result(ctx, decided(a + b - a * b))
+
+
+def _power(a: float, b: float) -> float:
+    return a**b
+
+
+def _quotient(a: float, b: float) -> float:
+    return a / b
 
 
 def _floor_quotient(a: Any, b: Any) -> Any:
@@ -151,9 +159,9 @@ TABLE: dict[str, Converter[Context]] = {
     "_operator.ne": Converter(_not_equal),
     "_operator.neg": of_numbers(operator.neg),
     "_operator.or_": Converter(_either),
-    "_operator.pow": of_whole(operator.pow, "pow"),
+    "_operator.pow": of_whole(_power, "pow"),
     "_operator.sub": of_numbers(operator.sub),
-    "_operator.truediv": of_whole(operator.truediv, "truediv"),
+    "_operator.truediv": of_whole(_quotient, "truediv"),
     "aten._assert_async.msg": Converter(_nothing),
     "aten._assert_scalar.default": Converter(_asserted),
     "aten._local_scalar_dense.default": Converter(_item),
@@ -168,7 +176,7 @@ TABLE: dict[str, Converter[Context]] = {
     "math.trunc": of_whole(math.trunc, "trunc"),
     "torch.sym_float": of_whole(float, "sym_float"),
     "torch.sym_int": of_whole(int, "sym_int"),
-    "torch.sym_max": of_numbers(lambda a, b: size_max(a, b)),
-    "torch.sym_min": of_numbers(lambda a, b: size_min(a, b)),
+    "torch.sym_max": of_numbers(size_max),
+    "torch.sym_min": of_numbers(size_min),
     "torch.sym_not": Converter(_negation),
 }

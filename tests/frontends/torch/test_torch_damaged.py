@@ -119,24 +119,24 @@ def test_weights_outside_of_their_storage(field: str, value: object):
     assert "'mean'" in text
 
 
-def first(document: Document) -> Document:
+def first(document: Any) -> Any:
     return document["graph_module"]["graph"]["nodes"][0]
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        (lambda d: first(d)["inputs"][0].update(arg={"as_tensor": {"name": "nobody"}}), "graph.nodes[0]"),
-        (lambda d: first(d)["inputs"][0].update(arg={"as_tensor": {"name": "sub"}}), "a node before gives"),
-        (lambda d: first(d).update(outputs=[{"as_tensor": {"name": "x"}}]), "names of values that differ"),
-        (lambda d: first(d)["inputs"][0].update(arg={"as_magic": 1}), "a known kind of argument"),
-        (lambda d: first(d)["inputs"][0].update(arg={"as_int": 1, "as_float": 2.0}), "one member of a union"),
-        (lambda d: d["schema_version"].update(major=9), "schema 9"),
-        (lambda d: d.pop("graph_module"), "a field 'graph_module'"),
-        (lambda d: d["graph_module"]["signature"]["input_specs"].pop(), "inputs"),
-        (lambda d: d["graph_module"]["graph"].update(nodes={}), "a list"),
-    ],
-)
+CHANGES: list[tuple[Callable[[Any], object], str]] = [
+    (lambda d: first(d)["inputs"][0].update(arg={"as_tensor": {"name": "nobody"}}), "graph.nodes[0]"),
+    (lambda d: first(d)["inputs"][0].update(arg={"as_tensor": {"name": "sub"}}), "a node before gives"),
+    (lambda d: first(d).update(outputs=[{"as_tensor": {"name": "x"}}]), "names of values that differ"),
+    (lambda d: first(d)["inputs"][0].update(arg={"as_magic": 1}), "a known kind of argument"),
+    (lambda d: first(d)["inputs"][0].update(arg={"as_int": 1, "as_float": 2.0}), "one member of a union"),
+    (lambda d: d["schema_version"].update(major=9), "schema 9"),
+    (lambda d: d.pop("graph_module"), "a field 'graph_module'"),
+    (lambda d: d["graph_module"]["signature"]["input_specs"].pop(), "inputs"),
+    (lambda d: d["graph_module"]["graph"].update(nodes={}), "a list"),
+]
+
+
+@pytest.mark.parametrize(("change", "expected"), CHANGES)
 def test_places_in_the_document_are_named(change: Callable[[Document], object], expected: str):
     assert expected in refused(changed("counter", change))
 
@@ -206,7 +206,7 @@ def scrambled(document: Document, rng: random.Random) -> None:
     for _ in range(rng.randrange(1, 4)):
         place: Any = document["graph_module"]["graph"]
         while True:
-            keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+            keys: list[Any] = [*place] if isinstance(place, dict) else [*range(len(place))]  # pyright: ignore[reportUnknownArgumentType]
             if not keys:
                 break
             key = rng.choice(keys)

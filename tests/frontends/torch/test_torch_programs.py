@@ -10,6 +10,7 @@ import pytest
 
 import whence
 from whence.executables.sized import SizedExecutable
+from whence.executables.stateful import Stateful
 
 PROGRAMS = Path(__file__).parents[2] / "exports" / "torch"
 OPEN = ("cnn", "mixed", "recurrent", "transformer", "writes")
@@ -27,7 +28,7 @@ def arrays_of(arrays: Any, prefix: str) -> list[Any]:
 
 
 def agree(results: Any, expected: list[Any]) -> None:
-    found = results if isinstance(results, tuple) else (results,)
+    found: list[Any] = [*results] if isinstance(results, tuple) else [results]
     assert len(found) == len(expected)
     for result, wanted in zip(found, expected, strict=True):
         assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
@@ -59,6 +60,7 @@ def test_values_may_decide_shapes():
 @pytest.mark.parametrize("name", ["counter", "counter.decomposed"])
 def test_buffers_that_a_call_changes_are_kept(name: str):
     executable = whence.compile(PROGRAMS / f"{name}.pt2")
+    assert isinstance(executable, Stateful)
     assert set(executable.state) == {"calls", "mean"}
     for inputs, expected in calls(name):
         agree(executable(*inputs), expected)
