@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -108,7 +109,8 @@ def _layer_norm_in_parts(ctx: Context) -> tuple[SSAValue, ...]:
 def _rms_norm(ctx: Context) -> SSAValue:
     """nn.rms_norm; the default epsilon is that of the element type."""
     data, row = ctx.term("input"), _rows(ctx)
-    epsilon = ctx.float("eps") if ctx.given("eps") else float(ml_dtypes.finfo(data.dtype).eps)
+    info: Any = ml_dtypes.finfo(data.dtype)
+    epsilon = ctx.float("eps") if ctx.given("eps") else float(info.eps)
     wide = data.to(FLOAT) if data.dtype.itemsize < 4 else data
     weight = (
         ctx.term("weight").to(wide.dtype) if ctx.given("weight") else ones(ctx, prod(row), wide.dtype).reshape(*row)

@@ -213,4 +213,4 @@ def scrambled(document: Document, rng: random.Random) -> None:
             if not isinstance(place[key], dict | list) or rng.random() < 0.1:
                 place[key] = rng.choice([None, -1, 0, 1 << 70, "", "x", [], {}, True, 0.5, {"as_int": -1}])
                 break
-            place = place[key]
+            place = place[key]  # pyright: ignore[reportUnknownVariableType]
