@@ -97,8 +97,9 @@ def _order(ctx: Context) -> list[int]:
 def _swap(ctx: Context) -> list[int]:
     rank = len(ctx.shape_of("self"))
     order = list(range(rank))
+    names = ("axis0", "axis1") if ctx.given("axis0") else ("dim0", "dim1")
     if rank:
-        a, b = ctx.axis("dim0", rank), ctx.axis("dim1", rank)
+        a, b = (ctx.axis(name, rank) for name in names)
         order[a], order[b] = order[b], order[a]
     return order
 
@@ -127,6 +128,13 @@ def _ordered_back(order: Callable[[Context], list[int]]) -> Converter[Context]:
         return ctx.emit(TransposeOp, part, axes=tuple(axes.index(at) for at in range(len(axes))))
 
     return Converter(convert)
+
+
+def _swapped_back(ctx: Context) -> SSAValue:
+    """A changed part whose last two axes stand in each other's place."""
+    part = cast_to(ctx, ctx.of("src"), ctx.dtype_of("self"))
+    rank = len(shape_of(part))
+    return ctx.emit(TransposeOp, part, axes=(*range(rank - 2), rank - 1, rank - 2))
 
 
 def _copied(ctx: Context) -> SSAValue:
@@ -311,6 +319,8 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.squeeze.dims": Converter(_squeeze),
     "aten.stack.default": Converter(_stack),
     "aten.t.default": _reordered(_order),
+    "aten.swapaxes.default": _reordered(_swap),
+    "aten.swapdims.default": _reordered(_swap),
     "aten.transpose.int": _reordered(_swap),
     "aten.unflatten.int": Converter(_unflatten),
     "aten.unsqueeze.default": Converter(_unsqueeze),
@@ -320,5 +330,6 @@ TABLE: dict[str, Converter[Context]] = {
     "whence.moved_back": _ordered_back(_moves),
     "whence.permuted_back": _ordered_back(_order),
     "whence.shaped_as": Converter(_shaped_as),
+    "whence.swapped_back": Converter(_swapped_back),
     "whence.transposed_back": _ordered_back(_swap),
 }
