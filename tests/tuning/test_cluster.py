@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import onnx
 import pytest
 from dask_cluster import Cluster, kill
 from distributed import Security
@@ -142,7 +141,8 @@ def _check_command(address: str, names: Sequence[str], folder: Path) -> None:
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items())
     weight = numpy_helper.from_array(np.ones((48, 64), np.float32), "w")
     graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "dense", [x], [y], [weight])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "net.onnx")
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "net.onnx").write_bytes(model.SerializeToString())
     options = [word for pair in zip(("--tls-ca-file", "--tls-cert", "--tls-key"), names, strict=True) for word in pair]
     words = ["tune", str(folder / "net.onnx"), "--scheduler", address, "--trials", "2", "-o", str(folder / "records")]
     assert main([*words, *options]) == 0
