@@ -139,7 +139,8 @@ class Tuner:
                 results[at] = replace(result, reason="no time was left")
                 continue
             rest = sum(map(self._potential, worth[position:]))
-            until = None if left is None else time.monotonic() + left * self._potential(result) / rest * (1 - _RESERVE)
+            part = self._potential(result) / rest if rest else 1.0
+            until = None if left is None else time.monotonic() + left * part * (1 - _RESERVE)
 
             def heard(outcome: Found, best: float, result: Result = result, position: int = position) -> None:
                 after = sum(other.seconds * other.task.calls for other in results)

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -51,8 +51,12 @@ def model(tmp_path_factory: pytest.TempPathFactory, weights: Mapping[str, Any]) 
     outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [ROWS, COLUMNS])]
     inits = [numpy_helper.from_array(array, name) for name, array in weights.items()]
     graph = helper.make_graph(nodes, "dense", inputs, outputs, inits)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    cast(Any, onnx).save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return path
+
+
+def common_rates(pool: object, target: object, threads: int, machine: object) -> Rates:
+    return Rates(threads=threads)
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +64,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are searched however little there is to gain, anything that is not slower wins, and no probe is run."""
     monkeypatch.setattr(tuner, "_LEAST", -1.0)
     monkeypatch.setattr("whence.tuning.search._GAIN", 0.0)
-    monkeypatch.setattr("whence.compiler.tune.probe", lambda *_: Rates())
+    monkeypatch.setattr("whence.compiler.tune.probe", common_rates)
 
 
 class Replies:

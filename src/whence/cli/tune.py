@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from whence.cli.options import Subparsers, add_json, add_threads, amount, comman
 from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
+    from whence.runtime.tensors import TensorSpec
+    from whence.support.dtypes import Array
     from whence.tuning.tuner import State
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -120,7 +123,10 @@ def _tune(args: argparse.Namespace) -> int:
     options = compile_options(args)
     prior = options.pop("tuned")
     security, bar = _security(args), Bar()
-    inputs = (lambda specs: inputs_of(args, specs)) if args.input or args.fill_mode or args.seed is not None else None
+
+    def inputs(specs: Sequence[TensorSpec]) -> dict[str, Array]:
+        return inputs_of(args, specs)
+
     with pass_context(args, {}, ()):
         try:
             reports = whence.tune(

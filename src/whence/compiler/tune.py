@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -140,13 +141,13 @@ class _Run:
         if self.local and any(result.outcome is not None and result.outcome.won for result in results):
             after = compile(self.source, tuned=self.log.path, threads=settings.threads, **self.options)
             score = _interleaved(self.compiled, after, inputs)
-        name = Path(fspath(self.source)).name if isinstance(self.source, str | PathLike) else "model"
+        name = Path(os.fspath(self.source)).name if isinstance(self.source, (str, Path)) else "model"
         elapsed, skipped = time.monotonic() - start, self.log.records.skipped
         return Report(name, spelled(self.machine), tuple(results), elapsed, self.log.path, score, skipped)
 
 
 @contextmanager
-def _pool(scheduler: str | None, security: object) -> Iterator[Pool]:
+def _pool(scheduler: str | None, security: object) -> Generator[Pool]:
     """The pool that measures: workers of a cluster, or child processes of this machine."""
     if scheduler is None:
         with LocalPool() as pool:

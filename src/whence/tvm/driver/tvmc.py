@@ -225,10 +225,8 @@ def tune(
     check_host(target, target_host)
     model = tvmc_model if isinstance(tvmc_model, TVMCModel) else load(tvmc_model)
     path = Path(tuning_records if tuning_records is not None else "tuning.json")
-    layouts: dict[str, str] = {}
-    if desired_layout is not None:
-        names = desired_layout_ops or ("nn.conv2d", "qnn.conv2d")
-        layouts["desired_layouts"] = ";".join(f"{name}:{desired_layout}" for name in names)
+    names = desired_layout_ops or ("nn.conv2d", "qnn.conv2d")
+    layouts = ";".join(f"{name}:{desired_layout}" for name in names) if desired_layout is not None else ""
     whence.tune(
         bound_params(model.mod.module, model.params) if model.params else model.mod.module,
         path,
@@ -240,7 +238,7 @@ def tune(
         prior=prior_records,
         target=target_of(target),
         scheduler=f"tcp://{hostname}:{port}" if hostname is not None else None,
-        **layouts,
+        desired_layouts=layouts,
     )
     return str(path)
 
