@@ -3,6 +3,7 @@
     python benchmarks/tuning.py                                   every f32 network, 10 minutes each
     python benchmarks/tuning.py mobilenet_v2 --budget 100 --threads 1 2
     python benchmarks/tuning.py resnet50 --twice                  tune two times: do they agree?
+    python benchmarks/tuning.py shufflenet_v2 --report            the report by layer, too
     python benchmarks/tuning.py --formulas resnet50 bert_base     rank correlation and regret by family of kernels
 
 `times` is how many times as fast a run of the tuned network is: the median of 21 alternations, with its interval of
@@ -44,7 +45,7 @@ from zoo import NETWORKS  # noqa: E402
 
 _POINTS = 40
 """Points of a kernel that are measured for the ranks."""
-_KERNELS = 4
+_KERNELS = 2
 """Kernels of a network in a family."""
 _LIKED = 10
 
@@ -73,6 +74,8 @@ def compare(names: list[str], args: argparse.Namespace, cache: Path) -> None:
                 with tempfile.TemporaryDirectory() as folder:
                     reports.append(tuned(path, Path(folder), threads, args.budget, turn))
                 show(name, threads, reports[-1])
+                if args.report:
+                    print(reports[-1].text())
             times = [report.run.ratio if report.run is not None else 1.0 for report in reports]
             all_times[threads].append(median(times))
             if args.twice:
@@ -149,6 +152,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, nargs="+", default=[2])
     parser.add_argument("--budget", type=float, default=600.0, help="seconds for a network")
     parser.add_argument("--twice", action="store_true", help="tune each network two times, with other seeds")
+    parser.add_argument("--report", action="store_true", help="print the report by layer, too")
     parser.add_argument("--formulas", action="store_true", help="how well formulas rank, by family of kernels")
     parser.add_argument("--cache", metavar="FOLDER", help="keep models there")
     args = parser.parse_args()

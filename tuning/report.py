@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..explorer.report import count, percent, seconds, some, table
-from .search import Found, Score
+from .search import WIDEST, Found, Score
 from .tuner import Result
 
 _MATTERS = 1.005
@@ -107,6 +107,9 @@ class Report:
 
 
 def _reason(result: Result) -> str:
+    duel = result.outcome.duel if result.outcome is not None else None
+    if duel is not None and duel.low > 1 and duel.high > duel.low * WIDEST:
+        return "times were too uneven to decide"
     return result.reason or "nothing was faster"
 
 
