@@ -9,7 +9,9 @@ from pathlib import Path
 from whence.support.errors import FrontendError
 from whence.support.names import did_you_mean
 
-SUFFIXES = (".onnx", ".tflite", ".mlir", ".relay")
+SUFFIXES = (".onnx", ".tflite", ".pt2", ".mlir", ".relay")
+PYTORCH = (".pt2", ".pt", ".pth")
+"""The files that torch writes; of them only those of exported programs are read."""
 EXPORTED = (".tar", ".so", ".o")
 """The files that hold a compiled model."""
 
