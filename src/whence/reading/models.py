@@ -9,7 +9,9 @@ from pathlib import Path
 from whence.support.errors import FrontendError
 from whence.support.names import did_you_mean
 
-SUFFIXES = (".onnx", ".tflite", ".mlir", ".relay")
+KERAS = (".keras", ".h5", ".hdf5")
+"""The files of Keras models."""
+SUFFIXES = (".onnx", ".tflite", *KERAS[:2], ".mlir", ".relay")
 EXPORTED = (".tar", ".so", ".o")
 """The files that hold a compiled model."""
 

@@ -1,0 +1,27 @@
+"""The table of layers: one row for each class, in a file of its family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from . import activations, convolution, core, images, merging, normalization, pooling, reshaping
+from .rows import Row
+
+LAYERS: Mapping[str, Row] = {
+    **activations.TABLE,
+    **convolution.TABLE,
+    **core.TABLE,
+    **images.TABLE,
+    **merging.TABLE,
+    **normalization.TABLE,
+    **pooling.TABLE,
+    **reshaping.TABLE,
+}
+OPERATIONS: Mapping[str, Row] = {}
+"""Operations of `keras.ops` that were called outside of layers."""
+_ALIASES = {**convolution.ALIASES, **pooling.ALIASES}
+
+
+def row_of(kind: str, is_layer: bool) -> Row | None:
+    """Return the row of a class of layers, or of an operation; None where there is none."""
+    return LAYERS.get(_ALIASES.get(kind, kind)) if is_layer else OPERATIONS.get(kind)

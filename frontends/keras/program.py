@@ -1,0 +1,275 @@
+"""The calls of layers as steps, each after those that it reads; inner models are put in their place.
+
+A layer is called what the user called it: `conv`, of an inner model `outer/conv`; a second call is `conv#1`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ...provenance.span import layer_location
+from ...runtime.flow import Region, Step
+from ...support.errors import FrontendError
+from .archive import Config, Saved
+from .context import Node, Reference
+from .layers import INPUT, Graph, Layer, Numbers, Reader, Tensor, tensors_in
+from .weights import Attributed, Constants, Named, Place, Store, Variables
+
+_DEEPEST = 64
+"""Models inside each other: each is part of the names inside."""
+_MOST = 1_000_000
+"""Steps of a program: models that call models twice double what a few lines stand for."""
+
+
+@dataclass(frozen=True)
+class InputInfo:
+    """An input of the model: its shape, with None where that is open, and dtype."""
+
+    name: str
+    shape: tuple[int | None, ...]
+    dtype: str
+
+
+@dataclass(eq=False)
+class Instance:
+    """A model that is called."""
+
+    graph: Graph
+    scope: str
+    """What the names of its layers begin with."""
+    home: str
+    """The same, without the number of the call: weights are those of the layer."""
+    place: Place
+    depth: int
+
+
+class Builder:
+    """Makes the steps of a model."""
+
+    def __init__(self, saved: Saved, variables: Callable[[Layer], Sequence[Variables]]):
+        """variables: of a layer; raises ValueError for a configuration that makes no sense."""
+        self.saved, self.file = saved, saved.file
+        self.reader = Reader(saved.file)
+        self.store: Store = Named(saved.weights) if saved.legacy else Attributed(saved.weights)
+        self.constants = Constants(saved.weights)
+        self.variables = variables
+        self.steps: list[Step] = []
+        self.inputs: dict[str, InputInfo] = {}
+        self._names: set[str] = set()
+
+    def main(self, model: Layer) -> Region:
+        """Return the region of a model that is none of another's layers."""
+        graph = self.reader.graph(model)
+        inputs = [self._input(graph, tensor) for tensor in tensors_in(graph.inputs)]
+        self.inputs = {info.name: info for info in inputs}
+        self._names |= set(self.inputs)
+        given = [info.name for info in inputs]
+        outputs = self._run(Instance(graph, "", "", Place((), _siblings(graph)), 0), given)
+        names = tuple(_flat(outputs))
+        if not names:
+            raise self.reader.fail(model.name, "a model with at least one output", "none")
+        return Region(tuple(given), names, self.steps, self.constants)
+
+    def _input(self, graph: Graph, tensor: Tensor) -> InputInfo:
+        layer = graph.layers.get(tensor.layer)
+        if layer is None or layer.kind != INPUT:
+            raise self.reader.fail(tensor.layer, "an InputLayer as input", "none" if layer is None else layer.kind)
+        shape = layer.config.get("batch_shape", layer.config.get("batch_input_shape"))
+        dtype = layer.config.get("dtype") or "float32"
+        if layer.config.get("sparse") or layer.config.get("ragged"):
+            raise self.reader.fail(layer.name, "a dense input", "a sparse or ragged one")
+        match shape:
+            case list() if all(n is None or (isinstance(n, int) and n >= 0) for n in cast("list[Any]", shape)):
+                pass
+            case _:
+                raise self.reader.fail(layer.name, "a shape of the input", repr(shape)[:60])
+        if not isinstance(dtype, str):
+            raise self.reader.fail(layer.name, "a dtype of the input", repr(dtype)[:60])
+        return InputInfo(layer.name, tuple(cast("list[int | None]", shape)), dtype)
+
+    def _run(self, instance: Instance, given: Sequence[str]) -> Any:
+        """Add the steps of a model whose inputs are tensors of these names; return the nest of its outputs."""
+        graph = instance.graph
+        if instance.depth > _DEEPEST:
+            raise self.reader.fail(graph.name, f"at most {_DEEPEST} models inside each other", "more")
+        entries = list(tensors_in(graph.inputs))
+        if len(entries) != len(given):
+            raise self.reader.fail(instance.scope.rstrip("/"), f"{len(entries)} inputs", str(len(given)))
+        results: dict[tuple[str, int], list[str]] = {
+            (entry.layer, 0): [name] for entry, name in zip(entries, given, strict=True)
+        }
+        wanted = _counts(graph)
+        for layer, at in self._ordered(graph, set(results)):
+            call = layer.calls[at]
+
+            def name_of(tensor: Tensor) -> str:
+                names = results[tensor.layer, tensor.call]
+                if tensor.index >= len(names):
+                    found = f"{len(names)} of layer '{instance.scope}{tensor.layer}'"
+                    raise self.reader.fail(instance.scope + layer.name, f"an output {tensor.index}", found)
+                return names[tensor.index]
+
+            name = f"{layer.name}#{at}" if at else layer.name
+            if layer.is_model:
+                inner = self.reader.graph(layer)
+                place = instance.place.inside(layer.name, _siblings(inner))
+                scope, home = f"{instance.scope}{name}/", f"{instance.home}{layer.name}/"
+                inside = Instance(inner, scope, home, place, instance.depth + 1)
+                nest = call.arguments[0] if call.arguments else call.keywords.get("inputs")
+                outputs = self._run(inside, [name_of(tensor) for tensor in self._matched(inner, nest)])
+                results[layer.name, at] = list(_flat(outputs))
+            else:
+                results[layer.name, at] = self._step(
+                    instance, layer, name, call.arguments, call.keywords, name_of, wanted[layer.name, at]
+                )
+        return self._named(graph, graph.outputs, results)
+
+    def _matched(self, inner: Graph, nest: Any) -> list[Tensor]:
+        """The tensors that a call of a model gives to its inputs, in their order; those of a map by name."""
+        if isinstance(nest, dict) and not isinstance(inner.inputs, dict):
+            entries = cast(Config, nest)
+            names = [tensor.layer for tensor in tensors_in(inner.inputs)]
+            if set(names) == set(entries):
+                return list(tensors_in([entries[name] for name in names]))
+        if isinstance(nest, dict) and isinstance(inner.inputs, dict):
+            return list(tensors_in([cast(Config, nest).get(key) for key in cast(Config, inner.inputs)]))
+        return list(tensors_in(nest))
+
+    def _named(self, graph: Graph, nest: Any, results: Mapping[tuple[str, int], list[str]]) -> Any:
+        match nest:
+            case Tensor(layer, call, index):
+                names = results.get((layer, call), [])
+                if index >= len(names):
+                    raise self.reader.fail(graph.name, "outputs of its layers", f"{layer}:{call}:{index}")
+                return names[index]
+            case dict() as entries:
+                return {key: self._named(graph, item, results) for key, item in cast(Config, entries).items()}
+            case _:
+                return [self._named(graph, item, results) for item in cast("list[Any]", nest)]
+
+    def _ordered(self, graph: Graph, known: set[tuple[str, int]]) -> Iterator[tuple[Layer, int]]:
+        """The calls of a model, each after those whose results it reads; in the order of the file where that is one."""
+        calls = [(layer, at) for layer in graph.layers.values() for at in range(len(layer.calls))]
+        keys = {(layer.name, at) for layer, at in calls} | known
+        readers: dict[tuple[str, int], list[int]] = {}
+        missing: list[int] = []
+        for number, (layer, at) in enumerate(calls):
+            needs = {(tensor.layer, tensor.call) for tensor in layer.calls[at].tensors()}
+            if unknown := needs - keys:
+                name, call = min(unknown)
+                raise self.reader.fail(layer.name, "inputs from layers of the model", f"call {call} of '{name}'")
+            needs -= known
+            missing.append(len(needs))
+            for need in needs:
+                readers.setdefault(need, []).append(number)
+        ready = [number for number in reversed(range(len(calls))) if not missing[number]]
+        done = 0
+        while ready:
+            layer, at = calls[ready.pop()]
+            done += 1
+            if (layer.name, at) in known:
+                continue
+            yield layer, at
+            freed: list[int] = []
+            for number in readers.get((layer.name, at), []):
+                missing[number] -= 1
+                if not missing[number]:
+                    freed.append(number)
+            ready.extend(reversed(freed))
+        if done < len(calls):
+            waiting = next(layer.name for number, (layer, _) in enumerate(calls) if missing[number])
+            raise self.reader.fail(waiting, "layers in some order", "ones that wait for each other")
+
+    def _step(
+        self,
+        instance: Instance,
+        layer: Layer,
+        name: str,
+        arguments: Sequence[Any],
+        keywords: Mapping[str, Any],
+        name_of: Callable[[Tensor], str],
+        outputs: int,
+    ) -> list[str]:
+        """Add the step of a call; return the names of its outputs."""
+        full = instance.scope + name
+        inputs: list[str] = []
+
+        def referred(nest: Any) -> Any:
+            match nest:
+                case Tensor():
+                    inputs.append(name_of(nest))
+                    return Reference(len(inputs) - 1)
+                case list() | tuple() as items:
+                    return [referred(item) for item in cast("Sequence[Any]", items)]
+                case dict() as entries:
+                    return {key: referred(item) for key, item in cast(Config, entries).items()}
+                case _:
+                    return nest
+
+        given = cast("list[Any]", referred(list(arguments)))
+        by_name = {key: referred(value) for key, value in keywords.items()}
+        weights: dict[str, int] = {}
+        for weight, full_name in self._weights(instance, layer):
+            weights[weight] = len(inputs)
+            inputs.append(full_name)
+        index = len(self.steps)
+        if index >= _MOST:
+            raise self.reader.fail(full, f"a program of at most {_MOST} steps", "more")
+        node = Node(
+            op_type=layer.kind,
+            leaf=layer_location(full, self.file, index),
+            layer=full,
+            index=index,
+            config=layer.config,
+            arguments=given,
+            keywords=by_name,
+            weights=weights,
+            major=self.saved.major,
+            is_layer=not layer.is_operation,
+        )
+        names = [full, *(f"{full}:{at}" for at in range(1, outputs))]
+        for one in names:
+            if one in self._names:
+                raise self.reader.fail(full, "layers of different names", f"two tensors called '{one}'")
+            self._names.add(one)
+        self.steps.append(Step(tuple(inputs), tuple(names), full, source=node))
+        return names
+
+    def _weights(self, instance: Instance, layer: Layer) -> Iterator[tuple[str, str]]:
+        """The weights of a layer, by their names in the layer and in the whole model."""
+        try:
+            variables = self.variables(layer)
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
+            raise self.reader.fail(instance.home + layer.name, f"the configuration of a {layer.kind}", str(error)) from error
+        for weight, dataset in self.store.find(instance.place, layer.name, variables).items():
+            full = f"{instance.home}{layer.name}.{weight}"
+            self.constants.datasets[full] = dataset
+            yield weight, full
+
+
+def _siblings(graph: Graph) -> list[tuple[str, str]]:
+    return [(layer.name, layer.kind) for layer in graph.layers.values() if not layer.is_operation]
+
+
+def _counts(graph: Graph) -> dict[tuple[str, int], int]:
+    """How many outputs of each call are read."""
+    counts = {(layer.name, at): 1 for layer in graph.layers.values() for at in range(len(layer.calls))}
+    calls = [call for layer in graph.layers.values() for call in layer.calls]
+    for tensor in [*(t for call in calls for t in call.tensors()), *tensors_in(graph.outputs)]:
+        key = tensor.layer, tensor.call
+        counts[key] = max(counts.get(key, 1), tensor.index + 1)
+    return counts
+
+
+def _flat(nest: Any) -> Iterator[str]:
+    match nest:
+        case str():
+            yield nest
+        case dict() as entries:
+            for item in cast(Config, entries).values():
+                yield from _flat(item)
+        case _:
+            for item in cast("list[Any]", nest):
+                yield from _flat(item)
