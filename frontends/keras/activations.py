@@ -115,7 +115,7 @@ def _glu(ctx: Context, x: Term, options: Config) -> Term:
     axis = ctx.axis(int(number(options, "axis", -1)), len(x.shape))
     if x.shape[axis] % 2:
         ctx.fail("an axis of two halves", str(x.shape[axis]))
-    halves = ctx.emit_all(SplitOp, x.value, indices_or_sections=2, axis=axis)
+    halves = ctx.emit_all(SplitOp, x.value, indices_or_sections=(2,), sections=True, axis=axis)
     return Term(ctx, halves[0]) * sigmoid(Term(ctx, halves[1]))
 
 

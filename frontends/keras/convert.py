@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from . import activations, convolution, core, images, merging, normalization, pooling, reshaping
+from . import (
+    activations,
+    attention,
+    convolution,
+    core,
+    images,
+    merging,
+    normalization,
+    pooling,
+    recurrent,
+    reshaping,
+    wrappers,
+)
 from .rows import Row
 
-LAYERS: Mapping[str, Row] = {
+_PLAIN: Mapping[str, Row] = {
     **activations.TABLE,
+    **attention.TABLE,
     **convolution.TABLE,
     **core.TABLE,
     **images.TABLE,
     **merging.TABLE,
     **normalization.TABLE,
     **pooling.TABLE,
+    **recurrent.TABLE,
     **reshaping.TABLE,
+    **wrappers.TABLE,
 }
+LAYERS: Mapping[str, Row] = {**_PLAIN, **wrappers.wrapped(_PLAIN)}
 OPERATIONS: Mapping[str, Row] = {}
 """Operations of `keras.ops` that were called outside of layers."""
 _ALIASES = {**convolution.ALIASES, **pooling.ALIASES}

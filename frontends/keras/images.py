@@ -59,7 +59,8 @@ def up_sampling_3d(ctx: Context) -> SSAValue:
     data, size = ctx.data(), ctx.positives("size", 3)
     image_of(ctx, data, 3)
     scales = dict(zip(("scale_d", "scale_h", "scale_w"), map(float, size), strict=True))
-    return ctx.emit(Upsampling3DOp, data, layout=layout_of(ctx, 3), **scales)
+    mode = "asymmetric"
+    return ctx.emit(Upsampling3DOp, data, layout=layout_of(ctx, 3), coordinate_transformation_mode=mode, **scales)
 
 
 def resizing(ctx: Context) -> SSAValue:
