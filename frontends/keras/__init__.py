@@ -25,9 +25,9 @@ def from_keras(
     shapes: input name -> shape, for dimensions that the model leaves open, as it does batches.
 
     Each op is located at `NameLoc(layer, FileLineColLoc(file, number of the call, 0))`, where the layer is the name
-    that the user gave it: `outer/inner` in a model that is a layer, `layer#1` for its second call. Inputs have the names
-    of their InputLayers, weights those of layer and variable, `dense.kernel`. `@main` keeps the names of inputs and
-    outputs in its attributes `input_names` and `output_names`.
+    that the user gave it: `outer/inner` in a model that is a layer, `layer#1` for its second call. Inputs have the
+    names of their InputLayers, weights those of layer and variable, `dense.kernel`. `@main` keeps the names of inputs
+    and outputs in its attributes `input_names` and `output_names`.
 
     Raises FrontendError when the model is bad, holds code, uses unsupported layers, or leaves a shape open.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import pi, sqrt
+from math import pi, prod, sqrt
 from typing import Any, cast
 
 import numpy as np
@@ -14,6 +14,7 @@ from ...dialects.relay.elementwise import LeakyReluOp, ReluOp
 from ...dialects.relay.normalization import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.rearrange import SplitOp
+from ...dialects.relay.transform import TransposeOp
 from ...dialects.sizes import same
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
@@ -133,10 +134,6 @@ def along(ctx: Context, op: type[Operator], value: SSAValue, axis: Any) -> SSAVa
         return ctx.emit(op, value, axis=ctx.axis(axis, len(shape)))
     if not isinstance(axis, list | tuple) or not axis:
         ctx.fail("an axis, or a list of them", repr(axis))
-    from math import prod
-
-    from ...dialects.relay.transform import TransposeOp
-
     axes = sorted(ctx.axis(int(one), len(shape)) for one in cast("Sequence[int]", axis))
     others = [at for at in range(len(shape)) if at not in axes]
     order = (*others, *axes)

@@ -9,14 +9,17 @@ import re
 import zipfile
 import zlib
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from ...support.errors import FrontendError
 from ..importing.files import read_model
 from ..importing.limits import memory_limit
 from .hdf5 import SIGNATURE, Hdf5
+from .nests import entries_of, items_of
 
 ARCHIVE = b"PK\x03\x04"
+_DEEPEST = 200
+"""Levels of a configuration."""
 _MOST_TEXT = 1 << 28
 """Bytes of a configuration: what is longer is no model's."""
 
@@ -90,9 +93,21 @@ def _json(name: str, member: str, data: bytes | str) -> Config:
     except (ValueError, RecursionError) as error:
         told = "nesting too deep" if isinstance(error, RecursionError) else str(error)
         raise FrontendError(f"{name}: expected {member} as JSON, got: {told}") from error
-    if not isinstance(found, dict):
+    if (entries := entries_of(found)) is None:
         raise FrontendError(f"{name}: expected {member} to be an object, got {type(found).__name__}")
-    return cast(Config, found)
+    if _is_deep(entries):
+        raise FrontendError(f"{name}: expected {member} nested at most {_DEEPEST} deep, got more")
+    return entries
+
+
+def _is_deep(nest: Any) -> bool:
+    """Return whether a nest is deeper than what models are, and reads of it could go."""
+    layer, depth = [nest], 0
+    while layer and depth <= _DEEPEST:
+        inner = [items_of(one) or list((entries_of(one) or {}).values()) for one in layer]
+        layer = [item for items in inner for item in items if isinstance(item, list | dict)]
+        depth += 1
+    return bool(layer)
 
 
 def _legacy(name: str, data: bytes) -> Saved:

@@ -41,7 +41,7 @@ def _positions(ctx: Context, queries: int, keys: int, causal: bool, window: int 
     if causal:
         mask = columns < rows + 1
     if window is not None:
-        mask = _both(ctx, mask, absolute((rows - columns)) < float(window))
+        mask = _both(ctx, mask, absolute(rows - columns) < float(window))
     return mask
 
 
@@ -54,9 +54,7 @@ def _weights(ctx: Context, scores: Term, mask: Term | None, low: float | None = 
     return ctx.emit(SoftmaxOp, scores.value, axis=-1)
 
 
-def _attended(
-    ctx: Context, score: Callable[[SSAValue, SSAValue], Term]
-) -> tuple[SSAValue, SSAValue]:
+def _attended(ctx: Context, score: Callable[[SSAValue, SSAValue], Term]) -> tuple[SSAValue, SSAValue]:
     """The values weighted by the scores of queries for keys; and the weights."""
     operands = ctx.operands()
     if len(operands) not in (2, 3):

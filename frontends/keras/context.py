@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -15,7 +15,8 @@ from ...dialects.sizes import same_shape
 from ...support.dtypes import Array
 from ..importing import context
 from ..importing.node import Node as ModelNode
-from ..importing.tensor import dtype_of
+from ..importing.tensor import Tensor, dtype_of
+from .nests import entries_of, leaves, whole, wholes
 
 Config = Mapping[str, Any]
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -48,10 +49,9 @@ def policy_of(config: Config) -> str:
     """Return the name of the dtype policy of a layer: `float32`, `mixed_float16`, ..; raises ValueError for none."""
     given = config.get("dtype")
     for _ in range(3):
-        if not isinstance(given, dict):
+        if (policy := entries_of(given)) is None:
             break
-        inner = cast("dict[str, Any]", given).get("config")
-        given = cast("dict[str, Any]", inner).get("name") if isinstance(inner, dict) else None
+        given = (entries_of(policy.get("config")) or {}).get("name")
     if given is None:
         return "float32"
     if not isinstance(given, str):
@@ -89,16 +89,12 @@ class Context(context.Context):
 
     def given(self, *values: SSAValue) -> Context:
         """Return this context with values in the place of its tensors; weights stay."""
-        from ..importing.tensor import Tensor
-
         weights = sorted(self.node.weights.values())
         inputs = [*self.inputs[: weights[0] if weights else len(self.inputs)]]
         kept = self.inputs[len(inputs) :]
         shift = len(values) - len(inputs)
         moved = {name: index + shift for name, index in self.node.weights.items()}
-        node = replace(
-            self.node, arguments=[Reference(at) for at in range(len(values))], keywords={}, weights=moved
-        )
+        node = replace(self.node, arguments=[Reference(at) for at in range(len(values))], keywords={}, weights=moved)
         tensors = [Tensor(f"value {at}", value=value, leaf=self.leaf) for at, value in enumerate(values)]
         return replace(self, node=node, inputs=[*tensors, *kept])
 
@@ -107,9 +103,9 @@ class Context(context.Context):
         return self.config.get(name, default)
 
     def int(self, name: str, default: int | None = None) -> int:
-        value = self.option(name, default)
-        if isinstance(value, bool) or not isinstance(value, int):
-            self.fail(f"a whole number as '{name}'", repr(value))
+        value = whole(self.option(name, default))
+        if value is None:
+            self.fail(f"a whole number as '{name}'", repr(self.option(name)))
         return value
 
     def positive(self, name: str, default: int | None = None) -> int:
@@ -120,8 +116,8 @@ class Context(context.Context):
 
     def float(self, name: str, default: float | None = None) -> float:
         value = self.option(name, default)
-        if isinstance(value, dict):  # numbers of numpy are saved as tensors
-            value = cast("dict[str, Any]", cast("dict[str, Any]", value).get("config") or {}).get("value")
+        if (numpy := entries_of(value)) is not None:  # numbers of numpy are saved as tensors
+            value = (entries_of(numpy.get("config")) or {}).get("value")
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fail(f"a number as '{name}'", repr(value))
         return float(value)
@@ -147,16 +143,12 @@ class Context(context.Context):
     def ints(self, name: str, count: int | None = None) -> tuple[int, ...]:
         """A list of whole numbers, or one number `count` times."""
         value = self.option(name)
-        if isinstance(value, int) and not isinstance(value, bool) and count is not None:
-            return (value,) * count
-        if not isinstance(value, list | tuple):
-            self.fail(f"whole numbers as '{name}'", repr(value))
-        numbers = cast("Sequence[Any]", value)
-        if any(isinstance(n, bool) or not isinstance(n, int) for n in numbers) or (
-            count is not None and len(numbers) != count
-        ):
+        if (number := whole(value)) is not None and count is not None:
+            return (number,) * count
+        numbers = wholes(value)
+        if numbers is None or (count is not None and len(numbers) != count):
             self.fail(f"{count if count is not None else 'a list of'} whole numbers as '{name}'", repr(value))
-        return tuple(cast("Sequence[int]", numbers))
+        return tuple(numbers)
 
     def positives(self, name: str, count: int) -> tuple[int, ...]:
         numbers = self.ints(name, count)
@@ -191,7 +183,7 @@ class Context(context.Context):
 
     def references(self, index: int = 0, name: str = "inputs") -> list[int]:
         """The inputs that an argument names, which is a tensor or a list of them."""
-        return list(_references(self.argument(index, name)))
+        return [one.index for one in leaves(self.argument(index, name), Reference)]
 
     def operands(self, index: int = 0, name: str = "inputs") -> list[SSAValue]:
         """The tensors of an argument."""
@@ -268,18 +260,3 @@ def _bfloat16() -> np.dtype[Any]:
     import ml_dtypes
 
     return np.dtype(ml_dtypes.bfloat16)
-
-
-def _references(argument: Any) -> Iterator[int]:
-    """The inputs in a nest of lists and maps, in order."""
-    stack: list[Any] = [argument]
-    while stack:
-        match stack.pop():
-            case Reference(index):
-                yield index
-            case list() | tuple() as items:
-                stack.extend(reversed(cast("Sequence[Any]", items)))
-            case dict() as entries:
-                stack.extend(reversed(list(cast("dict[str, Any]", entries).values())))
-            case _:
-                pass

@@ -12,6 +12,9 @@ from . import (
     images,
     merging,
     normalization,
+    operations_elementwise,
+    operations_reduce,
+    operations_shape,
     pooling,
     recurrent,
     reshaping,
@@ -33,7 +36,11 @@ _PLAIN: Mapping[str, Row] = {
     **wrappers.TABLE,
 }
 LAYERS: Mapping[str, Row] = {**_PLAIN, **wrappers.wrapped(_PLAIN)}
-OPERATIONS: Mapping[str, Row] = {}
+OPERATIONS: Mapping[str, Row] = {
+    **operations_elementwise.TABLE,
+    **operations_reduce.TABLE,
+    **operations_shape.TABLE,
+}
 """Operations of `keras.ops` that were called outside of layers."""
 _ALIASES = {**convolution.ALIASES, **pooling.ALIASES}
 

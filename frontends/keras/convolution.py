@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -12,7 +11,6 @@ from ...dialects.relay.convolution_transpose import Conv1DTransposeOp, Conv2DTra
 from ...dialects.relay.matmul import BiasAddOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.pooling import SPATIAL
-from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from ..importing.window import Sizes, Window, same_padding
 from .activations import activated

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from math import prod
-from typing import cast
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.linear_algebra import EinsumOp
-from ...dialects.relay.indexing import OneHotOp
 from ...dialects.relay.matmul import BiasAddOp
 from ...dialects.relay.transform import TakeOp
 from ..importing.products import dense as product
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term
 from .activations import activated
 from .context import Config, Context
+from .einsum import einsum
 from .rows import Row, own
 from .weights import Variables
 
@@ -36,14 +35,10 @@ def dense(ctx: Context) -> SSAValue:
 
 def einsum_dense(ctx: Context) -> SSAValue:
     """The product that an equation names, then the bias, which has the axes `bias_axes`, and the activation."""
-    from .einsum import einsum
-
     data, equation = ctx.data(), ctx.str("equation").replace(" ", "")
     kernel = ctx.weight("kernel")
     result = einsum(ctx, equation, [data, kernel])
     if ctx.has_weight("bias"):
-        from ..importing.terms import Term
-
         result = (Term(ctx, result) + Term(ctx, ctx.weight("bias"))).value
     return activated(ctx, result)
 
@@ -62,6 +57,12 @@ def embedding(ctx: Context) -> SSAValue:
     return ctx.emit(TakeOp, ctx.weight("embeddings", (rows, width)), indices, axis=0, mode="clip")
 
 
+def layer_scale(ctx: Context) -> SSAValue:
+    """Each channel times a weight: a layer of ConvNeXt in keras.applications."""
+    data = ctx.data()
+    return (Term(ctx, data) * Term(ctx, ctx.weight("gamma", shape_of(data)[-1:]))).value
+
+
 def identity(ctx: Context) -> SSAValue:
     return ctx.data()
 
@@ -74,6 +75,7 @@ TABLE = {
     "Dense": Row(dense, own("kernel", "bias?use_bias")),
     "EinsumDense": Row(einsum_dense, _einsum_bias),
     "Embedding": Row(embedding, own("embeddings")),
+    "LayerScale": Row(layer_scale, own("gamma")),
     **dict.fromkeys(
         (
             "ActivityRegularization",
@@ -85,6 +87,7 @@ TABLE = {
             "SpatialDropout1D",
             "SpatialDropout2D",
             "SpatialDropout3D",
+            "StochasticDepth",
         ),
         Row(identity),
     ),

@@ -50,8 +50,9 @@ class Model(importer.Model):
         specs = self.open_inputs(shapes)
         if unfixed := [spec for spec in specs if OPEN in spec.shape]:
             example = ",".join(str(1 if extent == OPEN else extent) for extent in unfixed[0].shape)
+            listed = ", ".join(map(str, unfixed))
             raise Undecided(
-                f"{self.file}: expected static shapes, got dynamic dimensions in inputs {', '.join(map(str, unfixed))}; "
+                f"{self.file}: expected static shapes, got dynamic dimensions in inputs {listed}; "
                 f'give their shapes, such as "{unfixed[0].name}:[{example}]" (input_shapes, --input-shapes)',
                 None,
             )
@@ -87,14 +88,18 @@ class Model(importer.Model):
         return tuple(specs)
 
     def open_outputs(self) -> tuple[OpenSpec, ...]:
-        return tuple(
-            OpenSpec(name, (), np.dtype(np.float32), (), ranked=False) for name in self.region.outputs
-        )
+        return tuple(OpenSpec(name, (), np.dtype(np.float32), (), ranked=False) for name in self.region.outputs)
 
     def _check_names(self, shapes: Mapping[str, object]) -> None:
         if unknown := [name for name in shapes if name not in self.source.inputs]:
             listed = ", ".join(unknown)
             raise FrontendError(f"User specified the shape for inputs that weren't found in the graph: {listed}")
+
+    @property
+    def channels_first(self) -> bool:
+        """Return whether a layer has its channels first."""
+        nodes = (cast(Node, step.source) for step in self.region.steps)
+        return any(node.config.get("data_format") == "channels_first" for node in nodes)
 
     @property
     def constants(self) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -135,10 +134,25 @@ TABLE = {
     "UpSampling3D": Row(up_sampling_3d),
     **dict.fromkeys(
         (
-            "RandomBrightness", "RandomContrast", "RandomFlip", "RandomRotation", "RandomTranslation", "RandomZoom",
-            "RandomColorDegeneration", "RandomColorJitter", "RandomElasticTransform", "RandomErasing",
-            "RandomGaussianBlur", "RandomGrayscale", "RandomHue", "RandomInvert", "RandomPerspective",
-            "RandomPosterization", "RandomSaturation", "RandomSharpness", "RandomShear",
+            "RandomBrightness",
+            "RandomContrast",
+            "RandomFlip",
+            "RandomRotation",
+            "RandomTranslation",
+            "RandomZoom",
+            "RandomColorDegeneration",
+            "RandomColorJitter",
+            "RandomElasticTransform",
+            "RandomErasing",
+            "RandomGaussianBlur",
+            "RandomGrayscale",
+            "RandomHue",
+            "RandomInvert",
+            "RandomPerspective",
+            "RandomPosterization",
+            "RandomSaturation",
+            "RandomSharpness",
+            "RandomShear",
         ),
         Row(lambda ctx: Term(ctx, ctx.data()).to(ctx.dtype_name).value),
     ),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from itertools import pairwise
+from typing import Any
 
 from ...support.errors import FrontendError
 from .archive import Config
+from .nests import entries_of, items_of, leaves, replaced
 
 SEQUENTIAL, FUNCTIONAL = ("Sequential",), ("Functional", "Model")
 MODELS = (*SEQUENTIAL, *FUNCTIONAL)
@@ -69,17 +71,7 @@ class Graph:
 
 def tensors_in(nest: Any) -> Iterator[Tensor]:
     """The tensors in a nest of lists and maps, in order."""
-    stack: list[Any] = [nest]
-    while stack:
-        match stack.pop():
-            case Tensor() as tensor:
-                yield tensor
-            case list() | tuple() as items:
-                stack.extend(reversed(cast("Sequence[Any]", items)))
-            case dict() as entries:
-                stack.extend(reversed(list(cast("dict[str, Any]", entries).values())))
-            case _:
-                pass
+    return leaves(nest, Tensor)
 
 
 class Reader:
@@ -94,31 +86,34 @@ class Reader:
 
     def layer(self, entry: Any, position: str) -> Layer:
         """Return a layer of its entry in a configuration."""
-        if not isinstance(entry, dict):
+        entries = entries_of(entry)
+        if entries is None:
             raise self.fail("", f"a layer as {position}", repr(entry)[:60])
-        entry = cast(Config, entry)
-        kind, config = entry.get("class_name"), entry.get("config")
+        kind, given = entries.get("class_name"), entries.get("config")
         if not isinstance(kind, str):
             raise self.fail("", f"a class_name of {position}", repr(kind)[:60])
-        config = cast(Config, {} if config is None else config)
-        if isinstance(config, list) and kind in SEQUENTIAL:
-            config = {"layers": config}  # as the first versions of Keras wrote it
-        if not isinstance(config, dict):
-            raise self.fail("", f"a configuration of {position} ({kind})", type(config).__name__)
-        name = entry.get("name") or config.get("name")
+        if kind in SEQUENTIAL and items_of(given) is not None:
+            given = {"layers": given}  # as the first versions of Keras wrote it
+        config = entries_of({} if given is None else given)
+        if config is None:
+            raise self.fail("", f"a configuration of {position} ({kind})", type(given).__name__)
+        name = entries.get("name") or config.get("name")
         if not isinstance(name, str) or not name:
             raise self.fail("", f"a name of {position} ({kind})", repr(name))
-        module, package = entry.get("module"), entry.get("registered_name")
-        module = module if isinstance(module, str) else ""
-        kind = kind.rpartition(">")[2] if kind.startswith("keras") else kind
-        return Layer(name, kind, config, module, package if isinstance(package, str) else "")
+        module, package = entries.get("module"), entries.get("registered_name")
+        return Layer(
+            name,
+            kind,
+            config,
+            module if isinstance(module, str) else "",
+            package if isinstance(package, str) else "",
+        )
 
     def graph(self, layer: Layer) -> Graph:
         """Return what is in a model."""
-        entries = layer.config.get("layers")
-        if not isinstance(entries, list) or not entries:
+        entries = items_of(layer.config.get("layers"))
+        if not entries:
             raise self.fail(layer.name, "layers of a model", "none")
-        entries = cast("list[Any]", entries)
         layers: dict[str, Layer] = {}
         for at, entry in enumerate(entries):
             inner = self.layer(entry, f"layer {at} of '{layer.name}'")
@@ -128,10 +123,10 @@ class Reader:
         if layer.kind in SEQUENTIAL:
             return self._sequential(layer, layers)
         for inner, entry in zip(layers.values(), entries, strict=True):
-            inner.calls = self._calls(inner, entry.get("inbound_nodes") or [])
+            inner.calls = self._calls(inner, (entries_of(entry) or {}).get("inbound_nodes") or [])
         self._count_from_0(layers)
         places = {key: self._places(layer, key) for key in ("input_layers", "output_layers")}
-        outputs = self._counted(layer, layers, places["output_layers"])
+        outputs = self._counted(layers, places["output_layers"])
         return Graph(layer.name, layers, places["input_layers"], outputs)
 
     def _sequential(self, layer: Layer, layers: dict[str, Layer]) -> Graph:
@@ -146,7 +141,7 @@ class Reader:
                 entry.name += "_"
             layers = {entry.name: entry, **layers}
         names = list(layers)
-        for before, name in zip(names, names[1:], strict=False):
+        for before, name in pairwise(names):
             if layers[name].kind == INPUT:
                 raise self.fail(layer.name, "one input at the start", f"another one, '{name}'")
             layers[name].calls = [Call([Tensor(before, 0, 0)], {})]
@@ -155,17 +150,19 @@ class Reader:
     # Calls.
 
     def _calls(self, layer: Layer, nodes: Any) -> list[Call]:
-        if not isinstance(nodes, list):
-            raise self.fail(layer.name, "a list of calls", type(nodes).__name__)
         calls: list[Call] = []
-        for node in cast("list[Any]", nodes):
-            if isinstance(node, dict):
-                args, kwargs = node.get("args", []), node.get("kwargs", {})
-                if not isinstance(args, list) or not isinstance(kwargs, dict):
+        rows = items_of(nodes)
+        if rows is None:
+            raise self.fail(layer.name, "a list of calls", type(nodes).__name__)
+        for node in rows:
+            entries, items = entries_of(node), items_of(node)
+            if entries is not None:
+                args, kwargs = items_of(entries.get("args", [])), entries_of(entries.get("kwargs", {}))
+                if args is None or kwargs is None:
                     raise self.fail(layer.name, "arguments of a call", repr(node)[:60])
                 calls.append(Call(self._argument(layer, args), self._argument(layer, kwargs)))
-            elif isinstance(node, list):
-                calls.append(self._old_call(layer, cast("list[Any]", node)))
+            elif items is not None:
+                calls.append(self._old_call(layer, items))
             else:
                 raise self.fail(layer.name, "a call", repr(node)[:60])
         return calls
@@ -177,25 +174,25 @@ class Reader:
         tensors: list[Tensor] = []
         keywords: Config = {}
         for item in node:
-            if not isinstance(item, list) or not 3 <= len(cast("list[Any]", item)) <= 4:
+            place = items_of(item)
+            if place is None or not 3 <= len(place) <= 4:
                 raise self.fail(layer.name, "a tensor as [layer, call, index]", repr(item)[:60])
-            tensors.append(self._tensor(layer, cast("list[Any]", item)[:3]))
-            if len(cast("list[Any]", item)) == 4:
-                more = cast("list[Any]", item)[3]
-                if not isinstance(more, dict):
-                    raise self.fail(layer.name, "arguments by name", repr(more)[:60])
-                for key, value in cast(Config, more).items():
-                    keywords[key] = self._old_keyword(layer, value)
+            tensors.append(self._tensor(layer, place[:3]))
+            more = entries_of(place[3]) if len(place) == 4 else {}
+            if more is None:
+                raise self.fail(layer.name, "arguments by name", repr(place[3])[:60])
+            keywords |= {key: self._old_keyword(value) for key, value in more.items()}
         return Call([tensors[0] if len(tensors) == 1 else tensors], keywords)
 
-    def _old_keyword(self, layer: Layer, value: Any) -> Any:
+    def _old_keyword(self, value: Any) -> Any:
         """An argument by name, which may be a tensor `[layer, call, index]`, or a list of such."""
-        if isinstance(value, list):
-            items = cast("list[Any]", value)
-            if len(items) == 3 and isinstance(items[0], str) and all(isinstance(n, int) for n in items[1:]):
-                return Tensor(items[0], items[1], items[2])
-            return [self._old_keyword(layer, item) for item in items]
-        return value
+        match items_of(value):
+            case [str(name), int(call), int(index)]:
+                return Tensor(name, call, index)
+            case None:
+                return value
+            case items:
+                return [self._old_keyword(item) for item in items]
 
     def _tensor(self, layer: Layer, place: Any) -> Tensor:
         match place:
@@ -208,28 +205,26 @@ class Reader:
         """An argument of a call, with Tensors in it, and Python's values in the place of their descriptions."""
         if depth > _DEEPEST:
             raise self.fail(layer.name, f"arguments nested at most {_DEEPEST} deep", "deeper ones")
-        if isinstance(value, list):
-            return [self._argument(layer, item, depth + 1) for item in cast("list[Any]", value)]
-        if not isinstance(value, dict):
+        if (items := items_of(value)) is not None:
+            return [self._argument(layer, item, depth + 1) for item in items]
+        if (entries := entries_of(value)) is None:
             return value
-        entries = cast(Config, value)
-        config = entries.get("config")
+        config = entries_of(entries.get("config")) or {}
         match entries.get("class_name"):
             case "__keras_tensor__":
-                history = config.get("keras_history") if isinstance(config, dict) else None
-                return self._tensor(layer, history)
+                return self._tensor(layer, config.get("keras_history"))
             case "__tuple__":
-                return self._argument(layer, config if config is not None else entries.get("items", []), depth + 1)
-            case "__slice__" if isinstance(config, dict):
+                return self._argument(layer, entries.get("items", entries.get("config", [])), depth + 1)
+            case "__slice__":
                 return slice(*(config.get(key) for key in ("start", "stop", "step")))
             case "__ellipsis__":
                 return ...
-            case "__numpy__" | "__tensor__" if isinstance(config, dict):
+            case "__numpy__" | "__tensor__":
                 return Numbers(config.get("value"), str(config.get("dtype", "float32")))
             case None:
                 return {key: self._argument(layer, item, depth + 1) for key, item in entries.items()}
-            case _:
-                return value
+            case kind:
+                return Described(str(kind))
 
     def _places(self, layer: Layer, key: str) -> Any:
         """The tensors of inputs or outputs: one `[layer, call, index]`, or a nest of them."""
@@ -238,14 +233,13 @@ class Reader:
     def _nest(self, layer: Layer, key: str, nest: Any, depth: int) -> Any:
         if depth > _DEEPEST:
             raise self.fail(layer.name, f"{key} nested at most {_DEEPEST} deep", "deeper ones")
-        if isinstance(nest, dict):
-            return {name: self._nest(layer, key, item, depth + 1) for name, item in cast(Config, nest).items()}
-        if isinstance(nest, list):
-            items = cast("list[Any]", nest)
-            if len(items) == 3 and isinstance(items[0], str):
-                return self._tensor(layer, items)
-            return [self._nest(layer, key, item, depth + 1) for item in items]
-        raise self.fail(layer.name, f"{key} as [layer, call, index] or lists of them", repr(nest)[:60])
+        if (entries := entries_of(nest)) is not None:
+            return {name: self._nest(layer, key, item, depth + 1) for name, item in entries.items()}
+        if (items := items_of(nest)) is None:
+            raise self.fail(layer.name, f"{key} as [layer, call, index] or lists of them", repr(nest)[:60])
+        if len(items) == 3 and isinstance(items[0], str):
+            return self._tensor(layer, items)
+        return [self._nest(layer, key, item, depth + 1) for item in items]
 
     # Calls of models are counted from 1 in some places: there is one of their own before.
 
@@ -255,39 +249,46 @@ class Reader:
         if not late:
             return
 
-        def earlier(nest: Any) -> Any:
-            match nest:
-                case Tensor(layer, call, index) if layer in late:
-                    return Tensor(layer, call - 1, index)
-                case list() | tuple() as items:
-                    return [earlier(item) for item in cast("Sequence[Any]", items)]
-                case dict() as entries:
-                    return {key: earlier(item) for key, item in cast(Config, entries).items()}
-                case _:
-                    return nest
+        def earlier(tensor: Tensor) -> Tensor:
+            return Tensor(tensor.layer, tensor.call - 1, tensor.index) if tensor.layer in late else tensor
 
         for inner in layers.values():
-            inner.calls = [Call(earlier(call.arguments), earlier(call.keywords)) for call in inner.calls]
+            inner.calls = [
+                Call(replaced(call.arguments, Tensor, earlier), replaced(call.keywords, Tensor, earlier))
+                for call in inner.calls
+            ]
 
     def _late(self, layers: dict[str, Layer], name: str) -> bool:
-        read = {tensor.call for inner in layers.values() for call in inner.calls for tensor in call.tensors()
-                if tensor.layer == name}
+        read = {
+            tensor.call
+            for inner in layers.values()
+            for call in inner.calls
+            for tensor in call.tensors()
+            if tensor.layer == name
+        }
         return bool(read) and max(read) >= len(layers[name].calls) and 0 not in read
 
-    def _counted(self, layer: Layer, layers: dict[str, Layer], nest: Any) -> Any:
-        match nest:
-            case Tensor(name, call, index) if name in layers and layers[name].is_model:
-                late = layers[name].kind in FUNCTIONAL or call >= len(layers[name].calls)
-                return Tensor(name, call - 1, index) if late and call > 0 else nest
-            case list() as items:
-                return [self._counted(layer, layers, item) for item in cast("list[Any]", items)]
-            case dict() as entries:
-                return {key: self._counted(layer, layers, item) for key, item in cast(Config, entries).items()}
-            case _:
-                return nest
+    def _counted(self, layers: dict[str, Layer], nest: Any) -> Any:
+        """The outputs with the calls of inner models counted from 0."""
+
+        def own(tensor: Tensor) -> Tensor:
+            layer = layers.get(tensor.layer)
+            late = layer is not None and layer.is_model and tensor.call > 0
+            if late and layer is not None and (layer.kind in FUNCTIONAL or tensor.call >= len(layer.calls)):
+                return Tensor(tensor.layer, tensor.call - 1, tensor.index)
+            return tensor
+
+        return replaced(nest, Tensor, own)
 
 
 _DEEPEST = 64
+
+
+@dataclass(frozen=True)
+class Described:
+    """An object that an argument is, of which nothing is made."""
+
+    kind: str
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,9 @@ def _check_code(saved: Saved) -> None:
         if isinstance(nest, dict):
             entries = cast("dict[str, Any]", nest)
             config = entries.get("config")
-            own = entries.get("name") or (cast("dict[str, Any]", config).get("name") if isinstance(config, dict) else "")
+            own = entries.get("name") or (
+                cast("dict[str, Any]", config).get("name") if isinstance(config, dict) else ""
+            )
             if isinstance(own, str) and own and "class_name" in entries:
                 name = own
             if entries.get("class_name") in _CODE:
@@ -104,7 +106,9 @@ def _check_supported(saved: Saved, reader: Reader, main: Layer) -> None:
         for kind, users in sorted(found.items()):
             more = f" and {len(users) - _SHOWN} more" if len(users) > _SHOWN else ""
             parts.append(f"{kind} ({len(users)} layer{'s' * (len(users) > 1)}: {', '.join(users[:_SHOWN])}{more})")
-        raise FrontendError(f"{saved.file}: The following layers are not supported in frontend Keras: {', '.join(parts)}")
+        raise FrontendError(
+            f"{saved.file}: The following layers are not supported in frontend Keras: {', '.join(parts)}"
+        )
 
 
 def _all(reader: Reader, main: Layer) -> Iterator[tuple[str, Layer]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -11,9 +12,8 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay.norms import L2NormalizeOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ConcatenateOp, TransposeOp
-from ...dialects.sizes import same
 from ..importing.products import batch_matmul, reshaped, scaled
-from ..importing.tensor import dtype_of, shape_of
+from ..importing.tensor import shape_of
 from .context import Context
 from .rows import Row
 
@@ -78,8 +78,6 @@ def dot(ctx: Context) -> SSAValue:
     rows = [at for at in range(1, ranks[0]) if at != axes[0]]
     columns = [at for at in range(1, ranks[1]) if at != axes[1]]
     outer = [shape_of(left)[at] for at in rows], [shape_of(right)[at] for at in columns]
-    from math import prod
-
     left = reshaped(ctx, _ordered(ctx, left, (0, *rows, axes[0])), (batch, prod(outer[0]), depth))
     right = reshaped(ctx, _ordered(ctx, right, (0, axes[1], *columns)), (batch, depth, prod(outer[1])))
     shape = (batch, *outer[0], *outer[1])

@@ -11,8 +11,9 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.normalization import BatchNormOp, LayerNormOp
 from ...dialects.relay.norms import GroupNormOp, RMSNormOp
+from ...dialects.relay.reduce import VarianceOp
 from ...dialects.relay.transform import TransposeOp
-from ..importing.terms import Term, maximum, ones
+from ..importing.terms import Term, maximum
 from ..importing.terms import sqrt as root
 from .context import Config, Context
 from .rows import Row, own
@@ -28,8 +29,7 @@ def _wide(ctx: Context, value: SSAValue) -> Term:
 def _wide_weight(ctx: Context, name: str, shape: Sequence[int], like: Term, default: float = 0.0) -> Term:
     """A weight in a term's dtype; `default` where the layer has none."""
     if not ctx.has_weight(name):
-        extent = prod(shape)
-        return Term(ctx, ctx.constant(np.full(tuple(shape), default, like.dtype), f"{name}s")) if extent else like
+        return Term(ctx, ctx.constant(np.full(tuple(shape), default, like.dtype), f"{name}s"))
     return Term(ctx, super(Context, ctx).value(ctx.weight_place(name, shape))).to(like.dtype)
 
 
@@ -80,8 +80,6 @@ def layer_norm(ctx: Context) -> SSAValue:
     gamma = _wide_weight(ctx, "gamma", row, x, 1.0).reshape(prod(row))
     flat, order = _rows(ctx, x, axes)
     if ctx.bool("rms_scaling", False):
-        from ...dialects.relay.reduce import VarianceOp
-
         last = len(flat.shape) - 1
         variance = flat.apply(VarianceOp, flat.mean(last), axis=(last,), keepdims=True)
         result = flat / root(variance + epsilon) * gamma
@@ -152,8 +150,8 @@ def _statistics(config: Config) -> tuple[Variables, ...]:
 
 def _of_layer_norm(config: Config) -> tuple[Variables, ...]:
     rms = bool(config.get("rms_scaling", False))
-    names = [*(["gamma"] if config.get("scale", True) or rms else []), *(["beta"] if config.get("center", True) and not rms else [])]
-    return (Variables(tuple(names)),)
+    names = {"gamma": config.get("scale", True) or rms, "beta": config.get("center", True) and not rms}
+    return (Variables(tuple(name for name, kept in names.items() if kept)),)
 
 
 _AFFINE = ("gamma?scale", "beta?center")

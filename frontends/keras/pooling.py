@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.operator import Operator
 from ...dialects.relay.nn import AvgPool1DOp, AvgPool2DOp, AvgPool3DOp, MaxPool1DOp, MaxPool2DOp, MaxPool3DOp
+from ...dialects.relay.operator import Operator
 from ...dialects.relay.pooling import GlobalAvgPool2DOp, GlobalMaxPool2DOp
 from ...dialects.relay.reduce import MaxOp, MeanOp
 from ..importing.products import reshaped

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
-from ...support.errors import FrontendError
-from .archive import Config, Saved
+from .archive import Saved
 from .context import Node, Reference
-from .layers import INPUT, Graph, Layer, Numbers, Reader, Tensor, tensors_in
+from .layers import INPUT, Graph, Layer, Reader, Tensor, tensors_in
+from .nests import entries_of, items_of, leaves, replaced, whole
 from .weights import Attributed, Constants, Named, Place, Store, Variables
 
 _DEEPEST = 64
@@ -67,7 +67,7 @@ class Builder:
         self._names |= set(self.inputs)
         given = [info.name for info in inputs]
         outputs = self._run(Instance(graph, "", "", Place((), _siblings(graph)), 0), given)
-        names = tuple(_flat(outputs))
+        names = tuple(leaves(outputs, str))
         if not names:
             raise self.reader.fail(model.name, "a model with at least one output", "none")
         return Region(tuple(given), names, self.steps, self.constants)
@@ -80,14 +80,12 @@ class Builder:
         dtype = layer.config.get("dtype") or "float32"
         if layer.config.get("sparse") or layer.config.get("ragged"):
             raise self.reader.fail(layer.name, "a dense input", "a sparse or ragged one")
-        match shape:
-            case list() if all(n is None or (isinstance(n, int) and n >= 0) for n in cast("list[Any]", shape)):
-                pass
-            case _:
-                raise self.reader.fail(layer.name, "a shape of the input", repr(shape)[:60])
+        extents = items_of(shape)
+        if extents is None or any(n is not None and (whole(n) is None or n < 0) for n in extents):
+            raise self.reader.fail(layer.name, "a shape of the input", repr(shape)[:60])
         if not isinstance(dtype, str):
             raise self.reader.fail(layer.name, "a dtype of the input", repr(dtype)[:60])
-        return InputInfo(layer.name, tuple(cast("list[int | None]", shape)), dtype)
+        return InputInfo(layer.name, tuple(extents), dtype)
 
     def _run(self, instance: Instance, given: Sequence[str]) -> Any:
         """Add the steps of a model whose inputs are tensors of these names; return the nest of its outputs."""
@@ -101,16 +99,16 @@ class Builder:
             (entry.layer, 0): [name] for entry, name in zip(entries, given, strict=True)
         }
         wanted = _counts(graph)
+
+        def name_of(tensor: Tensor) -> str:
+            names = results[tensor.layer, tensor.call]
+            if tensor.index >= len(names):
+                owner = instance.scope + tensor.layer
+                raise self.reader.fail(owner, f"an output {tensor.index}", f"{len(names)} outputs")
+            return names[tensor.index]
+
         for layer, at in self._ordered(graph, set(results)):
             call = layer.calls[at]
-
-            def name_of(tensor: Tensor) -> str:
-                names = results[tensor.layer, tensor.call]
-                if tensor.index >= len(names):
-                    found = f"{len(names)} of layer '{instance.scope}{tensor.layer}'"
-                    raise self.reader.fail(instance.scope + layer.name, f"an output {tensor.index}", found)
-                return names[tensor.index]
-
             name = f"{layer.name}#{at}" if at else layer.name
             if layer.is_model:
                 inner = self.reader.graph(layer)
@@ -119,35 +117,33 @@ class Builder:
                 inside = Instance(inner, scope, home, place, instance.depth + 1)
                 nest = call.arguments[0] if call.arguments else call.keywords.get("inputs")
                 outputs = self._run(inside, [name_of(tensor) for tensor in self._matched(inner, nest)])
-                results[layer.name, at] = list(_flat(outputs))
+                results[layer.name, at] = list(leaves(outputs, str))
             else:
                 results[layer.name, at] = self._step(
                     instance, layer, name, call.arguments, call.keywords, name_of, wanted[layer.name, at]
                 )
-        return self._named(graph, graph.outputs, results)
+        return self._named(graph, results)
 
     def _matched(self, inner: Graph, nest: Any) -> list[Tensor]:
         """The tensors that a call of a model gives to its inputs, in their order; those of a map by name."""
-        if isinstance(nest, dict) and not isinstance(inner.inputs, dict):
-            entries = cast(Config, nest)
-            names = [tensor.layer for tensor in tensors_in(inner.inputs)]
-            if set(names) == set(entries):
-                return list(tensors_in([entries[name] for name in names]))
-        if isinstance(nest, dict) and isinstance(inner.inputs, dict):
-            return list(tensors_in([cast(Config, nest).get(key) for key in cast(Config, inner.inputs)]))
+        given, own = entries_of(nest), entries_of(inner.inputs)
+        if given is not None:
+            names = [tensor.layer for tensor in tensors_in(inner.inputs)] if own is None else list(own)
+            if set(names) == set(given):
+                return list(tensors_in([given[name] for name in names]))
         return list(tensors_in(nest))
 
-    def _named(self, graph: Graph, nest: Any, results: Mapping[tuple[str, int], list[str]]) -> Any:
-        match nest:
-            case Tensor(layer, call, index):
-                names = results.get((layer, call), [])
-                if index >= len(names):
-                    raise self.reader.fail(graph.name, "outputs of its layers", f"{layer}:{call}:{index}")
-                return names[index]
-            case dict() as entries:
-                return {key: self._named(graph, item, results) for key, item in cast(Config, entries).items()}
-            case _:
-                return [self._named(graph, item, results) for item in cast("list[Any]", nest)]
+    def _named(self, graph: Graph, results: Mapping[tuple[str, int], list[str]]) -> Any:
+        """The outputs of a model as the names of tensors."""
+
+        def name_of(tensor: Tensor) -> str:
+            names = results.get((tensor.layer, tensor.call), [])
+            if tensor.index >= len(names):
+                found = f"{tensor.layer}:{tensor.call}:{tensor.index}"
+                raise self.reader.fail(graph.name, "outputs of its layers", found)
+            return names[tensor.index]
+
+        return replaced(graph.outputs, Tensor, name_of)
 
     def _ordered(self, graph: Graph, known: set[tuple[str, int]]) -> Iterator[tuple[Layer, int]]:
         """The calls of a model, each after those whose results it reads; in the order of the file where that is one."""
@@ -196,20 +192,12 @@ class Builder:
         full = instance.scope + name
         inputs: list[str] = []
 
-        def referred(nest: Any) -> Any:
-            match nest:
-                case Tensor():
-                    inputs.append(name_of(nest))
-                    return Reference(len(inputs) - 1)
-                case list() | tuple() as items:
-                    return [referred(item) for item in cast("Sequence[Any]", items)]
-                case dict() as entries:
-                    return {key: referred(item) for key, item in cast(Config, entries).items()}
-                case _:
-                    return nest
+        def referred(tensor: Tensor) -> Reference:
+            inputs.append(name_of(tensor))
+            return Reference(len(inputs) - 1)
 
-        given = cast("list[Any]", referred(list(arguments)))
-        by_name = {key: referred(value) for key, value in keywords.items()}
+        given = replaced(list(arguments), Tensor, referred)
+        by_name = replaced(dict(keywords), Tensor, referred)
         weights: dict[str, int] = {}
         for weight, full_name in self._weights(instance, layer):
             weights[weight] = len(inputs)
@@ -242,15 +230,16 @@ class Builder:
         try:
             variables = self.variables(layer)
         except (ValueError, TypeError, AttributeError, KeyError) as error:
-            raise self.reader.fail(instance.home + layer.name, f"the configuration of a {layer.kind}", str(error)) from error
+            wanted = f"the configuration of a {layer.kind}"
+            raise self.reader.fail(instance.home + layer.name, wanted, str(error)) from error
         for weight, dataset in self.store.find(instance.place, layer.name, variables).items():
             full = f"{instance.home}{layer.name}.{weight}"
             self.constants.datasets[full] = dataset
             yield weight, full
 
 
-def _siblings(graph: Graph) -> list[tuple[str, str]]:
-    return [(layer.name, layer.kind) for layer in graph.layers.values() if not layer.is_operation]
+def _siblings(graph: Graph) -> tuple[tuple[str, str], ...]:
+    return tuple((layer.name, layer.kind) for layer in graph.layers.values() if not layer.is_operation)
 
 
 def _counts(graph: Graph) -> dict[tuple[str, int], int]:
@@ -261,15 +250,3 @@ def _counts(graph: Graph) -> dict[tuple[str, int], int]:
         key = tensor.layer, tensor.call
         counts[key] = max(counts.get(key, 1), tensor.index + 1)
     return counts
-
-
-def _flat(nest: Any) -> Iterator[str]:
-    match nest:
-        case str():
-            yield nest
-        case dict() as entries:
-            for item in cast(Config, entries).values():
-                yield from _flat(item)
-        case _:
-            for item in cast("list[Any]", nest):
-                yield from _flat(item)

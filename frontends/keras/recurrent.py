@@ -221,7 +221,9 @@ def time_first(ctx: Context, value: SSAValue) -> SSAValue:
     return ctx.emit(TransposeOp, value, axes=(1, 0, *range(2, len(shape_of(value)))))
 
 
-def sequence(ctx: Context, operands: Sequence[SSAValue], states: Sequence[SSAValue] | None, flip: bool) -> list[SSAValue]:
+def sequence(
+    ctx: Context, operands: Sequence[SSAValue], states: Sequence[SSAValue] | None, flip: bool
+) -> list[SSAValue]:
     """The results of a recurrent layer: all steps or the last one, then the states where they are wanted.
 
     flip: whether results of a layer that goes backwards are in the order of its steps, as Keras has them.
@@ -265,9 +267,7 @@ def variables_of(kind: str, config: Config) -> tuple[Variables, ...]:
     """The variables of a recurrent layer, by its class and configuration."""
     cells = [("cell", kind, config)] if kind in KINDS else _cells(config)
     names = ("kernel", "recurrent_kernel")
-    return tuple(
-        Variables((*names, "bias") if own.get("use_bias", True) else names, path) for path, _, own in cells
-    )
+    return tuple(Variables((*names, "bias") if own.get("use_bias", True) else names, path) for path, _, own in cells)
 
 
 def _row(kind: str) -> Row:

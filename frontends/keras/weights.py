@@ -41,9 +41,7 @@ class Variables:
         def below(own: str) -> str:
             return f"{path}/{own}" if own else path
 
-        return Variables(
-            self.names, below(self.path), tuple(map(below, self.others)), inner or self.inner, self.older
-        )
+        return Variables(self.names, below(self.path), tuple(map(below, self.others)), inner or self.inner, self.older)
 
 
 @dataclass(frozen=True)

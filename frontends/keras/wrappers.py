@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -65,15 +64,14 @@ def _directions(config: Config) -> tuple[tuple[str, Config], tuple[str, Config]]
 
 
 def _of_both(config: Config) -> tuple[Variables, ...]:
-    found: list[Variables] = []
     (kind, there), (back_kind, back) = _directions(config)
     outer = str(there.get("name", "")).removeprefix("forward_")
-    for attribute, name, own, inner in (
-        ("forward_layer", kind, there, f"forward_{outer}"),
-        ("backward_layer", back_kind, back, str(back.get("name")) if back is not there and config.get("backward_layer") is not None else f"backward_{outer}"),
-    ):
-        found += [part.under(attribute, inner) for part in variables_of(name, own)]
-    return tuple(found)
+    own = entry_of(config["backward_layer"])[1] if config.get("backward_layer") is not None else {}
+    behind = str(own.get("name", f"backward_{outer}"))
+    return (
+        *(part.under("forward_layer", f"forward_{outer}") for part in variables_of(kind, there)),
+        *(part.under("backward_layer", behind) for part in variables_of(back_kind, back)),
+    )
 
 
 def wrapped(rows: Mapping[str, Row]) -> dict[str, Row]:

@@ -33,8 +33,8 @@ def load(
 ) -> ModuleOp:
     """Return the relay module of a model, in which states kept from call to call have their initial values.
 
-    source: an ONNX, TFLite or Keras file or model (or the bytes of one), an .mlir or .relay file with its .params beside
-    it, a module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
+    source: an ONNX, TFLite or Keras file or model (or the bytes of one), an .mlir or .relay file with its .params
+    beside it, a module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open, numbers or sizes that have names.
     signature: the key of the signature of a TFLite model that is wanted, whose names inputs and outputs have then.
 

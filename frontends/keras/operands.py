@@ -1,0 +1,110 @@
+"""Operands of operations of `keras.ops`: tensors, and Python's numbers beside them, in a common dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, cast
+
+import numpy as np
+
+from ...dialects.relay.numerics import is_float
+from ...support.dtypes import Array
+from ..importing.terms import Term
+from .context import Context, Reference
+from .layers import Numbers
+
+Dtype = np.dtype[Any]
+FLOAT = np.dtype(np.float32)
+
+
+def wider(a: Dtype, b: Dtype) -> Dtype:
+    """The dtype that Keras computes in where two meet: of floats and integers the floats' own."""
+    if a == b:
+        return a
+    if is_float(a) != is_float(b):
+        return a if is_float(a) else b
+    if is_float(a):
+        return FLOAT if a.itemsize == b.itemsize else max(a, b, key=lambda dtype: dtype.itemsize)
+    return np.result_type(a, b)
+
+
+def array_of(ctx: Context, given: Any) -> Array | None:
+    """The numbers of an argument that is no tensor of the model; None where it is one."""
+    match given:
+        case Reference():
+            return None
+        case Numbers(value, dtype):
+            try:
+                return np.asarray(value, dtype)
+            except (ValueError, TypeError):
+                ctx.fail(f"numbers of {dtype}", repr(value)[:60])
+        case bool() | int() | float():
+            return np.asarray(given)
+        case list() | tuple():
+            if all(isinstance(item, bool | int | float) for item in cast("Sequence[Any]", given)):
+                return np.asarray(given)
+        case _:
+            pass
+    ctx.fail("a tensor or numbers", repr(given)[:60])
+
+
+def _weak(array: Array, dtypes: Sequence[Dtype]) -> Dtype:
+    """The dtype of Python's numbers beside tensors: theirs, unless floats are beside integers."""
+    common = reduce(wider, dtypes) if dtypes else None
+    if array.dtype.kind == "f":
+        return common if common is not None and is_float(common) else FLOAT
+    if array.dtype.kind == "b":
+        return common if common is not None else np.dtype(np.bool_)
+    return common if common is not None and common.kind != "b" else np.dtype(np.int32)
+
+
+def operands(ctx: Context, *given: Any, floats: bool = False) -> list[Term]:
+    """Arguments in the dtype that they have in common; `floats` makes integers float32."""
+    arrays = [array_of(ctx, one) for one in given]
+    own = [ctx.value(one.index) for one in given if isinstance(one, Reference)]
+    dtypes: list[Dtype] = [Term(ctx, value).dtype for value in own]
+    dtypes += [a.dtype for a, g in zip(arrays, given, strict=True) if a is not None and isinstance(g, Numbers)]
+    for array, one in zip(arrays, given, strict=True):
+        if array is not None and not isinstance(one, Numbers):
+            dtypes.append(_weak(array, dtypes))
+    common = reduce(wider, dtypes)
+    if floats and not is_float(common):
+        common = FLOAT
+    values = iter(own)
+    terms: list[Term] = []
+    for array in arrays:
+        if array is None:
+            terms.append(Term(ctx, next(values)).to(common))
+        else:
+            terms.append(Term(ctx, ctx.constant(array.astype(common), "number")))
+    return terms
+
+
+def argument_term(ctx: Context, index: int = 0, name: str = "x", floats: bool = False) -> Term:
+    """One argument as a tensor."""
+    return operands(ctx, ctx.argument(index, name), floats=floats)[0]
+
+
+def axes_option(ctx: Context, rank: int, name: str = "axis") -> tuple[int, ...]:
+    """The axes of an option; all where it is left out."""
+    given = ctx.option(name)
+    if given is None:
+        return tuple(range(rank))
+    items = cast("list[Any]", given) if isinstance(given, list) else [given]
+    if any(isinstance(one, bool) or not isinstance(one, int) for one in items):
+        ctx.fail(f"axes as '{name}'", repr(given))
+    return tuple(sorted({ctx.axis(one, rank) for one in items}))
+
+
+def dtype_option(ctx: Context, name: str = "dtype") -> str | None:
+    """A dtype in the configuration; None where it is left out."""
+    given = ctx.option(name)
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        ctx.fail(f"the name of a dtype as '{name}'", repr(given))
+    try:
+        return "bfloat16" if given == "bfloat16" else np.dtype(given).name
+    except TypeError:
+        ctx.fail(f"a dtype as '{name}'", repr(given))
