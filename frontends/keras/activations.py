@@ -134,7 +134,7 @@ def along(ctx: Context, op: type[Operator], value: SSAValue, axis: Any) -> SSAVa
         return ctx.emit(op, value, axis=ctx.axis(axis, len(shape)))
     if not isinstance(axis, list | tuple) or not axis:
         ctx.fail("an axis, or a list of them", repr(axis))
-    axes = sorted(ctx.axis(int(one), len(shape)) for one in cast("Sequence[int]", axis))
+    axes = sorted(ctx.axis(int(which), len(shape)) for which in cast("Sequence[int]", axis))
     others = [at for at in range(len(shape)) if at not in axes]
     order = (*others, *axes)
     moved = value if order == tuple(range(len(shape))) else ctx.emit(TransposeOp, value, axes=order)
@@ -189,22 +189,22 @@ _NARROW = ("relu", "relu6", "leaky_relu", "linear", "hard_tanh", "softmax", "log
 """Functions whose results are right in half precision."""
 
 
-def function_of(given: Any) -> tuple[str, Config] | None:
+def function_of(function: Any) -> tuple[str, Config] | None:
     """Return the name of an activation and its options; None for one that is not known."""
     options: Config = {}
-    if given is None:
+    if function is None:
         return "linear", options
-    if isinstance(given, dict):
-        entries = cast("dict[str, Any]", given)
+    if isinstance(function, dict):
+        entries = cast("dict[str, Any]", function)
         kind, config = entries.get("class_name"), entries.get("config")
         if isinstance(config, dict):
             options = cast(Config, config)
-        given = config if kind == "function" else _LAYERS.get(kind, kind) if isinstance(kind, str) else kind
-        if isinstance(given, str) and given not in FUNCTIONS:
-            given = {"Mish": "mish"}.get(given, given)
-    if isinstance(given, str) and given.startswith("keras"):
-        given = given.rpartition(">")[2]
-    return (given, options) if isinstance(given, str) and given in FUNCTIONS else None
+        function = config if kind == "function" else _LAYERS.get(kind, kind) if isinstance(kind, str) else kind
+        if isinstance(function, str) and function not in FUNCTIONS:
+            function = {"Mish": "mish"}.get(function, function)
+    if isinstance(function, str) and function.startswith("keras"):
+        function = function.rpartition(">")[2]
+    return (function, options) if isinstance(function, str) and function in FUNCTIONS else None
 
 
 def applied(ctx: Context, name: str, value: SSAValue, options: Config) -> SSAValue:
@@ -218,11 +218,11 @@ def applied(ctx: Context, name: str, value: SSAValue, options: Config) -> SSAVal
 
 def activated(ctx: Context, value: SSAValue, option: str = "activation") -> SSAValue:
     """The activation that a layer names, of a value."""
-    given = ctx.option(option)
-    known = function_of(given)
-    if known is None:
-        ctx.fail(f"an activation of Keras as '{option}'", repr(given)[:80])
-    return applied(ctx, known[0], value, known[1])
+    function = ctx.option(option)
+    named = function_of(function)
+    if named is None:
+        ctx.fail(f"an activation of Keras as '{option}'", repr(function)[:80])
+    return applied(ctx, named[0], value, named[1])
 
 
 def activation(ctx: Context) -> SSAValue:
@@ -243,11 +243,11 @@ def prelu(ctx: Context) -> SSAValue:
     data = ctx.data()
     shape = shape_of(data)
     shared = {ctx.axis(axis, len(shape)) for axis in (ctx.option("shared_axes") or ())}
-    place = tuple(1 if at in shared else shape[at] for at in range(1, len(shape)))
-    slopes = ctx.weight("alpha", place)
-    several = [at for at, extent in enumerate(place) if not same(extent, 1)]
+    extents = tuple(1 if at in shared else shape[at] for at in range(1, len(shape)))
+    slopes = ctx.weight("alpha", extents)
+    several = [at for at, extent in enumerate(extents) if not same(extent, 1)]
     if len(several) == 1:
-        vector = reshaped(ctx, slopes, (place[several[0]],))
+        vector = reshaped(ctx, slopes, (extents[several[0]],))
         return ctx.emit(PReluOp, data, vector, axis=several[0] + 1)
     x = Term(ctx, data)
     return where(x < 0.0, x * Term(ctx, slopes), x).value

@@ -89,12 +89,12 @@ def _member(name: str, archive: zipfile.ZipFile, member: str, most: int) -> byte
 
 def _json(name: str, member: str, data: bytes | str) -> Config:
     try:
-        found = json.loads(data)
+        parsed = json.loads(data)
     except (ValueError, RecursionError) as error:
-        told = "nesting too deep" if isinstance(error, RecursionError) else str(error)
-        raise FrontendError(f"{name}: expected {member} as JSON, got: {told}") from error
-    if (entries := entries_of(found)) is None:
-        raise FrontendError(f"{name}: expected {member} to be an object, got {type(found).__name__}")
+        reason = "nesting too deep" if isinstance(error, RecursionError) else str(error)
+        raise FrontendError(f"{name}: expected {member} as JSON, got: {reason}") from error
+    if (entries := entries_of(parsed)) is None:
+        raise FrontendError(f"{name}: expected {member} to be an object, got {type(parsed).__name__}")
     if _is_deep(entries):
         raise FrontendError(f"{name}: expected {member} nested at most {_DEEPEST} deep, got more")
     return entries
@@ -104,7 +104,7 @@ def _is_deep(nest: Any) -> bool:
     """Return whether a nest is deeper than what models are, and reads of it could go."""
     layer, depth = [nest], 0
     while layer and depth <= _DEEPEST:
-        inner = [items_of(one) or list((entries_of(one) or {}).values()) for one in layer]
+        inner = [items_of(item) or list((entries_of(item) or {}).values()) for item in layer]
         layer = [item for items in inner for item in items if isinstance(item, list | dict)]
         depth += 1
     return bool(layer)
@@ -114,8 +114,8 @@ def _legacy(name: str, data: bytes) -> Saved:
     weights = Hdf5(name, data)
     text = weights.text(weights.root, "model_config")
     if text is None:
-        found = "weights alone" if _is_weights(weights) else "an HDF5 file of another kind"
-        raise FrontendError(f"{name}: expected a Keras model with its configuration (model_config), got {found}")
+        contents = "weights alone" if _is_weights(weights) else "an HDF5 file of another kind"
+        raise FrontendError(f"{name}: expected a Keras model with its configuration (model_config), got {contents}")
     version = weights.text(weights.root, "keras_version") or "2"
     return Saved(name, _json(name, "model_config", text), weights, True, _major(version))
 
@@ -126,4 +126,4 @@ def _is_weights(weights: Hdf5) -> bool:
 
 def _major(version: str) -> int:
     """Return the first number of a version; 3 where there is none."""
-    return int(found[0]) if (found := re.match(r"\d{1,4}", version)) else 3
+    return int(first[0]) if (first := re.match(r"\d{1,4}", version)) else 3

@@ -62,17 +62,19 @@ def _attended(ctx: Context, score: Callable[[SSAValue, SSAValue], Term]) -> tupl
     query, value, key = operands[0], operands[1], operands[-1]
     scores = score(query, key)
     masks = ctx.argument(1, "mask")
-    given = [None if one is None else _boolean(ctx, super(Context, ctx).value(one.index)) for one in masks or ()]
+    argument = [
+        None if tensor is None else _boolean(ctx, super(Context, ctx).value(tensor.index)) for tensor in masks or ()
+    ]
     mask = None
-    if len(given) > 1 and given[1] is not None:
-        own = given[1]
+    if len(argument) > 1 and argument[1] is not None:
+        own = argument[1]
         mask = own.reshape(own.shape[0], 1, own.shape[1])
     causal = ctx.argument(4, "use_causal_mask", False) is True or ctx.bool("causal", False)
     mask = _both(ctx, mask, _positions(ctx, scores.shape[-2], scores.shape[-1], causal, None))
     weights = _weights(ctx, scores, mask, -65504.0 if scores.dtype == np.float16 else -1e9)
     result = batch_matmul(ctx, weights, value)
-    if given and given[0] is not None:
-        own = given[0]
+    if argument and argument[0] is not None:
+        own = argument[0]
         result = where(own.reshape(*own.shape, 1), Term(ctx, result), 0.0).value
     return result, weights
 
@@ -127,7 +129,7 @@ def _attend(
 ) -> tuple[SSAValue, SSAValue]:
     """Of (batch, queries, heads, size): the same of the weighted values; and weights (batch, heads, queries, keys)."""
     size = shape_of(query)[-1]
-    q, k, v = (ctx.emit(TransposeOp, one, axes=(0, 2, 1, 3)) for one in (query, key, value))
+    q, k, v = (ctx.emit(TransposeOp, tensor, axes=(0, 2, 1, 3)) for tensor in (query, key, value))
     scores = scaled(ctx, batch_matmul(ctx, q, transposed(ctx, k)), 1 / sqrt(size))
     if mask is not None and len(mask.shape) == 3:
         mask = mask.reshape(mask.shape[0], 1, *mask.shape[1:])
@@ -142,17 +144,19 @@ def _mask(ctx: Context, queries: int, keys: int) -> Term | None:
         window = ctx.positive("sliding_window")
     mask = _positions(ctx, queries, keys, ctx.argument(9, "use_causal_mask", False) is True, window)
     for at, name in ((3, "query_mask"), (4, "value_mask"), (5, "key_mask")):
-        given = ctx.argument(at, name)
-        if given is not None:
-            one = _boolean(ctx, super(Context, ctx).value(given.index))
-            place = (one.shape[0], one.shape[1], 1) if name == "query_mask" else (one.shape[0], 1, one.shape[1])
-            mask = _both(ctx, mask, one.reshape(*place))
-    given = ctx.argument(6, "attention_mask")
-    if given is not None:
-        one = _boolean(ctx, super(Context, ctx).value(given.index))
-        if len(one.shape) == 4 and mask is not None:
+        argument = ctx.argument(at, name)
+        if argument is not None:
+            tensor = _boolean(ctx, super(Context, ctx).value(argument.index))
+            extents = (
+                (tensor.shape[0], tensor.shape[1], 1) if name == "query_mask" else (tensor.shape[0], 1, tensor.shape[1])
+            )
+            mask = _both(ctx, mask, tensor.reshape(*extents))
+    argument = ctx.argument(6, "attention_mask")
+    if argument is not None:
+        tensor = _boolean(ctx, super(Context, ctx).value(argument.index))
+        if len(tensor.shape) == 4 and mask is not None:
             mask = mask.reshape(mask.shape[0], 1, *mask.shape[1:])
-        mask = _both(ctx, mask, one)
+        mask = _both(ctx, mask, tensor)
     return mask
 
 
@@ -171,29 +175,29 @@ def group_query_attention(ctx: Context) -> tuple[SSAValue, ...]:
 
 def _heads(ctx: Context, heads: int, groups: int, size: int, width: int) -> tuple[SSAValue, ...]:
     """Projections, attention of each head, and the projection of all heads' results."""
-    given, value = ctx.data(0, "query"), ctx.data(1, "value")
+    argument, value = ctx.data(0, "query"), ctx.data(1, "value")
     key = ctx.optional(2, "key") or value
-    own = shape_of(given)
+    own = shape_of(argument)
     rank = len(own)
     axes = ctx.option("attention_axes")
     every = tuple(range(1, rank - 1))
     if axes is not None and tuple(ctx.axis(axis, rank) for axis in axes) != every:
         ctx.fail("attention over all axes between batch and features", f"attention_axes {axes}")
-    q = _projected(ctx, "query_dense", given, heads, size)
+    q = _projected(ctx, "query_dense", argument, heads, size)
     k, v = _projected(ctx, "key_dense", key, groups, size), _projected(ctx, "value_dense", value, groups, width)
 
-    def flat(one: SSAValue) -> SSAValue:
-        batch, *inner, number, extent = shape_of(one)
-        return reshaped(ctx, one, (batch, prod(inner), number, extent))
+    def flat(tensor: SSAValue) -> SSAValue:
+        batch, *inner, number, extent = shape_of(tensor)
+        return reshaped(ctx, tensor, (batch, prod(inner), number, extent))
 
     q, k, v = flat(q), flat(k), flat(v)
     if groups != heads:
-        k, v = (ctx.emit(RepeatOp, one, repeats=heads // groups, axis=2) for one in (k, v))
+        k, v = (ctx.emit(RepeatOp, tensor, repeats=heads // groups, axis=2) for tensor in (k, v))
     mask = _mask(ctx, shape_of(q)[1], shape_of(k)[1])
     result, weights = _attend(ctx, q, k, v, mask)
     result = reshaped(ctx, result, (*own[:-1], heads, width))
     if ctx.bool("use_gate", False):
-        gate = sigmoid(Term(ctx, _projected(ctx, "gate_dense", given, heads, width)))
+        gate = sigmoid(Term(ctx, _projected(ctx, "gate_dense", argument, heads, width)))
         result = (Term(ctx, result) * gate).value
     kernel = ctx.weight("output_dense.kernel")
     outputs = shape_of(kernel)[2:]
@@ -209,8 +213,8 @@ def _dense(config: Config) -> Sequence[Variables]:
     """In the order in which Keras creates the projections, whose attributes have an underscore in some versions."""
     names = ("kernel", "bias") if config.get("use_bias", True) else ("kernel",)
     parts = ["query", "key", *(["gate"] if config.get("use_gate", False) else []), "value"]
-    found = [Variables(names, f"{part}_dense", (f"_{part}_dense",), part) for part in parts]
-    return [*found, Variables(names, "output_dense", ("_output_dense",), "attention_output")]
+    projections = [Variables(names, f"{part}_dense", (f"_{part}_dense",), part) for part in parts]
+    return [*projections, Variables(names, "output_dense", ("_output_dense",), "attention_output")]
 
 
 def _of_attention(config: Config) -> Sequence[Variables]:

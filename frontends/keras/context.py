@@ -47,16 +47,16 @@ class Node(ModelNode):
 
 def policy_of(config: Config) -> str:
     """Return the name of the dtype policy of a layer: `float32`, `mixed_float16`, ..; raises ValueError for none."""
-    given = config.get("dtype")
+    policy_name = config.get("dtype")
     for _ in range(3):
-        if (policy := entries_of(given)) is None:
+        if (policy := entries_of(policy_name)) is None:
             break
-        given = (entries_of(policy.get("config")) or {}).get("name")
-    if given is None:
+        policy_name = (entries_of(policy.get("config")) or {}).get("name")
+    if policy_name is None:
         return "float32"
-    if not isinstance(given, str):
-        raise ValueError(type(given).__name__)
-    return given
+    if not isinstance(policy_name, str):
+        raise ValueError(type(policy_name).__name__)
+    return policy_name
 
 
 def compute_dtype(policy: str) -> str:
@@ -87,7 +87,7 @@ class Context(context.Context):
         prefix = f"{self.prefix}{attribute}." if attribute else self.prefix
         return replace(self, node=node, prefix=prefix)
 
-    def given(self, *values: SSAValue) -> Context:
+    def with_values(self, *values: SSAValue) -> Context:
         """Return this context with values in the place of its tensors; weights stay."""
         weights = sorted(self.node.weights.values())
         inputs = [*self.inputs[: weights[0] if weights else len(self.inputs)]]
@@ -183,7 +183,7 @@ class Context(context.Context):
 
     def references(self, index: int = 0, name: str = "inputs") -> list[int]:
         """The inputs that an argument names, which is a tensor or a list of them."""
-        return [one.index for one in leaves(self.argument(index, name), Reference)]
+        return [reference.index for reference in leaves(self.argument(index, name), Reference)]
 
     def operands(self, index: int = 0, name: str = "inputs") -> list[SSAValue]:
         """The tensors of an argument."""
@@ -191,10 +191,10 @@ class Context(context.Context):
 
     def data(self, index: int = 0, name: str = "inputs") -> SSAValue:
         """The one tensor of an argument."""
-        found = self.references(index, name)
-        if len(found) != 1:
-            self.fail(f"one tensor as argument {index} ({name})", str(len(found)))
-        return self.value(found[0])
+        references = self.references(index, name)
+        if len(references) != 1:
+            self.fail(f"one tensor as argument {index} ({name})", str(len(references)))
+        return self.value(references[0])
 
     def optional(self, index: int, name: str) -> SSAValue | None:
         """The tensor of an argument that may be left out."""
@@ -220,13 +220,13 @@ class Context(context.Context):
 
     def weight_place(self, name: str, shape: Sequence[int] | None = None) -> int:
         """The input that a weight is, once its shape is what it must be."""
-        place = self.node.weights.get(self.prefix + name)
-        if place is None:
+        index = self.node.weights.get(self.prefix + name)
+        if index is None:
             self.fail(f"a weight {name}", f"{', '.join(self.node.weights) or 'none'}")
-        own = self.shape(place)
+        own = self.shape(index)
         if shape is not None and not same_shape(own, tuple(shape)):
             self.fail(f"weight '{self.prefix}{name}' of shape [{', '.join(map(str, shape))}]", str(list(own)))
-        return place
+        return index
 
     def weight(self, name: str, shape: Sequence[int] | None = None) -> SSAValue:
         """A weight in the dtype that the layer computes in."""

@@ -155,10 +155,13 @@ def conv_transpose(rank: int) -> Callable[[Context], SSAValue]:
         _, channels = image_of(ctx, data, rank)
         size, strides = ctx.positives("kernel_size", rank), ctx.positives("strides", rank)
         dilation = ctx.positives("dilation_rate", rank)
-        given = ctx.ints("output_padding", rank) if ctx.option("output_padding") is not None else (None,) * rank
+        wanted_padding = (
+            ctx.ints("output_padding", rank) if ctx.option("output_padding") is not None else (None,) * rank
+        )
         same = ctx.choice("padding", ("valid", "same"), "valid") == "same"
         before, after, more = zip(
-            *(_cut(k, s, d, n, same) for k, s, d, n in zip(size, strides, dilation, given, strict=True)), strict=True
+            *(_cut(k, s, d, n, same) for k, s, d, n in zip(size, strides, dilation, wanted_padding, strict=True)),
+            strict=True,
         )
         letters = SPATIAL[rank]
         kernel = (*size, filters, channels)
@@ -180,16 +183,16 @@ def conv_transpose(rank: int) -> Callable[[Context], SSAValue]:
     return convert
 
 
-def _cut(size: int, stride: int, dilation: int, given: int | None, same: bool) -> tuple[int, int, int]:
-    """What is cut off before and after an axis, and what is added at its end: TensorFlow's sizes of the result."""
+def _cut(size: int, stride: int, dilation: int, wanted_padding: int | None, same: bool) -> tuple[int, int, int]:
+    """The elements cut off before and after an axis, and those added at its end: TensorFlow's sizes of the result."""
     reach = (size - 1) * dilation + 1
     if same:
-        wanted = stride + reach - 2 if given is None else reach + reach % 2 - 2 + given
+        wanted = stride + reach - 2 if wanted_padding is None else reach + reach % 2 - 2 + wanted_padding
         left = min(wanted // 2 + wanted % 2, reach - 1)
         right = wanted - left
     else:
         left = reach - 1
-        right = reach - 1 + (max(reach, stride) - reach if given is None else given)
+        right = reach - 1 + (max(reach, stride) - reach if wanted_padding is None else wanted_padding)
     return reach - 1 - left, max(reach - 1 - right, 0), max(right - reach + 1, 0)
 
 

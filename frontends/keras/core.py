@@ -46,14 +46,14 @@ def einsum_dense(ctx: Context) -> SSAValue:
 def embedding(ctx: Context) -> SSAValue:
     """The rows of a table; indices outside of it are brought inside."""
     rows, width = ctx.positive("input_dim"), ctx.positive("output_dim")
-    place = ctx.references()
-    if len(place) != 1:
-        ctx.fail("one tensor of indices", str(len(place)))
-    indices = super(Context, ctx).value(place[0])
+    references = ctx.references()
+    if len(references) != 1:
+        ctx.fail("one tensor of indices", str(len(references)))
+    indices = super(Context, ctx).value(references[0])
     if dtype_of(indices).kind not in "iu":
         indices = ctx.cast(indices, "int32")
     else:
-        ctx.require_indices(place[0], (rows,))
+        ctx.require_indices(references[0], (rows,))
     return ctx.emit(TakeOp, ctx.weight("embeddings", (rows, width)), indices, axis=0, mode="clip")
 
 

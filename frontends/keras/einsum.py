@@ -16,7 +16,7 @@ from .context import Context
 
 
 def einsum(ctx: Context, equation: str, operands: Sequence[SSAValue]) -> SSAValue:
-    """What numpy's einsum computes; raises FrontendError for an equation that does not fit."""
+    """Einsum as numpy computes it; raises FrontendError for an equation that does not fit."""
     terms, result = _parsed(ctx, equation.replace(" ", ""), operands)
     if len(operands) == 2 and _is_product(terms, result):
         return _product(ctx, terms[0], terms[1], result, *operands)

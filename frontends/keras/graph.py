@@ -68,21 +68,21 @@ class Model(importer.Model):
         self._check_names(shapes)
         types: dict[str, TensorType[Attribute]] = {}
         for info in self.source.inputs.values():
-            given = shapes.get(info.name)
+            shape = shapes.get(info.name)
             names = [BATCH if at == 0 else _identifier(f"{info.name}_{at}") for at in range(len(info.shape))]
-            if given is None:
-                given = [symbol(name) if n is None else n for name, n in zip(names, info.shape, strict=True)]
-            _check_shape(info, given)
-            types[info.name] = tensor_of(element_type(_dtype(info)), given)
+            if shape is None:
+                shape = [symbol(name) if n is None else n for name, n in zip(names, info.shape, strict=True)]
+            _check_shape(info, shape)
+            types[info.name] = tensor_of(element_type(_dtype(info)), shape)
         return types
 
     def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
         self._check_names(shapes)
         specs: list[OpenSpec] = []
         for info in self.source.inputs.values():
-            if (given := shapes.get(info.name)) is not None:
-                _check_shape(info, given)
-            extents = [OPEN if n is None else n for n in info.shape] if given is None else list(map(int, given))
+            if (shape := shapes.get(info.name)) is not None:
+                _check_shape(info, shape)
+            extents = [OPEN if n is None else n for n in info.shape] if shape is None else list(map(int, shape))
             names = [BATCH if at == 0 and n == OPEN else None for at, n in enumerate(extents)]
             specs.append(OpenSpec(info.name, tuple(extents), _dtype(info), tuple(names)))
         return tuple(specs)
@@ -115,13 +115,13 @@ def open_model(model: bytes | str | os.PathLike[str] | Any) -> Model:
     return Model(load(model))
 
 
-def _check_shape(info: InputInfo, given: Sequence[Size]) -> None:
+def _check_shape(info: InputInfo, shape: Sequence[Size]) -> None:
     """Complain of a shape that contradicts the model."""
-    agree = len(given) == len(info.shape) and not any(proves(size, "<", 0) for size in given)
-    if not agree or any(n is not None and proves(size, "!=", n) for n, size in zip(info.shape, given, strict=True)):
+    agree = len(shape) == len(info.shape) and not any(proves(size, "<", 0) for size in shape)
+    if not agree or any(n is not None and proves(size, "!=", n) for n, size in zip(info.shape, shape, strict=True)):
         own = [n if n is not None else BATCH if at == 0 else "?" for at, n in enumerate(info.shape)]
         wanted = f"a shape that agrees with the model's [{', '.join(map(str, own))}]"
-        raise FrontendError(f"input '{info.name}': expected {wanted}, got [{', '.join(map(str, given))}]")
+        raise FrontendError(f"input '{info.name}': expected {wanted}, got [{', '.join(map(str, shape))}]")
 
 
 def _dtype(info: InputInfo) -> np.dtype[Any]:

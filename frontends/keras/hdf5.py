@@ -46,8 +46,8 @@ class Hdf5:
         except FrontendError:
             raise
         except _DAMAGES as error:
-            told = " ".join(str(error).split()) or type(error).__name__
-            raise FrontendError(f"{self.file}: expected {what} as HDF5, got: {told}") from error
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise FrontendError(f"{self.file}: expected {what} as HDF5, got: {reason}") from error
 
     def group(self, parent: Group, name: str) -> Group | None:
         """Return a group inside another; None where there is none."""
@@ -65,16 +65,16 @@ class Hdf5:
             if link is None:
                 return None
             if not isinstance(link, self._h5py.HardLink):
-                place = f"{parent.name or ''}/{name}".replace("//", "/")
-                raise FrontendError(f"{self.file}: expected '{place}' inside the file, got a {type(link).__name__}")
+                path = f"{parent.name or ''}/{name}".replace("//", "/")
+                raise FrontendError(f"{self.file}: expected '{path}' inside the file, got a {type(link).__name__}")
             return parent.get(name)
 
     def at(self, parent: Group, path: str) -> Group | None:
         """Return a group some steps down a path; None where there is none."""
-        found: Group | None = parent
+        group: Group | None = parent
         for name in filter(None, path.split("/")):
-            found = self.group(found, name) if found is not None else None
-        return found
+            group = self.group(group, name) if group is not None else None
+        return group
 
     def members(self, group: Group) -> list[str]:
         """Return the names in a group."""

@@ -114,10 +114,10 @@ def rescaling(ctx: Context) -> SSAValue:
     """Times a scale, plus an offset: numbers, or one for each channel."""
     x = Term(ctx, ctx.data()).to(ctx.dtype_name)
     for name, default in (("scale", 1.0), ("offset", 0.0)):
-        given: Any = ctx.option(name, default)
-        if isinstance(given, dict):
-            given = (given.get("config") or {}).get("value")
-        array = np.asarray(given)
+        numbers: Any = ctx.option(name, default)
+        if isinstance(numbers, dict):
+            numbers = (numbers.get("config") or {}).get("value")
+        array = np.asarray(numbers)
         if array.dtype.kind not in "iuf":
             ctx.fail(f"numbers as '{name}'", repr(ctx.option(name)))
         factor = Term(ctx, ctx.constant(array.astype(x.dtype), name))

@@ -80,23 +80,23 @@ class Reader:
     def __init__(self, file: str):
         self.file = file
 
-    def fail(self, layer: str, expected: str, found: str) -> FrontendError:
+    def fail(self, layer: str, expected: str, actual: str) -> FrontendError:
         where = f"layer '{layer}': " if layer else ""
-        return FrontendError(f"{self.file}: {where}expected {expected}, got {found}")
+        return FrontendError(f"{self.file}: {where}expected {expected}, got {actual}")
 
     def layer(self, entry: Any, position: str) -> Layer:
         """Return a layer of its entry in a configuration."""
         entries = entries_of(entry)
         if entries is None:
             raise self.fail("", f"a layer as {position}", repr(entry)[:60])
-        kind, given = entries.get("class_name"), entries.get("config")
+        kind, inner = entries.get("class_name"), entries.get("config")
         if not isinstance(kind, str):
             raise self.fail("", f"a class_name of {position}", repr(kind)[:60])
-        if kind in SEQUENTIAL and items_of(given) is not None:
-            given = {"layers": given}  # as the first versions of Keras wrote it
-        config = entries_of({} if given is None else given)
+        if kind in SEQUENTIAL and items_of(inner) is not None:
+            inner = {"layers": inner}  # as the first versions of Keras wrote it
+        config = entries_of({} if inner is None else inner)
         if config is None:
-            raise self.fail("", f"a configuration of {position} ({kind})", type(given).__name__)
+            raise self.fail("", f"a configuration of {position} ({kind})", type(inner).__name__)
         name = entries.get("name") or config.get("name")
         if not isinstance(name, str) or not name:
             raise self.fail("", f"a name of {position} ({kind})", repr(name))
@@ -174,13 +174,13 @@ class Reader:
         tensors: list[Tensor] = []
         keywords: Config = {}
         for item in node:
-            place = items_of(item)
-            if place is None or not 3 <= len(place) <= 4:
+            entry = items_of(item)
+            if entry is None or not 3 <= len(entry) <= 4:
                 raise self.fail(layer.name, "a tensor as [layer, call, index]", repr(item)[:60])
-            tensors.append(self._tensor(layer, place[:3]))
-            more = entries_of(place[3]) if len(place) == 4 else {}
+            tensors.append(self._tensor(layer, entry[:3]))
+            more = entries_of(entry[3]) if len(entry) == 4 else {}
             if more is None:
-                raise self.fail(layer.name, "arguments by name", repr(place[3])[:60])
+                raise self.fail(layer.name, "arguments by name", repr(entry[3])[:60])
             keywords |= {key: self._old_keyword(value) for key, value in more.items()}
         return Call([tensors[0] if len(tensors) == 1 else tensors], keywords)
 
@@ -194,12 +194,12 @@ class Reader:
             case items:
                 return [self._old_keyword(item) for item in items]
 
-    def _tensor(self, layer: Layer, place: Any) -> Tensor:
-        match place:
+    def _tensor(self, layer: Layer, entry: Any) -> Tensor:
+        match entry:
             case [str(name), int(call), int(index)] if call >= 0 and index >= 0:
                 return Tensor(name, call, index)
             case _:
-                raise self.fail(layer.name, "a tensor as [layer, call, index]", repr(place)[:60])
+                raise self.fail(layer.name, "a tensor as [layer, call, index]", repr(entry)[:60])
 
     def _argument(self, layer: Layer, value: Any, depth: int = 0) -> Any:
         """An argument of a call, with Tensors in it, and Python's values in the place of their descriptions."""

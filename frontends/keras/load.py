@@ -45,8 +45,8 @@ def load(model: bytes | str | os.PathLike[str] | Any) -> Source:
     reader = Reader(saved.file)
     main = reader.layer(saved.config, "the model")
     if not main.is_model:
-        found = f"{main.kind}, a class of the user's" if main.kind not in MODELS else "one without layers"
-        raise FrontendError(f"{saved.file}: expected a Sequential or Functional model, got {found}")
+        kind = f"{main.kind}, a class of the user's" if main.kind not in MODELS else "one without layers"
+        raise FrontendError(f"{saved.file}: expected a Sequential or Functional model, got {kind}")
     _check_code(saved)
     _check_supported(saved, reader, main)
     builder = Builder(saved, _variables)
@@ -93,17 +93,17 @@ def _check_code(saved: Saved) -> None:
 
 def _check_supported(saved: Saved, reader: Reader, main: Layer) -> None:
     """Complain about all unsupported layers at once, those of inner models included."""
-    found: dict[str, list[str]] = {}
+    unsupported: dict[str, list[str]] = {}
     for name, layer in _all(reader, main):
         if layer.kind == INPUT or layer.is_model:
             continue
         strange = layer.package and layer.module and not layer.module.startswith("keras")
         if strange or row_of(layer.kind, not layer.is_operation) is None:
             kind = f"keras.ops {layer.kind}" if layer.is_operation else layer.package if strange else layer.kind
-            found.setdefault(kind, []).append(name)
-    if found:
+            unsupported.setdefault(kind, []).append(name)
+    if unsupported:
         parts: list[str] = []
-        for kind, users in sorted(found.items()):
+        for kind, users in sorted(unsupported.items()):
             more = f" and {len(users) - _SHOWN} more" if len(users) > _SHOWN else ""
             parts.append(f"{kind} ({len(users)} layer{'s' * (len(users) > 1)}: {', '.join(users[:_SHOWN])}{more})")
         raise FrontendError(

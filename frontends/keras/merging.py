@@ -60,10 +60,10 @@ def dot(ctx: Context) -> SSAValue:
     if len(values) != 2 or any(len(shape_of(value)) < 2 for value in values):
         ctx.fail("two tensors of at least 2 dimensions", str([list(shape_of(value)) for value in values]))
     ranks = [len(shape_of(value)) for value in values]
-    given = ctx.option("axes")
-    pair = [given, given] if isinstance(given, int) else given
+    axes_option = ctx.option("axes")
+    pair = [axes_option, axes_option] if isinstance(axes_option, int) else axes_option
     if not isinstance(pair, list) or len(pair) != 2 or any(not isinstance(axis, int) for axis in pair):
-        ctx.fail("'axes' as one number or two", repr(given))
+        ctx.fail("'axes' as one number or two", repr(axes_option))
     axes = [ctx.axis(axis, rank) for axis, rank in zip(pair, ranks, strict=True)]
     if 0 in axes:
         ctx.fail("axes after the batch", str(axes))

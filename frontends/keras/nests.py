@@ -35,12 +35,12 @@ def leaves(nest: Any, kind: type[LeafT]) -> Iterator[LeafT]:
     """The leaves of a kind, in order."""
     stack: list[Any] = [nest]
     while stack:
-        one = stack.pop()
-        if isinstance(one, kind):
-            yield one
-        elif (items := items_of(one)) is not None:
+        top = stack.pop()
+        if isinstance(top, kind):
+            yield top
+        elif (items := items_of(top)) is not None:
             stack.extend(reversed(items))
-        elif (entries := entries_of(one)) is not None:
+        elif (entries := entries_of(top)) is not None:
             stack.extend(reversed(list(entries.values())))
 
 

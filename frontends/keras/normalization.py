@@ -35,10 +35,10 @@ def _wide_weight(ctx: Context, name: str, shape: Sequence[int], like: Term, defa
 
 def axes_of(ctx: Context, rank: int, default: int = -1) -> tuple[int, ...]:
     """The axes that `axis` names, in order."""
-    given = ctx.option("axis", default)
-    axes = cast("list[int]", given) if isinstance(given, list) else [given]
+    axis_option = ctx.option("axis", default)
+    axes = cast("list[int]", axis_option) if isinstance(axis_option, list) else [axis_option]
     if not axes or any(isinstance(axis, bool) or not isinstance(axis, int) for axis in axes):
-        ctx.fail("an axis, or a list of them", repr(given))
+        ctx.fail("an axis, or a list of them", repr(axis_option))
     return tuple(sorted(ctx.axis(axis, rank) for axis in axes))
 
 
@@ -51,7 +51,7 @@ def batch_norm(ctx: Context) -> SSAValue:
     shape = (x.shape[axes[0]],)
     gamma, beta = _wide_weight(ctx, "gamma", shape, x, 1.0), _wide_weight(ctx, "beta", shape, x)
     mean, variance = _wide_weight(ctx, "moving_mean", shape, x), _wide_weight(ctx, "moving_variance", shape, x)
-    operands = [one.value for one in (x, gamma, beta, mean, variance)]
+    operands = [term.value for term in (x, gamma, beta, mean, variance)]
     result = ctx.emit(BatchNormOp, *operands, axis=axes[0], epsilon=ctx.float("epsilon", 1e-3))
     return Term(ctx, result).to(ctx.dtype_name).value
 
@@ -125,19 +125,23 @@ def normalization(ctx: Context) -> SSAValue:
     x = Term(ctx, ctx.data())
     if x.dtype.kind != "f":
         x = x.to(ctx.dtype_name)
-    given = ctx.option("axis", -1)
-    axes = [] if given is None else sorted(ctx.axis(axis, len(x.shape)) for axis in np.atleast_1d(given).tolist())
-    place = tuple(x.shape[at] if at in axes else 1 for at in range(len(x.shape)))
+    axis_option = ctx.option("axis", -1)
+    axes = (
+        []
+        if axis_option is None
+        else sorted(ctx.axis(axis, len(x.shape)) for axis in np.atleast_1d(axis_option).tolist())
+    )
+    broadcast = tuple(x.shape[at] if at in axes else 1 for at in range(len(x.shape)))
     if ctx.option("mean") is not None:
         shape = tuple(x.shape[at] for at in axes)
         mean, variance = (
-            np.broadcast_to(np.asarray(ctx.option(name), np.float64), shape).reshape(place).astype(x.dtype)
+            np.broadcast_to(np.asarray(ctx.option(name), np.float64), shape).reshape(broadcast).astype(x.dtype)
             for name in ("mean", "variance")
         )
         steps = [Term(ctx, ctx.constant(array, "statistics")) for array in (mean, np.sqrt(variance))]
     else:
         shape = tuple(x.shape[at] for at in axes)
-        mean, variance = (ctx.numbers(name, shape).reshape(place) for name in ("mean", "variance"))
+        mean, variance = (ctx.numbers(name, shape).reshape(broadcast) for name in ("mean", "variance"))
         steps = [Term(ctx, ctx.of_weight(*row)) for row in (("mean", mean), ("variance", np.sqrt(variance)))]
     if ctx.bool("invert", False):
         return (x * maximum(steps[1], 1e-7) + steps[0]).value

@@ -29,9 +29,9 @@ def wider(a: Dtype, b: Dtype) -> Dtype:
     return np.result_type(a, b)
 
 
-def array_of(ctx: Context, given: Any) -> Array | None:
+def array_of(ctx: Context, argument: Any) -> Array | None:
     """The numbers of an argument that is no tensor of the model; None where it is one."""
-    match given:
+    match argument:
         case Reference():
             return None
         case Numbers(value, dtype):
@@ -40,13 +40,13 @@ def array_of(ctx: Context, given: Any) -> Array | None:
             except (ValueError, TypeError):
                 ctx.fail(f"numbers of {dtype}", repr(value)[:60])
         case bool() | int() | float():
-            return np.asarray(given)
+            return np.asarray(argument)
         case list() | tuple():
-            if all(isinstance(item, bool | int | float) for item in cast("Sequence[Any]", given)):
-                return np.asarray(given)
+            if all(isinstance(item, bool | int | float) for item in cast("Sequence[Any]", argument)):
+                return np.asarray(argument)
         case _:
             pass
-    ctx.fail("a tensor or numbers", repr(given)[:60])
+    ctx.fail("a tensor or numbers", repr(argument)[:60])
 
 
 def _weak(array: Array, dtypes: Sequence[Dtype]) -> Dtype:
@@ -59,14 +59,14 @@ def _weak(array: Array, dtypes: Sequence[Dtype]) -> Dtype:
     return common if common is not None and common.kind != "b" else np.dtype(np.int32)
 
 
-def operands(ctx: Context, *given: Any, floats: bool = False) -> list[Term]:
+def operands(ctx: Context, *argument: Any, floats: bool = False) -> list[Term]:
     """Arguments in the dtype that they have in common; `floats` makes integers float32."""
-    arrays = [array_of(ctx, one) for one in given]
-    own = [ctx.value(one.index) for one in given if isinstance(one, Reference)]
+    arrays = [array_of(ctx, item) for item in argument]
+    own = [ctx.value(item.index) for item in argument if isinstance(item, Reference)]
     dtypes: list[Dtype] = [Term(ctx, value).dtype for value in own]
-    dtypes += [a.dtype for a, g in zip(arrays, given, strict=True) if a is not None and isinstance(g, Numbers)]
-    for array, one in zip(arrays, given, strict=True):
-        if array is not None and not isinstance(one, Numbers):
+    dtypes += [a.dtype for a, g in zip(arrays, argument, strict=True) if a is not None and isinstance(g, Numbers)]
+    for array, item in zip(arrays, argument, strict=True):
+        if array is not None and not isinstance(item, Numbers):
             dtypes.append(_weak(array, dtypes))
     common = reduce(wider, dtypes)
     if floats and not is_float(common):
@@ -88,23 +88,23 @@ def argument_term(ctx: Context, index: int = 0, name: str = "x", floats: bool = 
 
 def axes_option(ctx: Context, rank: int, name: str = "axis") -> tuple[int, ...]:
     """The axes of an option; all where it is left out."""
-    given = ctx.option(name)
-    if given is None:
+    argument = ctx.option(name)
+    if argument is None:
         return tuple(range(rank))
-    items = cast("list[Any]", given) if isinstance(given, list) else [given]
-    if any(isinstance(one, bool) or not isinstance(one, int) for one in items):
-        ctx.fail(f"axes as '{name}'", repr(given))
-    return tuple(sorted({ctx.axis(one, rank) for one in items}))
+    items = cast("list[Any]", argument) if isinstance(argument, list) else [argument]
+    if any(isinstance(item, bool) or not isinstance(item, int) for item in items):
+        ctx.fail(f"axes as '{name}'", repr(argument))
+    return tuple(sorted({ctx.axis(item, rank) for item in items}))
 
 
 def dtype_option(ctx: Context, name: str = "dtype") -> str | None:
     """A dtype in the configuration; None where it is left out."""
-    given = ctx.option(name)
-    if given is None:
+    argument = ctx.option(name)
+    if argument is None:
         return None
-    if not isinstance(given, str):
-        ctx.fail(f"the name of a dtype as '{name}'", repr(given))
+    if not isinstance(argument, str):
+        ctx.fail(f"the name of a dtype as '{name}'", repr(argument))
     try:
-        return "bfloat16" if given == "bfloat16" else np.dtype(given).name
+        return "bfloat16" if argument == "bfloat16" else np.dtype(argument).name
     except TypeError:
-        ctx.fail(f"a dtype as '{name}'", repr(given))
+        ctx.fail(f"a dtype as '{name}'", repr(argument))

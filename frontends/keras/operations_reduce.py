@@ -145,17 +145,17 @@ def _dot(ctx: Context) -> SSAValue:
 
 def _einsum(ctx: Context) -> SSAValue:
     terms = operands(ctx, *ctx.node.arguments)
-    return contracted(ctx, ctx.str("subscripts"), [one.value for one in terms])
+    return contracted(ctx, ctx.str("subscripts"), [term.value for term in terms])
 
 
 def _tensordot(ctx: Context) -> SSAValue:
     a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
-    ranks, given = (len(a.shape), len(b.shape)), ctx.option("axes", 2)
-    if isinstance(given, int):
-        left, right = list(range(ranks[0] - given, ranks[0])), list(range(given))
+    ranks, option = (len(a.shape), len(b.shape)), ctx.option("axes", 2)
+    if isinstance(option, int):
+        left, right = list(range(ranks[0] - option, ranks[0])), list(range(option))
     else:
-        pair = [one if isinstance(one, list) else [one] for one in given]
-        left, right = ([ctx.axis(axis, rank) for axis in one] for one, rank in zip(pair, ranks, strict=True))
+        pair = [term if isinstance(term, list) else [term] for term in option]
+        left, right = ([ctx.axis(axis, rank) for axis in term] for term, rank in zip(pair, ranks, strict=True))
     names = [chr(ord("a") + at) for at in range(ranks[0])]
     others = [chr(ord("A") + at) for at in range(ranks[1])]
     for axis, other in zip(left, right, strict=True):
@@ -205,10 +205,10 @@ def _attention(ctx: Context) -> SSAValue:
     query, key, value = (ctx.data(at, name) for at, name in enumerate(("query", "key", "value")))
     heads, groups = shape_of(query)[2], shape_of(key)[2]
     if heads != groups:
-        key, value = (ctx.emit(RepeatOp, one, repeats=heads // groups, axis=2) for one in (key, value))
-    q, k, v = (ctx.emit(TransposeOp, one, axes=(0, 2, 1, 3)) for one in (query, key, value))
-    given = ctx.argument(5, "scale")
-    scale = 1 / sqrt(shape_of(query)[-1]) if given is None else float(given)
+        key, value = (ctx.emit(RepeatOp, term, repeats=heads // groups, axis=2) for term in (key, value))
+    q, k, v = (ctx.emit(TransposeOp, term, axes=(0, 2, 1, 3)) for term in (query, key, value))
+    option = ctx.argument(5, "scale")
+    scale = 1 / sqrt(shape_of(query)[-1]) if option is None else float(option)
     scores = Term(ctx, batch_matmul(ctx, q, transposed(ctx, k))) * scale
     if ctx.option("attn_logits_soft_cap") is not None:
         ctx.fail("scores without a cap", f"attn_logits_soft_cap {ctx.option('attn_logits_soft_cap')}")

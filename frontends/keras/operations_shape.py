@@ -34,13 +34,13 @@ from .rows import Row
 
 def _shape_option(ctx: Context, name: str, value: SSAValue) -> tuple[int, ...]:
     """A shape in the configuration, in which null is the batch and -1 what is left."""
-    given = ctx.option(name)
-    if isinstance(given, int):
-        given = [given]
-    if not isinstance(given, list):
-        ctx.fail(f"a shape as '{name}'", repr(given))
+    option = ctx.option(name)
+    if isinstance(option, int):
+        option = [option]
+    if not isinstance(option, list):
+        ctx.fail(f"a shape as '{name}'", repr(option))
     batch = shape_of(value)[0] if shape_of(value) else 1
-    extents = [batch if extent is None else extent for extent in cast("list[Any]", given)]
+    extents = [batch if extent is None else extent for extent in cast("list[Any]", option)]
     if extents and extents[0] == -1 and extents.count(-1) == 1:
         rest = prod(extents[1:])
         if rest and same(prod(shape_of(value)[1:]), rest):
@@ -54,11 +54,11 @@ def reshape(ctx: Context) -> SSAValue:
 
 
 def broadcast_to(ctx: Context) -> SSAValue:
-    value, given = ctx.data(0, "x"), ctx.option("shape")
-    if not isinstance(given, list):
-        ctx.fail("a shape", repr(given))
+    value, option = ctx.data(0, "x"), ctx.option("shape")
+    if not isinstance(option, list):
+        ctx.fail("a shape", repr(option))
     own = shape_of(value)
-    shape = [own[0] if extent is None and own else extent for extent in cast("list[Any]", given)]
+    shape = [own[0] if extent is None and own else extent for extent in cast("list[Any]", option)]
     return ctx.emit(BroadcastToOp, value, shape=shape)
 
 
@@ -94,14 +94,14 @@ def moveaxis(ctx: Context) -> SSAValue:
     if len(source) != len(target):
         ctx.fail("as many places as axes", f"{source} and {target}")
     order = [axis for axis in range(rank) if axis not in source]
-    for place, axis in sorted(zip(target, source, strict=True)):
-        order.insert(place, axis)
+    for position, axis in sorted(zip(target, source, strict=True)):
+        order.insert(position, axis)
     return permuted(ctx, value, tuple(order))
 
 
 def expand_dims(ctx: Context) -> SSAValue:
-    value, given = ctx.data(0, "x"), ctx.option("axis")
-    axes = cast("list[int]", given) if isinstance(given, list) else [given]
+    value, option = ctx.data(0, "x"), ctx.option("axis")
+    axes = cast("list[int]", option) if isinstance(option, list) else [option]
     rank = len(shape_of(value)) + len(axes)
     for axis in sorted(ctx.axis(axis, rank) for axis in axes):
         value = ctx.emit(ExpandDimsOp, value, axis=axis)
@@ -124,11 +124,11 @@ def ravel(ctx: Context) -> SSAValue:
 
 def _list(ctx: Context, name: str = "xs") -> list[SSAValue]:
     """The tensors and numbers of a list, in a common dtype."""
-    given = ctx.argument(0, name)
-    items = cast("list[Any]", given) if isinstance(given, list) else [given]
+    option = ctx.argument(0, name)
+    items = cast("list[Any]", option) if isinstance(option, list) else [option]
     if not items:
         ctx.fail("a list of tensors", "none")
-    return [one.value for one in operands(ctx, *items)]
+    return [term.value for term in operands(ctx, *items)]
 
 
 def concatenate(ctx: Context) -> SSAValue:
@@ -155,10 +155,10 @@ def along(axis: int) -> Callable[[Context], SSAValue]:
 
 
 def split(ctx: Context) -> tuple[SSAValue, ...]:
-    value, given = ctx.data(0, "x"), ctx.option("indices_or_sections")
+    value, option = ctx.data(0, "x"), ctx.option("indices_or_sections")
     axis = ctx.axis(ctx.int("axis", 0), len(shape_of(value)))
-    if isinstance(given, int):
-        return ctx.emit_all(SplitOp, value, indices_or_sections=(given,), sections=True, axis=axis)
+    if isinstance(option, int):
+        return ctx.emit_all(SplitOp, value, indices_or_sections=(option,), sections=True, axis=axis)
     return ctx.emit_all(SplitOp, value, indices_or_sections=ctx.ints("indices_or_sections"), axis=axis)
 
 
@@ -178,28 +178,28 @@ def flip(ctx: Context) -> SSAValue:
 
 
 def repeat(ctx: Context) -> SSAValue:
-    value, given = ctx.data(0, "x"), ctx.option("axis")
+    value, option = ctx.data(0, "x"), ctx.option("axis")
     if not isinstance(ctx.option("repeats"), int):
         ctx.fail("one number of repeats", repr(ctx.option("repeats")))
-    if given is None:
-        value, given = reshaped(ctx, value, (prod(shape_of(value)),)), 0
-    return ctx.emit(RepeatOp, value, repeats=ctx.positive("repeats"), axis=ctx.axis(given, len(shape_of(value))))
+    if option is None:
+        value, option = reshaped(ctx, value, (prod(shape_of(value)),)), 0
+    return ctx.emit(RepeatOp, value, repeats=ctx.positive("repeats"), axis=ctx.axis(option, len(shape_of(value))))
 
 
 def tile(ctx: Context) -> SSAValue:
-    given = ctx.option("repeats")
-    return ctx.emit(TileOp, ctx.data(0, "x"), reps=(given,) if isinstance(given, int) else ctx.ints("repeats"))
+    option = ctx.option("repeats")
+    return ctx.emit(TileOp, ctx.data(0, "x"), reps=(option,) if isinstance(option, int) else ctx.ints("repeats"))
 
 
 def roll(ctx: Context) -> SSAValue:
     """The last elements along axes first."""
-    value, given = ctx.data(0, "x"), ctx.option("axis")
+    value, option = ctx.data(0, "x"), ctx.option("axis")
     shape = shape_of(value)
     shifts = ctx.ints("shift", 1) if isinstance(ctx.option("shift"), int) else ctx.ints("shift")
-    if given is None:
+    if option is None:
         flat = reshaped(ctx, value, (prod(shape),))
         return reshaped(ctx, _rolled(ctx, flat, 0, sum(shifts)), shape)
-    axes = cast("list[int]", given) if isinstance(given, list) else [given] * len(shifts)
+    axes = cast("list[int]", option) if isinstance(option, list) else [option] * len(shifts)
     if len(shifts) == 1:
         shifts = shifts * len(axes)
     for axis, shift in zip(axes, shifts, strict=True):
@@ -222,15 +222,15 @@ def _rolled(ctx: Context, value: SSAValue, axis: int, shift: int) -> SSAValue:
 
 
 def pad(ctx: Context) -> SSAValue:
-    value, given = ctx.data(0, "x"), ctx.option("pad_width")
+    value, option = ctx.data(0, "x"), ctx.option("pad_width")
     rank = len(shape_of(value))
-    rows = cast("list[Any]", given) if isinstance(given, list) else [given]
+    rows = cast("list[Any]", option) if isinstance(option, list) else [option]
     pairs = [row if isinstance(row, list) else [row, row] for row in rows]
     if len(pairs) == 1:
         pairs = pairs * rank
     flat = [width for pair in pairs for width in cast("list[Any]", pair)]
     if len(flat) != 2 * rank or any(not isinstance(width, int) or width < 0 for width in flat):
-        ctx.fail(f"a pad_width for {rank} axes", repr(given))
+        ctx.fail(f"a pad_width for {rank} axes", repr(option))
     mode = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}.get(
         ctx.str("mode", "constant")
     )
@@ -255,9 +255,9 @@ def take(ctx: Context) -> SSAValue:
 
 def _indices(ctx: Context, extent: int) -> SSAValue:
     """The indices of argument 1 with those below 0 counted from the end."""
-    given = array_of(ctx, ctx.argument(1, "indices"))
-    if given is not None and isinstance(extent, int):
-        return ctx.constant(np.where(given < 0, given + extent, given).astype(np.int32), "indices")
+    option = array_of(ctx, ctx.argument(1, "indices"))
+    if option is not None and isinstance(extent, int):
+        return ctx.constant(np.where(option < 0, option + extent, option).astype(np.int32), "indices")
     x = argument_term(ctx, 1, "indices")
     x = x if x.dtype.kind in "iu" else x.to("int32")
     return x.value if x.dtype.kind == "u" else where(x < 0, x + x.number(extent), x).value
@@ -268,7 +268,7 @@ def take_along_axis(ctx: Context) -> SSAValue:
     indices = ctx.data(1, "indices")
     shape = shape_of(indices)
     if axis is None:
-        value, indices, axis = (*(reshaped(ctx, one, (prod(shape_of(one)),)) for one in (value, indices)), 0)
+        value, indices, axis = (*(reshaped(ctx, term, (prod(shape_of(term)),)) for term in (value, indices)), 0)
     return reshaped(ctx, ctx.emit(GatherOp, value, indices, axis=ctx.axis(axis, len(shape_of(value)))), shape)
 
 
@@ -296,8 +296,8 @@ def triangle(upper: bool) -> Callable[[Context], SSAValue]:
 def get_item(ctx: Context) -> SSAValue:
     """Numpy's indexing by numbers, slices, new axes, one ellipsis and one list of numbers."""
     value = ctx.data(0, "x")
-    given = ctx.argument(1, "key")
-    keys = cast("list[Any]", list(given)) if isinstance(given, list | tuple) else [given]
+    option = ctx.argument(1, "key")
+    keys = cast("list[Any]", list(option)) if isinstance(option, list | tuple) else [option]
     if any(isinstance(key, Reference) for key in keys):
         ctx.fail("indices known before the call", "a tensor")
     used = sum(key is not None and key is not ... for key in keys)
@@ -333,8 +333,8 @@ def get_item(ctx: Context) -> SSAValue:
         value = ctx.emit(StridedSliceOp, value, begin=begin, end=end, strides=strides)
     if gone:
         value = ctx.emit(SqueezeOp, value, axis=gone)
-    for place in new:
-        value = ctx.emit(ExpandDimsOp, value, axis=place)
+    for position in new:
+        value = ctx.emit(ExpandDimsOp, value, axis=position)
     return value
 
 

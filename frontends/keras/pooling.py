@@ -21,7 +21,7 @@ AVERAGE: Mapping[int, type[Operator]] = {1: AvgPool1DOp, 2: AvgPool2DOp, 3: AvgP
 
 
 def pool(ops: Mapping[int, type[Operator]], rank: int) -> Callable[[Context], SSAValue]:
-    """What is outside of the image is part of no maximum and no average."""
+    """A pooling in which elements outside of the image count for no maximum and no average."""
 
     def convert(ctx: Context) -> SSAValue:
         data = ctx.data()

@@ -38,10 +38,10 @@ class Instance:
 
     graph: Graph
     scope: str
-    """What the names of its layers begin with."""
+    """The prefix of the names of its layers."""
     home: str
     """The same, without the number of the call: weights are those of the layer."""
-    place: Place
+    position: Place
     depth: int
 
 
@@ -65,12 +65,12 @@ class Builder:
         inputs = [self._input(graph, tensor) for tensor in tensors_in(graph.inputs)]
         self.inputs = {info.name: info for info in inputs}
         self._names |= set(self.inputs)
-        given = [info.name for info in inputs]
-        outputs = self._run(Instance(graph, "", "", Place((), _siblings(graph)), 0), given)
+        entering = [info.name for info in inputs]
+        outputs = self._run(Instance(graph, "", "", Place((), _siblings(graph)), 0), entering)
         names = tuple(leaves(outputs, str))
         if not names:
             raise self.reader.fail(model.name, "a model with at least one output", "none")
-        return Region(tuple(given), names, self.steps, self.constants)
+        return Region(tuple(entering), names, self.steps, self.constants)
 
     def _input(self, graph: Graph, tensor: Tensor) -> InputInfo:
         layer = graph.layers.get(tensor.layer)
@@ -87,16 +87,16 @@ class Builder:
             raise self.reader.fail(layer.name, "a dtype of the input", repr(dtype)[:60])
         return InputInfo(layer.name, tuple(extents), dtype)
 
-    def _run(self, instance: Instance, given: Sequence[str]) -> Any:
+    def _run(self, instance: Instance, entering: Sequence[str]) -> Any:
         """Add the steps of a model whose inputs are tensors of these names; return the nest of its outputs."""
         graph = instance.graph
         if instance.depth > _DEEPEST:
             raise self.reader.fail(graph.name, f"at most {_DEEPEST} models inside each other", "more")
         entries = list(tensors_in(graph.inputs))
-        if len(entries) != len(given):
-            raise self.reader.fail(instance.scope.rstrip("/"), f"{len(entries)} inputs", str(len(given)))
+        if len(entries) != len(entering):
+            raise self.reader.fail(instance.scope.rstrip("/"), f"{len(entries)} inputs", str(len(entering)))
         results: dict[tuple[str, int], list[str]] = {
-            (entry.layer, 0): [name] for entry, name in zip(entries, given, strict=True)
+            (entry.layer, 0): [name] for entry, name in zip(entries, entering, strict=True)
         }
         wanted = _counts(graph)
 
@@ -112,9 +112,9 @@ class Builder:
             name = f"{layer.name}#{at}" if at else layer.name
             if layer.is_model:
                 inner = self.reader.graph(layer)
-                place = instance.place.inside(layer.name, _siblings(inner))
+                position = instance.position.inside(layer.name, _siblings(inner))
                 scope, home = f"{instance.scope}{name}/", f"{instance.home}{layer.name}/"
-                inside = Instance(inner, scope, home, place, instance.depth + 1)
+                inside = Instance(inner, scope, home, position, instance.depth + 1)
                 nest = call.arguments[0] if call.arguments else call.keywords.get("inputs")
                 outputs = self._run(inside, [name_of(tensor) for tensor in self._matched(inner, nest)])
                 results[layer.name, at] = list(leaves(outputs, str))
@@ -126,11 +126,11 @@ class Builder:
 
     def _matched(self, inner: Graph, nest: Any) -> list[Tensor]:
         """The tensors that a call of a model gives to its inputs, in their order; those of a map by name."""
-        given, own = entries_of(nest), entries_of(inner.inputs)
-        if given is not None:
+        by_name, own = entries_of(nest), entries_of(inner.inputs)
+        if by_name is not None:
             names = [tensor.layer for tensor in tensors_in(inner.inputs)] if own is None else list(own)
-            if set(names) == set(given):
-                return list(tensors_in([given[name] for name in names]))
+            if set(names) == set(by_name):
+                return list(tensors_in([by_name[name] for name in names]))
         return list(tensors_in(nest))
 
     def _named(self, graph: Graph, results: Mapping[tuple[str, int], list[str]]) -> Any:
@@ -139,16 +139,16 @@ class Builder:
         def name_of(tensor: Tensor) -> str:
             names = results.get((tensor.layer, tensor.call), [])
             if tensor.index >= len(names):
-                found = f"{tensor.layer}:{tensor.call}:{tensor.index}"
-                raise self.reader.fail(graph.name, "outputs of its layers", found)
+                missing_output = f"{tensor.layer}:{tensor.call}:{tensor.index}"
+                raise self.reader.fail(graph.name, "outputs of its layers", missing_output)
             return names[tensor.index]
 
         return replaced(graph.outputs, Tensor, name_of)
 
-    def _ordered(self, graph: Graph, known: set[tuple[str, int]]) -> Iterator[tuple[Layer, int]]:
+    def _ordered(self, graph: Graph, inputs_of: set[tuple[str, int]]) -> Iterator[tuple[Layer, int]]:
         """The calls of a model, each after those whose results it reads; in the order of the file where that is one."""
         calls = [(layer, at) for layer in graph.layers.values() for at in range(len(layer.calls))]
-        keys = {(layer.name, at) for layer, at in calls} | known
+        keys = {(layer.name, at) for layer, at in calls} | inputs_of
         readers: dict[tuple[str, int], list[int]] = {}
         missing: list[int] = []
         for number, (layer, at) in enumerate(calls):
@@ -156,7 +156,7 @@ class Builder:
             if unknown := needs - keys:
                 name, call = min(unknown)
                 raise self.reader.fail(layer.name, "inputs from layers of the model", f"call {call} of '{name}'")
-            needs -= known
+            needs -= inputs_of
             missing.append(len(needs))
             for need in needs:
                 readers.setdefault(need, []).append(number)
@@ -165,7 +165,7 @@ class Builder:
         while ready:
             layer, at = calls[ready.pop()]
             done += 1
-            if (layer.name, at) in known:
+            if (layer.name, at) in inputs_of:
                 continue
             yield layer, at
             freed: list[int] = []
@@ -196,7 +196,7 @@ class Builder:
             inputs.append(name_of(tensor))
             return Reference(len(inputs) - 1)
 
-        given = replaced(list(arguments), Tensor, referred)
+        positional = replaced(list(arguments), Tensor, referred)
         by_name = replaced(dict(keywords), Tensor, referred)
         weights: dict[str, int] = {}
         for weight, full_name in self._weights(instance, layer):
@@ -211,17 +211,17 @@ class Builder:
             layer=full,
             index=index,
             config=layer.config,
-            arguments=given,
+            arguments=positional,
             keywords=by_name,
             weights=weights,
             major=self.saved.major,
             is_layer=not layer.is_operation,
         )
         names = [full, *(f"{full}:{at}" for at in range(1, outputs))]
-        for one in names:
-            if one in self._names:
-                raise self.reader.fail(full, "layers of different names", f"two tensors called '{one}'")
-            self._names.add(one)
+        for output in names:
+            if output in self._names:
+                raise self.reader.fail(full, "layers of different names", f"two tensors called '{output}'")
+            self._names.add(output)
         self.steps.append(Step(tuple(inputs), tuple(names), full, source=node))
         return names
 
@@ -232,7 +232,7 @@ class Builder:
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             wanted = f"the configuration of a {layer.kind}"
             raise self.reader.fail(instance.home + layer.name, wanted, str(error)) from error
-        for weight, dataset in self.store.find(instance.place, layer.name, variables).items():
+        for weight, dataset in self.store.find(instance.position, layer.name, variables).items():
             full = f"{instance.home}{layer.name}.{weight}"
             self.constants.datasets[full] = dataset
             yield weight, full
@@ -243,7 +243,7 @@ def _siblings(graph: Graph) -> tuple[tuple[str, str], ...]:
 
 
 def _counts(graph: Graph) -> dict[tuple[str, int], int]:
-    """How many outputs of each call are read."""
+    """The number of outputs of each call that are read."""
     counts = {(layer.name, at): 1 for layer in graph.layers.values() for at in range(len(layer.calls))}
     calls = [call for layer in graph.layers.values() for call in layer.calls]
     for tensor in [*(t for call in calls for t in call.tensors()), *tensors_in(graph.outputs)]:

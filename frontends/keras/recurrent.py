@@ -63,9 +63,9 @@ class Cell:
         """The functions, as the operators spell them."""
         spelled: list[str] = []
         for option in self.kind.functions:
-            given = self.ctx.option(option, _DEFAULTS[option])
-            known = function_of(given)
-            match known:
+            entry = self.ctx.option(option, _DEFAULTS[option])
+            function = function_of(entry)
+            match function:
                 case (name, _) if name in _SPELLED:
                     spelled.append(_SPELLED[name])
                 case ("linear", _):
@@ -79,7 +79,7 @@ class Cell:
                     spelled.append(f"leakyrelu({number(options, 'negative_slope', 0.2):.9g})")
                 case _:
                     wanted = f"'{option}' among {', '.join((*_SPELLED, 'linear', 'hard_sigmoid', 'elu', 'leaky_relu'))}"
-                    self.ctx.fail(wanted, repr(given)[:60])
+                    self.ctx.fail(wanted, repr(entry)[:60])
         return " ".join(spelled)
 
     def grown(self, array: Array) -> Array:
@@ -124,16 +124,16 @@ class Cell:
         with ctx.builder.located(ctx.tensor(ctx.weight_place("recurrent_kernel")).location):
             return panels(ctx, weight, self.gates, self.padded)
 
-    def initial(self, given: SSAValue | None, batch: int, dtype: str) -> SSAValue:
+    def initial(self, entry: SSAValue | None, batch: int, dtype: str) -> SSAValue:
         """A first state (batch, units); zeros without one."""
         ctx = self.ctx
-        if given is not None:
-            if len(shape_of(given)) != 2 or not same(shape_of(given)[1], self.units):
-                ctx.fail(f"a first state of {self.units} units", f"shape {list(shape_of(given))}")
+        if entry is not None:
+            if len(shape_of(entry)) != 2 or not same(shape_of(entry)[1], self.units):
+                ctx.fail(f"a first state of {self.units} units", f"shape {list(shape_of(entry))}")
             if self.padded == self.units:
-                return given
+                return entry
             widths = (0, 0, 0, self.padded - self.units)
-            return ctx.emit(PadOp, given, ctx.scalar(0.0, given), pad_width=widths)
+            return ctx.emit(PadOp, entry, ctx.scalar(0.0, entry), pad_width=widths)
         if symbols_of(batch):
             return ctx.emit(ZerosOp, shape=(batch, self.padded), dtype=dtype)
         return ctx.constant(np.zeros((batch, self.padded), np.dtype(dtype)), "zeros")
@@ -191,23 +191,23 @@ def _cells(config: Config) -> list[tuple[str, str, Config]]:
     if entry[0] != "StackedRNNCells":
         return [("cell", *entry)]
     counts: dict[str, int] = {}
-    found: list[tuple[str, str, Config]] = []
+    cells: list[tuple[str, str, Config]] = []
     inner = entry[1].get("cells")
-    for given in cast("list[Any]", inner) if isinstance(inner, list) else []:
-        name, own = _entry(given)
+    for entry in cast("list[Any]", inner) if isinstance(inner, list) else []:
+        name, own = _entry(entry)
         key = {"SimpleRNNCell": "simple_rnn_cell", "GRUCell": "gru_cell", "LSTMCell": "lstm_cell"}.get(name, name)
         count = counts.get(key, 0)
         counts[key] = count + 1
-        found.append((f"cell/cells/{key}_{count}" if count else f"cell/cells/{key}", name, own))
-    if not found:
+        cells.append((f"cell/cells/{key}_{count}" if count else f"cell/cells/{key}", name, own))
+    if not cells:
         raise ValueError("cells of StackedRNNCells")
-    return found
+    return cells
 
 
-def _entry(given: Any) -> tuple[str, Config]:
+def _entry(entry: Any) -> tuple[str, Config]:
     """Class and configuration of an object in a configuration; raises ValueError for none."""
-    if isinstance(given, dict):
-        name, config = given.get("class_name"), given.get("config")
+    if isinstance(entry, dict):
+        name, config = entry.get("class_name"), entry.get("config")
         if isinstance(name, str) and isinstance(config, dict):
             return name, cast(Config, config)
     raise ValueError("a class and its configuration")
@@ -243,9 +243,9 @@ def sequence(
         ctx.fail(f"{sum(cell.kind.states for cell in cells)} first states", str(len(states)))
     at = 0
     for cell in cells:
-        given = None if states is None else states[at : at + cell.kind.states]
+        entry = None if states is None else states[at : at + cell.kind.states]
         at += cell.kind.states
-        steps, *own = cell.run(steps, given, reverse)
+        steps, *own = cell.run(steps, entry, reverse)
         last += own
     result = last[-cells[-1].kind.states]
     if ctx.bool("return_sequences", False):

@@ -39,18 +39,18 @@ def reshape(ctx: Context) -> SSAValue:
 
 def filled(ctx: Context, target: Sequence[int], total: int) -> tuple[int, ...]:
     """A shape of so many elements with -1 filled in; Keras writes null for it where inputs are open."""
-    given = tuple(-1 if extent is None else extent for extent in cast("Sequence[int | None]", target))
-    known = prod(extent for extent in given if extent != -1)
-    count = given.count(-1)
-    if count > 1 or any(extent < -1 for extent in given):
-        ctx.fail("a shape with at most one -1", str(list(given)))
+    extents = tuple(-1 if extent is None else extent for extent in cast("Sequence[int | None]", target))
+    product = prod(extent for extent in extents if extent != -1)
+    count = extents.count(-1)
+    if count > 1 or any(extent < -1 for extent in extents):
+        ctx.fail("a shape with at most one -1", str(list(extents)))
     if count == 0:
-        if not same(known, total):
-            ctx.fail(f"a shape of {total} elements", str(list(given)))
-        return given
-    if known == 0 or not same(total // known * known, total):
-        ctx.fail(f"a shape that {total} elements fill", str(list(given)))
-    return tuple(total // known if extent == -1 else extent for extent in given)
+        if not same(product, total):
+            ctx.fail(f"a shape of {total} elements", str(list(extents)))
+        return extents
+    if product == 0 or not same(total // product * product, total):
+        ctx.fail(f"a shape that {total} elements fill", str(list(extents)))
+    return tuple(total // product if extent == -1 else extent for extent in extents)
 
 
 def permute(ctx: Context) -> SSAValue:

@@ -65,15 +65,15 @@ class Store(ABC):
         self.file = file
 
     @abstractmethod
-    def find(self, place: Place, layer: str, variables: Sequence[Variables]) -> dict[str, Dataset]:
+    def find(self, scope: Place, layer: str, variables: Sequence[Variables]) -> dict[str, Dataset]:
         """Return the datasets of a layer's variables, by their names in the layer.
 
         Raises FrontendError where some are missing, or there are more.
         """
 
-    def fail(self, place: Place, layer: str, expected: str, found: str) -> FrontendError:
-        name = "/".join((*place.scopes, layer))
-        return FrontendError(f"{self.file.file}: expected {expected} of layer '{name}', got {found}")
+    def fail(self, scope: Place, layer: str, expected: str, actual: str) -> FrontendError:
+        name = "/".join((*scope.scopes, layer))
+        return FrontendError(f"{self.file.file}: expected {expected} of layer '{name}', got {actual}")
 
 
 class Attributed(Store):
@@ -83,38 +83,38 @@ class Attributed(Store):
         super().__init__(file)
         self._models: dict[tuple[str, ...], dict[str, Group]] = {}
 
-    def find(self, place: Place, layer: str, variables: Sequence[Variables]) -> dict[str, Dataset]:
+    def find(self, scope: Place, layer: str, variables: Sequence[Variables]) -> dict[str, Dataset]:
         if not any(part.names for part in variables):
             return {}
-        group = self._layers(place).get(layer)
+        group = self._layers(scope).get(layer)
         if group is None:
-            raise self.fail(place, layer, "weights", "none of it in the file")
-        found: dict[str, Dataset] = {}
+            raise self.fail(scope, layer, "weights", "none of it in the file")
+        datasets: dict[str, Dataset] = {}
         for part in variables:
-            found |= self._part(place, layer, group, part)
-        return found
+            datasets |= self._part(scope, layer, group, part)
+        return datasets
 
-    def _part(self, place: Place, layer: str, group: Group, part: Variables) -> dict[str, Dataset]:
+    def _part(self, scope: Place, layer: str, group: Group, part: Variables) -> dict[str, Dataset]:
         groups = [self.file.at(group, f"{path}/vars") for path in (part.path, *part.others)]
-        own = next((one for one in groups if one is not None), None)
+        own = next((variables_group for variables_group in groups if variables_group is not None), None)
         members = [] if own is None else self.file.members(own)
         where = f" at '{part.path}'" if part.path else ""
         if own is None or sorted(members) != sorted(map(str, range(len(part.names)))):
             expected = f"{len(part.names)} weights{where} ({', '.join(part.names)})"
-            raise self.fail(place, layer, expected, f"{len(members)}" if own is not None else "none")
-        found: dict[str, Dataset] = {}
+            raise self.fail(scope, layer, expected, f"{len(members)}" if own is not None else "none")
+        datasets: dict[str, Dataset] = {}
         for at, name in enumerate(part.names):
             dataset = self.file.dataset(own, str(at))
             if dataset is None:
-                raise self.fail(place, layer, f"numbers as {name}{where}", "a group")
-            found[part.named(name)] = dataset
-        return found
+                raise self.fail(scope, layer, f"numbers as {name}{where}", "a group")
+            datasets[part.named(name)] = dataset
+        return datasets
 
-    def _layers(self, place: Place) -> dict[str, Group]:
+    def _layers(self, scope: Place) -> dict[str, Group]:
         """Return the groups of the layers of a model, by the names that they have themselves."""
-        if (known := self._models.get(place.scopes)) is not None:
-            return known
-        model = self.file.root if place.outer is None else self._layers(place.outer).get(place.scopes[-1])
+        if (candidates := self._models.get(scope.scopes)) is not None:
+            return candidates
+        model = self.file.root if scope.outer is None else self._layers(scope.outer).get(scope.scopes[-1])
         groups: dict[str, Group] = {}
         layers = None
         if model is not None:
@@ -126,12 +126,12 @@ class Attributed(Store):
                 name = None if own is None else self.file.text(own, "name")
                 if name is not None:
                     if name in groups:
-                        raise self.fail(place, name, "weights", "those of two layers of that name")
+                        raise self.fail(scope, name, "weights", "those of two layers of that name")
                     groups[name] = group
             if not groups:
                 # The first versions of Keras 3 wrote no names: a class is counted in the order of the layers.
-                groups = {name: by_key[key] for name, key in _keys(place.siblings) if key in by_key}
-        self._models[place.scopes] = groups
+                groups = {name: by_key[key] for name, key in _keys(scope.siblings) if key in by_key}
+        self._models[scope.scopes] = groups
         return groups
 
 
@@ -154,46 +154,46 @@ class Named(Store):
         self._weights = file.group(file.root, "model_weights")
         self._known: dict[str, list[tuple[tuple[str, ...], Dataset]]] = {}
 
-    def find(self, place: Place, layer: str, variables: Sequence[Variables]) -> dict[str, Dataset]:
+    def find(self, scope: Place, layer: str, variables: Sequence[Variables]) -> dict[str, Dataset]:
         if not any(part.names for part in variables):
             return {}
-        scopes = (*place.scopes, layer)
-        listed = self._of(scopes[0], place, layer)
-        own = [row for row in listed if layer in row[0][:-1] or not place.scopes]
-        if place.scopes:
+        scopes = (*scope.scopes, layer)
+        listed = self._of(scopes[0], scope, layer)
+        own = [row for row in listed if layer in row[0][:-1] or not scope.scopes]
+        if scope.scopes:
             # Of layers of one name in several models, those are meant whose weights name most of the models around.
             most = max((_shared(row[0], scopes) for row in own), default=0)
             own = [row for row in own if _shared(row[0], scopes) == most]
-        found: dict[str, Dataset] = {}
+        datasets: dict[str, Dataset] = {}
         for part in variables:
             for name in part.older or ():
-                known = [
+                candidates = [
                     row for row in own if row[0][-1] in name.split("|") and (part.inner in row[0] or not part.inner)
                 ]
-                if not known:
+                if not candidates:
                     missing = "/".join(filter(None, (part.path, name)))
                     got = ", ".join("/".join(path) for path, _ in own) or "none"
-                    raise self.fail(place, layer, f"a weight {missing}", got)
-                own.remove(known[0])
-                found[part.named(name)] = known[0][1]
+                    raise self.fail(scope, layer, f"a weight {missing}", got)
+                own.remove(candidates[0])
+                datasets[part.named(name)] = candidates[0][1]
         if own:
-            raise self.fail(place, layer, f"{len(found)} weights", f"also {'/'.join(own[0][0])}")
-        return found
+            raise self.fail(scope, layer, f"{len(datasets)} weights", f"also {'/'.join(own[0][0])}")
+        return datasets
 
-    def _of(self, outermost: str, place: Place, layer: str) -> list[tuple[tuple[str, ...], Dataset]]:
+    def _of(self, outermost: str, scope: Place, layer: str) -> list[tuple[tuple[str, ...], Dataset]]:
         """Return the weights of a layer of the whole model, with the parts of their names, in order."""
         if outermost not in self._known:
             group = None if self._weights is None else self.file.group(self._weights, outermost)
             names = None if group is None else self.file.texts(group, "weight_names")
             if group is None or names is None:
-                raise self.fail(place, layer, "weights", "none of it in the file")
+                raise self.fail(scope, layer, "weights", "none of it in the file")
             rows: list[tuple[tuple[str, ...], Dataset]] = []
             for name in names:
                 *path, last = name.split("/")
                 parent = self.file.at(group, "/".join(path))
                 dataset = None if parent is None else self.file.dataset(parent, last)
                 if dataset is None:
-                    raise self.fail(place, layer, f"weight '{name}'", "none of that name")
+                    raise self.fail(scope, layer, f"weight '{name}'", "none of that name")
                 rows.append(((*path, re.sub(r":\d+$", "", last)), dataset))
             self._known[outermost] = rows
         return self._known[outermost]

@@ -28,12 +28,12 @@ def bidirectional(ctx: Context) -> tuple[SSAValue, ...]:
     half = None if states is None else len(states) // 2
     there, back = _directions(ctx.config)
     results: list[list[SSAValue]] = []
-    for attribute, (kind, config), given in (
+    for attribute, (kind, config), own_states in (
         ("forward_layer", there, states if half is None or states is None else states[:half]),
         ("backward_layer", back, states if half is None or states is None else states[half:]),
     ):
         inner = ctx.inside(attribute, kind, config)
-        results.append(sequence(inner, operands, given, flip=False))
+        results.append(sequence(inner, operands, own_states, flip=False))
     (forward, *last), (backward, *last_back) = results
     mode = ctx.option("merge_mode", "concat")
     states_out = [*last, *last_back]
@@ -53,8 +53,8 @@ def bidirectional(ctx: Context) -> tuple[SSAValue, ...]:
 def _directions(config: Config) -> tuple[tuple[str, Config], tuple[str, Config]]:
     """Class and configuration of both layers; raises ValueError for others than recurrent ones."""
     kind, there = entry_of(config.get("layer"))
-    given = config.get("backward_layer")
-    back_kind, back = entry_of(given) if given is not None else (kind, {**there, "go_backwards": True})
+    own_states = config.get("backward_layer")
+    back_kind, back = entry_of(own_states) if own_states is not None else (kind, {**there, "go_backwards": True})
     if back.get("go_backwards", False) == there.get("go_backwards", False):
         back = {**back, "go_backwards": not there.get("go_backwards", False)}
     for name in (kind, back_kind):
@@ -91,7 +91,7 @@ def wrapped(rows: Mapping[str, Row]) -> dict[str, Row]:
         if len(rest) < 1:
             ctx.fail("an input of at least 3 dimensions (batch, time, ..)", f"shape {list(shape_of(data))}")
         flat = reshaped(ctx, data, (batch * time, *rest))
-        result = row.convert(ctx.given(flat).inside("layer", kind, config))
+        result = row.convert(ctx.with_values(flat).inside("layer", kind, config))
         if not isinstance(result, SSAValue):
             ctx.fail("a layer of one result", kind)
         _, *rest = shape_of(result)

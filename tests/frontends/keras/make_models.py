@@ -29,8 +29,8 @@ def inputs(*shapes: Sequence[int | None], **dtypes: str) -> list[Any]:
     return [keras.Input(shape, name=f"x{at}", dtype=dtypes.get(f"x{at}", "float32")) for at, shape in enumerate(shapes)]
 
 
-def model(given: Sequence[Any], outputs: Any, name: str) -> Any:
-    return keras.Model(list(given), outputs, name=name)
+def model(tensors: Sequence[Any], outputs: Any, name: str) -> Any:
+    return keras.Model(list(tensors), outputs, name=name)
 
 
 def cnn() -> Any:
@@ -65,27 +65,27 @@ def functional() -> Any:
 
 def convolutions() -> Any:
     x, y, z = inputs((9, 4), IMAGE, VOLUME)
-    found: list[Any] = []
+    outputs: list[Any] = []
     for rank, data in ((1, x), (2, y), (3, z)):
         conv, back = getattr(L, f"Conv{rank}D"), getattr(L, f"Conv{rank}DTranspose")
-        found += [
+        outputs += [
             conv(4, 3, strides=2, padding="same", groups=2, activation="relu")(data),
             conv(2, 2, dilation_rate=2, use_bias=False)(data),
             back(2, 3, strides=2, padding="same")(data),
             back(2, 2, strides=2, activation="sigmoid")(data),
         ]
         if rank < 3:
-            found += [
+            outputs += [
                 getattr(L, f"DepthwiseConv{rank}D")(3, depth_multiplier=2, padding="same", strides=2)(data),
                 getattr(L, f"SeparableConv{rank}D")(3, 3, depth_multiplier=2)(data),
             ]
-    return model((x, y, z), [*found, L.Conv1D(3, 3, padding="causal", dilation_rate=2)(x)], "convolutions")
+    return model((x, y, z), [*outputs, L.Conv1D(3, 3, padding="causal", dilation_rate=2)(x)], "convolutions")
 
 
 def channels_first() -> Any:
     x, y, z = inputs((4, 9), (4, 7, 8), (4, 4, 5, 6))
     first = {"data_format": "channels_first"}
-    found = [
+    outputs = [
         L.Conv1D(4, 3, strides=2, padding="same", **first)(x),
         L.Conv2D(4, 3, groups=2, dilation_rate=2, **first)(y),
         L.Conv3D(2, 2, **first)(z),
@@ -103,25 +103,25 @@ def channels_first() -> Any:
         L.ZeroPadding2D(1, **first)(y),
         L.Cropping3D(1, **first)(z),
     ]
-    return model((x, y, z), found, "channels_first")
+    return model((x, y, z), outputs, "channels_first")
 
 
 def poolings() -> Any:
     x, y, z = inputs(SEQUENCE, IMAGE, VOLUME)
-    found: list[Any] = []
+    outputs: list[Any] = []
     for rank, data in ((1, x), (2, y), (3, z)):
         for kind in ("Max", "Average"):
-            found += [
+            outputs += [
                 getattr(L, f"{kind}Pooling{rank}D")(3, strides=2, padding="same")(data),
                 getattr(L, f"{kind}Pooling{rank}D")(2)(data),
                 getattr(L, f"Global{kind}Pooling{rank}D")(keepdims=kind == "Max")(data),
             ]
-    return model((x, y, z), found, "poolings")
+    return model((x, y, z), outputs, "poolings")
 
 
 def normalizations() -> Any:
     x, y = inputs(SEQUENCE, IMAGE)
-    found = [
+    outputs = [
         L.BatchNormalization(scale=False, epsilon=0.01)(x),
         L.BatchNormalization(axis=1, center=False)(y),
         L.LayerNormalization()(x),
@@ -137,12 +137,12 @@ def normalizations() -> Any:
         L.Normalization(axis=-1, invert=True, mean=[1.0, 2.0, 3.0, 4.0], variance=[1.0, 2.0, 1.0, 2.0])(x),
         L.SpectralNormalization(L.Conv2D(2, 2))(y),
     ]
-    return model((x, y), found, "normalizations")
+    return model((x, y), outputs, "normalizations")
 
 
 def recurrent() -> Any:
     x, hidden, cell = inputs(SEQUENCE, (5,), (5,))
-    found = [
+    outputs = [
         L.LSTM(5, name="states")(x, initial_state=[hidden, cell]),
         *L.LSTM(16, return_sequences=True, return_state=True, recurrent_activation="hard_sigmoid")(x),
         L.GRU(5, return_sequences=True, go_backwards=True)(x),
@@ -150,24 +150,24 @@ def recurrent() -> Any:
         L.GRU(3, use_bias=False)(x),
         L.SimpleRNN(5, activation="linear", return_sequences=True)(x),
     ]
-    return model((x, hidden, cell), found, "recurrent")
+    return model((x, hidden, cell), outputs, "recurrent")
 
 
 def directions() -> Any:
     (x,) = inputs(SEQUENCE)
-    found = [
+    outputs = [
         L.Bidirectional(L.GRU(3, return_sequences=True), name="both")(x),
         L.Bidirectional(L.LSTM(3), merge_mode="ave")(x),
         *L.Bidirectional(L.SimpleRNN(3, return_state=True), merge_mode=None)(x),
         L.RNN([L.LSTMCell(3), L.LSTMCell(4), L.GRUCell(2)], return_sequences=True, name="stack")(x),
         L.TimeDistributed(L.Dense(3), name="steps")(x),
     ]
-    return model((x,), found, "directions")
+    return model((x,), outputs, "directions")
 
 
 def attention() -> Any:
     x, y = inputs(SEQUENCE, (None, 4))
-    found = [
+    outputs = [
         *L.MultiHeadAttention(2, 3, name="heads")(x, y, return_attention_scores=True),
         L.MultiHeadAttention(2, 4, use_bias=False, output_shape=3)(x, x, use_causal_mask=True),
         L.MultiHeadAttention(2, 2, sliding_window=2)(x, x),
@@ -176,7 +176,7 @@ def attention() -> Any:
         L.Attention(score_mode="concat")([x, x], use_causal_mask=True),
         L.AdditiveAttention()([x, y]),
     ]
-    return model((x, y), found, "attention")
+    return model((x, y), outputs, "attention")
 
 
 def activations() -> Any:
@@ -189,7 +189,7 @@ def activations() -> Any:
 
 def activation_layers() -> Any:
     (x,) = inputs(SEQUENCE)
-    found = [
+    outputs = [
         L.ELU(0.7)(x),
         L.LeakyReLU(0.1)(x),
         L.ReLU(max_value=1.0, negative_slope=0.1, threshold=0.2)(x),
@@ -199,12 +199,12 @@ def activation_layers() -> Any:
         L.Softmax(axis=[1, 2])(x),
         L.Dense(3, activation=L.LeakyReLU(0.3))(x),
     ]
-    return model((x,), found, "activation_layers")
+    return model((x,), outputs, "activation_layers")
 
 
 def shapes() -> Any:
     x, y, z = inputs(SEQUENCE, IMAGE, (3, 4, 4, 2))
-    found = [
+    outputs = [
         L.Reshape((3, -1))(x),
         L.Permute((3, 1, 2))(y),
         L.RepeatVector(3)(L.Flatten()(x)),
@@ -225,13 +225,13 @@ def shapes() -> Any:
         L.CenterCrop(3, 5)(y),
         L.Rescaling(1 / 255, offset=[1.0, 2.0, 3.0, 4.0])(y),
     ]
-    return model((x, y, z), found, "shapes")
+    return model((x, y, z), outputs, "shapes")
 
 
 def merging() -> Any:
     x, tokens = inputs(SEQUENCE, (5,), x1="int32")
     dense = L.Dense(4)(x)
-    found = [
+    outputs = [
         L.Embedding(6, 3)(tokens),
         L.Add()([x, dense]),
         L.Subtract()([x, dense]),
@@ -244,7 +244,7 @@ def merging() -> Any:
         L.EinsumDense("abc,cd->abd", output_shape=(None, 3), bias_axes="d", activation="relu")(x),
         L.EinsumDense("...bc,bcd->...bd", output_shape=(6, 2))(x),
     ]
-    return model((x, tokens), found, "merging")
+    return model((x, tokens), outputs, "merging")
 
 
 def elementwise() -> Any:
@@ -252,21 +252,23 @@ def elementwise() -> Any:
     (x,) = inputs(SEQUENCE)
     names = """absolute ceil cos cosh exp expm1 floor negative round sign sin sinh square tan tanh trunc erf arctan
         arcsinh zeros_like ones_like isnan isfinite sigmoid relu relu6 silu gelu softplus elu leaky_relu""".split()
-    found: list[Any] = [getattr(ops, name)(x) for name in names]
+    outputs: list[Any] = [getattr(ops, name)(x) for name in names]
     positive = ops.abs(x) + 0.1
-    found += [getattr(ops, name)(positive) for name in ("log", "log10", "log1p", "log2", "sqrt", "rsqrt", "reciprocal")]
-    found += [2 - x, x / positive, x**2, x // 0.3, x % 0.3, ops.maximum(x, 0.1), ops.minimum(x, x * 2)]
-    found += [x > 0, x <= 0.1, ops.equal(x, x), ops.logical_and(x > 0, x < 1), ops.logical_not(x > 0)]
-    found += [ops.where(x > 0, x, 0.5), ops.clip(x, -0.5, 0.5), ops.round(x, 1), ops.logaddexp(x, x * 2)]
+    outputs += [
+        getattr(ops, name)(positive) for name in ("log", "log10", "log1p", "log2", "sqrt", "rsqrt", "reciprocal")
+    ]
+    outputs += [2 - x, x / positive, x**2, x // 0.3, x % 0.3, ops.maximum(x, 0.1), ops.minimum(x, x * 2)]
+    outputs += [x > 0, x <= 0.1, ops.equal(x, x), ops.logical_and(x > 0, x < 1), ops.logical_not(x > 0)]
+    outputs += [ops.where(x > 0, x, 0.5), ops.clip(x, -0.5, 0.5), ops.round(x, 1), ops.logaddexp(x, x * 2)]
     whole = ops.cast(x * 10, "int32")
-    found += [whole + 1, whole / 2, whole + 0.5, whole % 3, ops.sum(whole, axis=1), ops.mean(whole, axis=1)]
-    return model((x,), found, "elementwise")
+    outputs += [whole + 1, whole / 2, whole + 0.5, whole % 3, ops.sum(whole, axis=1), ops.mean(whole, axis=1)]
+    return model((x,), outputs, "elementwise")
 
 
 def rearranged() -> Any:
     """Operations of keras.ops that move elements, or go along axes."""
     (x,) = inputs(SEQUENCE)
-    found = [
+    outputs = [
         ops.reshape(x, (-1, 2, 12)), ops.transpose(x, (0, 2, 1)), ops.swapaxes(x, 1, 2), ops.moveaxis(x, -1, 1),
         ops.expand_dims(x, (1, 3)), ops.squeeze(ops.expand_dims(x, 1), 1), ops.concatenate([x, x * 2], axis=1),
         ops.stack([x, x], axis=-1), ops.flip(x, (1, 2)), ops.repeat(x, 2, axis=1), ops.tile(x, (1, 2, 1)),
@@ -283,8 +285,8 @@ def rearranged() -> Any:
         ops.normalize(x, axis=-1), ops.softmax(x, axis=1), ops.log_softmax(x),
     ]  # fmt: skip
     q = ops.reshape(x, (-1, 6, 2, 2))
-    found += [ops.dot_product_attention(q, q, q), ops.dot_product_attention(q, q, q, is_causal=True)]
-    return model((x,), found, "rearranged")
+    outputs += [ops.dot_product_attention(q, q, q), ops.dot_product_attention(q, q, q, is_causal=True)]
+    return model((x,), outputs, "rearranged")
 
 
 def halves() -> Any:
@@ -336,12 +338,12 @@ def randomize(net: Any, rng: np.random.Generator) -> None:
 
 def arrays(net: Any, batch: int, rng: np.random.Generator) -> list[Any]:
     """Random inputs of a model."""
-    found: list[Any] = []
+    outputs: list[Any] = []
     for tensor in net.inputs:
         shape = [batch, *(5 if extent is None else extent for extent in tensor.shape[1:])]
         numbers = rng.integers(0, 6, shape) if tensor.dtype == "int32" else rng.standard_normal(shape)
-        found.append(numbers.astype(tensor.dtype))
-    return found
+        outputs.append(numbers.astype(tensor.dtype))
+    return outputs
 
 
 def write(name: str) -> None:
@@ -353,9 +355,9 @@ def write(name: str) -> None:
         net.save(FOLDER / f"{name}.h5")
     kept: dict[str, Any] = {}
     for batch in BATCHES:
-        given = arrays(net, batch, rng)
-        results = net(given if len(given) > 1 else given[0], training=False)
-        kept |= {f"in_{batch}_{tensor.name}": array for tensor, array in zip(net.inputs, given, strict=True)}
+        tensors = arrays(net, batch, rng)
+        results = net(tensors if len(tensors) > 1 else tensors[0], training=False)
+        kept |= {f"in_{batch}_{tensor.name}": array for tensor, array in zip(net.inputs, tensors, strict=True)}
         flat = keras.tree.flatten(results)
         kept |= {f"out_{batch}_{at}": np.asarray(array) for at, array in enumerate(flat)}
     np.savez_compressed(FOLDER / f"{name}.npz", allow_pickle=False, **kept)

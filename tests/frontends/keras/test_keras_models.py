@@ -20,18 +20,18 @@ COMPILED = [FOLDER / name for name in ("cnn.h5", "functional.keras", "recurrent.
 
 def kept(path: Path) -> dict[int, tuple[dict[str, Array], list[Array]]]:
     """Return by batch the inputs that are kept of a model, and the outputs in order."""
-    found: dict[int, tuple[dict[str, Array], list[Array]]] = {}
+    batches: dict[int, tuple[dict[str, Array], list[Array]]] = {}
     with np.load(path.with_suffix(".npz")) as arrays:
         for key in arrays.files:
             kind, batch, name = key.split("_", 2)
-            given, results = found.setdefault(int(batch), ({}, []))
+            tensors, results = batches.setdefault(int(batch), ({}, []))
             if kind == "in":
-                given[name] = arrays[key]
+                tensors[name] = arrays[key]
             else:
                 assert int(name) == len(results)
                 results.append(arrays[key])
-    assert len(found) == 2
-    return found
+    assert len(batches) == 2
+    return batches
 
 
 def assert_near(results: Sequence[Array], wanted: Sequence[Array], tolerance: float) -> None:
@@ -43,17 +43,17 @@ def assert_near(results: Sequence[Array], wanted: Sequence[Array], tolerance: fl
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_files_compute_what_keras_computes(path: Path):
-    for given, wanted in kept(path).values():
-        module = from_keras(path, shapes={name: array.shape for name, array in given.items()})
-        results = evaluate_module(module, list(given.values()))
+    for tensors, wanted in kept(path).values():
+        module = from_keras(path, shapes={name: array.shape for name, array in tensors.items()})
+        results = evaluate_module(module, list(tensors.values()))
         assert_near(results, wanted, 2e-3 if path.stem == "halves" else 2e-5)
 
 
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.name)
 def test_one_program_is_for_all_batches(path: Path):
     program = whence.compile(path)
-    for given, wanted in kept(path).values():
-        results = program(*(given[spec.name] for spec in program.inputs))
+    for tensors, wanted in kept(path).values():
+        results = program(*(tensors[spec.name] for spec in program.inputs))
         assert_near(results if isinstance(results, tuple) else (results,), wanted, 2e-5)
 
 

@@ -74,13 +74,13 @@ def from_keras(
         raise FrontendError(f"from_keras: expected a layout among {', '.join(LAYOUTS)}, got {layout!r}")
     opened = open_model(model)
     first = layout == "NCHW" and not opened.channels_first
-    given = {
+    shapes = {
         name: [own[0], *own[2:], own[1]] if first and len(own) == 4 else own for name, own in (shape or {}).items()
     }
-    if any(spec.shape and -1 in spec.shape for spec in opened.open_inputs(given)):
-        module = import_symbolic(opened, given, {})
+    if any(spec.shape and -1 in spec.shape for spec in opened.open_inputs(shapes)):
+        module = import_symbolic(opened, shapes, {})
     else:
-        module = import_model(opened, given)
+        module = import_model(opened, shapes)
     if first:
         images_channels_first(module)
     numbers = count(1)
