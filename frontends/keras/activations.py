@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from math import pi, prod, sqrt
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -21,6 +21,7 @@ from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, absolute, erf, exp, log1p, maximum, minimum, sigmoid, tanh, where
 from ..importing.terms import sqrt as root
 from .context import Config, Context
+from .nests import entries_of, wholes
 from .rows import Row, own
 
 Function = Callable[[Context, Term, Config], Term]
@@ -29,11 +30,9 @@ Function = Callable[[Context, Term, Config], Term]
 
 def number(options: Config, name: str, default: float) -> float:
     value = options.get(name, default)
-    if isinstance(value, dict):  # a number of numpy, which is saved as a tensor
-        value = cast("dict[str, Any]", cast("dict[str, Any]", value).get("config") or {}).get("value")
-    if value is None or isinstance(value, bool) or not isinstance(value, int | float):
-        return default
-    return float(value)
+    if (numpy := entries_of(value)) is not None:  # numbers of numpy are saved as tensors
+        value = (entries_of(numpy.get("config")) or {}).get("value")
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else default
 
 
 def _relu(ctx: Context, x: Term, options: Config) -> Term:
@@ -132,9 +131,10 @@ def along(ctx: Context, op: type[Operator], value: SSAValue, axis: Any) -> SSAVa
     shape = shape_of(value)
     if isinstance(axis, int):
         return ctx.emit(op, value, axis=ctx.axis(axis, len(shape)))
-    if not isinstance(axis, list | tuple) or not axis:
+    several = wholes(axis)
+    if not several:
         ctx.fail("an axis, or a list of them", repr(axis))
-    axes = sorted(ctx.axis(int(which), len(shape)) for which in cast("Sequence[int]", axis))
+    axes = sorted(ctx.axis(at, len(shape)) for at in several)
     others = [at for at in range(len(shape)) if at not in axes]
     order = (*others, *axes)
     moved = value if order == tuple(range(len(shape))) else ctx.emit(TransposeOp, value, axes=order)
@@ -189,22 +189,20 @@ _NARROW = ("relu", "relu6", "leaky_relu", "linear", "hard_tanh", "softmax", "log
 """Functions whose results are right in half precision."""
 
 
-def function_of(function: Any) -> tuple[str, Config] | None:
+def function_of(activation: Any) -> tuple[str, Config] | None:
     """Return the name of an activation and its options; None for one that is not known."""
+    if activation is None:
+        return "linear", {}
     options: Config = {}
-    if function is None:
-        return "linear", options
-    if isinstance(function, dict):
-        entries = cast("dict[str, Any]", function)
+    name: object = activation
+    if (entries := entries_of(activation)) is not None:
         kind, config = entries.get("class_name"), entries.get("config")
-        if isinstance(config, dict):
-            options = cast(Config, config)
-        function = config if kind == "function" else _LAYERS.get(kind, kind) if isinstance(kind, str) else kind
-        if isinstance(function, str) and function not in FUNCTIONS:
-            function = {"Mish": "mish"}.get(function, function)
-    if isinstance(function, str) and function.startswith("keras"):
-        function = function.rpartition(">")[2]
-    return (function, options) if isinstance(function, str) and function in FUNCTIONS else None
+        options = entries_of(config) or {}
+        name = config if kind == "function" else _LAYERS.get(str(kind), kind)
+    if not isinstance(name, str):
+        return None
+    name = name.rpartition(">")[2] if name.startswith("keras") else name
+    return (name, options) if name in FUNCTIONS else None
 
 
 def applied(ctx: Context, name: str, value: SSAValue, options: Config) -> SSAValue:

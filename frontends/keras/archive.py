@@ -102,7 +102,8 @@ def _json(name: str, member: str, data: bytes | str) -> Config:
 
 def _is_deep(nest: Any) -> bool:
     """Return whether a nest is deeper than what models are, and reads of it could go."""
-    layer, depth = [nest], 0
+    layer: list[Any] = [nest]
+    depth = 0
     while layer and depth <= _DEEPEST:
         inner = [items_of(item) or list((entries_of(item) or {}).values()) for item in layer]
         layer = [item for items in inner for item in items if isinstance(item, list | dict)]

@@ -13,6 +13,7 @@ from . import (
     merging,
     normalization,
     operations_elementwise,
+    operations_indexing,
     operations_reduce,
     operations_shape,
     pooling,
@@ -38,6 +39,7 @@ _PLAIN: Mapping[str, Row] = {
 LAYERS: Mapping[str, Row] = {**_PLAIN, **wrappers.wrapped(_PLAIN)}
 OPERATIONS: Mapping[str, Row] = {
     **operations_elementwise.TABLE,
+    **operations_indexing.TABLE,
     **operations_reduce.TABLE,
     **operations_shape.TABLE,
 }

@@ -45,6 +45,8 @@ def einsum_dense(ctx: Context) -> SSAValue:
 
 def embedding(ctx: Context) -> SSAValue:
     """The rows of a table; indices outside of it are brought inside."""
+    if ctx.bool("mask_zero", False):
+        ctx.fail("mask_zero false: layers that are told to leave out steps are not supported", "true")
     rows, width = ctx.positive("input_dim"), ctx.positive("output_dim")
     references = ctx.references()
     if len(references) != 1:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias
+from importlib import import_module
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,15 +14,14 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.limits import excess, expectation
 
-if TYPE_CHECKING:
-    import h5py
-
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DAMAGES = (OSError, KeyError, RuntimeError, ValueError, TypeError, OverflowError, AttributeError, MemoryError)
 """Errors that h5py raises of damaged files."""
 
-Group: TypeAlias = "h5py.Group"
-Dataset: TypeAlias = "h5py.Dataset"
+Group: TypeAlias = Any
+"""A `h5py.Group`; h5py states no types."""
+Dataset: TypeAlias = Any
+"""A `h5py.Dataset`."""
 
 
 class Hdf5:
@@ -31,16 +31,15 @@ class Hdf5:
         """file: the name for errors. Raises FrontendError where h5py is missing, too."""
         self.file = file
         try:
-            import h5py
+            self._h5py: Any = import_module("h5py")
         except ImportError as error:
             wanted = "the h5py package, which reads Keras models (pip install 'whence-compiler[keras]')"
             raise FrontendError(f"{file}: expected {wanted}, got none") from error
-        self._h5py = h5py
         with self._reading("the file"):
-            self.root: Group = h5py.File(io.BytesIO(data), "r")
+            self.root: Group = self._h5py.File(io.BytesIO(data), "r")
 
     @contextmanager
-    def _reading(self, what: str) -> Iterator[None]:
+    def _reading(self, what: str) -> Generator[None]:
         try:
             yield
         except FrontendError:

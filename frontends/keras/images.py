@@ -10,10 +10,13 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.rearrange import RepeatOp
 from ...dialects.relay.resize import Resize2DOp, Upsampling3DOp, UpsamplingOp
 from ...dialects.relay.transform import ExpandDimsOp, SqueezeOp, StridedSliceOp
+from ...dialects.sizes import symbols_of
+from ...support.dtypes import Array
 from ..importing.tensor import shape_of
 from ..importing.terms import Term
 from .context import Context
 from .convolution import image_of, layout_of
+from .nests import entries_of
 from .rows import Row
 
 METHODS = {"nearest": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"}
@@ -74,10 +77,9 @@ def resizing(ctx: Context) -> SSAValue:
     image, _ = image_of(ctx, data, 2)
     data = Term(ctx, data).to(ctx.dtype_name).value
     if ctx.bool("crop_to_aspect_ratio", False):
-        numbers = [extent for extent in image if isinstance(extent, int)]
-        if len(numbers) != 2:
+        if any(map(symbols_of, image)):
             ctx.fail("an image of known size for crop_to_aspect_ratio", str(list(image)))
-        height, width = numbers
+        height, width = image
         inner = (
             max(min(height, int(float(width * size[0]) / size[1])), 1),
             max(min(width, int(float(height * size[1]) / size[0])), 1),
@@ -99,7 +101,7 @@ def center_crop(ctx: Context) -> SSAValue:
     data, size = ctx.data(), (ctx.positive("height"), ctx.positive("width"))
     image, _ = image_of(ctx, data, 2)
     data = Term(ctx, data).to(ctx.dtype_name).value
-    if any(not isinstance(extent, int) for extent in image):
+    if any(map(symbols_of, image)):
         ctx.fail("an image of known size", str(list(image)))
     if all(extent >= part for extent, part in zip(image, size, strict=True)):
         begin = [int((extent - part) / 2) for extent, part in zip(image, size, strict=True)]
@@ -114,10 +116,10 @@ def rescaling(ctx: Context) -> SSAValue:
     """Times a scale, plus an offset: numbers, or one for each channel."""
     x = Term(ctx, ctx.data()).to(ctx.dtype_name)
     for name, default in (("scale", 1.0), ("offset", 0.0)):
-        numbers: Any = ctx.option(name, default)
-        if isinstance(numbers, dict):
-            numbers = (numbers.get("config") or {}).get("value")
-        array = np.asarray(numbers)
+        option: Any = ctx.option(name, default)
+        if (numpy := entries_of(option)) is not None:  # numbers of numpy are saved as tensors
+            option = (entries_of(numpy.get("config")) or {}).get("value")
+        array: Array = np.asarray(option)
         if array.dtype.kind not in "iuf":
             ctx.fail(f"numbers as '{name}'", repr(ctx.option(name)))
         factor = Term(ctx, ctx.constant(array.astype(x.dtype), name))

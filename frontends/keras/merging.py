@@ -15,6 +15,7 @@ from ...dialects.relay.transform import ConcatenateOp, TransposeOp
 from ..importing.products import batch_matmul, reshaped, scaled
 from ..importing.tensor import shape_of
 from .context import Context
+from .nests import whole, wholes
 from .rows import Row
 
 
@@ -60,10 +61,10 @@ def dot(ctx: Context) -> SSAValue:
     if len(values) != 2 or any(len(shape_of(value)) < 2 for value in values):
         ctx.fail("two tensors of at least 2 dimensions", str([list(shape_of(value)) for value in values]))
     ranks = [len(shape_of(value)) for value in values]
-    axes_option = ctx.option("axes")
-    pair = [axes_option, axes_option] if isinstance(axes_option, int) else axes_option
-    if not isinstance(pair, list) or len(pair) != 2 or any(not isinstance(axis, int) for axis in pair):
-        ctx.fail("'axes' as one number or two", repr(axes_option))
+    option = ctx.option("axes")
+    pair = [option, option] if whole(option) is not None else wholes(option)
+    if pair is None or len(pair) != 2:
+        ctx.fail("'axes' as one number or two", repr(option))
     axes = [ctx.axis(axis, rank) for axis, rank in zip(pair, ranks, strict=True)]
     if 0 in axes:
         ctx.fail("axes after the batch", str(axes))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -16,6 +15,7 @@ from ...dialects.relay.transform import TransposeOp
 from ..importing.terms import Term, maximum
 from ..importing.terms import sqrt as root
 from .context import Config, Context
+from .nests import whole, wholes
 from .rows import Row, own
 from .weights import Variables
 
@@ -35,10 +35,10 @@ def _wide_weight(ctx: Context, name: str, shape: Sequence[int], like: Term, defa
 
 def axes_of(ctx: Context, rank: int, default: int = -1) -> tuple[int, ...]:
     """The axes that `axis` names, in order."""
-    axis_option = ctx.option("axis", default)
-    axes = cast("list[int]", axis_option) if isinstance(axis_option, list) else [axis_option]
-    if not axes or any(isinstance(axis, bool) or not isinstance(axis, int) for axis in axes):
-        ctx.fail("an axis, or a list of them", repr(axis_option))
+    option = ctx.option("axis", default)
+    axes = [number] if (number := whole(option)) is not None else wholes(option)
+    if not axes:
+        ctx.fail("an axis, or a list of them", repr(option))
     return tuple(sorted(ctx.axis(axis, rank) for axis in axes))
 
 

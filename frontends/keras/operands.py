@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ...support.dtypes import Array
 from ..importing.terms import Term
 from .context import Context, Reference
 from .layers import Numbers
+from .nests import items_of, whole, wholes
 
 Dtype = np.dtype[Any]
 FLOAT = np.dtype(np.float32)
@@ -41,11 +42,10 @@ def array_of(ctx: Context, argument: Any) -> Array | None:
                 ctx.fail(f"numbers of {dtype}", repr(value)[:60])
         case bool() | int() | float():
             return np.asarray(argument)
-        case list() | tuple():
-            if all(isinstance(item, bool | int | float) for item in cast("Sequence[Any]", argument)):
-                return np.asarray(argument)
         case _:
-            pass
+            items = items_of(argument)
+            if items is not None and all(isinstance(item, bool | int | float) for item in items):
+                return np.asarray(items)
     ctx.fail("a tensor or numbers", repr(argument)[:60])
 
 
@@ -91,10 +91,10 @@ def axes_option(ctx: Context, rank: int, name: str = "axis") -> tuple[int, ...]:
     argument = ctx.option(name)
     if argument is None:
         return tuple(range(rank))
-    items = cast("list[Any]", argument) if isinstance(argument, list) else [argument]
-    if any(isinstance(item, bool) or not isinstance(item, int) for item in items):
+    axes = [number] if (number := whole(argument)) is not None else wholes(argument)
+    if axes is None:
         ctx.fail(f"axes as '{name}'", repr(argument))
-    return tuple(sorted({ctx.axis(item, rank) for item in items}))
+    return tuple(sorted({ctx.axis(axis, rank) for axis in axes}))
 
 
 def dtype_option(ctx: Context, name: str = "dtype") -> str | None:

@@ -122,7 +122,7 @@ def _nan_to_num(ctx: Context) -> SSAValue:
     x = argument_term(ctx)
     if not is_float(x.dtype):
         return x.value
-    largest = float(np.finfo(x.dtype).max)
+    largest = float(np.finfo(x.dtype.name).max)
     high, low = ctx.option("posinf"), ctx.option("neginf")
     x = where(x.apply(ew.IsNanOp), ctx.float("nan", 0.0), x)
     x = where(x.equal(np.inf), largest if high is None else ctx.float("posinf"), x)

@@ -24,6 +24,7 @@ from ..importing.terms import sqrt as root
 from .activations import along
 from .context import Context
 from .einsum import einsum as contracted
+from .nests import items_of, whole, wholes
 from .operands import argument_term, axes_option, dtype_option, operands
 from .rows import Row
 
@@ -151,11 +152,13 @@ def _einsum(ctx: Context) -> SSAValue:
 def _tensordot(ctx: Context) -> SSAValue:
     a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"))
     ranks, option = (len(a.shape), len(b.shape)), ctx.option("axes", 2)
-    if isinstance(option, int):
-        left, right = list(range(ranks[0] - option, ranks[0])), list(range(option))
+    if (count := whole(option)) is not None:
+        left, right = list(range(ranks[0] - count, ranks[0])), list(range(count))
     else:
-        pair = [term if isinstance(term, list) else [term] for term in option]
-        left, right = ([ctx.axis(axis, rank) for axis in term] for term, rank in zip(pair, ranks, strict=True))
+        pair = [[axis] if isinstance(axis, int) else wholes(axis) or [] for axis in items_of(option) or ()]
+        if len(pair) != 2 or len(pair[0]) != len(pair[1]):
+            ctx.fail("axes of both operands, as many of each", repr(option))
+        left, right = ([ctx.axis(axis, rank) for axis in axes] for axes, rank in zip(pair, ranks, strict=True))
     names = [chr(ord("a") + at) for at in range(ranks[0])]
     others = [chr(ord("A") + at) for at in range(ranks[1])]
     for axis, other in zip(left, right, strict=True):

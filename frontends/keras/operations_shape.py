@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.indexing import GatherOp, OneHotOp
 from ...dialects.relay.linear_algebra import TriluOp
 from ...dialects.relay.rearrange import RepeatOp, ReverseOp, SplitOp, StackOp, TileOp
 from ...dialects.relay.transform import (
@@ -19,32 +18,35 @@ from ...dialects.relay.transform import (
     PadOp,
     SqueezeOp,
     StridedSliceOp,
-    TakeOp,
     TransposeOp,
 )
-from ...dialects.sizes import same
+from ...dialects.sizes import same, symbols_of
 from ..importing.products import reshaped
-from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import where
-from .context import Context, Reference
-from .operands import argument_term, array_of, axes_option, dtype_option, operands
+from ..importing.tensor import shape_of
+from .context import Context
+from .nests import items_of, whole, wholes
+from .operands import array_of, axes_option, operands
 from .reshaping import filled
 from .rows import Row
+
+
+def _extents(ctx: Context, option: Any, value: SSAValue) -> list[int]:
+    """The numbers of a shape, and the batch of a value in the place of null."""
+    batch = shape_of(value)[0] if shape_of(value) else 1
+    items = items_of(option)
+    if items is None or any(item is not None and whole(item) is None for item in items):
+        ctx.fail("a shape", repr(option))
+    return [batch if item is None else item for item in items]
 
 
 def _shape_option(ctx: Context, name: str, value: SSAValue) -> tuple[int, ...]:
     """A shape in the configuration, in which null is the batch and -1 what is left."""
     option = ctx.option(name)
-    if isinstance(option, int):
-        option = [option]
-    if not isinstance(option, list):
-        ctx.fail(f"a shape as '{name}'", repr(option))
-    batch = shape_of(value)[0] if shape_of(value) else 1
-    extents = [batch if extent is None else extent for extent in cast("list[Any]", option)]
+    extents = _extents(ctx, option if whole(option) is None else [option], value)
     if extents and extents[0] == -1 and extents.count(-1) == 1:
         rest = prod(extents[1:])
         if rest and same(prod(shape_of(value)[1:]), rest):
-            return (batch, *extents[1:])
+            return (shape_of(value)[0], *extents[1:])
     return filled(ctx, extents, prod(shape_of(value)))
 
 
@@ -54,12 +56,8 @@ def reshape(ctx: Context) -> SSAValue:
 
 
 def broadcast_to(ctx: Context) -> SSAValue:
-    value, option = ctx.data(0, "x"), ctx.option("shape")
-    if not isinstance(option, list):
-        ctx.fail("a shape", repr(option))
-    own = shape_of(value)
-    shape = [own[0] if extent is None and own else extent for extent in cast("list[Any]", option)]
-    return ctx.emit(BroadcastToOp, value, shape=shape)
+    value = ctx.data(0, "x")
+    return ctx.emit(BroadcastToOp, value, shape=_extents(ctx, ctx.option("shape"), value))
 
 
 def transpose(ctx: Context) -> SSAValue:
@@ -101,7 +99,7 @@ def moveaxis(ctx: Context) -> SSAValue:
 
 def expand_dims(ctx: Context) -> SSAValue:
     value, option = ctx.data(0, "x"), ctx.option("axis")
-    axes = cast("list[int]", option) if isinstance(option, list) else [option]
+    axes = [option] if whole(option) is not None else wholes(option) or []
     rank = len(shape_of(value)) + len(axes)
     for axis in sorted(ctx.axis(axis, rank) for axis in axes):
         value = ctx.emit(ExpandDimsOp, value, axis=axis)
@@ -125,7 +123,7 @@ def ravel(ctx: Context) -> SSAValue:
 def _list(ctx: Context, name: str = "xs") -> list[SSAValue]:
     """The tensors and numbers of a list, in a common dtype."""
     option = ctx.argument(0, name)
-    items = cast("list[Any]", option) if isinstance(option, list) else [option]
+    items = items_of(option) or [option]
     if not items:
         ctx.fail("a list of tensors", "none")
     return [term.value for term in operands(ctx, *items)]
@@ -157,8 +155,8 @@ def along(axis: int) -> Callable[[Context], SSAValue]:
 def split(ctx: Context) -> tuple[SSAValue, ...]:
     value, option = ctx.data(0, "x"), ctx.option("indices_or_sections")
     axis = ctx.axis(ctx.int("axis", 0), len(shape_of(value)))
-    if isinstance(option, int):
-        return ctx.emit_all(SplitOp, value, indices_or_sections=(option,), sections=True, axis=axis)
+    if (sections := whole(option)) is not None:
+        return ctx.emit_all(SplitOp, value, indices_or_sections=(sections,), sections=True, axis=axis)
     return ctx.emit_all(SplitOp, value, indices_or_sections=ctx.ints("indices_or_sections"), axis=axis)
 
 
@@ -166,7 +164,7 @@ def unstack(ctx: Context) -> tuple[SSAValue, ...]:
     value = ctx.data(0, "x")
     axis = ctx.axis(ctx.int("axis", 0), len(shape_of(value)))
     count = shape_of(value)[axis]
-    if not isinstance(count, int):
+    if symbols_of(count):
         ctx.fail("a known number of parts", str(count))
     parts = ctx.emit_all(SplitOp, value, indices_or_sections=(count,), sections=True, axis=axis)
     return tuple(ctx.emit(SqueezeOp, part, axis=(axis,)) for part in parts)
@@ -199,9 +197,10 @@ def roll(ctx: Context) -> SSAValue:
     if option is None:
         flat = reshaped(ctx, value, (prod(shape),))
         return reshaped(ctx, _rolled(ctx, flat, 0, sum(shifts)), shape)
-    axes = cast("list[int]", option) if isinstance(option, list) else [option] * len(shifts)
-    if len(shifts) == 1:
-        shifts = shifts * len(axes)
+    axes = [option] * len(shifts) if whole(option) is not None else wholes(option) or []
+    shifts = shifts * len(axes) if len(shifts) == 1 else shifts
+    if len(axes) != len(shifts):
+        ctx.fail(f"an axis for each of {len(shifts)} shifts", repr(option))
     for axis, shift in zip(axes, shifts, strict=True):
         value = _rolled(ctx, value, ctx.axis(axis, len(shape)), shift)
     return value
@@ -209,7 +208,7 @@ def roll(ctx: Context) -> SSAValue:
 
 def _rolled(ctx: Context, value: SSAValue, axis: int, shift: int) -> SSAValue:
     extent = shape_of(value)[axis]
-    if not isinstance(extent, int):
+    if symbols_of(extent):
         ctx.fail("an axis of known size", str(extent))
     if not extent or not shift % extent:
         return value
@@ -224,64 +223,19 @@ def _rolled(ctx: Context, value: SSAValue, axis: int, shift: int) -> SSAValue:
 def pad(ctx: Context) -> SSAValue:
     value, option = ctx.data(0, "x"), ctx.option("pad_width")
     rank = len(shape_of(value))
-    rows = cast("list[Any]", option) if isinstance(option, list) else [option]
-    pairs = [row if isinstance(row, list) else [row, row] for row in rows]
-    if len(pairs) == 1:
-        pairs = pairs * rank
-    flat = [width for pair in pairs for width in cast("list[Any]", pair)]
-    if len(flat) != 2 * rank or any(not isinstance(width, int) or width < 0 for width in flat):
+    rows = [
+        [width, width] if whole(width) is not None else wholes(width) or [] for width in items_of(option) or [option]
+    ]
+    flat = [width for row in (rows * rank if len(rows) == 1 else rows) for width in row]
+    if len(flat) != 2 * rank or any(width < 0 for width in flat):
         ctx.fail(f"a pad_width for {rank} axes", repr(option))
-    mode = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}.get(
-        ctx.str("mode", "constant")
-    )
-    if mode is None:
-        ctx.fail("mode constant, reflect, edge or wrap", ctx.str("mode"))
+    mode = ctx.choice("mode", ("constant", "reflect", "edge", "wrap"), "constant")
     filler = ctx.argument(1, "constant_values")
     number = 0 if filler is None else array_of(ctx, filler)
     if not isinstance(number, int) and (number is None or number.size != 1):
         ctx.fail("one number to pad with", repr(filler))
     fill = ctx.scalar(number if isinstance(number, int) else number.item(), value)
     return ctx.emit(PadOp, value, fill, pad_width=flat, pad_mode=mode)
-
-
-def take(ctx: Context) -> SSAValue:
-    """Elements at indices, which are brought inside; negative ones count from the end."""
-    value, axis = argument_term(ctx).value, ctx.option("axis")
-    if axis is None:
-        value, axis = reshaped(ctx, value, (prod(shape_of(value)),)), 0
-    axis = ctx.axis(axis, len(shape_of(value)))
-    return ctx.emit(TakeOp, value, _indices(ctx, shape_of(value)[axis]), axis=axis, mode="clip")
-
-
-def _indices(ctx: Context, extent: int) -> SSAValue:
-    """The indices of argument 1 with those below 0 counted from the end."""
-    option = array_of(ctx, ctx.argument(1, "indices"))
-    if option is not None and isinstance(extent, int):
-        return ctx.constant(np.where(option < 0, option + extent, option).astype(np.int32), "indices")
-    x = argument_term(ctx, 1, "indices")
-    x = x if x.dtype.kind in "iu" else x.to("int32")
-    return x.value if x.dtype.kind == "u" else where(x < 0, x + x.number(extent), x).value
-
-
-def take_along_axis(ctx: Context) -> SSAValue:
-    value, axis = ctx.data(0, "x"), ctx.option("axis")
-    indices = ctx.data(1, "indices")
-    shape = shape_of(indices)
-    if axis is None:
-        value, indices, axis = (*(reshaped(ctx, term, (prod(shape_of(term)),)) for term in (value, indices)), 0)
-    return reshaped(ctx, ctx.emit(GatherOp, value, indices, axis=ctx.axis(axis, len(shape_of(value)))), shape)
-
-
-def one_hot(ctx: Context) -> SSAValue:
-    x = argument_term(ctx).value
-    if dtype_of(x).kind not in "iu":
-        x = ctx.cast(x, "int32")
-    if ctx.bool("sparse", False):
-        ctx.fail("a dense result", "a sparse one")
-    dtype = dtype_option(ctx) or "float32"
-    ends = [ctx.constant(np.asarray(value).astype(dtype), "scalar") for value in (1, 0)]
-    axis = ctx.axis(ctx.int("axis", -1), len(shape_of(x)) + 1)
-    return ctx.emit(OneHotOp, x, *ends, depth=ctx.positive("num_classes"), axis=axis, dtype=dtype)
 
 
 def triangle(upper: bool) -> Callable[[Context], SSAValue]:
@@ -293,89 +247,13 @@ def triangle(upper: bool) -> Callable[[Context], SSAValue]:
     return convert
 
 
-def get_item(ctx: Context) -> SSAValue:
-    """Numpy's indexing by numbers, slices, new axes, one ellipsis and one list of numbers."""
-    value = ctx.data(0, "x")
-    option = ctx.argument(1, "key")
-    keys = cast("list[Any]", list(option)) if isinstance(option, list | tuple) else [option]
-    if any(isinstance(key, Reference) for key in keys):
-        ctx.fail("indices known before the call", "a tensor")
-    used = sum(key is not None and key is not ... for key in keys)
-    rank = len(shape_of(value))
-    if keys.count(...) > 1 or used > rank:
-        ctx.fail(f"at most {rank} indices", str(len(keys)))
-    if ... not in keys:
-        keys.append(...)
-    at = keys.index(...)
-    keys[at : at + 1] = [slice(None)] * (rank - used)
-    begin: list[int] = []
-    end: list[int] = []
-    strides: list[int] = []
-    gone: list[int] = []
-    new: list[int] = []
-    axis = 0
-    for key in keys:
-        if key is None:
-            new.append(axis - len(gone) + len(new))
-            continue
-        extent = shape_of(value)[axis]
-        first, last, step = _bounds(ctx, key, extent)
-        if isinstance(key, int):
-            gone.append(axis)
-        begin.append(first)
-        end.append(last)
-        strides.append(step)
-        axis += 1
-    whole = all(
-        same(b, 0) and same(e, n) and s == 1 for b, e, s, n in zip(begin, end, strides, shape_of(value), strict=True)
-    )
-    if not whole:
-        value = ctx.emit(StridedSliceOp, value, begin=begin, end=end, strides=strides)
-    if gone:
-        value = ctx.emit(SqueezeOp, value, axis=gone)
-    for position in new:
-        value = ctx.emit(ExpandDimsOp, value, axis=position)
-    return value
-
-
-def _bounds(ctx: Context, key: Any, extent: int) -> tuple[int, int, int]:
-    """Begin, end and step of an index or slice of an axis."""
-    match key:
-        case bool():
-            ctx.fail("a number or slice as index", repr(key))
-        case int():
-            first = extent + key if key < 0 else key
-            if isinstance(extent, int) and not 0 <= first < extent:
-                ctx.fail(f"an index of {extent} elements", str(key))
-            return first, first + 1, 1
-        case slice():
-            parts: list[Any] = [key.start, key.stop, key.step]
-            if any(part is not None and (isinstance(part, bool) or not isinstance(part, int)) for part in parts):
-                ctx.fail("a slice of numbers", repr(key))
-            if isinstance(extent, int):
-                first, last, step = key.indices(extent)
-                return first, (last if last >= 0 else -extent - 1), step
-            start, stop, step = key.start or 0, key.stop, 1 if key.step is None else key.step
-            if step < 1:
-                ctx.fail("a step forwards along an axis of open size", str(step))
-            return (
-                extent + start if start < 0 else start,
-                extent if stop is None else extent + stop if stop < 0 else stop,
-                step,
-            )
-        case _:
-            ctx.fail("a number or slice as index", repr(key)[:60])
-
-
 TABLE: dict[str, Row] = {
     "BroadcastTo": Row(broadcast_to),
     "Concatenate": Row(concatenate),
     "ExpandDims": Row(expand_dims),
     "Flip": Row(flip),
-    "GetItem": Row(get_item),
     "Hstack": Row(along(1)),
     "Moveaxis": Row(moveaxis),
-    "OneHot": Row(one_hot),
     "Pad": Row(pad),
     "Ravel": Row(ravel),
     "Repeat": Row(repeat),
@@ -385,8 +263,6 @@ TABLE: dict[str, Row] = {
     "Squeeze": Row(squeeze),
     "Stack": Row(stack),
     "Swapaxes": Row(swapaxes),
-    "Take": Row(take),
-    "TakeAlongAxis": Row(take_along_axis),
     "Tile": Row(tile),
     "Transpose": Row(transpose),
     "Tril": Row(triangle(False)),

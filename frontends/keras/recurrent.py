@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -22,6 +22,7 @@ from ..importing.recurrent_weights import padded_units, panels
 from ..importing.tensor import shape_of
 from .activations import function_of, number
 from .context import Config, Context
+from .nests import entries_of, items_of
 from .rows import Row
 from .weights import Variables
 
@@ -187,14 +188,13 @@ def _cell(ctx: Context, path: str, name: str, config: Config) -> Cell:
 
 def _cells(config: Config) -> list[tuple[str, str, Config]]:
     """The cells of an RNN: where their weights are, their class and configuration. Raises ValueError for none."""
-    entry = _entry(config.get("cell"))
+    entry = entry_of(config.get("cell"))
     if entry[0] != "StackedRNNCells":
         return [("cell", *entry)]
     counts: dict[str, int] = {}
     cells: list[tuple[str, str, Config]] = []
-    inner = entry[1].get("cells")
-    for entry in cast("list[Any]", inner) if isinstance(inner, list) else []:
-        name, own = _entry(entry)
+    for cell in items_of(entry[1].get("cells")) or ():
+        name, own = entry_of(cell)
         key = {"SimpleRNNCell": "simple_rnn_cell", "GRUCell": "gru_cell", "LSTMCell": "lstm_cell"}.get(name, name)
         count = counts.get(key, 0)
         counts[key] = count + 1
@@ -204,16 +204,13 @@ def _cells(config: Config) -> list[tuple[str, str, Config]]:
     return cells
 
 
-def _entry(entry: Any) -> tuple[str, Config]:
+def entry_of(nest: Any) -> tuple[str, Config]:
     """Class and configuration of an object in a configuration; raises ValueError for none."""
-    if isinstance(entry, dict):
-        name, config = entry.get("class_name"), entry.get("config")
-        if isinstance(name, str) and isinstance(config, dict):
-            return name, cast(Config, config)
-    raise ValueError("a class and its configuration")
-
-
-entry_of = _entry
+    entries = entries_of(nest) or {}
+    name, config = entries.get("class_name"), entries_of(entries.get("config"))
+    if not isinstance(name, str) or config is None:
+        raise ValueError("a class and its configuration")
+    return name, config
 
 
 def time_first(ctx: Context, value: SSAValue) -> SSAValue:

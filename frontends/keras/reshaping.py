@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, cast
+from typing import Any, TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -15,9 +15,10 @@ from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from .context import Context
 from .convolution import image_of
+from .nests import items_of, whole, wholes
 from .rows import Row
 
-Widths = tuple[tuple[int, int], ...]
+Widths: TypeAlias = "tuple[tuple[int, int], ...]"
 """Before and after, for each spatial axis."""
 
 
@@ -34,12 +35,16 @@ def reshape(ctx: Context) -> SSAValue:
     """All but the batch in another shape, in which -1 is what is left."""
     data = ctx.data()
     batch, *rest = shape_of(data)
-    return reshaped(ctx, data, (batch, *filled(ctx, ctx.ints("target_shape"), prod(rest))))
+    extents = items_of(ctx.option("target_shape"))
+    target = None if extents is None else wholes([-1 if extent is None else extent for extent in extents])
+    if target is None:
+        ctx.fail("a shape as 'target_shape'", repr(ctx.option("target_shape")))
+    return reshaped(ctx, data, (batch, *filled(ctx, target, prod(rest))))
 
 
 def filled(ctx: Context, target: Sequence[int], total: int) -> tuple[int, ...]:
-    """A shape of so many elements with -1 filled in; Keras writes null for it where inputs are open."""
-    extents = tuple(-1 if extent is None else extent for extent in cast("Sequence[int | None]", target))
+    """A shape of so many elements with -1 filled in."""
+    extents = tuple(target)
     product = prod(extent for extent in extents if extent != -1)
     count = extents.count(-1)
     if count > 1 or any(extent < -1 for extent in extents):
@@ -70,26 +75,21 @@ def repeat_vector(ctx: Context) -> SSAValue:
 
 def widths_of(ctx: Context, name: str, rank: int) -> Widths:
     """An option that is a number, one number for each axis, or two for each."""
-    value: Any = ctx.option(name)
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = [value] * rank
-    rows: list[Any] = value if isinstance(value, list | tuple) else []
+    option: Any = ctx.option(name)
+    rows = items_of([option] * rank if whole(option) is not None else option) or []
     if rank == 1 and len(rows) == 2:
         rows = [rows]
-    pairs = [[row, row] if isinstance(row, int) else row for row in rows]
-    flat = [n for pair in pairs if isinstance(pair, list | tuple) for n in pair]
-    if len(pairs) != rank or len(flat) != 2 * rank or any(isinstance(n, bool) or not isinstance(n, int) for n in flat):
-        ctx.fail(f"'{name}' before and after each of {rank} axes", repr(ctx.option(name)))
-    if min(cast("list[int]", flat)) < 0:
-        ctx.fail(f"'{name}' that is not negative", repr(ctx.option(name)))
-    return tuple((before, after) for before, after in cast("list[tuple[int, int]]", pairs))
+    pairs = [[row, row] if whole(row) is not None else wholes(row) or [] for row in rows]
+    if len(pairs) != rank or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
+        ctx.fail(f"'{name}' before and after each of {rank} axes", repr(option))
+    return tuple((before, after) for before, after in pairs)
 
 
 def zero_padding(rank: int) -> Callable[[Context], SSAValue]:
     def convert(ctx: Context) -> SSAValue:
         data, widths = ctx.data(), widths_of(ctx, "padding", rank)
         image_of(ctx, data, rank)
-        places = (*((0, 0), (0, 0)), *widths) if ctx.channels_first() else ((0, 0), *widths, (0, 0))
+        places = ((0, 0), (0, 0), *widths) if ctx.channels_first() else ((0, 0), *widths, (0, 0))
         return ctx.emit(PadOp, data, ctx.scalar(0, data), pad_width=[n for width in places for n in width])
 
     return convert

@@ -66,7 +66,7 @@ def _directions(config: Config) -> tuple[tuple[str, Config], tuple[str, Config]]
 def _of_both(config: Config) -> tuple[Variables, ...]:
     (kind, there), (back_kind, back) = _directions(config)
     outer = str(there.get("name", "")).removeprefix("forward_")
-    own = entry_of(config["backward_layer"])[1] if config.get("backward_layer") is not None else {}
+    own: Config = entry_of(config["backward_layer"])[1] if config.get("backward_layer") is not None else {}
     behind = str(own.get("name", f"backward_{outer}"))
     return (
         *(part.under("forward_layer", f"forward_{outer}") for part in variables_of(kind, there)),

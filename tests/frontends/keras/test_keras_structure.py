@@ -105,7 +105,6 @@ def test_machine_code_remembers_layers():
     program = whence.compile(CNN)
     assert program.layers == ("conv", "norm", "relu", "pool", "drop", "flat", "classes")
     assert "cnn.keras" in str(program.where("conv"))
-    assert not program.audit().lost if hasattr(program, "audit") else True
 
 
 def test_whence_run_takes_keras_files(capsys: pytest.CaptureFixture[str]):
