@@ -48,7 +48,7 @@ def get_item(ctx: Context) -> SSAValue:
         bounds.append(_bounds(ctx, key, shape_of(value)[len(bounds)]))
     rows = zip(bounds, shape_of(value), strict=True)
     if not all(same(first, 0) and same(last, extent) and step == 1 for (first, last, step), extent in rows):
-        begin, end, strides = zip(*bounds, strict=True)
+        begin, end, strides = ([row[at] for row in bounds] for at in range(3))
         value = ctx.emit(StridedSliceOp, value, begin=begin, end=end, strides=strides)
     if gone:
         value = ctx.emit(SqueezeOp, value, axis=gone)
@@ -64,11 +64,9 @@ def _bounds(ctx: Context, key: Any, extent: int) -> tuple[int, int, int]:
         if not symbols_of(extent) and not 0 <= first < extent:
             ctx.fail(f"an index of {extent} elements", str(number))
         return first, first + 1, 1
-    if not isinstance(key, slice):
-        ctx.fail("a number or slice as index", repr(key)[:60])
-    ends: list[Any] = [getattr(key, name) for name in ("start", "stop", "step")]
+    ends: list[Any] = [getattr(key, name, key) for name in ("start", "stop", "step")]
     if any(end is not None and whole(end) is None for end in ends):
-        ctx.fail("a slice of numbers", str(ends))
+        ctx.fail("a number, or a slice of numbers, as index", repr(ends)[:80])
     start, stop, step = (whole(end) for end in ends)
     if not symbols_of(extent):
         if step == 0:
@@ -95,7 +93,8 @@ def _indices(ctx: Context, extent: int) -> SSAValue:
     """The indices of argument 1 with those below 0 counted from the end."""
     numbers = array_of(ctx, ctx.argument(1, "indices"))
     if numbers is not None and not symbols_of(extent):
-        return ctx.constant(np.where(numbers < 0, numbers + extent, numbers).astype(np.int32), "indices")
+        places = numbers.astype(np.int32)
+        return ctx.constant(np.where(places < 0, places + np.int32(extent), places), "indices")
     x = argument_term(ctx, 1, "indices")
     x = x if x.dtype.kind in "iu" else x.to("int32")
     return x.value if x.dtype.kind == "u" else where(x < 0, x + x.number(extent), x).value

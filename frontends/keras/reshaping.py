@@ -25,10 +25,10 @@ Widths: TypeAlias = "tuple[tuple[int, int], ...]"
 def flatten(ctx: Context) -> SSAValue:
     """All but the batch as one axis; channels come last in it."""
     data = ctx.data()
-    shape = shape_of(data)
-    if ctx.channels_first() and len(shape) > 2:
-        data = ctx.emit(TransposeOp, data, axes=(0, *range(2, len(shape)), 1))
-    return reshaped(ctx, data, (shape[0], prod(shape[1:])))
+    batch, *rest = shape_of(data)
+    if ctx.channels_first() and len(rest) > 1:
+        data = ctx.emit(TransposeOp, data, axes=(0, *range(2, len(rest) + 1), 1))
+    return reshaped(ctx, data, (batch, prod(rest)))
 
 
 def reshape(ctx: Context) -> SSAValue:
@@ -79,7 +79,7 @@ def widths_of(ctx: Context, name: str, rank: int) -> Widths:
     rows = items_of([option] * rank if whole(option) is not None else option) or []
     if rank == 1 and len(rows) == 2:
         rows = [rows]
-    pairs = [[row, row] if whole(row) is not None else wholes(row) or [] for row in rows]
+    pairs = [wholes([row, row] if whole(row) is not None else row) or [] for row in rows]
     if len(pairs) != rank or any(len(pair) != 2 or min(pair) < 0 for pair in pairs):
         ctx.fail(f"'{name}' before and after each of {rank} axes", repr(option))
     return tuple((before, after) for before, after in pairs)
