@@ -170,3 +170,18 @@ def _library() -> Any:
 
 def _dask_config(values: Mapping[str, object]) -> Any:
     return import_module("dask").config.set(values)
+
+
+def certificates(ca: str, cert: str, key: str) -> object:
+    """The security of a client that shows a certificate, and trusts whoever `ca` signed; files in PEM.
+
+    Raises PipelineError without dask.distributed, and for files that cannot be read.
+    """
+    library = _library()
+    for file in (ca, cert, key):
+        try:
+            with open(file, "rb"):
+                pass
+        except OSError as error:
+            raise PipelineError(expectation(f"certificate {file}", "a file", error.strerror or str(error))) from error
+    return library.Security(tls_ca_file=ca, tls_client_cert=cert, tls_client_key=key, require_encryption=True)

@@ -151,7 +151,7 @@ def test_spaces_are_large_enough_and_not_too_large(name: str, bits: int):
     assert 8 <= len(points) < 4000
     costs = points.costs(Rates())
     assert (costs > 0).all()
-    assert len(np.unique(costs)) >= min(8, len(points) // 4)
+    assert len(np.unique(costs)) >= min(8, len(points) // 8)
 
 
 def test_a_tile_of_one_sum_waits_for_it():

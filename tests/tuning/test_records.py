@@ -10,7 +10,6 @@ import resource
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.strategies import strategy, unregister_schedule
 from whence.support.errors import FrontendError, PipelineError
 from whence.support.machine import Machine
-from whence.tuning.record import BadLine, compiler_key, machine_key, point_of, record_of, target_text
+from whence.tuning.record import BadLine, compiler_key, machine_key, record_of, target_text
 from whence.tuning.records import Records, append
 
 
@@ -341,15 +340,6 @@ def test_the_compiler_is_another_one_with_other_schedules():
     finally:
         unregister_schedule("of a test")
     assert compiler_key() == before
-
-
-def test_trials_are_found_by_their_decisions():
-    trials = [record("trial", {"rows": rows}, seed=rows) for rows in (1, 2)]
-    newer = replace(trials[1], seed=9)
-    foreign = [record("trial", {"rows": 3}, **{name: "x"}) for name in ("workload", "space", "machine", "compiler")]
-    records = Records([*trials, newer, *foreign, record("winner", {"rows": 4})])
-    mine = records.trials("w", "s", machine_key(HERE.hardware, HERE), compiler_key())
-    assert {point: each.seed for point, each in mine.items()} == {point_of({"rows": 1}): 1, point_of({"rows": 2}): 9}
 
 
 def test_another_process_gets_the_winners_as_lines():

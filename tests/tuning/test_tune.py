@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -51,8 +51,12 @@ def model(tmp_path_factory: pytest.TempPathFactory, weights: Mapping[str, Any]) 
     outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [ROWS, COLUMNS])]
     inits = [numpy_helper.from_array(array, name) for name, array in weights.items()]
     graph = helper.make_graph(nodes, "dense", inputs, outputs, inits)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    cast(Any, onnx).save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return path
+
+
+def common_rates(pool: object, target: object, threads: int, machine: object) -> Rates:
+    return Rates(threads=threads)
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +64,7 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are searched however little there is to gain, anything that is not slower wins, and no probe is run."""
     monkeypatch.setattr(tuner, "_LEAST", -1.0)
     monkeypatch.setattr("whence.tuning.search._GAIN", 0.0)
-    monkeypatch.setattr("whence.compiler.tune.probe", lambda *_: Rates())
+    monkeypatch.setattr("whence.compiler.tune.probe", common_rates)
 
 
 class Replies:
@@ -162,16 +166,17 @@ def test_what_is_wrong_crashes_or_hangs_is_never_kept(
         return built
 
     monkeypatch.setattr(tuner, "build", build)
-    monkeypatch.setattr(tuner, "_PROTOCOL_SECONDS", 2.0)
-    (report,) = whence.tune(model, tmp_path, trials=6, threads=1, budget=None)
+    (report,) = whence.tune(model, tmp_path, trials=6, threads=1, budget=None, timeout=2)
     kinds = {"off": "wrong", "segfault": "crash", "hang": "hang"}
     (result,) = [result for result in report.results if result.outcome is not None]
     assert result.outcome is not None
     assert bad
-    assert [(decisions, one.kind) for decisions, one in result.outcome.failed] == [(bad[0], kinds[flaw])]
+    # Candidates of the same code fail with it.
+    assert bad[0] in [decisions for decisions, _ in result.outcome.failed]
+    assert {one.kind for _, one in result.outcome.failed} == {kinds[flaw]}
     kept = [row["whence"]["decisions"] for row in lines(report.records)]
     assert kept
-    assert not [decisions for decisions in bad if decisions in kept]
+    assert bad[0] not in kept
     assert kinds[flaw] in report.text()
 
 
@@ -226,7 +231,8 @@ def test_bad_wishes_are_one_sentence(model: Path, tmp_path: Path, capsys: pytest
     for words, text in (
         (["--budget", "0"], "argument --budget: expected a time of more than 0, such as 90s, 10m or 1h, got '0'"),
         (["-o", str(tmp_path / "file" / "x")], f"records {tmp_path / 'file' / 'x' / 'records.jsonl'}: expected a file"),
-        (["--target", "llvm -mcpu=haswell"], "--target: expected no target"),
+        (["--target", "llvm -mtriple=aarch64-linux-gnu"], "target: expected code that runs on this machine"),
+        (["--scheduler", "tcp://127.0.0.1:1", "--target", "llvm"], "tune: expected no target, as the workers'"),
         (["--tls-key", "k"], "--tls-ca-file, --tls-cert, --tls-key: expected all three"),
     ):
         assert main(["tune", str(model), *words]) == 1

@@ -23,11 +23,13 @@ _BUSY = 4
 """Sums under way at once that keep a core busy where one begins in a cycle: a tile of fewer takes as long."""
 _EPILOGUE = 3
 """Loads and stores of a vector of results: its first value, an operand of what follows, and where it goes."""
-_SPILL = 2
+_SPILL = 8
 """The stores and loads of a vector that finds no register."""
 _COPY = 6
 """The loads that take as long as a vector's way into a padded image: it is asked for, and comes from afar."""
-_TILE = 8
+_AHEAD = 128
+"""Products that a core looks ahead: where a window has few, those of the next tiles do not wait for its sums."""
+_TILE = 1
 """Passes of loops whose time it takes to begin a tile and to leave it."""
 
 
@@ -133,23 +135,24 @@ def window_cost(
     read, column = inner.compute.reads[0], inner.compute.axes[-2 if per_pixel else -1]
     step = max(map(abs, coefficients(read).get(column, [1])), default=1)
     shared = max(0, across - step) / across
+    data = read_bytes(inner, 0)
 
     def formula(at: Values) -> Cost:
         width, written = at["pixels"], at["unrolled_terms"]
-        tiles, products = row_steps(columns, width, per_pixel) if per_pixel else (np.ceil(columns / width), 0.0)
-        if not per_pixel:
-            products = tiles
+        tiles = np.ceil(columns / width)
+        products = columns * per_pixel if per_pixel else tiles
         vectors = width * per_pixel if per_pixel else 1.0
         by_row = np.minimum(written, across) / across if across > 1 else 0.0
-        kept = vectors * np.where(shared > 0, by_row, 0.0)
-        spilled = np.maximum(vectors + kept - machine.vector_registers, 0.0)
+        # An operand of each sum is loaded before the first is used.
+        spilled = np.maximum(2 * vectors - machine.vector_registers, 0.0)
         all_tiles = images * rows * tiles
         cost = Cost(
             products=images * rows * products * terms,
-            sums=vectors,
+            sums=np.maximum(vectors, _AHEAD / terms),
             loads=images * rows * products * (terms * (1 - shared * by_row) + _EPILOGUE)
             + all_tiles * terms * spilled * _SPILL / across,
             steps=all_tiles * (terms / written + _TILE),
+            moved=moved(data, 1, data, machine),
             passes=images * (rows / at["kept_rows"] if "kept_rows" in at else 1),
         )
         if padding is not None:

@@ -18,7 +18,7 @@ from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
-from ..cost import Cost, Moved, moved
+from ..cost import Cost, Moved, moved, where
 from ..knobs import Formula, Legal, Values
 from ..stages import DEQUANTIZED, PARTS
 from .common import PARTITION_HINT, Scheduling, Shared, passes, points, shape_of, tag_of
@@ -205,12 +205,12 @@ def _cost(
         tiles, panels = np.ceil(rows / height), np.ceil(columns / width)
         whole = batch * tiles * panels
         per_tile, per_panel = height * terms * _FLOAT, width * terms * _FLOAT
-        inner_bytes = np.where(inside, per_panel * panels, per_tile * tiles)
-        outer_bytes = np.where(inside, per_tile * tiles, per_panel * panels)
-        held = np.where(inside, per_tile, per_panel)
+        inner_bytes = where(inside, per_panel * panels, per_tile * tiles)
+        outer_bytes = where(inside, per_tile * tiles, per_panel * panels)
+        held = where(inside, per_tile, per_panel)
         # The outer operand is read again in each pass of the inner loop, and the inner one in each of the outer.
-        again = moved(inner_bytes * batch, np.where(inside, tiles, panels) - 1, inner_bytes + held, machine)
-        kept = moved(outer_bytes * batch, np.where(inside, panels, tiles) - 1, per_tile + per_panel, machine)
+        again = moved(inner_bytes * batch, where(inside, tiles, panels) - 1, inner_bytes + held, machine)
+        kept = moved(outer_bytes * batch, where(inside, panels, tiles) - 1, per_tile + per_panel, machine)
         once = Moved(memory=np.asarray(batch * columns * terms * float(_FLOAT)))
         return Cost(
             products=batch * rows * panels * vectors * terms,
@@ -218,7 +218,7 @@ def _cost(
             loads=whole * terms * (height + vectors),
             steps=whole * terms / at["steps"],
             moved=again.also(kept).also(once),
-            passes=np.where(inside, tiles, panels) * (batch if batched else 1) * at["parallel"] if shared else 0,
+            passes=where(inside, tiles, panels) * (batch if batched else 1) * at["parallel"] if shared else 0,
         )
 
     return formula
