@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
-from whence.reading.models import PYTORCH, model_path
+from whence.reading.models import KERAS, PYTORCH, model_path
 from whence.reading.textio import MODULES, read_module
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError
@@ -33,8 +33,8 @@ def load(
 ) -> ModuleOp:
     """Return the relay module of a model, in which states kept from call to call have their initial values.
 
-    source: an ONNX, TFLite or PyTorch (.pt2) file or model (or the bytes of one), an .mlir or .relay file with its
-    .params beside it, a module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
+    source: an ONNX, TFLite, Keras or PyTorch (.pt2) file or model (or the bytes of one), an .mlir or .relay file with
+    its .params beside it, a module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open, numbers or sizes that have names.
     signature: the key of the signature of a TFLite model that is wanted, whose names inputs and outputs have then.
 
@@ -59,6 +59,10 @@ def load(
         from whence.frontends.torch import from_exported_program
 
         return from_exported_program(path, shapes=numbers)
+    if is_keras(path):
+        from whence.frontends.keras import from_keras
+
+        return from_keras(path, shapes=numbers)
     from whence.frontends.onnx import from_onnx
 
     return from_onnx(path, shapes=numbers)
@@ -155,6 +159,15 @@ def is_pytorch(source: object) -> bool:
     return any(base.__module__.partition(".")[0] == "torch" for base in type(source).__mro__)
 
 
+def is_keras(source: object) -> bool:
+    """Return whether a source is a Keras model: a file of that name, bytes that say so, or a model in memory."""
+    if isinstance(source, Path):
+        return source.suffix in KERAS
+    if isinstance(source, bytes):
+        return source.startswith(b"\x89HDF") or (source.startswith(b"PK") and b"metadata.json" in source[:64])
+    return any(base.__module__.partition(".")[0] == "keras" for base in type(source).__mro__)
+
+
 def _path(source: Any, signature: str | None) -> Any:
     """Return the file, module or model behind a source; raises PipelineError for a signature where there are none."""
     if isinstance(source, str | PathLike):
@@ -179,7 +192,7 @@ def _written(source: object) -> tuple[int, int] | None:
 
 
 def _read(source: Any, signature: str | None) -> Model:
-    """Read and check a TFLite, PyTorch or ONNX model."""
+    """Read and check a TFLite, PyTorch, Keras or ONNX model."""
     if is_tflite(source):
         from whence.frontends.tflite.graph import open_model as open_tflite
 
@@ -188,6 +201,10 @@ def _read(source: Any, signature: str | None) -> Model:
         from whence.frontends.torch.graph import open_model as open_pytorch
 
         return open_pytorch(source, keep=True)
+    if is_keras(source):
+        from whence.frontends.keras.graph import open_model as open_keras
+
+        return open_keras(source)
     from whence.frontends.onnx.graph import open_model as open_onnx
 
     return open_onnx(source)

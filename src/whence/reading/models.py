@@ -9,9 +9,11 @@ from pathlib import Path
 from whence.support.errors import FrontendError
 from whence.support.names import did_you_mean
 
-SUFFIXES = (".onnx", ".tflite", ".pt2", ".mlir", ".relay")
+KERAS = (".keras", ".h5", ".hdf5")
+"""The files of Keras models."""
 PYTORCH = (".pt2", ".pt", ".pth")
 """The files that torch writes; of them only those of exported programs are read."""
+SUFFIXES = (".onnx", ".tflite", ".pt2", *KERAS[:2], ".mlir", ".relay")
 EXPORTED = (".tar", ".so", ".o")
 """The files that hold a compiled model."""
 
