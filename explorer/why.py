@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 
 from ..dialects.relay.operator import Operator
 from ..lowering.kernel.record import Kernel
+from ..lowering.kernel.tuned import Applied
 from ..planning.artifact import Artifact, Call
 from ..provenance.ledger import Entry
 from ..provenance.numbers import number_of
@@ -142,9 +143,13 @@ class Why:
     line: Line | None
     compiler: str = ""
     """The external compiler that runs it; "" for machine code of ours."""
+    tuned: Applied | None = None
+    """What tuning decided about it; None: it is made by rule."""
 
     def __str__(self) -> str:
         parts = [f"kernel {self.symbol}" + (f", run by {self.compiler}" if self.compiler else "")]
+        if self.tuned is not None:
+            parts[0] += f"\ntuned: {self.tuned.about}"
         if self.twins:
             parts[0] += f"\nshared with {count(len(self.twins), 'other call')}: {some(self.twins, 3)}"
         if self.line is not None:
@@ -175,7 +180,8 @@ def why(
     code = kernel_of(index.artifact, selection.kernel)
     if line is not None:
         others = tuple(kernel_call.name for kernel_call in selection.others)
-        return Why(code.symbol, (), others, _line(code, line, selection.asked))
+        line_of = _line(code, line, selection.asked)
+        return Why(code.symbol, (), others, line_of, tuned=index.artifact.tuned.get(code.symbol))
     return _why(index, selection, times)
 
 
@@ -195,7 +201,7 @@ def _why(index: Index, selection: Found, times: Times | None) -> Why:
     code = kernel_of(index.artifact, selection.kernel)
     others = tuple(kernel_call.name for kernel_call in selection.others)
     origins = tuple(_origin(index, kernel_call, times) for kernel_call in selection.asked)
-    return Why(code.symbol, origins, others, None, compiler_of(code))
+    return Why(code.symbol, origins, others, None, compiler_of(code), index.artifact.tuned.get(code.symbol))
 
 
 def _origin(index: Index, call: Call, times: Times | None) -> CallOrigin:

@@ -47,6 +47,10 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
         "op_types": [[table.number(leaf), text] for leaf, text in ledger.op_types.items()],
         "plan": [plan.workspaces, plan.arena_bytes, plan.peak_bytes, plan.algorithm, plan.pools],
         "host": artifact.target.host,
+        "tuned": {
+            symbol: [dict(applied.decisions), applied.source, applied.ratio]
+            for symbol, applied in artifact.tuned.items()
+        },
     }
     data["numbered"] = len(ops.numbers)
     record: dict[str, object] = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from io import StringIO
 from typing import Protocol
@@ -10,6 +11,7 @@ from typing import Protocol
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.printer import Printer
 
+from ..lowering.kernel.tuned import Applied
 from ..lowering.llvm_to_native.target import Target
 from ..provenance.ledger import Ledger
 from ..runtime import program
@@ -127,6 +129,8 @@ class Artifact(Assembly):
     """The LLVM IR from which `main` was assembled; its `.loc` lines number the calls, then the copies, from 1."""
     passes: tuple[Snapshot, ...] = ()
     """The module, and each kernel, before the first pass and after every one, where that was asked for."""
+    tuned: Mapping[str, Applied] = field(default_factory=dict[str, Applied])
+    """Symbol of a kernel -> what tuning decided about it."""
 
     @staticmethod
     def of(
@@ -138,6 +142,7 @@ class Artifact(Assembly):
         snapshots: tuple[Snapshot, ...] = (),
         main_assembly: str = "",
         passes: tuple[Snapshot, ...] = (),
+        tuned: Mapping[str, Applied] | None = None,
     ) -> Artifact:
         """The artifact of an assembled program."""
         return Artifact(
@@ -149,4 +154,5 @@ class Artifact(Assembly):
             snapshots=snapshots,
             main_assembly=main_assembly,
             passes=passes,
+            tuned=tuned or {},
         )

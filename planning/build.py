@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
@@ -23,10 +24,12 @@ from ..dialects.sizes import known_ranges
 from ..lowering.cache import KernelCache, decode, encode
 from ..lowering.external.kernel import ExternalKernel
 from ..lowering.external.registry import external_codegen
-from ..lowering.kernel.key import code_key, kernel_key
+from ..lowering.kernel.key import code_key
+from ..lowering.kernel.printing import printed
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.sizes import is_sized, with_kernel_sizes
 from ..lowering.kernel.slots import anonymous
+from ..lowering.kernel.tuned import TUNED, Applied, Tuned, workload_key
 from ..lowering.llvm_to_native.compile import Native, compile_text
 from ..lowering.llvm_to_native.compilers import Compile, Compilers, compilers
 from ..lowering.llvm_to_native.emit import emit_module
@@ -48,6 +51,8 @@ from .pools import Pools
 from .snapshots import PassSnapshots
 from .sources import source_folder, write_source
 from .usmp import PoolInfo
+
+_log = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int], None]
 """Callback with the work being done, how many pieces are done, and of how many."""
@@ -75,6 +80,7 @@ def build(
     precision: str = "",
     snapshots: bool = False,
     pipeline: Sequence[ModulePass] | None = None,
+    tuned: Tuned | None = None,
 ) -> Artifact:
     """Compile `module`, which is rewritten in place, for `target`.
 
@@ -87,6 +93,7 @@ def build(
     where the machine gains by it.
     snapshots: keep the module and each kernel, those from the cache, too, as they are after every pass.
     pipeline: the relay passes that run instead of those of the opt level, of external compilers and of layouts.
+    tuned: the records by which knobs are set; those of the current context where there are none.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
@@ -120,14 +127,16 @@ def build(
             externals = _externals(module) if external or _has_parts(module) else {}
         run_passes(module, passes, ledger=ledger, audit=audit, on_pass=count)
         stages.append(Snapshot("fused", module))
-        compiled, kernel_of = compile_kernels(module, target, cache, tell)
+        records = TUNED.get() if tuned is None else tuned
+        compiled, kernel_of, applied = compile_kernels(module, target, cache, tell, records)
         left = {name: kernel for name, kernel in externals.items() if name in _called(module)}
         kernel_of |= {name: len(compiled) + number for number, name in enumerate(left)}
         kernels = [*compiled, *left.values()]
         assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
         native = compile_main(main_program(assembly), target, cache)
     return Artifact.of(
-        assembly, tuple(kernels), native.object, target, ledger, tuple(stages), native.assembly, tuple(kept.kept)
+        *(assembly, tuple(kernels), native.object, target, ledger, tuple(stages), native.assembly, tuple(kept.kept)),
+        tuned=applied,
     )
 
 
@@ -145,6 +154,7 @@ class Building:
     precision: str = ""
     snapshots: bool = False
     pipeline: Sequence[ModulePass] | None = None
+    tuned: Tuned | None = None
 
     def __call__(self, module: ModuleOp, ledger: Ledger) -> Artifact:
         """Compile `module`, which is rewritten in place."""
@@ -162,6 +172,7 @@ class Building:
             precision=self.precision,
             snapshots=self.snapshots,
             pipeline=self.pipeline,
+            tuned=self.tuned,
         )
 
 
@@ -245,46 +256,83 @@ def names_of(main: FuncOp, attribute: str) -> tuple[str, ...]:
     return tuple(name.data for name in cast("ArrayAttr[Any]", names) if isinstance(name, StringAttr))
 
 
-@dataclass
-class _Job:
-    key: str
-    future: Future[Kernel]
+class Kernels(NamedTuple):
+    """The compiled kernels of a module."""
+
+    kernels: list[Kernel]
+    """Distinct ones."""
+    kernel_of: dict[str, int]
+    """Primitive function -> the index of its kernel."""
+    applied: dict[str, Applied]
+    """Symbol of a kernel -> what tuning decided about it."""
+
+
+def primitive_functions(module: ModuleOp) -> list[FuncOp]:
+    """The primitive functions of a fused module that are kernels of ours."""
+    return [
+        op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None and not text_of(op, COMPILER)
+    ]
 
 
 def compile_kernels(
-    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress
-) -> tuple[list[Kernel], dict[str, int]]:
-    """The distinct kernels of a fused module, and per primitive function the index of its kernel.
+    module: ModuleOp, target: Target, cache: KernelCache, tell: Progress, tuned: Tuned | None = None
+) -> Kernels:
+    """Compile the kernels of a fused module.
+
+    tuned: the records by which knobs are set.
 
     Where an instrument is to see every kernel, those that are in the cache are lowered as well, each with a ledger of
     its own; their machine code is the cache's.
 
     Lowering is Python and LLVM releases its lock, so that LLVM works on some kernels while the next is lowered.
     """
-    functions = [
-        op for op in module.ops if isinstance(op, FuncOp) and op.primitive is not None and not text_of(op, COMPILER)
-    ]
-    jobs: list[_Job] = []
+    functions = primitive_functions(module)
+    jobs: list[Future[Kernel]] = []
+    found: list[Applied | None] = []
     index: dict[str, int] = {}
     kernel_of: dict[str, int] = {}
     redraft = any(instrument.every_kernel for instrument in PassContext.current().instruments)
     with compilers(target) as workers:
         for done, func in enumerate(functions):
             copy = anonymous(func)
-            key = kernel_key(copy, target)
+            text = printed(copy)
+            applied = _applied(tuned, copy, text, target)
+            key = code_key(target, text, applied.text if applied is not None else "")
             if key not in index:
                 index[key] = len(jobs)
+                found.append(applied)
                 stored = _stored(cache, key, Kernel)
                 with recording(Ledger(), "lower") if redraft else nullcontext():
                     if stored is not None and redraft:
                         from ..lowering.kernel.draft import redraft_kernel
 
-                        redraft_kernel(copy, target, key)
-                    jobs.append(_Job(key, _kernel(copy, func, target, key, cache, workers, stored)))
+                        redraft_kernel(copy, target, key, stored.decisions)
+                    jobs.append(_kernel(copy, func, target, key, cache, workers, stored, applied))
             kernel_of[func.sym_name.data] = index[key]
             tell("kernels", done + 1, len(functions))
-        kernels = [job.future.result() for job in jobs]
-    return kernels, kernel_of
+        kernels = [job.result() for job in jobs]
+    used = {
+        kernel.symbol: applied
+        for kernel, applied in zip(kernels, found, strict=True)
+        if applied is not None and kernel.decisions == dict(applied.decisions)
+    }
+    return Kernels(kernels, kernel_of, used)
+
+
+def _applied(tuned: Tuned | None, func: FuncOp, text: str, target: Target) -> Applied | None:
+    """Return the decisions of tuning about an anonymous function, of which `text` is printed."""
+    if tuned is None:
+        return None
+
+    def space() -> str:
+        from ..lowering.kernel.space import kernel_space
+
+        return kernel_space(func, target.hardware).key
+
+    try:
+        return tuned.find(workload_key(text), target, space)
+    except (VerifyException, ScheduleError):
+        return None  # drafting the kernel says what is wrong with it, and in which layers
 
 
 def _kernel(
@@ -295,10 +343,11 @@ def _kernel(
     cache: KernelCache,
     workers: Compilers,
     stored: Kernel | None,
+    applied: Applied | None,
 ) -> Future[Kernel]:
     """The kernel of an anonymous function; `original` is the one that knows its layers.
 
-    stored: what the cache has of it.
+    stored: what the cache has of it. applied: what tuning decided; decisions that its knobs do not allow are left out.
     """
     sources = source_folder(cache.folder)
     if stored is not None:
@@ -310,7 +359,13 @@ def _kernel(
     from ..lowering.kernel.draft import draft_kernel
 
     try:
-        draft = draft_kernel(func, target, key, sources)
+        try:
+            draft = draft_kernel(func, target, key, sources, applied.decisions if applied is not None else None)
+        except ScheduleError as error:
+            if applied is None:
+                raise
+            _log.warning("%s: what was tuned, %s, is left out: %s", func.sym_name.data, applied.text, error)
+            draft = draft_kernel(func, target, key, sources)
     except (VerifyException, ScheduleError):
         # Once more, for an error that names layers instead of slots.
         draft_kernel(with_kernel_sizes(original) if is_sized(original) else original, target, key)

@@ -98,7 +98,7 @@ def check_machine(name: str, wants: Mapping[str, Any]) -> None:
     expected = f"code for {here}"
     if machine != here:
         raise PipelineError(expectation(name, expected, f"some for {machine}"))
-    if machine != "x86_64" or not (has := _flags()):
+    if machine != "x86_64" or not (has := cpu_features()):
         return
     wanted = [word[1:] for word in str(wants["features"]).split(",") if word[:1] == "+" and word[1:] in _X86]
     if (vectors := _BY_VECTOR.get(wants["vector_bits"])) is not None:
@@ -108,7 +108,7 @@ def check_machine(name: str, wants: Mapping[str, Any]) -> None:
 
 
 @cache
-def _flags() -> frozenset[str]:
+def cpu_features() -> frozenset[str]:
     """Return what the processor can do according to Linux; nothing where there is no Linux."""
     for line in _lines(Path("/proc/cpuinfo")):
         name, _, flags = line.partition(":")

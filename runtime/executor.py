@@ -26,6 +26,11 @@ from .threads import ThreadPool
 Visit = Callable[[Call, float, list[Tensor]], None]
 """Callback of `Runner.walk` after each kernel: the call, CPU seconds, its outputs (views, gone after the visit)."""
 
+Read = Callable[[Slot, int], Tensor]
+"""The first bytes of what lies in a slot: a view, gone after the visit."""
+Enter = Callable[[Call, Read], None]
+"""Callback of `Runner.walk` before each kernel: the call, and a way to read its inputs."""
+
 _IDLE_CALLS = 50
 """The number of calls that do nothing, of which the shortest tells what a call costs."""
 
@@ -161,18 +166,41 @@ class Runner:
             self._externals.check()
         return outputs
 
-    def walk(self, inputs: Sequence[Array] | Mapping[str, object], pool: ThreadPool, visit: Visit) -> list[Tensor]:
-        """As `run`, but kernel by kernel from Python, over the same memory plan; `visit` sees every call."""
+    def walk(
+        self,
+        inputs: Sequence[Array] | Mapping[str, object],
+        pool: ThreadPool,
+        visit: Visit,
+        enter: Enter | None = None,
+    ) -> list[Tensor]:
+        """As `run`, but kernel by kernel from Python, over the same memory plan; `visit` sees every call.
+
+        enter: sees every call before it is made, and what it reads, which it may write over.
+        """
         runner, arrays = self.at(inputs)
         with pool.clock() as clock:
-            return runner._walked(arrays, pool, visit, clock)
+            return runner._walked(arrays, pool, visit, enter, clock)
 
     def _walked(
-        self, arrays: Sequence[Array], pool: ThreadPool, visit: Visit, clock: Callable[[], float]
+        self,
+        arrays: Sequence[Array],
+        pool: ThreadPool,
+        visit: Visit,
+        enter: Enter | None,
+        clock: Callable[[], float],
     ) -> list[Tensor]:
         outputs, block = self._outputs(), self._take_arena(self.program.arena_bytes)
         io, arena, handle = [*arrays, *outputs], block[0], pool.handle or None
+
+        def read(slot: Slot, size: int) -> Tensor:
+            if slot.kind == "arena":
+                return arena[slot.place : slot.place + size]
+            memory = io[slot.place] if slot.kind == "io" else self.params[slot.place]
+            return np.ascontiguousarray(memory).reshape(-1).view(np.uint8)[:size]
+
         for call in self.program.calls:
+            if enter is not None:
+                enter(call, read)
             function, arguments = self._native(call, io, arena, handle)
             start = clock()
             function(*arguments)

@@ -47,8 +47,8 @@ def link(
     held = (ctypes.c_char * image.size).from_buffer(memory)
     image.fill(memory, ctypes.addressof(held))
     # Where instructions have a cache of their own, the system brings it up to date when a page becomes executable.
-    _mprotect(image.base, image.constants, mmap.PROT_READ | mmap.PROT_EXEC)
-    _mprotect(image.base + image.constants, image.writable - image.constants, mmap.PROT_READ)
+    protect(image.base, image.constants, mmap.PROT_READ | mmap.PROT_EXEC)
+    protect(image.base + image.constants, image.writable - image.constants, mmap.PROT_READ)
     return Code({name: image.exported(name) for name in dict.fromkeys(exports)}, (memory, held))
 
 
@@ -212,11 +212,11 @@ def _paged(size: int) -> int:
     return -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
 
 
-def _mprotect(start: int, size: int, protection: int) -> None:
+def protect(start: int, size: int, protection: int) -> None:
     """Set what may be done with pages; raises OSError where the system does not allow it."""
     if size and _libc().mprotect(ctypes.c_void_p(start), ctypes.c_size_t(size), protection):
         code = ctypes.get_errno()
-        raise OSError(code, f"link: the system does not let memory be executed ({os.strerror(code)})")
+        raise OSError(code, f"memory: the system does not let its use be changed ({os.strerror(code)})")
 
 
 @cache

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import struct
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from threading import RLock
 from typing import IO, Any, NoReturn, cast
 
 import numpy as np
@@ -24,16 +22,14 @@ from .executor import Runner
 from .factory import GraphExecutorFactory, Origin
 from .library import GraphFunction, Library
 from .link import link
-from .opened import Linked, kept, open_library
+from .opened import POOL_OBJECT, POOL_SYMBOLS, Linked, kept, linked_pool, open_library
 from .package import SECTION, Package
-from .program import ENTRY, PARALLEL_FOR, REFUSED, SIZES_ENTRY, Program
+from .program import ENTRY, REFUSED, SIZES_ENTRY, Program
 from .saved_program import restored
 from .sealed import open_sealed
 from .tensors import Tensor, TensorSpec, address
-from .threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode, ThreadPool
+from .threads import ThreadPool
 
-_POOL_OBJECT = "whence_pool.o"
-_POOL_SYMBOLS = PARALLEL_FOR, *MEMORY_SYMBOLS, *WORKER_SYMBOLS
 _UNREADABLE = (
     ArithmeticError,
     AttributeError,
@@ -170,10 +166,10 @@ def _load_archive(content: memoryview, name: str) -> tuple[Package, Linked]:
     objects = [
         Elf.of(data, f"{name}: {member}")
         for member, data in members.items()
-        if member.endswith(".o") and member not in (_POOL_OBJECT, *_INTERFACE_OBJECTS)
+        if member.endswith(".o") and member not in (POOL_OBJECT, *_INTERFACE_OBJECTS)
     ]
     check_machine(name, package.head)
-    pool = _pool_of(members[_POOL_OBJECT])
+    pool = linked_pool(members[POOL_OBJECT])
     code = link(objects, _symbols(package), pool.imports)
     code.addresses[REFUSED] = pool.refused
     return package, Linked(code, pool)
@@ -186,7 +182,7 @@ def _load_object(content: memoryview, name: str) -> tuple[Package, Linked]:
     # The parameters stay where they are.
     here = address(np.frombuffer(content, np.uint8)) + at
     names = {symbol.name for symbol in elf.symbols}
-    pool = [symbol for symbol in _POOL_SYMBOLS if symbol in names]
+    pool = [symbol for symbol in POOL_SYMBOLS if symbol in names]
     code = link([elf], [*_symbols(package), *pool], {}, {SECTION: here})
     return package, kept(code, content)
 
@@ -196,22 +192,6 @@ def _load_library(content: memoryview, name: str) -> tuple[Package, Linked]:
     package, _ = _package_of(elf, name)
     check_machine(name, package.head)
     return package, open_library(name, _symbols(package))
-
-
-_pools: dict[bytes, PoolCode] = {}
-_lock = RLock()
-
-
-def _pool_of(data: memoryview) -> PoolCode:
-    """The pool of an object file; models with the same one share it, for the life of the process."""
-    key = hashlib.sha256(data).digest()
-    with _lock:
-        if key not in _pools:
-            elf = Elf.of(bytes(data), _POOL_OBJECT)
-            names = {symbol.name for symbol in elf.symbols}
-            wanted = [symbol for symbol in _POOL_SYMBOLS if symbol in names]
-            _pools[key] = PoolCode.of(link([elf], wanted, {}))
-        return _pools[key]
 
 
 def _members(content: memoryview) -> dict[str, memoryview]:

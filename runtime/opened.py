@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
+import hashlib
 import os
 import weakref
 from collections.abc import Callable, Iterable
@@ -12,8 +13,13 @@ from threading import RLock
 from typing import NamedTuple
 
 from ..support.errors import FrontendError, PipelineError, expectation
+from .elf import Elf
+from .link import link
 from .program import PARALLEL_FOR, Code
 from .threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode
+
+POOL_SYMBOLS = PARALLEL_FOR, *MEMORY_SYMBOLS, *WORKER_SYMBOLS
+POOL_OBJECT = "whence_pool.o"
 
 
 class Linked(NamedTuple):
@@ -53,8 +59,20 @@ def kept(code: Code, *held: object) -> Linked:
 _lock = RLock()
 _open: weakref.WeakValueDictionary[tuple[int, int], _Alive] = weakref.WeakValueDictionary()
 """Device and number of a file -> its library: opened twice it would have one pool with two owners."""
+_pools: dict[bytes, PoolCode] = {}
 _names: set[str] = set()
 """The names of open libraries, by which the system knows them."""
+
+
+def linked_pool(data: bytes | memoryview) -> PoolCode:
+    """The pool of an object file; who has the same one shares it, for the life of the process. Errors as of `link`."""
+    key = hashlib.sha256(data).digest()
+    with _lock:
+        if key not in _pools:
+            elf = Elf.of(bytes(data), POOL_OBJECT)
+            names = {symbol.name for symbol in elf.symbols}
+            _pools[key] = PoolCode.of(link([elf], [symbol for symbol in POOL_SYMBOLS if symbol in names], {}))
+        return _pools[key]
 
 
 def open_library(name: str, symbols: Iterable[str]) -> Linked:
@@ -73,7 +91,7 @@ def open_library(name: str, symbols: Iterable[str]) -> Linked:
 def _opened(name: str, symbols: Iterable[str]) -> _Alive:
     library = _Library(name)
     addresses: dict[str, int] = {}
-    for symbol in (*symbols, PARALLEL_FOR, *MEMORY_SYMBOLS, *WORKER_SYMBOLS):
+    for symbol in (*symbols, *POOL_SYMBOLS):
         try:
             addresses[symbol] = ctypes.cast(library.library[symbol], ctypes.c_void_p).value or 0
         except AttributeError:

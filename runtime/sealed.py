@@ -43,7 +43,11 @@ def open_sealed(path: str | PathLike[str]) -> memoryview:
         raise FrontendError(
             expectation(name, "a readable file", getattr(error, "strerror", "") or str(error))
         ) from error
-    what = "a model that export_library wrote"
+    return unsealed(data, name)
+
+
+def unsealed(data: memoryview, name: str, what: str = "a model that export_library wrote") -> memoryview:
+    """Return what the seal of `data` covers. Raises FrontendError, `name` first, unless that is `what`, whole."""
     if len(data) < _SEAL.size:
         raise FrontendError(expectation(name, what, f"a file of {len(data)} bytes"))
     content = data[: -_SEAL.size]

@@ -87,5 +87,10 @@ class Timing(NamedTuple):
             zeros += seconds == 0
             if seconds * 1e3 >= self.min_repeat_ms or zeros >= self.limit_zero_time_iterations:
                 return number, seconds / number
-            wanted = self.min_repeat_ms / max(seconds * 1e3, 1e-6) * number
-            number = min(max(number + 1, int(wanted * 1.1)), number * 100)
+            number = grown(number, seconds, self.min_repeat_ms / 1e3)
+
+
+def grown(number: int, seconds: float, least: float) -> int:
+    """Return the number of runs to try next, when `number` of them took less than `least` seconds."""
+    wanted = least / max(seconds, 1e-9) * number
+    return min(max(number + 1, int(wanted * 1.1)), number * 100)

@@ -25,6 +25,7 @@ ORDER = [
     "lowering",
     "planning",
     "explorer",
+    "tuning",
 ]
 """A root folder imports only folders to its left; `src/whence` imports them all."""
 FRONT = ["reading", "kernels", "executables", "compiler", "exploring", "cli", "tvm"]

@@ -19,6 +19,7 @@ from .base import ArgumentOp, AxesOp, AxisType, Name, Primitive, SequenceOp, Sta
 from .base import ThreadType as ThreadType
 from .intrin import TensorComputeOp
 from .intrin import TensorIntrinOp as TensorIntrinOp
+from .knob import KnobOp
 from .loops import (
     BindOp,
     FusedOp,
@@ -52,8 +53,8 @@ from .stages import (
     TransformLayoutOp,
 )
 
-NAMES: tuple[type[Name], ...] = (StageOp, ArgumentOp, AxesOp, ThreadOp)
-"""The ops that only name parts of a schedule."""
+NAMES: tuple[type[Name], ...] = (StageOp, ArgumentOp, AxesOp, ThreadOp, KnobOp)
+"""The ops that change nothing: they name parts of a schedule, and the choices that it follows from."""
 
 PRIMITIVES: tuple[type[Primitive], ...] = (
     SplitOp,

@@ -72,9 +72,14 @@ class SequenceOp(IRDLOperation):
 
     def verify_(self) -> None:
         replaced: dict[SSAValue, Operation] = {}
+        knobs = set[str]()
         for op in self.block.ops:
             if not isinstance(op, (Name, Primitive)):
                 fail(self, "schedule primitives only", op.name)
+            if isinstance(knob := op.properties.get("knob"), StringAttr):
+                if knob.data in knobs:
+                    fail(op, "a knob of another name than those before", f"'{knob.data}' again")
+                knobs.add(knob.data)
             for i, operand in enumerate(op.operands):
                 if (by := replaced.get(operand)) is not None:
                     name = f"%{operand.name_hint}" if operand.name_hint else "one"
@@ -100,7 +105,7 @@ class SequenceOp(IRDLOperation):
 
 
 class Name(IRDLOperation):
-    """Names a part of the schedule and changes nothing."""
+    """Names a part of the schedule, or a choice that it follows from, and changes nothing."""
 
     traits = traits_def(HasParent(SequenceOp))
 

@@ -73,6 +73,8 @@ export interface Kernel {
   /** Of machine code. */
   bytes: number;
   instructions: number;
+  /** What tuning decided about it, `rows = 4 (exact, ..)`; "" for one made by rule. */
+  tuned: string;
 }
 
 /** A call of a kernel. */

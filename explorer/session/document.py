@@ -107,6 +107,8 @@ class Kernel:
     bytes: int
     """Of machine code."""
     instructions: int
+    tuned: str
+    """What tuning decided about it, `rows = 4 (exact, ..)`; "" for one made by rule."""
 
 
 @dataclass

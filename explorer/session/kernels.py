@@ -49,15 +49,21 @@ class Slots:
 
 
 def add_kernel(
-    builder: Builder, kernel: Kernel, compiler: str, program: int, func: FuncOp | None, course: Course | None
+    builder: Builder,
+    kernel: Kernel,
+    compiler: str,
+    program: int,
+    func: FuncOp | None,
+    course: Course | None,
+    tuned: str = "",
 ) -> int:
     """Append a kernel and its stages; return its row.
 
-    func: a primitive function that it computes. course: what was seen of its passes.
+    func: a primitive function that it computes. course: what was seen of its passes. tuned: what tuning decided.
     """
     session, slots = builder.session, Slots()
     row = len(session.kernels)
-    entry = KernelRow(kernel.symbol, program, compiler, slots.rows, [], -1, 0, 0)
+    entry = KernelRow(kernel.symbol, program, compiler, slots.rows, [], -1, 0, 0, tuned)
     session.kernels.append(entry)
     if compiler:
         return row

@@ -61,7 +61,9 @@ def record_program(
     for number in range(len(artifact.kernels)):
         kernel = kernel_of(artifact, number)
         seen = watched.kernels.get(kernel.symbol) if watched is not None else None
-        add_kernel(builder, kernel, compiler_of(kernel), program, served.get(number), seen)
+        applied = artifact.tuned.get(kernel.symbol)
+        tuned = applied.about if applied is not None else ""
+        add_kernel(builder, kernel, compiler_of(kernel), program, served.get(number), seen, tuned)
     calls = range(len(session.calls), len(session.calls) + len(artifact.calls))
     for call in artifact.calls:
         layers = [builder.set_of(layer) for layer in call.layers]

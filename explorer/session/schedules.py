@@ -163,15 +163,17 @@ def _details(schedule: Schedule, number: int, model: CostModel, loops: bool, fol
     return Details(text, error, next_primitives(schedule, number, model) if following else [])
 
 
-def kernel_schedule(func: FuncOp, symbol: str, machine: Machine) -> Schedule:
-    """The default schedule of a primitive function, as the kernel of that symbol has it, with the lines that made it.
+def kernel_schedule(
+    func: FuncOp, symbol: str, machine: Machine, decisions: Mapping[str, int] | None = None
+) -> Schedule:
+    """The schedule of a primitive function, as the kernel of that symbol has it, with the lines that made it.
 
     Where only a call knows how many rows a product has, it is that of many rows.
     """
     lowered = lower_function(anonymous(func))
     lowered.sym_name = StringAttr(symbol)
     with PassContext.current().with_options({"te.keep_primitive_lines": True}):
-        return schedule_function(lowered, machine)
+        return schedule_function(lowered, machine, decisions=decisions)
 
 
 def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], films: Films = "hot") -> None:
@@ -197,7 +199,7 @@ def _add_films(session: Session, artifact: Artifact, kernels: Sequence[int], fil
         func = served.get(number)
         if func is None or not kernel.schedule:
             continue
-        schedule = kernel_schedule(func, kernel.symbol, machine)
+        schedule = kernel_schedule(func, kernel.symbol, machine, kernel.decisions)
         if printed(schedule.sequence) != kernel.schedule:
             continue
         detail: Detail = "all"

@@ -59,6 +59,7 @@ def _kernel(func: FuncOp, function: ExternalFunction) -> ExternalKernel:
         lines=(),
         te="",
         schedule="",
+        decisions={},
         llvm="",
         ops={"te": 0, "tir": 0, "llvm": 0},
         located={"te": 0, "tir": 0, "llvm": 0},

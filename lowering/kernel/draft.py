@@ -15,6 +15,7 @@ from ...provenance.lost import is_located
 from ...provenance.walk import walk
 from ..llvm_to_native.emit import emit_module
 from ..llvm_to_native.target import Target
+from ..relay_to_te.knobs import Decisions
 from ..relay_to_te.lower import lower_function
 from ..tir_to_llvm.convert import convert
 from ..tir_to_llvm.float_mode import flushes
@@ -39,11 +40,11 @@ def _count(roots: Sequence[Operation]) -> tuple[int, int]:
     return count, located
 
 
-def redraft_kernel(func: FuncOp, target: Target, key: str) -> None:
-    """Lower an anonymous primitive function to tir for instruments to see; errors as `draft_kernel`."""
+def redraft_kernel(func: FuncOp, target: Target, key: str, decisions: Decisions | None = None) -> None:
+    """Lower an anonymous primitive function to tir for instruments to see; arguments and errors as `draft_kernel`."""
     te_func = lower_function(func)
     te_func.sym_name = StringAttr(_symbol(func, key))
-    _, tir_func = lower_scheduled(te_func, target.hardware)
+    _, tir_func = lower_scheduled(te_func, target.hardware, decisions)
     run_tir_passes(tir_func, target.hardware)
 
 
@@ -51,10 +52,13 @@ def _symbol(func: FuncOp, key: str) -> str:
     return f"tvmgen_default_{func.sym_name.data}_{key[:8]}"
 
 
-def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> Draft:
+def draft_kernel(
+    func: FuncOp, target: Target, key: str, sources: str = "", decisions: Decisions | None = None
+) -> Draft:
     """Lower an anonymous primitive function to LLVM text.
 
-    sources: the folder in which a debugger finds the printed TIR, as `<symbol>.tir`.
+    sources: the folder in which a debugger finds the printed TIR, as `<symbol>.tir`. decisions: the numbers of knobs
+    that are not to have their defaults.
 
     Raises VerifyException when an operator has no lowering, ScheduleError when its schedule does not fit.
     """
@@ -64,7 +68,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
     te_text = printed(te_func)
     counts = {"te": _count([te_func])}
     work = stages_work(te_func)
-    schedule, tir_func = lower_scheduled(te_func, target.hardware)
+    schedule, tir_func = lower_scheduled(te_func, target.hardware, decisions)
     run_tir_passes(tir_func, target.hardware)
     tir_text, lines = print_with_lines(tir_func)
     counts["tir"] = _count([tir_func])
@@ -77,6 +81,7 @@ def draft_kernel(func: FuncOp, target: Target, key: str, sources: str = "") -> D
         lines=line_table(tir_text, lines),
         te=te_text,
         schedule=printed(schedule.sequence),
+        decisions=dict(decisions or {}),
         llvm=emit_module(low.module, lines=low.lines, source=os.path.join(sources, source_name(symbol)), target=target),
         ops={level: count[0] for level, count in counts.items()},
         located={level: count[1] for level, count in counts.items()},

@@ -14,18 +14,21 @@ from ...dialects.sizes import Size, SizeExpr
 from ...dialects.sizes.kernel import affine_map, at_least, lifted
 from ...support.machine import Machine
 from ...te.schedule.schedule import Schedule
+from ..relay_to_te.knobs import Decisions
 from ..relay_to_te.strategy import schedule_function
 from ..te_to_tir.lower import lower_schedule
 
 
-def lower_scheduled(func: te.FuncOp, machine: Machine) -> tuple[Schedule, tir.PrimFuncOp]:
-    """The default schedule of a function for a machine, and its loops, with a branch for one row of a product.
+def lower_scheduled(
+    func: te.FuncOp, machine: Machine, decisions: Decisions | None = None
+) -> tuple[Schedule, tir.PrimFuncOp]:
+    """The schedule of a function for a machine, and its loops, with a branch for one row of a product.
 
-    The schedule is that of many rows. `func` is consumed.
+    The schedule, and the knobs that `decisions` are about, are those of many rows. `func` is consumed.
     """
     product = _open_product(func)
     single = func.clone() if product is not None else None
-    schedule = schedule_function(func, machine)
+    schedule = schedule_function(func, machine, decisions=decisions)
     many = lower_schedule(schedule)
     if product is not None and single is not None:
         rows, location = product

@@ -10,9 +10,13 @@ from ..relay_to_te.strategies import outside_fingerprint
 from .printing import printed
 
 
-def code_key(target: Target, text: str) -> str:
-    """The cache key (hex sha256) of what passes and schedules, under the current options, make of `text`."""
-    return native_key(target, PassContext.current().shapes_code(), outside_fingerprint(), text)
+def code_key(target: Target, text: str, decisions: str = "") -> str:
+    """The cache key (hex sha256) of what passes and schedules, under the current options, make of `text`.
+
+    decisions: those about the schedule that are not the defaults, as text.
+    """
+    parts = (PassContext.current().shapes_code(), outside_fingerprint(), text)
+    return native_key(target, *parts, *([decisions] if decisions else []))
 
 
 def kernel_key(func: FuncOp, target: Target) -> str:

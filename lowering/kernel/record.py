@@ -27,6 +27,8 @@ class Draft:
     """The printed tensor expressions."""
     schedule: str
     """The printed schedule."""
+    decisions: dict[str, int]
+    """The numbers of its knobs that are not the defaults."""
     llvm: str
     """The LLVM IR before optimisation."""
     ops: dict[str, int]

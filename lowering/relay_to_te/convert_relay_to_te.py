@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import FuncOp
 from ..llvm_to_native.target import Target
+from .knobs import decisions_of
 from .lower import lower_function
 from .strategy import schedule_function
 
@@ -23,6 +24,7 @@ class ConvertRelayToTePass(ModulePass):
     Locations: a stage, the ops in it and the primitives applied to it have their operator's.
 
     target: what the schedule is made for: "native", or "llvm -mcpu=.. -mattr=..".
+    decisions: the numbers of knobs that are not to have their defaults, "rows=4,vectors=2"; of every schedule.
 
     ```mlir
     relay.func primitive @relu(%p0: tensor<64xf32>) -> (tensor<64xf32>) {
@@ -48,14 +50,16 @@ class ConvertRelayToTePass(ModulePass):
 
     name = "convert-relay-to-te"
     target: str = "native"
+    decisions: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = Target.parse(self.target).hardware
+        decisions = decisions_of(self.decisions)
         block = op.body.block
         for func in [f for f in block.ops if isinstance(f, FuncOp) and f.primitive is not None]:
             lowered = lower_function(func)
             # Scheduling may add stages to the function it works on; the sequence has a primitive for each.
-            schedule = schedule_function(lowered.clone(), machine)
+            schedule = schedule_function(lowered.clone(), machine, decisions=decisions)
             block.insert_ops_before([lowered, schedule.sequence], func)
             func.detach()
             func.erase()

@@ -20,6 +20,7 @@ from ...te.schedule.bounds import Reading, readings
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage import Stage
 from ...te.schedule.stage_state import StageState
+from .knobs import Decisions, Space
 from .schedules.attention import schedule_attention
 from .schedules.common import Scheduling, tag_of
 from .schedules.convolution import schedule_conv2d_nchwc, schedule_depthwise_nchwc
@@ -58,13 +59,27 @@ ROWS: tuple[Strategy, ...] = (
 """The compiler's rows: name, schedule, the tags of stages it is for."""
 
 
-def schedule_function(func: te.FuncOp, machine: Machine, *, few_rows: bool = False) -> Schedule:
+def schedule_function(
+    func: te.FuncOp, machine: Machine, *, few_rows: bool = False, decisions: Decisions | None = None
+) -> Schedule:
     """The schedule of a te.func for a machine: by the compiler's rows and those registered.
 
-    few_rows: where only a call knows how many rows a product has, it is for one.
+    few_rows: where only a call knows how many rows a product has, it is for one. decisions: the numbers of knobs; those
+    that are not named have their defaults. Raises ScheduleError for decisions that the knobs do not allow.
     """
+    return _scheduled(func, machine, few_rows, decisions).schedule
+
+
+def space_of(func: te.FuncOp, machine: Machine) -> Space:
+    """The knobs of a te.func's schedule for a machine, and what their decisions cost. `func` is consumed."""
+    return _scheduled(func, machine).knobs.space()
+
+
+def _scheduled(
+    func: te.FuncOp, machine: Machine, few_rows: bool = False, decisions: Decisions | None = None
+) -> Scheduling:
     schedule = Schedule(func)
-    work = Scheduling(schedule, machine, few_rows)
+    work = Scheduling(schedule, machine, few_rows, decisions)
     chosen: dict[str, str] = {}
     inlined = _inlined(schedule)
     for stage in schedule.stages:
@@ -87,7 +102,8 @@ def schedule_function(func: te.FuncOp, machine: Machine, *, few_rows: bool = Fal
     if chosen:
         names = {label: StringAttr(name) for label, name in sorted(chosen.items())}
         schedule.sequence.attributes[CHOSEN] = DictionaryAttr(names)
-    return schedule
+    work.knobs.check()
+    return work
 
 
 def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[[Strategy], bool]) -> bool:
@@ -96,6 +112,7 @@ def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[
         for row in rows_for(tag, ROWS):
             if kind(row) and row.when(stage, work.machine):
                 before = set(work.done)
+                work.begin(stage)
                 row.schedule(work, stage)
                 scheduled = work.done - before
                 if not row.group:

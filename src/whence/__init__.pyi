@@ -1,5 +1,6 @@
 from . import _ffi as _ffi
 from . import arith as arith
+from . import autotvm as autotvm
 from . import contrib as contrib
 from . import driver as driver
 from . import error as error
@@ -21,6 +22,7 @@ from . import tvm as tvm
 from .compiler.bisection import bisect as bisect
 from .compiler.compile import compile as compile
 from .compiler.load import load as load
+from .compiler.tune import tune as tune
 from .executables.executable import Executable as Executable
 from .exploring.exploration import Exploration as Exploration
 from .exploring.exploration import explore as explore

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TypeVar
 
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
@@ -66,6 +68,11 @@ class Record:
             self.lines[op] = _issued()
         with self._builder.located(stage.location):
             return self._builder.add(op)
+
+    def knob(self, name: str, candidates: Sequence[int], decision: int, location: LocationAttr) -> None:
+        """Record a choice, of which what is recorded from here on may be a consequence."""
+        with self._builder.located(location):
+            self._builder.add(ops.KnobOp(name, candidates, decision))
 
     def stage(self, stage: StageState) -> SSAValue:
         """The value that stands for a stage."""

@@ -109,6 +109,8 @@ class _Replay:
             case ops.ThreadOp():
                 extent = op.extent.value.data if op.extent is not None else None
                 self.threads[op.thread] = ThreadAxis(op.tag.data, extent, op.thread.name_hint or "")
+            case ops.KnobOp():
+                schedule.record.knob(op.knob.data, op.values, op.decision.value.data, op.location)
             case ops.AxesOp():
                 stage = stages[op.stage]
                 roots = [*stage.axes, *stage.reduce_axes]

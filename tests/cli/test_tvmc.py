@@ -10,11 +10,14 @@ import numpy as np
 import onnx.numpy_helper
 import onnx.parser
 import pytest
+from tuning_records import winners
 
 import whence as tvm
 from whence.driver import tvmc
+from whence.executables.restoring import read_artifact
 from whence.runtime import load_param_dict
 from whence.support.errors import WhenceError
+from whence.tuning.records import append
 
 X = np.random.default_rng(0).standard_normal((2, 4), np.float32)
 W = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -81,8 +84,22 @@ def test_a_model_is_saved(path: Path, tmp_path: Path):
     np.testing.assert_allclose(ones, np.broadcast_to(W.sum(0), (2, 3)), rtol=1e-6)
 
 
+def test_a_package_is_made_by_tuning_records(tmp_path: Path):
+    data, weight = (np.random.default_rng(1).standard_normal(shape, np.float32) for shape in ((64, 32), (48, 32)))
+    x = tvm.relay.var("x", shape=data.shape)
+    dense = tvm.relay.nn.dense(x, tvm.relay.const(weight))
+    model = tvmc.TVMCModel(tvm.IRModule.from_expr(tvm.relay.Function([x], dense)))
+    (record,) = winners(tvm.compile(model.mod))
+    append(tmp_path / "log.json", [record])
+    package = tvmc.compile(model, package_path=tmp_path / "net.tar", tuning_records=str(tmp_path / "log.json"))
+    (applied,) = read_artifact(package.package_path).tuned.values()
+    assert applied.decisions == record.decisions
+    result = tvmc.run(package, inputs={"x": data}, repeat=1, number=1)
+    np.testing.assert_allclose(result.get_output("output_0"), data @ weight.T, rtol=1e-4, atol=1e-5)
+
+
 _WRONG: list[tuple[str, Callable[[Any], object]]] = [
-    ("no tuning_records", lambda model: tvmc.compile(model, tuning_records="log.json")),
+    ("log.json: expected a file of records of tuning", lambda model: tvmc.compile(model, tuning_records="log.json")),
     ("executor graph or aot", lambda model: tvmc.compile(model, executor="vm")),
     ("dump_code: expected asm", lambda model: tvmc.compile(model, dump_code="ptx")),
     ("disabled_pass: expected names of passes", lambda model: tvmc.compile(model, disabled_pass="Nothing")),

@@ -152,4 +152,5 @@ def test_every_option_of_the_command_is_part_of_a_request_or_of_the_server():
     named = set(re.findall(r"(?<=--)[a-z][a-z-]+", explore.stdout.partition("examples:")[0]))
     views = {"text", "export", "compare", *(field.name for field in fields(Choice))}
     server = {"help", "output", "report", "port", "no-browser", "print-pass-times", "inputs"}
-    assert named == {*OPTIONS, *FLAGS, *views, *server}
+    other_names = {"tuning-records"}
+    assert named == {*OPTIONS, *FLAGS, *views, *server, *other_names}

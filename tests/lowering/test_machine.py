@@ -124,7 +124,7 @@ def test_objects_for_other_machines(target: str, instruction: str):
     machine = Target.parse(f"llvm {target}")
     module = load(network()[0])
     run_passes(module, relay_pipeline(3, machine.hardware))
-    kernels, _ = compile_kernels(module, machine, KernelCache(enabled=False), silent)
+    kernels, *_ = compile_kernels(module, machine, KernelCache(enabled=False), silent)
     architecture = machine.triple.partition("-")[0]
     for kernel in kernels:
         assert kernel.object[:4] == b"\x7fELF"

@@ -196,7 +196,7 @@ def small_session() -> d.Session:
         layers,
         sets,
         [d.Program("main", "static", "all sizes are numbers")],
-        [d.Kernel("fused_conv_relu", 0, "", slots, [3, 4, 5, 6, 7], 0, 96, 3)],
+        [d.Kernel("fused_conv_relu", 0, "", slots, [3, 4, 5, 6, 7], 0, 96, 3, "")],
         [d.Call("fused_0", 0, 0, [7, 2], 5, 192, 1024), d.Call("fused_1", 0, 0, [3, 4], 6, 192, 1024)],
         stages,
         passes,

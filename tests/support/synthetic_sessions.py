@@ -55,7 +55,7 @@ def session(lines: int, layers: int = 1000, seed: int = 0) -> Session:
         layers=_layers(layers),
         sets=sets,
         programs=[Program("main", "static", "")],
-        kernels=[Kernel("fused_0", 0, "", slots, [2, 3, 4], -1, lines, lines)],
+        kernels=[Kernel("fused_0", 0, "", slots, [2, 3, 4], -1, lines, lines, "")],
         calls=[Call("fused_0", 0, 0, [row + 1 for row in rows], everything, 1, 1)],
         stages=stages,
         passes=[],

@@ -95,6 +95,7 @@ class Why {
           `${kernel.symbol}${kernel.compiler ? `, run by ${kernel.compiler}` : ""}, called as ${called}`,
         ]),
       );
+      if (kernel.tuned) facts.push(fact("tuned", [kernel.tuned]));
     }
     if (at.tir > 0 && !model.isLastTir(at.stage)) {
       const tir = model.lastStage("tir", row.kernel);

@@ -52,8 +52,10 @@ def schedule_attention(work: Scheduling, stage: Stage) -> None:
     for part in (score_host, weights):
         part.compute_at(host, block)
     *around, score_row, key = score_host.leaf
+    work.begin(scores)
     tile(work, score_host, score_inner, Matrix(around, score_row, key, count), None)
     schedule_row_group(work, [*reductions, weights], 1, [weights.leaf[-2]])
+    work.begin(product)
     tile(work, host, inner, Matrix((), row, columns, count), None)
     work.done |= {score_host, score_inner}
     size = points(product) + points(scores)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import cast
 
@@ -20,6 +20,7 @@ from ....te.schedule.itervar import IterVar
 from ....te.schedule.schedule import Schedule
 from ....te.schedule.stage import Stage
 from ....te.schedule.stage_state import StageState
+from ..knobs import Decisions, Formula, Knobs, Legal
 
 SERIAL_LIMIT = 1 << 14
 """Loops over fewer points are not worth waking threads for."""
@@ -60,13 +61,46 @@ def shape_of(read: te.ReadOp) -> tuple[Size, ...]:
 class Scheduling:
     """A schedule in the making, for a machine."""
 
-    def __init__(self, schedule: Schedule, machine: Machine, few_rows: bool = False):
+    def __init__(
+        self, schedule: Schedule, machine: Machine, few_rows: bool = False, decisions: Decisions | None = None
+    ):
         self.schedule = schedule
         self.machine = machine
+        self.knobs = Knobs(decisions or {}, machine)
+        self._location = schedule.func.location
         self.few_rows = few_rows
         """True when a product of open rows is for one row."""
         self.done: set[Stage] = set()
         """Stages that were scheduled together with another."""
+
+    def begin(self, stage: Stage) -> None:
+        """Begin the schedule of a stage: knobs that are asked for from here on are its."""
+        self._location = stage.location
+        self.knobs.enter(stage.label)
+
+    def knob(self, name: str, candidates: Iterable[int], default: int, legal: Legal | None = None) -> int:
+        """A number that could be another: what is decided, else `default`. It is recorded in the schedule.
+
+        candidates: the numbers that it may be; legal: whether it goes with what was asked for before, a function of the
+        numbers by name that takes arrays as it takes numbers (`&`, not `and`). Where there is one candidate only, that
+        is no choice, and none is recorded.
+        Raises ScheduleError for a name that the schedule of this stage has asked for already, and where what is decided
+        is none of the candidates.
+        """
+        numbers = tuple(candidates)
+        if set(numbers) <= {default}:
+            self.knobs.fix(name, default)
+            return default
+        knob, decision = self.knobs.ask(name, numbers, default, legal)
+        self.schedule.record.knob(knob.name, knob.candidates, decision, self._location)
+        return decision
+
+    def cost(self, formula: Formula) -> None:
+        """State what the schedule of a stage costs, as a function of the numbers of the knobs asked for so far.
+
+        Spaces are searched by it before anything is measured; a schedule without one is searched blindly.
+        """
+        self.knobs.add_cost(formula)
 
     def loops(self, stage: Stage) -> list[IterVar]:
         """The loops of a stage, those of one pass brought outside where they would stand between or inside others."""

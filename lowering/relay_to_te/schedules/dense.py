@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
+import numpy as np
+
 from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.relay.matmul import FEW_ROWS
@@ -16,11 +18,15 @@ from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
+from ..cost import Cost, Moved, moved
+from ..knobs import Formula, Values
 from ..stages import DEQUANTIZED, PARTS
 from .common import PARTITION_HINT, Scheduling, passes, points, shape_of, tag_of
 from .reduction import along_all, schedule_reduction
-from .tiles import counted, product_tile
+from .tiles import counted, product_fits, product_tile, product_widths
 
+_UNROLLED = (1, 2, 4, 8)
+"""Steps of a product's reduction that one pass of its loop may make."""
 _STEPS = 4
 """Steps of a packed product's reduction in one pass of its loop."""
 _OPEN_STEPS = 2
@@ -100,20 +106,23 @@ def tile(
         small = fits >= _LEAST
         once = below(count, work.machine.accumulators + 1)
         width = largest_divisor(width, fits if small else 1 if once else _LEAST)
-    height, vectors = product_tile(count, width, work.machine, whole)
+    height, vectors = _register_tile(work, count, width, whole)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
     ragged = not same(columns.extent % n_inner.extent, 0)
     even = same(extent % height, 0)
     masked = ragged and work.machine.mask_registers and size is not None and passes(batch) < _PANELS
-    if ragged and not masked:
-        # Only a loop that is not shared can be cut, so that all panels but the last do without masks.
+    cut = ragged and not masked
+    # Only a loop that is not shared can be cut, so that all panels but the last do without masks.
+    inside = _panels_inside(work, extent, weights is None) or cut
+    if inside:
         tiles, shared = [m_outer, n_outer], [*batch, *([m_outer] if even else [])]
-        host.pragma(n_outer, PARTITION_HINT, 1)
     else:
         tiles, shared = [n_outer, m_outer], [*batch, n_outer]
         if passes(shared) < _PANELS and even:
             shared.append(m_outer)
+    if cut:
+        host.pragma(n_outer, PARTITION_HINT, 1)
     if weights is not None:
         if not small or below(count, height + 1):
             weights.compute_inline()
@@ -127,13 +136,15 @@ def tile(
     if size is not None:
         work.parallel(host, shared, size)
     data, reduce = list(inner.axes), list(inner.reduce_axes)
-    steps = _STEPS if isinstance(rows.extent, int) else _OPEN_STEPS
     if packed and len(reduce) > 1:
         # The numbers of a word, which is loaded once.
+        work.knobs.fix("steps", 1)
         inner.unroll(reduce[-1])
-    elif packed and same(reduce[-1].extent % steps, 0) and not below(reduce[-1].extent, steps + 1):
+    elif (steps := _steps(work, reduce[-1], packed, isinstance(rows.extent, int))) > 1:
         reduce[-1:] = inner.split(reduce[-1], steps)
         inner.unroll(reduce[-1])
+    if isinstance(extent, int) and isinstance(columns.extent, int):
+        work.cost(_cost(work, host, inner, matrix, lanes, shared if size is not None else ()))
     inner.reorder(*reduce, *data)
     if height > 1:
         inner.unroll(data[-2])
@@ -149,6 +160,63 @@ def tile(
                 part.reorder(v_outer, data[-2], v_inner)
         else:
             part.vectorize(axis)
+
+
+def _register_tile(work: Scheduling, rows: int, panel: int, whole: bool) -> tuple[int, int]:
+    """The rows and the vectors of the register tile, of `rows` and of the vectors of a panel."""
+    height, vectors = product_tile(rows, panel, work.machine, whole)
+    heights = range(1, min(rows, work.machine.accumulators) + 1)
+    vectors = work.knob("vectors", product_widths(panel, whole), vectors)
+    height = work.knob("rows", heights, height, lambda at: product_fits(at["rows"], at["vectors"], work.machine))
+    return height, vectors
+
+
+def _panels_inside(work: Scheduling, rows: Size, free: bool) -> bool:
+    """Return whether all panels are multiplied with a tile of rows before the next, where one is `free` to say."""
+    orders = (0, 1) if free and isinstance(rows, int) else (0,)
+    # Tiles that are shared among threads have to be alike.
+    return bool(work.knob("panels_inside", orders, 0, lambda at: (at["panels_inside"] == 0) | (rows % at["rows"] == 0)))
+
+
+def _steps(work: Scheduling, terms: IterVar, packed: bool, known_rows: bool) -> int:
+    """The steps of a product's reduction that one pass of its loop makes; 1 where it is left alone."""
+    most = (_STEPS if known_rows else _OPEN_STEPS) if packed else 1
+    fits = [count for count in _UNROLLED if same(terms.extent % count, 0) and not below(terms.extent, count + 1)]
+    return work.knob("steps", {1, *fits}, most if most in fits else 1)
+
+
+def _cost(
+    work: Scheduling, host: Stage, inner: Stage, matrix: Matrix, lanes: int, shared: Sequence[IterVar]
+) -> Formula:
+    """The cost of a product whose sizes are numbers, as a function of its knobs."""
+    batch, rows, columns = passes(matrix.batch), known(matrix.height), known(matrix.columns.extent)
+    terms, machine = prod(map(known, inner.compute.reduce_shape)), work.machine
+    panel = min(columns, lanes * max(1, columns // lanes))
+    batched = bool(shared) and shared[0] in matrix.batch
+
+    def formula(at: Values) -> Cost:
+        height, vectors, inside = at["rows"], at["vectors"], at["panels_inside"]
+        width = np.minimum(vectors * lanes, panel)
+        tiles, panels = np.ceil(rows / height), np.ceil(columns / width)
+        whole = batch * tiles * panels
+        per_tile, per_panel = height * terms * _FLOAT, width * terms * _FLOAT
+        inner_bytes = np.where(inside, per_panel * panels, per_tile * tiles)
+        outer_bytes = np.where(inside, per_tile * tiles, per_panel * panels)
+        held = np.where(inside, per_tile, per_panel)
+        # The outer operand is read again in each pass of the inner loop, and the inner one in each of the outer.
+        again = moved(inner_bytes * batch, np.where(inside, tiles, panels) - 1, inner_bytes + held, machine)
+        kept = moved(outer_bytes * batch, np.where(inside, panels, tiles) - 1, per_tile + per_panel, machine)
+        once = Moved(memory=np.asarray(batch * columns * terms * float(_FLOAT)))
+        return Cost(
+            products=batch * rows * panels * vectors * terms,
+            sums=height * vectors,
+            loads=whole * terms * (height + vectors),
+            steps=whole * terms / at["steps"],
+            moved=again.also(kept).also(once),
+            passes=np.where(inside, tiles, panels) * (batch if batched else 1) if shared else 0,
+        )
+
+    return formula
 
 
 def _schedule_parts(work: Scheduling, stage: Stage, parts: Stage) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....dialects.sizes import Size
 from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
@@ -85,8 +87,17 @@ def product_tile(rows: int, panel: int, machine: Machine, whole: bool = True) ->
         ragged = _RAGGED if rows % height else 1.0
         return (height + vectors) / (height * vectors) * ragged
 
-    most = machine.accumulators
-    widths = [width for width in range(1, panel + 1) if panel % width == 0] if whole else [panel]
-    heights = range(1, min(rows, most) + 1)
-    fits = [(h, w) for w in widths for h in heights if h * w <= most and (h + 1) * w < machine.vector_registers]
+    widths = product_widths(panel, whole)
+    heights = range(1, min(rows, machine.accumulators) + 1)
+    fits = [(h, w) for w in widths for h in heights if product_fits(h, w, machine)]
     return min(fits, key=cost, default=(1, panel))
+
+
+def product_widths(panel: int, whole: bool) -> list[int]:
+    """The vectors that a row of a tile may take of a panel."""
+    return [width for width in range(1, panel + 1) if panel % width == 0] if whole else [panel]
+
+
+def product_fits(height: Any, vectors: Any, machine: Machine) -> Any:
+    """Return whether the sums of a tile and its operands are in registers; of arrays, where they are."""
+    return (height * vectors <= machine.accumulators) & ((height + 1) * vectors < machine.vector_registers)

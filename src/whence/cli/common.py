@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.cli.answers import answer
 from whence.cli.inputs import add_sizes, at_sizes, inputs_of
@@ -48,6 +48,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     about = "what convolutions and products of matrices multiply: f32, f16, bf16, or auto for what is fastest "
     about += "(default: the model's, or f32 where that is not faster)"
     parser.add_argument("--precision", metavar="P", help=about)
+    about = "a file, or a folder of files, with records of tuning, from which kernels are decided"
+    parser.add_argument("--tuned", "--tuning-records", metavar="PATH", help=about)
     about = "the relay passes that run instead of those of the level, as `whence-opt -p` takes them"
     parser.add_argument("--passes", metavar="PIPELINE", help=about)
     add_passes(parser)
@@ -192,7 +194,7 @@ def memory_options(args: argparse.Namespace) -> tuple[dict[str, Option], list[Po
 
 _BEFORE = (
     *("opt_level", "target", "input_shapes", "desired_layout", "disabled_pass", "pass_config", "print_pass_times"),
-    *("usmp", "workspace_pool", "no_fuse", "signature", "snapshot_dir", "passes", "precision"),
+    *("usmp", "workspace_pool", "no_fuse", "signature", "snapshot_dir", "passes", "precision", "tuned"),
 )
 """The options that shape a compilation."""
 
@@ -223,21 +225,29 @@ def compile_model(
         try:
             compiled = whence.compile(
                 path,
-                target=args.target or TARGET,
-                opt_level=opt_level(args),
                 threads=threads,
-                input_shapes=args.input_shapes,
-                signature=args.signature,
                 progress=progress,
                 workspace_memory_pools=pools,
-                desired_layouts=_desired_layouts(args),
                 snapshots=snapshots,
-                pipeline=args.passes,
-                precision=args.precision,
+                **compile_options(args),
             )
         finally:
             progress.end()
     return compiled, time.perf_counter() - start
+
+
+def compile_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of `whence.compile` that `add_model`'s arguments stand for."""
+    return {
+        "target": args.target or TARGET,
+        "opt_level": opt_level(args),
+        "input_shapes": args.input_shapes,
+        "signature": args.signature,
+        "desired_layouts": _desired_layouts(args),
+        "pipeline": args.passes,
+        "precision": args.precision,
+        "tuned": args.tuned,
+    }
 
 
 def check_uncompiled(args: argparse.Namespace, path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,10 +74,14 @@ def _compile(args: argparse.Namespace) -> int:
         "layers": len(compiled.layers),
         "kernel_calls": len(artifact.calls),
         "kernels": len(artifact.kernels),
+        "tuned": compiled.tuned,
         "memory": compiled.memory,
         "compile_seconds": took,
     }
     kernels = f"{count(len(artifact.calls), 'kernel call')}, {count(len(artifact.kernels), 'distinct kernel')}"
+    if args.tuned is not None:
+        sources = Counter(applied.source for applied in compiled.tuned.values())
+        kernels += f", {sources['exact']} tuned and {sources['borrowed']} borrowed"
     text = f"{source.name}: {count(len(compiled.layers), 'layer')}, {kernels}; compiled in {seconds(took)}\n"
     text += "\n".join(f"wrote {path} ({path.stat().st_size} bytes)" for path in written)
     answer(args, lambda: data, lambda: text)

@@ -22,6 +22,7 @@ from whence.cli import (
     report,
     run,
     tir,
+    tune,
     where,
     why,
 )
@@ -34,6 +35,7 @@ examples:
   whence run resnet.tar
   whence bench resnet.tar --threads 1
   whence run model.onnx --input x.npz --check expected.npz --profile
+  whence tune light_resnet50 --budget 2m -o tuned/
   whence profile light_resnet50
   whence debug light_resnet50 --watch n1 --nan
   whence bisect light_resnet50
@@ -61,6 +63,7 @@ def parser() -> Parser:
         compile,
         run,
         bench,
+        tune,
         debug,
         profile,
         bisect,

@@ -14,6 +14,7 @@ from whence.compiler.policy import Policy
 from whence.executables.executable import Executable
 from whence.executables.sized import Specialize, Tier, check_tier
 from whence.lowering.external.registry import split_target
+from whence.lowering.kernel.tuned import TUNED, Tuned
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import precision_of
 from whence.passes.relay.convert_layout import ConvertLayoutPass
@@ -54,6 +55,7 @@ def compile(
     snapshots: bool = False,
     pipeline: str | Sequence[ModulePass] | None = None,
     precision: Precision | None = None,
+    tuned: str | PathLike[str] | Tuned | None = None,
 ) -> Executable:
     """Compile a model.
 
@@ -85,6 +87,10 @@ def compile(
     precision: of the operands of convolutions, dense layers and products of matrices: "f32", "f16", "bf16", or "auto"
     for the one that is fastest on the target; the rest is computed in float32. None: products of float16 or bfloat16
     stay such where the target gains by it, and are computed in float32 otherwise. See docs/precision.md.
+    tuned: a file, or a folder of files, with records of tuning, or `whence.tuning.records.Records`; None: those of the
+    scope `whence.autotvm.apply_history_best`, if any. Kernels are made with the decisions that were measured to be
+    faster for them on this machine, else with those that were on a similar one, else by rule. Nothing is measured: the
+    same records give the same code.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -106,9 +112,11 @@ def compile(
 
         pipeline = parse_passes(pipeline, multiverse().all_passes)
     precision_of(precision or "", machine.hardware)
+    records = _records(tuned, machine)
     pools = workspace_memory_pools
     build = Building(
-        *(machine, opt_level, audit, progress, pools, external, layouts, precision or "", snapshots, pipeline)
+        *(machine, opt_level, audit, progress, pools, external, layouts, precision or "", snapshots, pipeline),
+        tuned=records,
     )
     history = Ledger()
     if ledger is not None:
@@ -117,3 +125,16 @@ def compile(
         with recording(history, "import"):
             opened = open_model(source, wanted, tier, signature)
         return Policy(build, history, wanted, threads, tier, specialize).executable(opened)
+
+
+def _records(tuned: str | PathLike[str] | Tuned | None, machine: Target) -> Tuned | None:
+    """The records of tuning that an argument stands for. Raises PipelineError for any other object."""
+    if tuned is None:
+        return TUNED.get()
+    if isinstance(tuned, str | PathLike):
+        from whence.tuning.records import Records
+
+        return Records.load(tuned, machine)
+    if not isinstance(tuned, Tuned):
+        raise PipelineError(f"compile: expected a file, a folder or Records as tuned, got {tuned!r}")
+    return tuned

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import select
 import sys
 import threading
 from typing import IO, Any, cast
@@ -23,17 +22,17 @@ from whence.provenance.ledger import Ledger
 from whence.reading.located_parser import LocatedParser
 from whence.reading.textio import context
 from whence.runtime.package import Package, packed
+from whence.runtime.parent import end_with
 from whence.runtime.saved_program import saved
 from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import WhenceError
 from whence.support.machine import Machine
+from whence.tuning.records import Records
 
 _NICE = 10
 """Steps of `nice` by which this process yields to calls."""
-_SECONDS = 1.0
-"""Seconds between checks that the parent process is still alive."""
 
 
 def main(source: str, result: str, sizes: str) -> None:
@@ -68,6 +67,7 @@ def compiled(package: Package, sizes: dict[str, int]) -> Artifact:
             head["audit"],
             desired_layouts=head["desired_layouts"],
             precision=head["precision"],
+            tuned=Records.of_lines(head["tuned"]) if head["tuned"] is not None else None,
         )
         return how(module, Ledger())
 
@@ -98,10 +98,3 @@ def _weights(artifact: Artifact) -> list[tuple[str, int]]:
 def _digest(array: Array) -> tuple[str, tuple[int, ...], bytes]:
     """Return a key that equal arrays share."""
     return array.dtype.str, array.shape, hashlib.sha256(np.ascontiguousarray(array).view(np.uint8).data).digest()
-
-
-def end_with(parent: int) -> None:
-    """End with who started this process, whatever it is doing: standard input ends then, or another adopts it."""
-    while os.getppid() == parent and not select.select([sys.stdin], [], [], _SECONDS)[0]:
-        pass
-    os._exit(1)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from whence.explorer.times import Times
     from whence.explorer.where import Where
     from whence.explorer.why import Why
+    from whence.lowering.kernel.tuned import Applied
 
 
 @doors(besides=("run", "__call__"))
@@ -90,6 +91,11 @@ class Executable:
     def kernels(self) -> tuple[str, ...]:
         """The names of the kernel calls, in order."""
         return tuple(call.name for call in self.artifact.calls)
+
+    @property
+    def tuned(self) -> Mapping[str, Applied]:
+        """Symbol of a kernel -> the decisions of tuning by which it was made; other kernels are made by rule."""
+        return self.artifact.tuned
 
     @property
     def snapshots(self) -> tuple[Snapshot, ...]:
@@ -180,7 +186,8 @@ class Executable:
 
     def report(self) -> str:
         """Return a line for each program."""
-        return f"one program of {len(self.kernels)} kernels; {self.choice}"
+        tuned = f", {len(self.tuned)} of them tuned" if self.tuned else ""
+        return f"one program of {len(self.kernels)} kernels{tuned}; {self.choice}"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the program, its inputs and outputs, and its layers."""

@@ -73,7 +73,8 @@ def node_schedule(artifact: Artifact, plan: GraphPlan, index: int) -> Schedule:
     kernel = artifact.kernels[call.kernel]
     func = lower_function(functions(snapshot(artifact, "fused"))[call.name])
     func.sym_name = StringAttr(kernel.symbol)
-    schedule = schedule_function(func, artifact.target.hardware)
+    decisions = kernel.decisions if isinstance(kernel, Kernel) else None
+    schedule = schedule_function(func, artifact.target.hardware, decisions=decisions)
     if isinstance(kernel, Kernel) and printed(schedule.sequence) != kernel.schedule:
         actual = "others, registered since"
         raise PipelineError(expectation(what, f"the strategies that made '{node.name}'", actual))

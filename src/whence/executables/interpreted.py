@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from whence.explorer.where import Where
     from whence.explorer.why import Why
+    from whence.lowering.kernel.tuned import Applied
 
 Build = Callable[["ModuleOp", Ledger], Artifact]
 """Compiles a module."""
@@ -90,6 +91,11 @@ class InterpretedExecutable(Executable):
     def last(self) -> tuple[Executable, ...]:
         """The programs that the last call ran, in order."""
         return tuple(_reports(self._last))
+
+    @property
+    def tuned(self) -> Mapping[str, Applied]:
+        """Symbol of a kernel of the compiled programs -> the decisions of tuning by which it was made."""
+        return {symbol: applied for part in self.specializations for symbol, applied in part.tuned.items()}
 
     @property
     def kernels(self) -> tuple[str, ...]:

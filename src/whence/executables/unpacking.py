@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 
 from whence.lowering.cache import decode
 from whence.lowering.kernel.record import Kernel
+from whence.lowering.kernel.tuned import Applied
 from whence.lowering.llvm_to_native.target import Target
 from whence.planning.archive import PROVENANCE
 from whence.planning.artifact import Artifact, Call, Snapshot
@@ -92,6 +93,7 @@ def artifact_of(package: Package, name: str) -> Artifact:
         ),
         snapshots=snapshots,
         main_assembly=record["main_assembly"],
+        tuned={symbol: Applied(*applied) for symbol, applied in data["tuned"].items()},
     )
 
 

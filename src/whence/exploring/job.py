@@ -10,7 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
-from whence.executables.apart_process import end_with
+from whence.runtime.parent import end_with
 
 try:
     import resource

@@ -20,6 +20,7 @@ OPTIONS = (
         "desired-layout-ops",
         "passes",
         "precision",
+        "tuned",
     ),
     *("pass-config", "disabled-pass", "input", "fill-mode", "seed", "seconds", "films", "sizes"),
 )

@@ -121,6 +121,7 @@ def _artifact(function: Exported) -> Artifact:
         lines=lines,
         te="",
         schedule="",
+        decisions={},
         llvm=function.llvm,
         ops={},
         located={},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ class Wish:
     times: bool
     instruments: Sequence[Any]
     codes: Sequence[str] | str
+    tuned: str | PathLike[str] | None
+    """Records of tuning."""
 
 
 def compile_to(
@@ -62,7 +65,9 @@ def compile_to(
     config = configured(wish.configs, "pass_context_configs")
     with PassContext(wish.opt_level, (), disabled, config, instruments):
         bound = bound_params(module, params) if params else module
-        compiled = whence.compile(bound, target=wish.target, opt_level=wish.opt_level, desired_layouts=layouts)
+        compiled = whence.compile(
+            bound, target=wish.target, opt_level=wish.opt_level, desired_layouts=layouts, tuned=wish.tuned
+        )
         if wish.times:
             print(timing.render(), end="", file=sys.stderr)
     artifact = native(compiled, "tvmc.compile").artifact

@@ -5,7 +5,8 @@
 >>> result = tvmc.run(package, device="cpu")
 >>> print(result)
 
-There is nothing to tune: schedules follow from rules. A package is a file as `whence compile` writes it.
+Schedules follow from rules, or, with `tuning_records`, from what was measured. A package is a file as `whence compile`
+writes it.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def compile(
     opt_level: int = 3,
     executor: object = None,
     runtime: object = None,
-    tuning_records: str | None = None,
+    tuning_records: FilePath | None = None,
     package_path: FilePath | None = None,
     cross: Callable[..., object] | None = None,
     cross_options: Sequence[str] | None = None,
@@ -141,13 +142,13 @@ def compile(
     """Compile a model to a file; without `package_path`, one that goes with the package.
 
     output_format: "tar", "so" or "o", where the path's suffix does not say it. cross: what links a shared library, as
-    `export_library` takes it. dump_code: "asm", "ll", "opt.ll", "tir" or "relay", each to a file beside. The rest is as
-    the options of `whence compile`. Raises PipelineError for what is no such option, and errors as `whence.compile`.
+    `export_library` takes it. tuning_records: a file, or a folder of files, with tuning records of whence's; those of
+    TVM decide nothing, as its schedules are others. dump_code: "asm", "ll", "opt.ll", "tir" or "relay", each to a file
+    beside. The rest is as the options of `whence compile`. Raises PipelineError for what is no such option, and errors
+    as `whence.compile`.
     """
     from whence.driver.compilation import Wish, compile_to
 
-    if tuning_records is not None:
-        raise PipelineError(expectation("tvmc.compile", "no tuning_records: schedules follow from rules", "some"))
     if executor is not None and str(executor) not in ("graph", "aot"):
         raise PipelineError(expectation("tvmc.compile", "executor graph or aot", str(executor)))
     check_host(target, target_host)
@@ -172,6 +173,7 @@ def compile(
         times=print_pass_times,
         instruments=tuple(instruments or ()),
         codes=dump_code or (),
+        tuned=tuning_records,
     )
     compile_to(path, model.mod.module, model.params, wish, mod_name, cross, tuple(cross_options or ()))
     return package

@@ -1,0 +1,148 @@
+"""`whence tune`: faster kernels for a model, found by measuring."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whence.cli.answers import answer
+from whence.cli.common import add_model, compile_options
+from whence.cli.inputs import add_inputs, check_inputs, inputs_of
+from whence.cli.options import Subparsers, add_json, add_threads, command, pass_context, whole
+from whence.support.errors import PipelineError, expectation
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+    from whence.tuning.tuner import State
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_BAR = 20
+
+
+def add(commands: Subparsers) -> None:
+    """Add the subcommand."""
+    about = "Measure other schedules of a model's kernels, beside the default ones, and keep those that are faster."
+    examples = (
+        "light_resnet50",
+        "model.onnx --budget 2m -o tuned/",
+        "model.onnx --trials 40 --seed 7 --threads 1 --json",
+        "model.onnx --scheduler tcp://192.168.1.10:8786",
+    )
+    parser = command(commands, "tune", "find faster schedules by measuring", about, examples)
+    add_model(parser)
+    add_inputs(parser)
+    add_threads(parser)
+    about = "the time for all kernels: 600, 10m or 1h (default 10m)"
+    parser.add_argument("--budget", type=duration, default=600.0, metavar="TIME", help=about)
+    about = "candidates of a kernel that are measured at most (default 96)"
+    parser.add_argument("--trials", type=whole(1), default=96, metavar="N", help=about)
+    about = "of what is drawn (default 0): the same seed and the same measurements decide the same"
+    parser.add_argument("--search-seed", type=whole(0), default=0, metavar="N", help=about)
+    about = "the folder, or the file, of the records; what is there is gone on with (default tuned)"
+    parser.add_argument("-o", "--output", type=Path, default=Path("tuned"), metavar="PATH", help=about)
+    group = parser.add_argument_group("measuring on other machines")
+    about = "the address of a dask scheduler, such as tcp://HOST:8786; each machine runs "
+    about += "`dask worker tcp://HOST:8786 --nthreads 1 --resources measure=1`"
+    group.add_argument("--scheduler", metavar="ADDRESS", help=about)
+    for name, about in (
+        ("ca-file", "the certificate of who signed the others' (tls://HOST:8786)"),
+        ("cert", "this side's certificate"),
+        ("key", "its key"),
+    ):
+        group.add_argument(f"--tls-{name}", type=Path, metavar="FILE", help=about)
+    add_json(parser)
+    parser.set_defaults(command=_tune)
+
+
+def duration(text: str) -> float:
+    """The type of an option that is a time: 90, 90s, 10m or 1h, as seconds."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip())
+    if match is None or match[2] not in _UNITS or float(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"expected a time of more than 0, such as 90s, 10m or 1h, got {text!r}")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+@dataclass
+class Bar:
+    """Tells on stderr how far tuning is: one line that changes on a terminal, else a line per kernel."""
+
+    width: int = 0
+    kernel: int = 0
+    live: bool = field(default_factory=lambda: sys.stderr.isatty())
+
+    def __call__(self, state: State) -> None:
+        """Show a state."""
+        done = round(_BAR * (state.number - 1) / state.kernels)
+        text = (
+            f"[{'#' * done}{'.' * (_BAR - done)}] {state.number}/{state.kernels} {state.kernel}: best {state.best:.3f}"
+        )
+        text += f", {state.measured} measured, run {state.gained:.3f} times as fast, {state.elapsed:.0f} s"
+        if self.live:
+            sys.stderr.write(f"\r{text[:160].ljust(self.width)}")
+            sys.stderr.flush()
+            self.width = min(160, len(text))
+        elif state.number != self.kernel:
+            print(text, file=sys.stderr)
+        self.kernel = state.number
+
+    def end(self) -> None:
+        """Take the changing line away."""
+        if self.live and self.width:
+            sys.stderr.write(f"\r{' ' * self.width}\r")
+            sys.stderr.flush()
+
+
+def _security(args: argparse.Namespace) -> Security | None:
+    """The certificates that the arguments name; raises PipelineError where they are not all there."""
+    files = {"tls_ca_file": args.tls_ca_file, "tls_client_cert": args.tls_cert, "tls_client_key": args.tls_key}
+    if not any(files.values()):
+        return None
+    if not all(files.values()) or args.scheduler is None:
+        raise PipelineError("--tls-ca-file, --tls-cert, --tls-key: expected all three, and --scheduler tls://HOST:8786")
+    from whence.tuning.cluster import security
+
+    return security(**{name: str(path) for name, path in files.items()})
+
+
+def _tune(args: argparse.Namespace) -> int:
+    import whence
+    from whence.reading.models import EXPORTED, model_path
+
+    check_inputs(args)
+    if args.target is not None:
+        raise PipelineError(expectation("--target", "no target, as the machines that measure are it", args.target))
+    if args.tuned is not None:
+        raise PipelineError(expectation("--tuned", "no records, as those of --output are gone on with", args.tuned))
+    path = model_path(args.model)
+    if path.suffix in EXPORTED:
+        raise PipelineError(expectation("tune", "a model that is not compiled yet", str(path)))
+    options = compile_options(args)
+    del options["target"], options["tuned"]
+    security, bar = _security(args), Bar()
+    inputs = (lambda specs: inputs_of(args, specs)) if args.input or args.fill_mode or args.seed is not None else None
+    with pass_context(args, {}, ()):
+        try:
+            reports = whence.tune(
+                path,
+                args.output,
+                budget=args.budget,
+                trials=args.trials,
+                seed=args.search_seed,
+                threads=args.threads,
+                scheduler=args.scheduler,
+                security=security,
+                inputs=inputs,
+                progress=bar,
+                **options,
+            )
+        finally:
+            bar.end()
+    answer(
+        args, lambda: [report.data() for report in reports], lambda: "\n\n".join(report.text() for report in reports)
+    )
+    return 0

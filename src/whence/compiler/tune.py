@@ -1,0 +1,173 @@
+"""`whence.tune`: which numbers of a model's kernels are fastest on a machine, kept as records for `whence.compile`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whence.compiler.compile import compile
+from whence.executables.executable import Executable
+from whence.executables.interpreted import InterpretedExecutable
+from whence.explorer.report import count
+from whence.lowering.llvm_to_native.target import Target
+from whence.reading.arrays import default_inputs
+from whence.runtime.machine_facts import spelled
+from whence.runtime.tensors import TensorSpec
+from whence.runtime.threads import thread_count
+from whence.support.context import PassContext
+from whence.support.doors import door
+from whence.support.dtypes import Array
+from whence.support.errors import PipelineError, expectation
+from whence.tuning.jobs import Measured
+from whence.tuning.local_pool import LocalPool
+from whence.tuning.log import RecordLog
+from whence.tuning.machines import Facts, target_of
+from whence.tuning.pool import Pool
+from whence.tuning.probe import probe
+from whence.tuning.report import Report
+from whence.tuning.search import Score
+from whence.tuning.tasks import tasks_of
+from whence.tuning.tuner import Settings, State, Tuner, score_of
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+_RUNS = 21
+"""Alternations of the whole model at the end."""
+
+
+@door()
+def tune(
+    source: str | PathLike[str] | bytes | Any,
+    output: str | PathLike[str] = "tuned",
+    *,
+    budget: float | None = 600.0,
+    trials: int = 96,
+    seed: int = 0,
+    threads: int | None = None,
+    scheduler: str | None = None,
+    security: Security | None = None,
+    inputs: Mapping[str, Array] | Callable[[Sequence[TensorSpec]], Mapping[str, Array]] | None = None,
+    progress: Callable[[State], None] | None = None,
+    opt_level: int = 3,
+    **options: Any,
+) -> list[Report]:
+    """Find faster schedules for a model's kernels, by measuring; a report for each kind of machine.
+
+    source, opt_level and other options: as `whence.compile` has them; the sizes of inputs have to be known.
+    output: the folder of the records, or a file; what is there already is gone on with. Then
+    `whence.compile(source, tuned=output)` uses what was found.
+    budget: seconds for all kernels; None: as long as it takes. trials: candidates of a kernel, at most.
+    seed: what is drawn. With the same seed and the same measurements the same is decided, whoever measured.
+    threads: of the model; None: WHENCE_NUM_THREADS, or all CPUs.
+    scheduler: `tcp://HOST:8786`, of a dask cluster whose workers measure (`dask worker tcp://HOST:8786 --nthreads 1
+    --resources measure=1`); without it, child processes of this machine. security: its certificates.
+    inputs: by name, on which kernels are measured and the model is run, or a function that makes them for what the
+    model takes; made up if left out.
+    progress: hears how far it is.
+    Raises PipelineError for a budget of 0, an output that cannot be written, a scheduler that cannot be reached, and a
+    model with nothing to tune; FrontendError for a bad model.
+    """
+    if budget is not None and budget <= 0:
+        raise PipelineError(expectation("tune", "a budget of more than 0 seconds", f"{budget:g}"))
+    if trials < 1:
+        raise PipelineError(expectation("tune", "at least 1 trial", str(trials)))
+    number = thread_count(threads)
+    settings = Settings(budget, trials, seed, number)
+    reports: list[Report] = []
+    with _pool(scheduler, security) as pool:
+        for machine, _ in pool.machines():
+            target = target_of(machine)
+            # Before anything takes long: it may not be there to write to.
+            log = RecordLog(output, target, seed, machine)
+            compiled = compile(source, target=target, opt_level=opt_level, threads=number, **options)
+            _check(compiled)
+            run = _Run(source, compiled, dict(options, opt_level=opt_level), pool, machine, log)
+            with PassContext.current().at_level(opt_level):
+                arrays = inputs(compiled.inputs) if callable(inputs) else inputs or default_inputs(compiled.inputs)
+                reports.append(run.tune(settings, arrays, progress))
+    return reports
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The tuning of a model on the machines of one kind."""
+
+    source: Any
+    compiled: Executable
+    options: Mapping[str, Any]
+    pool: Pool
+    machine: Facts
+    log: RecordLog
+
+    def tune(self, settings: Settings, inputs: Mapping[str, Array], tell: Callable[[State], None] | None) -> Report:
+        """Search the model's kernels, and run it with what was found beside what it was before."""
+        start = time.monotonic()
+        artifact = self.compiled.artifact
+        is_here = artifact.target == Target.native()
+        runner = self.compiled.runner if is_here else None
+        tasks = tasks_of(artifact, runner, self.compiled.pool if is_here else None, inputs, settings.seed)
+        if not tasks:
+            expected = "a model with kernels that could be made otherwise"
+            raise PipelineError(
+                expectation("tune", expected, f"{count(len(artifact.kernels), 'kernel')} without a choice")
+            )
+        rates = self.log.rates(settings.threads)
+        if rates is None:
+            rates = probe(self.pool, artifact.target, settings.threads, self.machine)
+        weights = sum(array.nbytes for array in artifact.params)
+        tuner = Tuner(self.pool, self.machine, rates, settings, self.log, weights, tell or (lambda state: None))
+        results = tuner.tune(tasks)
+        score = None
+        if is_here and any(result.outcome is not None and result.outcome.won for result in results):
+            after = compile(self.source, tuned=self.log.path, threads=settings.threads, **self.options)
+            score = _interleaved(self.compiled, after, inputs)
+        name = Path(fspath(self.source)).name if isinstance(self.source, str | PathLike) else "model"
+        elapsed, skipped = time.monotonic() - start, self.log.records.skipped
+        return Report(name, spelled(self.machine), tuple(results), elapsed, self.log.path, score, skipped)
+
+
+@contextmanager
+def _pool(scheduler: str | None, security: Security | None) -> Iterator[Pool]:
+    """The pool that measures: workers of a cluster, or child processes of this machine."""
+    if scheduler is None:
+        with LocalPool() as pool:
+            yield pool
+        return
+    from whence.tuning.cluster import ClusterPool
+
+    with ClusterPool(scheduler, security) as pool:
+        yield pool
+
+
+def _check(compiled: Executable) -> None:
+    """Raise PipelineError for a program that is not one native call of known sizes."""
+    if isinstance(compiled, InterpretedExecutable):
+        expected = "a model that is one native call"
+        raise PipelineError(expectation("tune", expected, f"one in which values decide: {compiled.decided}"))
+    if compiled.artifact.program.sizes is not None:
+        opened = ", ".join(map(str, compiled.inputs))
+        raise PipelineError(expectation("tune", "inputs of known sizes (input_shapes fixes them)", opened))
+
+
+def _interleaved(before: Executable, after: Executable, inputs: Mapping[str, Array]) -> Score:
+    """Two programs beside each other, in alternation."""
+    times: list[tuple[float, float]] = []
+    programs = (before, after)
+    for program in programs:
+        program.run(inputs)
+    for number in range(_RUNS):
+        took = [0.0, 0.0]
+        for at in (0, 1) if number % 2 else (1, 0):
+            start = time.perf_counter()
+            programs[at].run(inputs)
+            took[at] = time.perf_counter() - start
+        times.append((took[0], took[1]))
+    ratios = tuple(first / second for first, second in times)
+    firsts, seconds = (sorted(column)[_RUNS // 2] for column in zip(*times, strict=True))
+    return score_of(Measured(ratios, firsts, seconds))

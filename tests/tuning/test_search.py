@@ -1,0 +1,119 @@
+"""The search of a space, on measurements that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from whence.lowering.relay_to_te.cost import Cost, Rates
+from whence.lowering.relay_to_te.knobs import Knob, Names, Space
+from whence.tuning.jobs import Failed
+from whence.tuning.search import DUEL_PAIRS, Found, Score, search
+from whence.tuning.tasks import Task
+
+NAMES = Names({name: name for name in ("a", "b", "c")})
+
+
+def formula(at: Mapping[str, Any]) -> Cost:
+    # Wrong about c, which it does not know.
+    return Cost(products=1e6 * (1 + abs(at["a"] - 12) + 0.5 * abs(at["b"] - 3)))
+
+
+SPACE = Space(
+    (
+        Knob("a", tuple(range(16)), 4),
+        Knob("b", tuple(range(8)), 0, lambda at: at["a"] + at["b"] < 18, NAMES),
+        Knob("c", (0, 1, 2, 3), 0),
+    ),
+    ((formula, NAMES),),
+)
+TASK = cast(Task, SimpleNamespace(space=SPACE, workload="w"))
+
+
+def speed(decisions: Mapping[str, int]) -> float:
+    at = {"a": 4, "b": 0, "c": 0, **decisions}
+    return 1 / (1 + abs(at["a"] - 12) + 0.5 * abs(at["b"] - 3)) * (1.0, 0.9, 1.3, 0.5)[at["c"]]
+
+
+@dataclass
+class Bench:
+    """Measures by a formula; some candidates fail."""
+
+    failing: frozenset[int] = frozenset()
+    asked: list[tuple[dict[str, int], int]] = field(default_factory=list)
+
+    def __call__(self, task: Task, decided: Sequence[Mapping[str, int]], pairs: int) -> list[Score | Failed]:
+        self.asked += [(dict(decisions), pairs) for decisions in decided]
+        return [self.one(decisions) for decisions in decided]
+
+    def one(self, decisions: Mapping[str, int]) -> Score | Failed:
+        if decisions.get("a") in self.failing:
+            return Failed("wrong", "other results")
+        ratio = speed(decisions) / speed({})
+        return Score(ratio, ratio * 0.99, ratio * 1.01, 1 / ratio, 1.0)
+
+
+def found(bench: Bench, seed: int = 0, trials: int = 60) -> Found:
+    return search(TASK, Rates(), bench, seed=seed, trials=trials)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_best_is_found_though_the_formula_is_wrong(seed: int):
+    bench = Bench()
+    result = found(bench, seed)
+    assert result.decisions == {"a": 12, "b": 3, "c": 2}
+    assert len(SPACE.points()) > 400
+    assert result.measured <= 60
+    assert max(pairs for _, pairs in bench.asked) == DUEL_PAIRS
+
+
+def test_each_decision_is_taken_back_once():
+    result = found(Bench())
+    assert result.ablation == pytest.approx(
+        {name: speed(result.decisions) / speed({**result.decisions, name: default})
+         for name, default in (("a", 4), ("b", 0), ("c", 0))}
+    )  # fmt: skip
+
+
+def test_what_fails_is_never_decided():
+    result = found(Bench(frozenset({11, 12, 13})))
+    assert result.decisions["a"] in {10, 14}
+    assert {decisions["a"] for decisions, _ in result.failed} <= {11, 12, 13}
+    assert result.failed
+
+
+def test_the_same_seed_asks_the_same():
+    first, again, other = Bench(), Bench(), Bench()
+    assert found(first, 3) == found(again, 3)
+    assert first.asked == again.asked
+    found(other, 4)
+    assert other.asked != first.asked
+
+
+def test_a_winner_that_loses_the_duel_is_none():
+    class Lucky(Bench):
+        def __call__(self, task: Task, decided: Sequence[Mapping[str, int]], pairs: int) -> list[Score | Failed]:
+            scores = super().__call__(task, decided, pairs)
+            return [Score(1.001, 0.99, 1.02, 1.0, 1.0)] * len(scores) if pairs == DUEL_PAIRS else scores
+
+    result = found(Lucky())
+    assert not result.won
+    assert result.duel is not None
+
+
+def test_no_more_than_the_trials_are_measured():
+    bench = Bench()
+    result = found(bench, trials=7)
+    assert result.measured == 7
+    assert sum(pairs == 3 for _, pairs in bench.asked) == 7
+
+
+def test_time_that_is_over_ends_a_search():
+    rounds = iter([True, False])
+    bench = Bench()
+    result = search(TASK, Rates(), bench, seed=0, trials=1000, more=lambda: next(rounds))
+    assert result.measured == 16

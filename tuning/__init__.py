@@ -1,0 +1,1 @@
+"""Tuning: candidates for kernels, and what measuring says of them."""
