@@ -27,7 +27,7 @@ from .scopes import Node
 from .source import ModelFile, read
 from .symbolic import folded_sizes
 
-_NO_RESULT = ("Assert", "Const", "NoOp", "Print", "PrintV2", "VarHandleOp")
+_NO_RESULT = ("Assert", "Const", "NoOp", "Placeholder", "Print", "PrintV2", "Switch", "VarHandleOp")
 """Operators whose nodes are no outputs of a graph that names none."""
 
 
@@ -108,7 +108,7 @@ def open_model(model: bytes | str | os.PathLike[str] | Any, signature: str | Non
 
 def _unread(graph: Graph) -> list[str]:
     """Return the nodes whose outputs no node reads."""
-    read = {ref.name for node in graph.nodes.values() for ref in node.inputs}
+    read = {name for node in graph.nodes.values() for name in (*(ref.name for ref in node.inputs), *node.controls)}
     unread = [node for node in graph.nodes.values() if node.name not in read and node.op not in _NO_RESULT]
     return [node.name for node in unread]
 

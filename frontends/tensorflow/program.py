@@ -60,7 +60,7 @@ class Builder:
 
         Other placeholders that the outputs need are inputs, too.
         """
-        graph = replace(self.model.main, results=tuple(outputs.values()))
+        graph = replace(self.model.structured, results=tuple(outputs.values()))
         self._count_calls(graph)
         constants = Constants()
         scope = Scope(Region((), (), [], constants), constants, {})

@@ -13,6 +13,8 @@ from ...support.errors import FrontendError
 from ...support.names import did_you_mean
 from ..importing.files import read_model
 from .checkpoint import Checkpoint
+from .conditionals import without_merges
+from .frames import without_frames
 from .graphs import Graph, Ref, function_graph, main_graph, tensor_ref
 from .messages import parse
 from .restored import restored_keys
@@ -53,8 +55,13 @@ class ModelFile:
 
     @cached_property
     def main(self) -> Graph:
-        """The main graph."""
+        """The main graph, as the file has it."""
         return main_graph(self.proto, self.file)
+
+    @cached_property
+    def structured(self) -> Graph:
+        """The main graph with loops and branches in the place of frames and what Merge nodes choose between."""
+        return without_merges(without_frames(self.main, self.file))
 
     @cached_property
     def _functions(self) -> dict[str, tuple[Any, int]]:
@@ -70,7 +77,8 @@ class ModelFile:
         if name not in self._graphs:
             if name not in self._functions:
                 raise FrontendError(f"{self.file}: {what}: expected a function of the model, got '{name}'")
-            self._graphs[name] = function_graph(*self._functions[name], self.file)
+            graph = function_graph(*self._functions[name], self.file)
+            self._graphs[name] = without_merges(without_frames(graph, self.file))
         return self._graphs[name]
 
     @cached_property
