@@ -65,19 +65,23 @@ class Input:
         return OpenSpec(self.name, extents, self.dtype, (None,) * len(extents), "tensor", shape is not None)
 
 
-def input_of(name: str, node: NodeInfo, info: Any, file: str) -> Input:
-    """Return the input that a placeholder is; `info`, a signature's TensorInfo, counts where there is one."""
+def stated(name: str, node: str, info: Any, file: str) -> Input:
+    """Return the input or output that a TensorInfo describes."""
+    return Input(name, node, dtype_of(info.dtype, f"{file}: '{name}'"), extents_of(info.tensor_shape))
+
+
+def input_of(name: str, node: NodeInfo, file: str) -> Input:
+    """Return the input that a placeholder is."""
     shape: tuple[int, ...] | None = None
-    if info is not None:
-        number, shape = info.dtype, extents_of(info.tensor_shape)
-    else:
-        number = node.attributes["dtype"].type if "dtype" in node.attributes else 0
-        if "shape" in node.attributes:
-            shape = extents_of(node.attributes["shape"].shape)
-            if shape == () and _SHAPES in node.attributes:
-                shape = None
-        if shape is None and _SHAPES in node.attributes and len(node.attributes[_SHAPES].list.shape):
-            shape = extents_of(node.attributes[_SHAPES].list.shape[0])
+    attributes = node.attributes
+    number = attributes["dtype"].type if "dtype" in attributes else 0
+    if "shape" in attributes:
+        shape = extents_of(attributes["shape"].shape)
+        if shape == () and _SHAPES in attributes:
+            # Old graphs leave the shape out that way.
+            shape = None
+    if shape is None and _SHAPES in attributes and len(attributes[_SHAPES].list.shape):
+        shape = extents_of(attributes[_SHAPES].list.shape[0])
     return Input(name, node.name, dtype_of(number, f"{file}: input '{name}'"), shape)
 
 

@@ -17,11 +17,12 @@ from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Result
 from ..importing.node import node_of
+from ..importing.state import State
 from ..importing.tensor import Tensor
 from .context import DEFAULT, Context, Conversion
 from .convert import CONVERTERS
 from .graphs import Graph, Ref, tensor_ref
-from .inputs import Input, input_of, input_types, symbolic_types
+from .inputs import Input, input_of, input_types, stated, symbolic_types
 from .program import Builder
 from .scopes import Node
 from .source import ModelFile, read
@@ -60,10 +61,14 @@ class Model(importer.Model):
         self.region = self.builder.main(inputs, results)
         self.states = self.builder.states
         """The state that a call changes for the next one."""
-        infos: Mapping[str, Any] = signature.infos if signature is not None else {}
-        self.inputs = [input_of(name, node, infos.get(name), source.file) for name, node in self.builder.inputs.items()]
-        kept = [Input(s.name, s.name, cast("np.dtype[Any]", s.initial.dtype), s.initial.shape) for s in self.states]
-        self.inputs += kept
+        self.infos: Mapping[str, Any] = signature.infos if signature is not None and outputs is None else {}
+        self.inputs = [
+            stated(name, node.name, self.infos[name], source.file)
+            if name in self.infos
+            else input_of(name, node, source.file)
+            for name, node in self.builder.inputs.items()
+        ]
+        self.inputs += [_kept(state.name, state) for state in self.states]
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)
@@ -79,14 +84,16 @@ class Model(importer.Model):
         return tuple(entry.spec(by_name.get(entry.name)) for entry in self.inputs)
 
     def open_outputs(self) -> tuple[OpenSpec, ...]:
-        """The outputs, of which files say nothing that can be relied on."""
-        alike = {state.next: state.initial for state in self.states}
-        return tuple(
-            OpenSpec(name, alike[name].shape, cast("np.dtype[Any]", alike[name].dtype), (None,) * alike[name].ndim)
-            if name in alike
-            else OpenSpec(name, (), np.dtype(np.float32), (), "tensor", False)
-            for name in self.region.outputs
-        )
+        """The outputs, as the signature says; of a graph files say nothing."""
+        return tuple(self._output(name).spec(None) for name in self.region.outputs)
+
+    def _output(self, name: str) -> Input:
+        for state in self.states:
+            if state.next == name:
+                return _kept(name, state)
+        if name in self.infos:
+            return stated(name, "", self.infos[name], self.file)
+        return Input(name, "", np.dtype(np.float32), None)
 
     def _named(self, shapes: Mapping[str, Any]) -> dict[str, Any]:
         """Return shapes by the names of inputs; those of their placeholders will do, too."""
@@ -104,6 +111,11 @@ def open_model(model: bytes | str | os.PathLike[str] | Any, signature: str | Non
     keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
     """
     return Model(read(model, signature), keep=keep)
+
+
+def _kept(name: str, state: State) -> Input:
+    """Return what a state is as an input or output."""
+    return Input(name, name, cast("np.dtype[Any]", state.initial.dtype), state.initial.shape)
 
 
 def _unread(graph: Graph) -> list[str]:

@@ -81,7 +81,9 @@ class Builder:
         wanted: dict[str, str] = {}
         for (name, ref), value in zip(outputs.items(), result, strict=True):
             value = self.tensor(value, scope, ref.name)
-            if value in wanted or value in scope.region.inputs or value in self.constants:
+            # States keep their names: they are outputs of their own.
+            kept = value in scope.region.inputs or value in scope.current.values()
+            if kept or value in wanted or value in self.constants:
                 if value != name:
                     layer, index = self._layer_of(instance, ref)
                     node = self.step_node("Identity", name, index)
@@ -123,6 +125,9 @@ class Builder:
         """Return the value of a variable in the checkpoint."""
         checkpoint = self.model.checkpoint
         wanted = self.model.keys.get(key, key[1])
+        if checkpoint is None and self.model.signature is not None:
+            wanted = f"a value of variable '{key[1]}' in variables/variables.index"
+            raise FrontendError(f"{self.file}: node '{node.name}': expected {wanted}, got no such file")
         if checkpoint is None:
             result = f"{node.op} (node {node.name})"
             raise FrontendError(f"{self.file}: Graph is not frozen. Provide a frozen graph. Found operators [{result}]")

@@ -36,7 +36,7 @@ class Signature:
     inputs: Mapping[str, Ref]
     outputs: Mapping[str, Ref]
     infos: Mapping[str, Any]
-    """Input -> TensorInfo."""
+    """Input or output -> TensorInfo."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,8 @@ def _signature(definitions: Mapping[str, Any], wanted: str | None, what: str) ->
         {name: tensor_ref(infos[name].name, f"{what}: '{name}' of signature '{wanted}'") for name in _ordered(infos)}
         for infos in (definition.inputs, definition.outputs)
     )
-    return Signature(inputs, outputs, {name: definition.inputs[name] for name in definition.inputs})
+    infos = {name: entries[name] for entries in (definition.outputs, definition.inputs) for name in entries}
+    return Signature(inputs, outputs, infos)
 
 
 def _ordered(infos: Mapping[str, Any]) -> list[str]:

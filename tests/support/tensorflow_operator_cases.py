@@ -12,7 +12,8 @@ Cases = dict[str, tuple[Callable[..., Any], list[Any]]]
 
 
 def _reals(*shape: int, seed: int = 0, low: float = -2.0, high: float = 2.0) -> Any:
-    return np.random.default_rng(seed).uniform(low, high, shape).astype(np.float32)
+    """Numbers of few digits, which files hold in little space."""
+    return (np.random.default_rng(seed).uniform(low, high, shape) * 128).round().astype(np.float32) / 128
 
 
 def _integers(*shape: int, low: int = -9, high: int = 9, seed: int = 0, dtype: str = "int32") -> Any:
