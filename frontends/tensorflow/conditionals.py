@@ -62,7 +62,7 @@ def _ordered(graph: Graph) -> list[NodeInfo]:
                 waiting.pop()
                 continue
             before = [*(ref.name for ref in node.inputs), *node.controls]
-            left = [one for one in before if one in graph.nodes and one not in ordered and one not in open_]
+            left = [earlier for earlier in before if earlier in graph.nodes.keys() - ordered.keys() - open_]
             if left and name not in open_:
                 open_.add(name)
                 waiting += left
@@ -79,7 +79,7 @@ def _cases(graph: Graph) -> dict[str, frozenset[Case]]:
     for node in _ordered(graph):
         parts = [_of(graph, cases, ref) for ref in (*node.inputs, *map(Ref, node.controls))]
         if node.op == MERGE and len(parts) > 1:
-            cases[node.name] = frozenset.intersection(*parts)
+            cases[node.name] = parts[0].intersection(*parts[1:])
         else:
             cases[node.name] = frozenset[Case]().union(*parts)
     return cases
@@ -127,7 +127,7 @@ def _choice(
     cases: Mapping[str, frozenset[Case]],
     condition: Ref,
     merges: Sequence[tuple[NodeInfo, dict[int, Ref]]],
-    taken: Mapping[str, NodeInfo],
+    names: Mapping[str, NodeInfo],
 ) -> NodeInfo:
     """Return the If node, or the Case node for more than two, of Merge nodes with one condition."""
     switches = {
@@ -137,7 +137,7 @@ def _choice(
         for slot in merges[0][1]
     }
     name = merges[0][0].name.rpartition("/")[0] or merges[0][0].name
-    while name in taken:
+    while name in names:
         name = f"{name}/choice"
     parts: dict[int, Part] = {}
     for slot in sorted(merges[0][1]):
@@ -146,7 +146,7 @@ def _choice(
         # What a Switch hands on comes from outside, where the Switch stands.
         values = {ref: data for ref, data in switches.items() if ref.slot == slot}
         parts[slot] = part(f"{name}/{slot}", inside, [values.get(ref, ref) for ref in roots], values, ())
-    outside = list(dict.fromkeys(ref for one in parts.values() for ref in one.captured))
+    outside = list(dict.fromkeys(ref for cut in parts.values() for ref in cut.captured))
     graphs = [
         without_merges(replace(parts[slot], arguments=tuple(map(argument_of, outside)))) for slot in sorted(parts)
     ]

@@ -13,6 +13,7 @@ from . import indexing as indexing
 from . import lists as lists
 from . import normalization as normalization
 from . import products as products
+from . import recurrent as recurrent
 from . import reductions as reductions
 from . import shaping as shaping
 from . import slicing as slicing

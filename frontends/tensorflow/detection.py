@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.transform import PadOp
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay.division import FloorDivideOp, FloorModOp
+from ...dialects.relay.indexing import GatherNdOp
+from ...dialects.relay.reduce import SumOp
+from ...dialects.relay.scatter import ScatterNdOp
+from ...dialects.relay.sorting import TopKOp
+from ...dialects.relay.transform import BroadcastToOp, PadOp, TransposeOp
 from ...dialects.relay.vision import AllClassNonMaxSuppressionOp, SoftNonMaxSuppressionOp
 from ...dialects.sizes import proves
 from ..importing.converter import Converter, Narrowed, Result
@@ -82,7 +88,54 @@ def suppressed_v5(ctx: Context) -> tuple[Result, ...]:
     return Narrowed(which, count.value), Narrowed(lowered, count.value), count.to("int32").value
 
 
+def combined(ctx: Context) -> tuple[Result, ...]:
+    """The best boxes of all classes of each image: corners, scores, classes, and how many there are; zeros behind."""
+    boxes, scores = term(ctx, 0), term(ctx, 1)
+    per_class, total = ctx.one(2, "a number of boxes"), ctx.one(3, "a number of boxes")
+    if len(boxes.shape) != 4 or boxes.shape[2] != 1 or len(scores.shape) != 3:
+        ctx.fail("boxes (batch, n, 1, 4) that classes share", f"{list(boxes.shape)} and {list(scores.shape)}")
+    batch, count, classes = scores.shape
+    corners = boxes.reshape(batch, count, 4)
+    by_class = scores.apply(TransposeOp, axes=(0, 2, 1))
+    iou, least = (term(ctx, index).reshape().value for index in (4, 5))
+    points, number = ctx.emit_all(
+        AllClassNonMaxSuppressionOp,
+        corners.value,
+        by_class.value,
+        ctx.number(per_class, "int64"),
+        iou,
+        least,
+        max_output_size=per_class,
+    )
+    rows = shape_of(points)[0]
+    valid = (places(ctx, rows) < Term(ctx, number).reshape()).to("int32")
+    zeros = ctx.emit(BroadcastToOp, ctx.number(0, "int32"), shape=(batch, classes, count))
+    kept = Term(ctx, ctx.emit(ScatterNdOp, zeros, ctx.emit(TransposeOp, points, axes=(1, 0)), valid.value, mode="max"))
+    ranked = where(kept > 0.0, by_class, -np.inf).reshape(batch, classes * count)
+    most = min(total, classes * per_class) if ctx.flag("pad_per_class") else total
+    width = min(most, classes * count)
+    largest = ctx.emit_all(TopKOp, ranked.value, k=width, axis=-1, ret_type="both", dtype="int32")
+    best, at = (Term(ctx, value) for value in largest)
+    chosen = best.apply(ew.IsFiniteOp)
+    which = at.apply(FloorModOp, count).reshape(1, batch, width)
+    corners_kept = Term(ctx, ctx.emit(GatherNdOp, corners.value, which.value, batch_dims=1))
+    if ctx.flag("clip_boxes", True):
+        corners_kept = corners_kept.clip(0.0, 1.0)
+    corners_kept = where(chosen.reshape(batch, width, 1), corners_kept, 0.0)
+    kinds = where(chosen, at.apply(FloorDivideOp, count).to("float32"), 0.0)
+    length = chosen.to("int32").apply(SumOp, axis=(1,), keepdims=False)
+    more = most - width
+    pads = [(0, 0, 0, more, 0, 0), (0, 0, 0, more), (0, 0, 0, more)]
+    parts = [corners_kept, where(chosen, best, 0.0), kinds]
+    padded = [
+        ctx.emit(PadOp, part.value, ctx.number(0, "float32"), pad_width=list(pad)) if more else part.value
+        for part, pad in zip(parts, pads, strict=True)
+    ]
+    return (*padded, length.value)
+
+
 TABLE = {
+    "CombinedNonMaxSuppression": Converter(combined),
     "NonMaxSuppressionV2": Converter(suppressed),
     "NonMaxSuppressionV3": Converter(suppressed),
     "NonMaxSuppressionV4": Converter(suppressed_v4),

@@ -96,8 +96,8 @@ def _loop(
     outside = list(dict.fromkeys((*cond.captured, *body.captured)))
     body = replace(body, results=(*body.results, *(Ref(argument_of(ref)) for ref in outside)))
     bodies = {
-        role: without_frames(replace(one, arguments=(*arguments, *map(argument_of, outside))), file)
-        for role, one in (("cond", cond), ("body", body))
+        role: without_frames(replace(cut, arguments=(*arguments, *map(argument_of, outside))), file)
+        for role, cut in (("cond", cond), ("body", body))
     }
     loop = NodeInfo(name, "While", (*carried, *outside), (), {}, going.index, bodies)
     exits: list[NodeInfo] = []

@@ -16,7 +16,15 @@ IFS, WHILES, CASE = ("If", "StatelessIf"), ("While", "StatelessWhile"), ("Case",
 CONTROL = (*IFS, *WHILES, *CASE)
 INPUTS = ("Placeholder",)
 READS = ("ReadVariableOp", "DisableCopyOnRead")
-SAME = ("Identity", "StopGradient", "PreventGradient", "CheckNumerics", "Snapshot", "DebugGradientIdentity")
+SAME = (
+    "Identity",
+    "PlaceholderWithDefault",
+    "StopGradient",
+    "PreventGradient",
+    "CheckNumerics",
+    "Snapshot",
+    "DebugGradientIdentity",
+)
 """Operators that give their input under another name."""
 RUN = {
     **dict.fromkeys(CALLS, ("f",)),

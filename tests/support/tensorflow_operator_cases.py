@@ -1,4 +1,4 @@
-# pyright: basic, reportArgumentType=false
+# pyright: basic, reportArgumentType=false, reportIndexIssue=false
 """Cases of TensorFlow's operators: name -> inputs and a function of them. Needs TensorFlow to run."""
 
 from __future__ import annotations
@@ -7,17 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from tensorflow_image_cases import cells, images
+from tensorflow_image_cases import integers as _integers
+from tensorflow_image_cases import reals as _reals
 
 Cases = dict[str, tuple[Callable[..., Any], list[Any]]]
-
-
-def _reals(*shape: int, seed: int = 0, low: float = -2.0, high: float = 2.0) -> Any:
-    """Numbers of few digits, which files hold in little space."""
-    return (np.random.default_rng(seed).uniform(low, high, shape) * 128).round().astype(np.float32) / 128
-
-
-def _integers(*shape: int, low: int = -9, high: int = 9, seed: int = 0, dtype: str = "int32") -> Any:
-    return np.random.default_rng(seed).integers(low, high, shape).astype(dtype)
 
 
 def _elementwise(ops: Any) -> Iterator[tuple[str, Any, list[Any]]]:
@@ -400,63 +394,6 @@ def _reductions(tf: Any, ops: Any) -> Iterator[tuple[str, Any, list[Any]]]:
                 )
 
 
-def _images(tf: Any, ops: Any) -> Iterator[tuple[str, Any, list[Any]]]:
-    x = _reals(2, 5, 6, 3)
-    for name in ("ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor"):
-        for align, half in ((False, False), (True, False), (False, True)):
-            for size in ([9, 11], [3, 4]):
-                yield (
-                    f"{name} {align} {half} {size}",
-                    lambda v, n=name, a=align, h=half, s=size: getattr(ops, n)(
-                        images=v, size=s, align_corners=a, half_pixel_centers=h
-                    ),
-                    [x],
-                )
-    yield (
-        "ResizeBilinear uint8",
-        lambda v: ops.ResizeBilinear(images=v, size=[7, 7]),
-        [_integers(1, 4, 4, 2, low=0, high=255, dtype="uint8")],
-    )
-    boxes = np.float32([[0, 0, 1, 1], [0.1, 0.2, 0.7, 0.83], [-0.2, 0.1, 1.2, 0.8]])
-    for method in ("bilinear", "nearest"):
-        yield (
-            f"CropAndResize {method}",
-            lambda v, m=method: ops.CropAndResize(
-                image=v, boxes=boxes, box_ind=[0, 1, 0], crop_size=[3, 4], method=m, extrapolation_value=0.5
-            ),
-            [x],
-        )
-    corners = np.sort(_reals(12, 2, 2, low=0, high=1), axis=1).reshape(12, 4)
-    scores = _reals(12, low=0, high=1, seed=3)
-    yield (
-        "NonMaxSuppressionV2",
-        lambda b, s: ops.NonMaxSuppressionV2(boxes=b, scores=s, max_output_size=5, iou_threshold=0.3),
-        [corners, scores],
-    )
-    yield (
-        "NonMaxSuppressionV3",
-        lambda b, s: ops.NonMaxSuppressionV3(
-            boxes=b, scores=s, max_output_size=5, iou_threshold=0.3, score_threshold=0.4
-        ),
-        [corners, scores],
-    )
-    for padded in (False, True):
-        yield (
-            f"NonMaxSuppressionV4 {padded}",
-            lambda b, s, p=padded: ops.NonMaxSuppressionV4(
-                boxes=b, scores=s, max_output_size=7, iou_threshold=0.3, score_threshold=0.2, pad_to_max_output_size=p
-            ),
-            [corners, scores],
-        )
-    yield (
-        "NonMaxSuppressionV5",
-        lambda b, s: ops.NonMaxSuppressionV5(
-            boxes=b, scores=s, max_output_size=7, iou_threshold=0.8, score_threshold=0.1, soft_nms_sigma=0.5
-        ),
-        [corners, scores],
-    )
-
-
 def cases(tf: Any) -> dict[str, dict[str, tuple[Any, list[Any]]]]:
     """Family -> name -> function and inputs."""
     ops = tf.raw_ops
@@ -467,7 +404,8 @@ def cases(tf: Any) -> dict[str, dict[str, tuple[Any, list[Any]]]]:
         "shaping": _shaping(tf, ops),
         "indexing": _indexing(tf, ops),
         "reductions": _reductions(tf, ops),
-        "images": _images(tf, ops),
+        "images": images(tf, ops),
+        "cells": cells(tf, ops),
     }
     return {family: {name: (function, inputs) for name, function, inputs in rows} for family, rows in families.items()}
 

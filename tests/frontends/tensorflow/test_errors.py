@@ -132,7 +132,8 @@ def test_bits_of_the_variables_are_wrong(saved: Path, name: str):
     path = saved / "variables" / name
     data = path.read_bytes()
     errors: list[str] = []
-    for at in np.random.default_rng(0).choice(len(data), 20, replace=False).tolist():
+    places: list[int] = np.random.default_rng(0).choice(len(data), 20, replace=False).tolist()
+    for at in places:
         path.write_bytes(data[:at] + bytes([data[at] ^ 16]) + data[at + 1 :])
         errors.append(outcome(saved, image=(1, 16, 16, 3)))
     assert sum("expected" in error and "variables" in error for error in errors) >= 10
