@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 _POLYNOMIAL = 0x82F63B78
 """Of the bits in reverse order."""
 _MASK = 0xA282EAD8
-_LANE = 2048
-"""Bytes of a part: so many steps are made for all parts at once."""
+_START = 4
+"""Bytes of a checksum."""
+_SHORTEST = 5
+"""The logarithm of the least length of a part."""
 _Words = NDArray[np.uint32]
 
 
@@ -24,26 +26,34 @@ def masked_crc32c(data: bytes | memoryview) -> int:
 def crc32c(data: bytes | memoryview) -> int:
     """Return the checksum of bytes.
 
-    Long data are cut into parts of one length, whose checksums are computed side by side and then joined in pairs: that
-    of `a + b` is that of `a`, moved over as many zeros as `b` has bytes, xor that of `b`.
+    They are cut into parts of one length, whose checksums are computed side by side and then joined in pairs: that of
+    `a + b` is that of `a`, moved over as many zeros as `b` has bytes, xor that of `b`. Zeros in front change nothing.
     """
     array = np.frombuffer(data, np.uint8)
-    lanes = 1 << (len(array) // _LANE).bit_length() - 1 if len(array) >= 2 * _LANE else 1
-    length = len(array) // lanes if lanes > 1 else 0
-    crc = 0xFFFFFFFF
-    if length:
-        parts: _Words = np.zeros(lanes, np.uint32)
-        parts[0] = crc
-        table, columns = _table(), np.ascontiguousarray(array[: lanes * length].reshape(lanes, length).T)
-        for column in columns:
-            parts = table[(parts ^ column) & 0xFF] ^ (parts >> np.uint32(8))
-        tables = _zeros_after(length)
-        while len(parts) > 1:
-            parts = _moved(parts[::2], tables) ^ parts[1::2]
-            tables = _twice(tables)
-        crc = int(parts[0])
-    numbers = _table().tolist()
-    for byte in array[lanes * length :].tolist():
+    count = len(array)
+    if count < _START:
+        return _short(bytes(data))
+    length = 1 << max(count.bit_length() // 2, _SHORTEST)
+    lanes = -(-count // length)
+    rows = np.zeros(lanes * length, np.uint8)
+    rows[-count:] = array
+    # A checksum begins with ones: that is as if the first bytes were inverted.
+    rows[-count:][:_START] ^= 0xFF
+    table = _table()
+    parts: _Words = np.zeros(1 << (lanes - 1).bit_length(), np.uint32)
+    inside = parts[len(parts) - lanes :]
+    for column in np.ascontiguousarray(rows.reshape(lanes, length).T):
+        inside[:] = table[(inside ^ column) & 0xFF] ^ (inside >> np.uint32(8))
+    tables = _zeros_after(length)
+    while len(parts) > 1:
+        parts = _moved(parts[::2], tables) ^ parts[1::2]
+        tables = _twice(tables)
+    return int(parts[0]) ^ 0xFFFFFFFF
+
+
+def _short(data: bytes) -> int:
+    crc, numbers = 0xFFFFFFFF, _table().tolist()
+    for byte in data:
         crc = numbers[(crc ^ byte) & 0xFF] ^ (crc >> 8)
     return crc ^ 0xFFFFFFFF
 

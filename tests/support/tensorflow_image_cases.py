@@ -1,5 +1,5 @@
 # pyright: basic, reportArgumentType=false, reportIndexIssue=false
-"""Cases of TensorFlow's operators on images, boxes and recurrent cells, as `tensorflow_operator_cases` has the others."""
+"""Cases of TensorFlow's operators on images and boxes, and of recurrent cells (see `tensorflow_operator_cases`)."""
 
 from __future__ import annotations
 
