@@ -296,7 +296,7 @@ def compile_kernels(
         for done, func in enumerate(functions):
             copy = anonymous(func)
             text = printed(copy)
-            applied = _applied(tuned, copy, text, target)
+            applied = _applied(tuned, copy, text, target, cache)
             key = code_key(target, text, applied.text if applied is not None else "")
             if key not in index:
                 index[key] = len(jobs)
@@ -319,15 +319,20 @@ def compile_kernels(
     return Kernels(kernels, kernel_of, used)
 
 
-def _applied(tuned: Tuned | None, func: FuncOp, text: str, target: Target) -> Applied | None:
+def _applied(tuned: Tuned | None, func: FuncOp, text: str, target: Target, cache: KernelCache) -> Applied | None:
     """Return the decisions of tuning about an anonymous function, of which `text` is printed."""
     if tuned is None:
         return None
 
     def space() -> str:
+        name = code_key(target, f"space\n{text}")
+        if (stored := cache.get(name)) is not None:
+            return stored.decode(errors="replace")
         from ..lowering.kernel.space import kernel_space
 
-        return kernel_space(func, target.hardware).key
+        key = kernel_space(func, target.hardware).key
+        cache.put(name, key.encode())
+        return key
 
     try:
         return tuned.find(workload_key(text), target, space)

@@ -73,7 +73,7 @@ class Slot:
             }
             try:
                 process = self._ready(request, content, protocol["seconds"])
-            except (_Refused, _Late, _Ended, OSError) as error:
+            except (_Refused, _Late, _Ended, OSError, TypeError, ValueError) as error:
                 self._end()
                 why = str(error) if isinstance(error, _Refused) else f"default kernel: {error}"
                 return outcomes + [Failed("error", why)] * (count - candidate)

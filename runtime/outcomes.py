@@ -18,7 +18,10 @@ class Protocol:
     """The way in which candidates are measured beside the default kernel."""
 
     pairs: int = 3
-    """The number of alternations of default and candidate."""
+    """The number of alternations of default and candidate.
+
+    Seconds of a kernel on one thread are those that a processor works for it; on several, those of the wall's clock.
+    """
     batch_seconds: float = 2e-3
     """The least seconds of a batch of calls, of which the mean counts."""
     threads: int = 1

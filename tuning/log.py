@@ -12,8 +12,7 @@ from typing import Any, cast
 from ..lowering.llvm_to_native.target import Target
 from ..lowering.relay_to_te.cost import Rates
 from ..support.errors import PipelineError, expectation
-from .machines import Facts
-from .record import Kind, Point, Record, compiler_key, machine_key, point_of
+from .record import Kind, Point, Record, compiler_key, machine_key, point_of, target_text
 from .records import SUFFIXES, Records, append
 from .search import Score
 from .tasks import Task
@@ -27,19 +26,22 @@ FILE = "records.jsonl"
 class RecordLog:
     """A file of records: what was measured before is looked up in it, what is measured goes to its end.
 
-    target: the machine that measures. Raises PipelineError where the file cannot be written, FrontendError where what
-    is there cannot be read.
+    target: the machine that measures. prior: other records, of which the same is looked up. Raises PipelineError where
+    the file cannot be written, FrontendError where what is there cannot be read.
     """
 
-    def __init__(self, output: str | PathLike[str], target: Target, seed: int, facts: Facts | None = None):
+    def __init__(
+        self, output: str | PathLike[str], target: Target, seed: int, prior: str | PathLike[str] | None = None
+    ):
         self.path = file_of(output)
+        before = Records.load(prior, target).records if prior is not None else ()
         _make(self.path)
         self.records = Records.load(self.path, target)
-        self._seed, self._target, self._facts = seed, target, facts or {}
+        self._seed, self._target = seed, target
         self._machine, self._compiler = machine_key(target.hardware, target), compiler_key()
         self._known: dict[tuple[str, str, Point, object], Score] = {}
         self._rates: dict[object, Rates] = {}
-        for record in self.records.records:
+        for record in (*before, *self.records.records):
             if record.kind == "trial" and (record.machine, record.compiler) == (self._machine, self._compiler):
                 key = (record.workload, record.space, record.point, _protocol(record.protocol))
                 self._known[key] = Score(record.ratio, *record.interval, record.costs[0], record.default_seconds)
@@ -102,7 +104,7 @@ class RecordLog:
             seed=self._seed,
             layers=tuple(dict.fromkeys(name for layers in task.layers for name in layers)),
             ablation=dict(ablation or {}),
-            target=str(self._target),
+            target=target_text(self._target),
             task=task.name,
             args=tuple(task.arguments),
             timestamp=time.time(),

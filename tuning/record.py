@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
 from math import isfinite
-from typing import Any, Literal, NoReturn, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from ..lowering.fingerprint import compiler_fingerprint
 from ..lowering.llvm_to_native.target import Target, binding
@@ -25,6 +25,7 @@ from ..lowering.relay_to_te.knobs import Decisions
 from ..lowering.relay_to_te.strategies import outside_fingerprint
 from ..support.errors import PipelineError, expectation
 from ..support.machine import Machine
+from ..support.names import shown
 
 Kind: TypeAlias = Literal["trial", "winner"]
 Point: TypeAlias = tuple[tuple[str, int], ...]
@@ -35,6 +36,8 @@ LOG_VERSION = 0.2
 _VERSION = 1
 _LONGEST_TEXT = 10_000
 """Letters of the longest text that a field has."""
+_LONGEST_NAME = 200
+"""Letters of the longest name of a knob."""
 
 
 THEIRS = frozenset({"of AutoTVM", "of auto_scheduler", "of meta_schedule"})
@@ -82,7 +85,7 @@ class Record:
     ablation: Mapping[str, float] = field(default_factory=dict[str, float])
     """Knob -> the ratio without its decision, the others as they are."""
     target: str = ""
-    """The target as text, for people."""
+    """The target, for people, as `target_text` has it."""
     task: str = ""
     """The name of the kernel's function."""
     args: tuple[Any, ...] = ()
@@ -138,7 +141,7 @@ def point_of(decisions: Decisions) -> Point:
 def record_of(line: str | bytes) -> Record:
     """The record of a line. Raises BadLine for any other line: it is broken, or of another version or program."""
     try:
-        row: Any = json.loads(line, parse_constant=_no_number)
+        row: Any = json.loads(line, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         raise BadLine("broken") from error
     own: Any = cast("dict[str, Any]", row).get("whence") if isinstance(row, dict) else None
@@ -168,7 +171,7 @@ def _record(row: Any, own: Any) -> Record:
         kind=own["kind"],
         **{name: _text(own[name]) for name in ("workload", "space", "machine", "compiler")},
         facts=facts,
-        decisions={_text(name): _whole(number) for name, number in _object(own["decisions"]).items()},
+        decisions={_knob(name): _whole(number) for name, number in _object(own["decisions"]).items()},
         ratio=_positive(own["ratio"]),
         interval=(_positive(low), _positive(high)),
         default_seconds=_positive(own["default_seconds"]),
@@ -203,8 +206,11 @@ def _origin(row: Any) -> str:
             return "of another program"
 
 
-def _no_number(name: str) -> NoReturn:
-    raise BadLine(f"expected a number, got {name}")
+def _finite(text: str) -> float:
+    """The number of a text; JSON has no infinite ones, but ones that are too large."""
+    if not isfinite(number := float(text)):
+        raise BadLine("broken")
+    return number
 
 
 def _number(value: object) -> float:
@@ -231,6 +237,14 @@ def _text(value: object) -> str:
     return value
 
 
+def _knob(value: object) -> str:
+    """A knob's name, which is shown to people."""
+    name = _text(value)
+    if not name or len(name) > _LONGEST_NAME or shown(name) != name:
+        raise BadLine("incomplete")
+    return name
+
+
 def _object(value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadLine("incomplete")
@@ -252,6 +266,12 @@ def machine_key(machine: Machine, target: Target) -> str:
     """
     features = hashlib.sha256(" ".join(sorted(machine.features)).encode()).hexdigest()[:16]
     return f"{target.triple} {machine.text} cores {machine.cores} features {features}"
+
+
+def target_text(target: Target) -> str:
+    """The target as AutoTVM's logs have it, `llvm -mtriple=.. -mcpu=..`, without the features, which `facts` has."""
+    name = target.record.name if target.record is not None else target.cpu
+    return f"llvm -mtriple={target.triple}" + (f" -mcpu={name}" if name else "")
 
 
 def compiler_key() -> str:

@@ -25,7 +25,7 @@ from ..lowering.kernel.tuned import Applied, Source
 from ..lowering.llvm_to_native.target import Target
 from ..support.errors import FrontendError, PipelineError, expectation
 from ..support.machine import Machine
-from .record import THEIRS, BadLine, Point, Record, compiler_key, machine_key, record_of
+from .record import THEIRS, BadLine, Record, compiler_key, machine_key, record_of
 
 try:
     import fcntl
@@ -121,18 +121,6 @@ class Records:
     def lines(self) -> list[str]:
         """The winners as lines of a file: all that `find` looks at."""
         return [record.line for record in self.winners]
-
-    def trials(self, workload: str, space: str, machine: str, compiler: str) -> dict[Point, Record]:
-        """The candidates that were measured already, by `point_of` their decisions; of several the newest.
-
-        Arguments are the fields of records: a search goes on where all four are the same.
-        """
-        wanted = (workload, space, machine, compiler)
-        return {
-            record.point: record
-            for record in self.records
-            if record.kind == "trial" and (record.workload, record.space, record.machine, record.compiler) == wanted
-        }
 
     def __str__(self) -> str:
         """`12 records, 3 lines skipped (2 broken, 1 of AutoTVM), 4 of another machine`."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..explorer.report import count, percent, seconds, some, table
-from .search import Found, Score
+from .search import WIDEST, Found, Score
 from .tuner import Result
 
 _MATTERS = 1.005
@@ -44,8 +44,16 @@ class Report:
     @property
     def near_roof(self) -> float:
         """The part of the kernels' time, as they are now, that is below the machine's roof: 1 is as fast as it gets."""
-        took = sum(result.seconds * result.task.calls for result in self.results)
-        least = sum(min(result.bound, result.seconds) * result.task.calls for result in self.results)
+        return self._part(lambda result: result.seconds)
+
+    @property
+    def near_roof_before(self) -> float:
+        """As `near_roof`, of the kernels by rule."""
+        return self._part(lambda result: result.default_seconds)
+
+    def _part(self, seconds: Callable[[Result], float]) -> float:
+        took = sum(seconds(result) * result.task.calls for result in self.results)
+        least = sum(min(result.bound, seconds(result)) * result.task.calls for result in self.results)
         return least / took if took else 0.0
 
     def _searched(self) -> Iterator[tuple[Result, Found]]:
@@ -79,7 +87,8 @@ class Report:
             lines.append(f"a run: {before} -> {after}, {_times(self.run)}")
         elif not won:
             lines.append("a run: as before, as no candidate was faster than the default")
-        lines.append(f"{percent(self.near_roof)} of the time of these kernels is what the machine cannot do without")
+        roof = f"{percent(self.near_roof_before)} of the time of these kernels was what the machine cannot do without"
+        lines.append(roof + (f", and {percent(self.near_roof)} is now" if won else ""))
         if won:
             header = ("layers", "kernel", "us before", "us now", "times", "95 %", "decisions", "without it")
             lines += ["", table([_shown(result) for result in won], header, indent="")]
@@ -98,6 +107,9 @@ class Report:
 
 
 def _reason(result: Result) -> str:
+    duel = result.outcome.duel if result.outcome is not None else None
+    if duel is not None and duel.low > 1 and duel.high > duel.low * WIDEST:
+        return "times were too uneven to decide"
     return result.reason or "nothing was faster"
 
 

@@ -35,6 +35,8 @@ _IDLE = 2
 """Rounds without a gain after which a search ends."""
 _GAIN = 1.005
 """A gain that is one."""
+WIDEST = 1.2
+"""The most that the ends of a duel's interval may be apart: of a machine that others use, it says nothing."""
 _RIDGE = 1.0
 
 
@@ -188,7 +190,7 @@ class _Search:
             self.outcome.failed.append((best, duel))
             return
         self.outcome.duel = duel
-        if duel.low <= 1 or duel.ratio < _GAIN:
+        if duel.low <= 1 or duel.ratio < _GAIN or duel.high > duel.low * WIDEST:
             return
         self.outcome.decisions = best
         if len(best) == 1:

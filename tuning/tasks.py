@@ -82,14 +82,20 @@ class Task:
         """Bytes of the parameters that a call reads."""
         return sum(self.inputs[number].nbytes for number in self.weights)
 
-    def bound(self, rates: Rates) -> float:
-        """Return the seconds of a call that no schedule can do without on a machine: the roof over it."""
+    def bound(self, rates: Rates, model_bytes: int) -> float:
+        """Return the seconds of a call that no schedule can do without on a machine: the roof over it.
+
+        model_bytes: of all parameters of the model; weights come from the last cache if that holds them all.
+        """
+        if model_bytes <= self.target.hardware.l3:
+            weights = self.weight_bytes / rates.l3 / rates.threads
+        else:
+            weights = self.weight_bytes / (rates.shared_memory if rates.threads > 1 else rates.memory)
         operations = sum(work for work, _ in self.kernel.work)
         lanes = self.target.hardware.lanes(_FLOAT)
         touched = sum(array.nbytes for array in self.inputs) + sum(spec.nbytes for spec in self.outputs)
-        other = (touched - self.weight_bytes) / rates.l2 / rates.threads
-        moved = max(self.weight_bytes / (rates.shared_memory if rates.threads > 1 else rates.memory), other)
-        return max(operations / (2 * lanes * rates.products * rates.threads), moved)
+        others = (touched - self.weight_bytes) / rates.l2 / rates.threads
+        return max(operations / (2 * lanes * rates.products * rates.threads), weights, others)
 
 
 def tasks_of(
@@ -116,7 +122,9 @@ def tasks_of(
         run = artifact.program.calls[call]
         weights = tuple(i for i, slot in enumerate(run.inputs) if slot.kind == "param")
         layers = tuple(
-            tuple(dict.fromkeys(layer_names(other.location))) for other in artifact.calls if other.kernel == kernel
+            tuple(dict.fromkeys(name for location in other.layers for name in layer_names(location)))
+            for other in artifact.calls
+            if other.kernel == kernel
         )
         tasks.append(Task(kernel, func, record, artifact.target, space, (), weights, run.results, layers))
     numbers = {first[task.number]: position for position, task in enumerate(tasks)}

@@ -57,6 +57,8 @@ class Settings:
     seed: int = 0
     threads: int = 1
     """Of a kernel, as in the model that it is for."""
+    timeout: float = 10.0
+    """The most seconds that measuring one candidate may take; then it hangs."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,8 @@ class Tuner:
                 results[at] = replace(result, reason="no time was left")
                 continue
             rest = sum(map(self._potential, worth[position:]))
-            until = None if left is None else time.monotonic() + left * self._potential(result) / rest * (1 - _RESERVE)
+            part = self._potential(result) / rest if rest else 1.0
+            until = None if left is None else time.monotonic() + left * part * (1 - _RESERVE)
 
             def heard(outcome: Found, best: float, result: Result = result, position: int = position) -> None:
                 after = sum(other.seconds * other.task.calls for other in results)
@@ -207,7 +210,7 @@ class Tuner:
         total = sum(took * tasks[number].calls for number, took in seconds.items())
         results: list[Result] = []
         for number, task in enumerate(tasks):
-            bound, took = task.bound(self.rates), seconds.get(number, 0.0)
+            bound, took = task.bound(self.rates, self._model_bytes), seconds.get(number, 0.0)
             result = Result(task, took, bound, took * task.calls / total if total else 0.0)
             reason = ""
             if number not in seconds:
@@ -227,7 +230,8 @@ class Tuner:
     def _protocol(self, task: Task, pairs: int) -> Protocol:
         # A run has read so much since the last call of this kernel: its weights are as far away as that.
         rotate = min(self._model_bytes, 2 * task.target.hardware.l3) if task.weights else 0
-        return Protocol(pairs=pairs, threads=self.settings.threads, rotate_bytes=rotate)
+        threads = self.settings.threads
+        return Protocol(pairs=pairs, threads=threads, rotate_bytes=rotate, seconds=self.settings.timeout)
 
     def _job(self, task: Task, candidates: Sequence[Code], protocol: Protocol) -> Job:
         default = default_code(task)

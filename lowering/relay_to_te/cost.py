@@ -18,13 +18,19 @@ _OVERLAP = 0.2
 """The part of what does not bound a loop that is not hidden behind what does."""
 
 
+def where(condition: Any, true: Any, false: Any) -> Any:
+    """Return the elements of `true` where a condition holds, else those of `false`."""
+    chosen: Any = np.where(condition, true, false)
+    return chosen
+
+
 @dataclass(frozen=True)
 class Rates:
     """A core's speed: what a probe measures, or what a machine is thought to do where there is none."""
 
     products: float = 4e9
     """Vector products with their sums that begin in a second."""
-    loads: float = 6e9
+    loads: float = 4e9
     """Vectors loaded from the first cache, numbers broadcast, or vectors stored, in a second."""
     latency: float = 8.0
     """Products under way that keep the core busy: the cycles of one times how many begin in a cycle."""
@@ -99,7 +105,7 @@ class Cost:
             np.asarray(self.moved.l3 / rates.l3),
             np.asarray(self.moved.memory / rates.memory),
         ]
-        longest = work[0]
+        longest: Any = work[0]
         for part in work[1:]:
             longest = np.maximum(longest, part)
         alone = longest + _OVERLAP * (sum(work) - longest) + self.steps * rates.step
@@ -107,4 +113,4 @@ class Cost:
         passes = np.maximum(self.passes, 1)
         share = np.ceil(passes / rates.threads) / passes if rates.threads > 1 else 1.0
         together = np.maximum(alone * share, self.moved.memory / rates.shared_memory) + rates.fork
-        return np.where(shared & (rates.threads > 1), together, alone)
+        return where(shared & (rates.threads > 1), together, alone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from whence.runtime.machine_facts import in_core_order
 from whence.runtime.measuring import Bench, Kernel
 from whence.runtime.outcomes import Measured
 from whence.runtime.package import Package
+from whence.runtime.program import Code
 from whence.runtime.sealed import unsealed
 from whence.support.dtypes import Array
 
@@ -132,7 +134,7 @@ class _Quiet(Disturbance):
         return self.asked in self.numbers
 
 
-def _timed(monkeypatch: pytest.MonkeyPatch, disturbance: Disturbance) -> tuple[Measured, list[str]]:
+def _timed(monkeypatch: pytest.MonkeyPatch, disturbance: Disturbance, threads: int = 2) -> tuple[Measured, list[str]]:
     """Measure three alternations where the default takes 3 us a call, the candidate 2 and a call itself 1.
 
     Also returns the kernels that batches were of, from the first that is long enough for the candidate on.
@@ -140,8 +142,10 @@ def _timed(monkeypatch: pytest.MonkeyPatch, disturbance: Disturbance) -> tuple[M
     order: list[str] = []
     seconds = {"idle": 1e-6, "default": 4e-6, "candidate": 3e-6}
     names: dict[int, str] = {}
+    clocks: set[Callable[[], float]] = set()
 
-    def batch(kernel: Kernel, number: int, turn: int) -> float:
+    def batch(kernel: Kernel, number: int, turn: int, clock: Callable[[], float]) -> float:
+        clocks.add(clock)
         if id(kernel) not in names:
             names[id(kernel)] = list(seconds)[len(names)]
         order.append(names[id(kernel)])
@@ -150,11 +154,12 @@ def _timed(monkeypatch: pytest.MonkeyPatch, disturbance: Disturbance) -> tuple[M
     kept: list[Kernel] = []
     monkeypatch.setattr(Kernel, "batch", batch)
     monkeypatch.setattr(Kernel, "__init__", _keeping(kept, Kernel.__init__))
-    job = product_job("good", protocol=replace(QUICK, batch_seconds=1e-3)).packed()
+    job = product_job("good", protocol=replace(QUICK, batch_seconds=1e-3, threads=threads)).packed()
     bench = Bench(Package.of(unsealed(memoryview(job), "job"), "job"), disturbance)
     order.clear()
     outcome = bench.measured(0)
     assert isinstance(outcome, Measured)
+    assert clocks == {time.perf_counter if threads > 1 else time.thread_time}
     return outcome, order[order.index("default") - 1 :]
 
 
@@ -173,6 +178,8 @@ def test_default_and_candidate_take_turns_and_calls_are_free(monkeypatch: pytest
     assert outcome.ratios == pytest.approx((1.5, 1.5, 1.5))
     assert (outcome.default_seconds, outcome.seconds) == pytest.approx((3e-6, 2e-6))
     assert outcome.disturbed == 0
+    monkeypatch.undo()
+    assert _timed(monkeypatch, _Quiet(), 1)[0].ratios == pytest.approx((1.5, 1.5, 1.5))
     assert order[1:] == ["default", "candidate", "candidate", "default", "default", "candidate"]
 
 
@@ -184,3 +191,17 @@ def test_disturbed_alternations_are_repeated_and_then_kept(monkeypatch: pytest.M
     outcome, order = _timed(monkeypatch, _Quiet(*range(20)))
     assert (len(outcome.ratios), outcome.disturbed) == (3, 3)
     assert len(order) == 1 + 2 * (3 + 4)
+
+
+def test_calls_go_round_the_copies_of_weights():
+    calls: list[tuple[int, ...]] = []
+    copies = [(number, 0, 0) for number in range(3)]
+    kernel = Kernel(Code({"spin": 1}), "spin", copies, 1)
+    kernel.call = lambda *arguments: calls.append(arguments)
+    ticks = iter((10.0, 12.5))
+    assert kernel.batch(5, 4, lambda: next(ticks)) == 2.5
+    # One goes before, which no time is taken of.
+    assert [first for first, *_ in calls] == [0, 1, 2, 0, 1, 2]
+    calls.clear()
+    kernel.batch(1, 2, lambda: 0.0)
+    assert calls == [(2, 0, 0)]

@@ -57,11 +57,11 @@ def test_each_flaw_is_found_and_the_candidates_after_it_are_measured():
         "far": ("crash", "ended its process by SIGSEGV"),
         "segfault": ("crash", "ended its process by SIGSEGV"),
         "exit": ("crash", "ended its process with code 3"),
-        "hang": ("hang", "expected an end within 1 s"),
+        "hang": ("hang", "expected an end within 2 s"),
         "slow": ("measured", ""),
     }
     with LocalPool() as pool:
-        ((number, outcomes),) = pool.measure([product_job(*expected, protocol=replace(QUICK, seconds=1.0))])
+        ((number, outcomes),) = pool.measure([product_job(*expected, protocol=replace(QUICK, seconds=2.0))])
     assert number == 0
     assert dict(zip(expected, kinds(outcomes), strict=True)) == {name: kind for name, (kind, _) in expected.items()}
     for outcome, (_, why) in zip(outcomes, expected.values(), strict=True):

@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import logging
 import os
+import random
 import resource
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tuning_records import HERE, record
 
+from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.strategies import strategy, unregister_schedule
 from whence.support.errors import FrontendError, PipelineError
 from whence.support.machine import Machine
-from whence.tuning.record import BadLine, compiler_key, machine_key, point_of, record_of
+from whence.tuning.record import BadLine, compiler_key, machine_key, record_of, target_text
 from whence.tuning.records import Records, append
 
 
@@ -90,10 +91,13 @@ BAD = {
     '{"whence": {}}': "incomplete",
     changed({"ratio": -1.0}): "incomplete",
     changed({"ratio": True}): "incomplete",
+    changed({"context": {"load": 0.5}}).replace("0.5", "1e999"): "broken",
+    changed({"context": {"load": 0.5}}).replace("0.5", "NaN"): "broken",
     changed({"interval": [1.0]}): "incomplete",
     changed({"decisions": {"rows": 1 << 70}}): "incomplete",
     changed({"decisions": {"rows": "4"}}): "incomplete",
     changed({"decisions": {"rows": 5}}): "of two different decisions",
+    changed({"decisions": {"\x1b[2Jrows": 4}}): "incomplete",
     changed({"facts": {}}): "incomplete",
     changed({"workload": ["w"]}): "incomplete",
     changed({"workload": "w" * 100_000}): "incomplete",
@@ -109,6 +113,25 @@ def test_a_line_that_is_no_record(line: str, reason: str):
     with pytest.raises(BadLine) as caught:
         record_of(line)
     assert str(caught.value) == reason
+
+
+def test_a_damaged_line_is_a_record_that_can_be_written_or_none():
+    line, rng = record(layers=("a",), context={"load": 0.5}).line.encode(), random.Random(0)
+    whole = 0
+    for _ in range(3000):
+        damaged = bytearray(line)
+        for _ in range(rng.randint(1, 3)):
+            at = rng.randrange(len(damaged))
+            damaged[at : at + rng.randint(0, 12)] = bytes(
+                rng.choices(b'{}[]",:0123456789eE-.nulltrue\xff', k=rng.randint(0, 3))
+            )
+        try:
+            kept = record_of(bytes(damaged))
+        except BadLine:
+            continue
+        whole += 1
+        assert record_of(kept.line) == kept
+    assert 0 < whole < 1500
 
 
 def test_bad_lines_are_skipped_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture):
@@ -128,11 +151,11 @@ def test_bad_lines_are_skipped_and_counted(tmp_path: Path, caplog: pytest.LogCap
     assert len(records) == 2
     assert records.other_machine == 1
     assert records.skipped == len(BAD) + 3
-    assert records.reasons["broken"] == 4 + 2
+    assert records.reasons["broken"] == 6 + 2
     assert records.reasons["too long"] == 1
     assert records.reasons["of AutoTVM"] == 1
     (message,) = caplog.messages
-    assert message.startswith(f"{path}: 2 records, {records.skipped} lines skipped (6 broken, ")
+    assert message.startswith(f"{path}: 2 records, {records.skipped} lines skipped (8 broken, ")
     assert "), 1 of another machine; TVM's records are of its own schedules" in message
 
 
@@ -319,15 +342,13 @@ def test_the_compiler_is_another_one_with_other_schedules():
     assert compiler_key() == before
 
 
-def test_trials_are_found_by_their_decisions():
-    trials = [record("trial", {"rows": rows}, seed=rows) for rows in (1, 2)]
-    newer = replace(trials[1], seed=9)
-    foreign = [record("trial", {"rows": 3}, **{name: "x"}) for name in ("workload", "space", "machine", "compiler")]
-    records = Records([*trials, newer, *foreign, record("winner", {"rows": 4})])
-    mine = records.trials("w", "s", machine_key(HERE.hardware, HERE), compiler_key())
-    assert {point: each.seed for point, each in mine.items()} == {point_of({"rows": 1}): 1, point_of({"rows": 2}): 9}
-
-
 def test_another_process_gets_the_winners_as_lines():
     records = Records([record(), record("trial", {"rows": 2})])
     assert Records.of_lines(records.lines()).records == records.winners
+
+
+@pytest.mark.parametrize("text", ["native", "llvm -mcpu=skylake-avx512", "llvm -mtriple=aarch64-unknown-linux-gnu"])
+def test_a_target_is_written_as_autotvm_does(text: str):
+    target = Target.parse(text)
+    written = Target.parse(target_text(target))
+    assert (written.triple, written.cpu) == (target.triple, target.cpu)

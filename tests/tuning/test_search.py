@@ -105,6 +105,19 @@ def test_a_winner_that_loses_the_duel_is_none():
     assert result.duel is not None
 
 
+def test_a_duel_on_a_busy_machine_decides_nothing():
+    class Busy(Bench):
+        def one(self, decisions: Mapping[str, int]) -> Score | Failed:
+            score = super().one(decisions)
+            assert isinstance(score, Score)
+            return Score(score.ratio, score.ratio * 0.9, score.ratio * 1.1, score.seconds, score.default_seconds)
+
+    result = found(Busy())
+    assert result.duel is not None
+    assert result.duel.low > 1
+    assert not result.won
+
+
 def test_no_more_than_the_trials_are_measured():
     bench = Bench()
     result = found(bench, trials=7)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import onnx.parser
@@ -119,6 +119,19 @@ def test_records_of_another_compiler_are_borrowed(default: whence.Executable):
     np.testing.assert_allclose(cast(Array, borrowed(IMAGE)), expected(), rtol=1e-4, atol=1e-6)
 
 
+def test_the_knobs_of_a_kernel_are_asked_for_once(default: whence.Executable, monkeypatch: pytest.MonkeyPatch):
+    """Whoever borrows needs them, which takes as long as a schedule; the cache keeps what they are."""
+    records = Records(winners(default, compiler="older"))
+    first = whence.compile(network(), threads=1, tuned=records)
+
+    def refuse(*_: object) -> NoReturn:
+        raise AssertionError("the space of a kernel was made again")
+
+    monkeypatch.setattr("whence.lowering.kernel.space.kernel_space", refuse)
+    again = whence.compile(network(), threads=1, tuned=records)
+    assert again.tuned == first.tuned != {}
+
+
 def test_records_of_an_unlike_machine_or_other_knobs_decide_nothing(default: whence.Executable):
     facts = HERE.hardware.facts | {"vector_bits": 64}
     for fields in ({"machine": "another", "facts": facts}, {"compiler": "older", "space": "others"}):
@@ -147,6 +160,22 @@ def test_records_of_the_scope_hold_for_what_is_compiled_in_it(default: whence.Ex
     assert len(inside.tuned) == len(records)
     assert without.tuned == {}
     assert whence.compile(network(), threads=1).tuned == {}
+
+
+def test_tuning_begins_with_what_is_made_by_rule(records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class Stop(Exception): ...
+
+    def check(compiled: whence.Executable) -> NoReturn:
+        assert compiled.tuned == {}
+        raise Stop
+
+    monkeypatch.setattr("whence.compiler.tune._check", check)
+    token = TUNED.set(records)
+    try:
+        with pytest.raises(Stop):
+            whence.tune(network(), tmp_path, threads=1)
+    finally:
+        TUNED.reset(token)
 
 
 def test_an_exported_file_keeps_the_code_and_says_so(path: Path, tmp_path: Path):

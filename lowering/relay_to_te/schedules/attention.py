@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ....dialects.sizes import same_shape
+from ....dialects.sizes.kernel import known
 from ....passes.relay.attention_groups import MOST_KEYS
 from ....te.schedule.stage import Stage
 from .common import PARTITION_HINT, Scheduling, points, tag_of
@@ -13,6 +14,8 @@ from .normalization import schedule_row_group
 
 _BYTES = 1 << 17
 """Of the scores of a block of rows, and of what softmax makes of them: a thread's stack has to hold them."""
+_STACK = 2 * _BYTES
+"""Of a buffer of scores, at most."""
 _ROWS = 12
 """Rows of a block where the first cache holds no more: whole register tiles of any shape."""
 _TILES = (4, 6)
@@ -41,7 +44,8 @@ def schedule_attention(work: Scheduling, stage: Stage) -> None:
     scores, ended, reductions, weights, product = match
     host, inner = work.hosted(product)
     *batch, rows, columns = host.leaf
-    count = _block(weights, work.machine.l1)
+    usual = _block(weights, work.machine.l1)
+    count = work.knob("block", _blocks(weights), usual)
     block, row = host.split(rows, count)
     host.reorder(*batch, block, row, columns)
     score_host, score_inner = (
@@ -53,10 +57,11 @@ def schedule_attention(work: Scheduling, stage: Stage) -> None:
         part.compute_at(host, block)
     *around, score_row, key = score_host.leaf
     work.begin(scores)
-    tile(work, score_host, score_inner, Matrix(around, score_row, key, count), None)
+    tile(work, score_host, score_inner, Matrix(around, score_row, key, count, usual), None)
+    work.begin(weights)
     schedule_row_group(work, [*reductions, weights], 1, [weights.leaf[-2]])
     work.begin(product)
-    tile(work, host, inner, Matrix((), row, columns, count), None)
+    tile(work, host, inner, Matrix((), row, columns, count, usual), None)
     work.done |= {score_host, score_inner}
     size = points(product) + points(scores)
     if rows.extent % count:
@@ -85,6 +90,14 @@ def _matched(work: Scheduling) -> _Attention | None:
     same_rows = all(same_shape(shape, shapes[0]) for shape in shapes) and len(between) == 3
     small = all(isinstance(extent, int) for extent in extents) and shapes[0][-1] <= MOST_KEYS
     return _Attention(scores, ended, between, weights, product) if same_rows and small else None
+
+
+def _blocks(weights: Stage) -> list[int]:
+    """The rows that a block may have: all, or a divisor of whole register tiles, where a stack holds their scores."""
+    *_, rows, keys = map(known, weights.compute.shape)
+    most = _STACK // (4 * keys)
+    counts = [count for count in range(1, min(rows, most) + 1) if rows % count == 0]
+    return [count for count in counts if count == rows or any(count % tile == 0 for tile in _TILES)]
 
 
 def _block(weights: Stage, cache: int) -> int:

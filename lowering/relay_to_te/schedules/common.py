@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import takewhile
 from math import prod
-from typing import cast
+from typing import Any, TypeAlias, cast
 
+import numpy as np
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Operation
 
@@ -20,12 +22,14 @@ from ....te.schedule.itervar import IterVar
 from ....te.schedule.schedule import Schedule
 from ....te.schedule.stage import Stage
 from ....te.schedule.stage_state import StageState
-from ..knobs import Decisions, Formula, Knobs, Legal
+from ..knobs import Decisions, Formula, Knobs, Legal, Values
 
 SERIAL_LIMIT = 1 << 14
 """Loops over fewer points are not worth waking threads for."""
 _PASSES = 64
 """Passes of a parallel loop that are enough for any number of threads."""
+_FEW = 1 << 11
+"""Points of which a stage is done before its schedule matters."""
 
 PARTITION_HINT = "loop_partition_hint"
 """The pragma of loops whose first and last passes, where guards fail, get code of their own."""
@@ -33,6 +37,10 @@ PARTITION_HINT = "loop_partition_hint"
 VECTOR_REDUCTION = "vector_reduction"
 """The pragma of loops over the terms of a reduction that become vectors and one reduction of their lanes. `vectorize`
 is for axes of data, as in TVM."""
+
+
+Shared: TypeAlias = Callable[[Values], Any]
+"""The passes of the loop that threads share, as a function of the knob `parallel`; 0 where they share none."""
 
 
 def tag_of(stage: StageState) -> str:
@@ -102,6 +110,14 @@ class Scheduling:
         """
         self.knobs.add_cost(formula)
 
+    def is_static(self, stage: Stage) -> bool:
+        """Return whether all sizes of a stage are numbers."""
+        return all(isinstance(extent, int) for extent in (*stage.compute.shape, *stage.compute.reduce_shape))
+
+    def is_large(self, stage: Stage) -> bool:
+        """Return whether a stage is worth a choice: its sizes are numbers, and its points are many."""
+        return self.is_static(stage) and points(stage) >= _FEW
+
     def loops(self, stage: Stage) -> list[IterVar]:
         """The loops of a stage, those of one pass brought outside where they would stand between or inside others."""
         several = [axis for axis in stage.leaf if not below(axis.extent, 2)]
@@ -143,18 +159,29 @@ class Scheduling:
         stage.vectorize(inner)
         return inner
 
-    def parallel(self, stage: Stage, axes: list[IterVar], work: int | None = None) -> None:
+    def parallel(
+        self, stage: Stage, axes: Sequence[IterVar], work: int | None = None, *, any_count: bool = False
+    ) -> Shared:
         """Share the outermost data loops among `axes` between threads, if the `work`, in points, is worth it.
 
-        As many as make enough passes become one loop; the others stay, as an index is cheaper than a division.
+        As many as make enough passes become one loop; the others stay, as an index is cheaper than a division. The knob
+        `parallel` is 0 where threads share none, 1 where they share these, else the number of loops that become one.
+
+        any_count: the number of loops is a choice, as no other one changes which there are.
         """
-        data: list[IterVar] = []
-        for axis in axes:
-            if axis.reduce or axis.kind != "serial" or passes(data) >= _PASSES:
-                break
-            data.append(axis)
-        if data and (points(stage) if work is None else work) >= SERIAL_LIMIT:
-            stage.parallel(stage.fuse(*data))
+        loops = list(takewhile(lambda axis: not axis.reduce and axis.kind == "serial", axes))
+        count = next((count for count in range(len(loops)) if passes(loops[:count]) >= _PASSES), len(loops))
+        size = points(stage) if work is None else work
+        counts = {0: 0, **({1: count} if count else {})}
+        if any_count:
+            counts |= {number: number for number in range(2, len(loops) + 1) if number != count}
+        default = int(count > 0 and size >= SERIAL_LIMIT)
+        choice = self.knob("parallel", counts if size >= _FEW and self.is_static(stage) else (), default)
+        if choice:
+            stage.parallel(stage.fuse(*loops[: counts[choice]]))
+        shared = {number: passes(loops[:fused]) for number, fused in counts.items() if number}
+
+        return lambda at: sum((np.equal(at["parallel"], number) * extent for number, extent in shared.items()), 0)
 
     def readers(self, stage: Stage) -> set[Stage]:
         """The stages with buffers that read this one, directly or through inlined ones."""

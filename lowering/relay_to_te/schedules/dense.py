@@ -18,10 +18,10 @@ from ....passes.relay.blocking import largest_divisor
 from ....support.machine import Machine
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
-from ..cost import Cost, Moved, moved
-from ..knobs import Formula, Values
+from ..cost import Cost, Moved, moved, where
+from ..knobs import Formula, Legal, Values
 from ..stages import DEQUANTIZED, PARTS
-from .common import PARTITION_HINT, Scheduling, passes, points, shape_of, tag_of
+from .common import PARTITION_HINT, Scheduling, Shared, passes, points, shape_of, tag_of
 from .reduction import along_all, schedule_reduction
 from .tiles import counted, product_fits, product_tile, product_widths
 
@@ -71,12 +71,16 @@ def schedule_dense(work: Scheduling, stage: Stage) -> None:
 
 
 class Matrix(NamedTuple):
-    """The loops of a product's result, and how many of the rows there are where it is computed."""
+    """The loops of a product's result, and how many of the rows there are where it is computed.
+
+    usual: of those by default, where that is a choice; by them a tile is chosen.
+    """
 
     batch: Sequence[IterVar]
     rows: IterVar
     columns: IterVar
     height: Size
+    usual: int | None = None
 
 
 def tile(
@@ -87,7 +91,7 @@ def tile(
     size: the points of it that are shared among threads; None where they are inside a loop that is. weights: what makes
     numbers of a packed weight, a panel at a time or, of few rows, in the product itself.
     """
-    batch, rows, columns, extent = matrix
+    batch, rows, columns, extent, usual = matrix
     lanes = work.lanes(host)
     packed = tag_of(inner) == "dense_pack"
     if packed:
@@ -106,7 +110,7 @@ def tile(
         small = fits >= _LEAST
         once = below(count, work.machine.accumulators + 1)
         width = largest_divisor(width, fits if small else 1 if once else _LEAST)
-    height, vectors = _register_tile(work, count, width, whole)
+    height, vectors = _register_tile(work, count if usual is None else usual, width, whole)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, vectors * lanes if whole else panel, tail="round_up")
     ragged = not same(columns.extent % n_inner.extent, 0)
@@ -114,7 +118,7 @@ def tile(
     masked = ragged and work.machine.mask_registers and size is not None and passes(batch) < _PANELS
     cut = ragged and not masked
     # Only a loop that is not shared can be cut, so that all panels but the last do without masks.
-    inside = _panels_inside(work, extent, weights is None) or cut
+    inside = _panels_inside(work, extent, weights is None, size is not None) or cut
     if inside:
         tiles, shared = [m_outer, n_outer], [*batch, *([m_outer] if even else [])]
     else:
@@ -171,11 +175,12 @@ def _register_tile(work: Scheduling, rows: int, panel: int, whole: bool) -> tupl
     return height, vectors
 
 
-def _panels_inside(work: Scheduling, rows: Size, free: bool) -> bool:
+def _panels_inside(work: Scheduling, rows: Size, free: bool, shared: bool) -> bool:
     """Return whether all panels are multiplied with a tile of rows before the next, where one is `free` to say."""
     orders = (0, 1) if free and isinstance(rows, int) else (0,)
     # Tiles that are shared among threads have to be alike.
-    return bool(work.knob("panels_inside", orders, 0, lambda at: (at["panels_inside"] == 0) | (rows % at["rows"] == 0)))
+    legal: Legal | None = (lambda at: (at["panels_inside"] == 0) | (rows % at["rows"] == 0)) if shared else None
+    return bool(work.knob("panels_inside", orders, 0, legal))
 
 
 def _steps(work: Scheduling, terms: IterVar, packed: bool, known_rows: bool) -> int:
@@ -200,12 +205,12 @@ def _cost(
         tiles, panels = np.ceil(rows / height), np.ceil(columns / width)
         whole = batch * tiles * panels
         per_tile, per_panel = height * terms * _FLOAT, width * terms * _FLOAT
-        inner_bytes = np.where(inside, per_panel * panels, per_tile * tiles)
-        outer_bytes = np.where(inside, per_tile * tiles, per_panel * panels)
-        held = np.where(inside, per_tile, per_panel)
+        inner_bytes = where(inside, per_panel * panels, per_tile * tiles)
+        outer_bytes = where(inside, per_tile * tiles, per_panel * panels)
+        held = where(inside, per_tile, per_panel)
         # The outer operand is read again in each pass of the inner loop, and the inner one in each of the outer.
-        again = moved(inner_bytes * batch, np.where(inside, tiles, panels) - 1, inner_bytes + held, machine)
-        kept = moved(outer_bytes * batch, np.where(inside, panels, tiles) - 1, per_tile + per_panel, machine)
+        again = moved(inner_bytes * batch, where(inside, tiles, panels) - 1, inner_bytes + held, machine)
+        kept = moved(outer_bytes * batch, where(inside, panels, tiles) - 1, per_tile + per_panel, machine)
         once = Moved(memory=np.asarray(batch * columns * terms * float(_FLOAT)))
         return Cost(
             products=batch * rows * panels * vectors * terms,
@@ -213,7 +218,7 @@ def _cost(
             loads=whole * terms * (height + vectors),
             steps=whole * terms / at["steps"],
             moved=again.also(kept).also(once),
-            passes=np.where(inside, tiles, panels) * (batch if batched else 1) if shared else 0,
+            passes=where(inside, tiles, panels) * (batch if batched else 1) * at["parallel"] if shared else 0,
         )
 
     return formula
@@ -232,12 +237,14 @@ def _schedule_parts(work: Scheduling, stage: Stage, parts: Stage) -> None:
     lanes = work.lanes(host)
     if panel % narrow:
         narrow = lanes
-    height, vectors = product_tile(counted(rows.extent), max(1, panel // narrow), work.machine, panel % narrow == 0)
+    height, vectors = _register_tile(work, counted(rows.extent), max(1, panel // narrow), panel % narrow == 0)
     m_outer, m_inner = host.split(rows, height)
     n_outer, n_inner = host.split(columns, vectors * narrow if panel % narrow == 0 else panel, tail="round_up")
     host.reorder(n_outer, m_outer, m_inner, n_inner)
     inner.compute_at(host, m_outer)
-    work.parallel(host, [n_outer], size)
+    shared = work.parallel(host, [n_outer], size)
+    if work.is_large(parts):
+        work.cost(_cost_of_parts(work, parts, (known(rows.extent), known(columns.extent), narrow), shared))
     parts.set_scope("local")
     (ko,), data = inner.reduce_axes, list(inner.axes)
     inner.reorder(ko, *data)
@@ -254,6 +261,27 @@ def _schedule_parts(work: Scheduling, stage: Stage, parts: Stage) -> None:
             v_outer, v_inner = part.split(axes[1], width)
             part.unroll(v_outer)
             part.vectorize(v_inner)
+
+
+def _cost_of_parts(work: Scheduling, parts: Stage, sizes: tuple[int, int, int], shared: Shared) -> Formula:
+    """The cost of a product of some rows and columns whose parts are summed in vectors of some narrow lanes."""
+    rows, columns, lanes = sizes
+    terms = prod(map(known, parts.compute.shape[2:])) * prod(map(known, parts.compute.reduce_shape))
+
+    def formula(at: Values) -> Cost:
+        height, vectors = at["rows"], at["vectors"]
+        tiles = np.ceil(rows / height) * np.ceil(columns / (vectors * lanes))
+        weights = np.asarray(columns * terms * 1.0)
+        return Cost(
+            products=tiles * height * vectors * terms,
+            sums=height * vectors,
+            loads=tiles * terms * (height + vectors),
+            steps=tiles * terms,
+            moved=moved(weights, 1, weights, work.machine),
+            passes=shared(at),
+        )
+
+    return formula
 
 
 def _read_stage(work: Scheduling, stage: Stage, tag: str) -> Stage | None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstantExpr, AffineDimExpr
 
 from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.sizes import Size, product, same
-from ....dialects.sizes.kernel import same_shape
+from ....dialects.sizes.kernel import known, same_shape
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....passes.tir.interleave_stores import BYTES, MOST
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
-from .common import PARTITION_HINT, Scheduling, passes, shape_of
+from ..cost import Cost, moved
+from ..knobs import Formula, Values
+from .amounts import Amounts, amounts
+from .common import PARTITION_HINT, Scheduling, Shared, passes, points, shape_of
 from .joined import joined_axis, schedule_joined
 from .runs import divides, run_of
 
@@ -24,6 +28,10 @@ _ROWS = 8
 """Passes of outer loops that are enough for the threads."""
 _ROW = 256
 """Elements of a row whose last vector may be cut off."""
+_UNROLLED = (1, 2, 4, 8)
+"""Vectors that one pass of a loop may compute."""
+_SIDES = (0.5, 1, 2, 4)
+"""Rows of a tile of a transposition, for each of those of a cache line."""
 
 
 def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
@@ -44,12 +52,15 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
         _interleave(work, stage, axes, column)
         return
     guarded = work.guarded(stage)
-    last = stage.fuse(*_row(work, stage, axes)) if flat(work, stage) and not guarded else axes[-1]
+    at_point = amounts(work, stage) if work.is_large(stage) else None
+    is_flat = flat(work, stage) and not guarded
+    last = stage.fuse(*_row(work, stage, axes)) if is_flat else axes[-1]
     if guarded and not below(last.extent, 2):
         # What lies between two places where a guard stops to hold gets vectors of its own.
         vector = last
         stage.vectorize(last)
         stage.pragma(last, PARTITION_HINT, 1)
+        work.knobs.fix("unrolled", 1)
     else:
         vector = _vectors(work, stage, last)
     outer = [axis for axis in stage.leaf if axis is not vector]
@@ -58,19 +69,30 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
         # A parallel loop cannot be taken apart.
         enough = next((i for i in range(1, len(outer)) if passes(outer[:i]) >= _ROWS), len(outer))
         outer = outer[:enough]
-    work.parallel(stage, outer)
+    shared = work.parallel(stage, outer, any_count=not is_flat)
+    if at_point is not None:
+        work.cost(_cost(work, stage, at_point, known(last.extent), shared))
 
 
 def _vectors(work: Scheduling, stage: Stage, axis: IterVar) -> IterVar | None:
     """Vectors of an axis; bytes, which are computed in vectors of int32 or float32, are stored two of these at once."""
     if divides(work, stage) and (run := run_of(work, stage)) >= _RUN:
+        work.knobs.fix("unrolled", 1)
         outer, inner = stage.split(axis, run)
         stage.unroll(outer)
         return work.vectorize(stage, inner, unroll=True)
     lanes = 2 * work.lanes(stage)
     if element_bytes(stage.compute.result.type.element_type) > 1 or not same(axis.extent % lanes, 0):
+        lanes //= 2
+    counts = [count for count in _UNROLLED if same(axis.extent % (count * lanes), 0)]
+    if (count := work.knob("unrolled", counts if work.is_large(stage) else (), 1)) > 1:
+        _, axis = stage.split(axis, count * lanes)
+        several, inner = stage.split(axis, lanes)
+        stage.unroll(several)
+    elif lanes == work.lanes(stage):
         return work.vectorize(stage, axis)
-    _, inner = stage.split(axis, lanes)
+    else:
+        _, inner = stage.split(axis, lanes)
     stage.vectorize(inner)
     return inner
 
@@ -215,9 +237,70 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
     if outer[-1] is not column and not same(last.extent % work.lanes(stage), 0) and _neighbours(stage, outer[-1], last):
         last = stage.fuse(outer.pop(), last)
     index, side = outer.index(column), _side(work)
-    outer[index], c_inner = stage.split(column, _divisor(column.extent, side))
-    width = work.width(stage, last.extent)
-    l_outer, l_inner = stage.split(last, width if width >= side // 2 else side)
-    stage.reorder(*outer, l_outer, c_inner, l_inner)
+    rows, width = _divisor(column.extent, side), work.width(stage, last.extent)
+    columns = width if width >= side // 2 else side
+    heights, widths, orders = (), (), ()
+    large = work.is_large(stage)
+    if large:
+        extent, lanes = known(column.extent), work.lanes(stage)
+        heights = {largest_divisor(extent, max(1, int(side * factor))) for factor in _SIDES}
+        widths = [wide for wide in (lanes // 2, lanes) if wide > 1 and known(last.extent) % wide == 0]
+        orders = (0, 1)
+    rows = work.knob("rows", heights, rows)
+    columns = work.knob("columns", widths, columns)
+    inside = work.knob("rows_inside", orders, 0)
+    column_loop, c_inner = stage.split(column, rows)
+    l_outer, l_inner = stage.split(last, columns)
+    *outer, innermost = (
+        [*outer[:index], l_outer, *outer[index + 1 :], column_loop]
+        if inside
+        else [*outer[:index], column_loop, *outer[index + 1 :], l_outer]
+    )
+    stage.reorder(*outer, innermost, c_inner, l_inner)
     stage.vectorize(l_inner)
-    work.parallel(stage, outer)
+    shared = work.parallel(stage, outer, any_count=True)
+    if large:
+        work.cost(_cost_of_tiles(work, stage, known(column.extent), known(last.extent), shared))
+
+
+def _cost(work: Scheduling, stage: Stage, at_point: Amounts, row: int, shared: Shared) -> Formula:
+    """The cost of vectors along rows of some elements, each row's last one perhaps cut off."""
+    size, lanes = points(stage), work.lanes(stage)
+    vectors = size / row * -(-row // lanes)
+    return lambda at: Cost(
+        products=vectors * at_point.operations,
+        loads=vectors * (at_point.loads + 1),
+        steps=vectors / at["unrolled"],
+        moved=at_point.moved(work),
+        passes=shared(at),
+    )
+
+
+def _cost_of_tiles(work: Scheduling, stage: Stage, height: int, width: int, shared: Shared) -> Formula:
+    """The cost of tiles of a transposition, of `height` elements that are read in order and `width` that are written.
+
+    A cache line that a tile uses a part of is loaded again for the next part, from as far away as what is used between.
+    """
+    size, machine = points(stage), work.machine
+    element = element_bytes(stage.compute.result.type.element_type)
+    line, total = machine.cache_line, amounts(work, stage).bytes
+
+    def formula(at: Values) -> Cost:
+        rows, columns, inside = at["rows"], at["columns"], at["rows_inside"]
+        tiles = size / (rows * columns)
+        read, written = (np.maximum(0.0, line / (side * element) - 1) for side in (rows, columns))
+        between = np.where(inside, columns * line, width * line), np.where(inside, height * line, rows * line)
+        again = [
+            moved(size * element * waste, 1, among, machine)
+            for waste, among in zip((read, written), between, strict=True)
+        ]
+        shuffles = np.ceil(rows * columns / machine.lanes(element)) * np.log2(np.maximum(2, np.minimum(rows, columns)))
+        return Cost(
+            products=tiles * shuffles,
+            loads=tiles * (rows * columns / np.minimum(rows, 4) + rows),
+            steps=tiles * 2,
+            moved=moved(float(total), 1, total, machine).also(again[0]).also(again[1]),
+            passes=shared(at),
+        )
+
+    return formula

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+import numpy as np
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects import te
 from ....dialects.affine import below, bounds, substitute
 from ....dialects.sizes import proves
-from ....dialects.sizes.kernel import nominal, same_shape
+from ....dialects.sizes.kernel import known, nominal, same_shape
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.bounds import Reading
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ....te.schedule.stage_state import StageState
+from ..cost import Cost
+from ..knobs import Formula, Values
 from ..stages import JOINED
-from .common import PARTITION_HINT, SERIAL_LIMIT, Scheduling, passes, shape_of, tag_of
+from .amounts import amounts
+from .common import PARTITION_HINT, SERIAL_LIMIT, Scheduling, Shared, passes, points, shape_of, tag_of
 from .runs import place, run_along
 
 _ROWS = 8
@@ -85,20 +89,48 @@ def schedule_joined(work: Scheduling, stage: Stage, joined: IterVar) -> None:
 
     Where there are too few such loops, shares of the rows are one, or each operand's part has threads of its own.
     """
+    large = work.is_large(stage)
     *outer, last = work.loops(stage)
     free = [axis for axis in outer if axis is not joined]
     inside = outer[outer.index(joined) + 1 :]
+    lengths = [*inside, last]
     stage.pragma(joined, PARTITION_HINT, 1)
     # Behind the joined axis memory goes on without a gap: what threads do not share is one long row.
-    while inside and passes(free) >= _ROWS * passes(inside[-1:]):
+    fused, rests = 0, not inside
+    while fused < len(inside) and passes(free[: len(free) - fused]) >= _ROWS * passes(inside[-1 - fused :][:1]):
+        fused += 1
+    for _ in range(work.knob("fused", range(len(inside) + 1) if large else (), fused)):
         free.remove(inside[-1])
         last = stage.fuse(inside.pop(), last)
     lanes = work.lanes(stage)
     if passes(free) < _ROWS and not inside and isinstance(last.extent, int) and last.extent % lanes == 0:
         vectors = last.extent // lanes
-        share, last = stage.split(last, vectors // largest_divisor(vectors, _SHARES) * lanes)
+        shares = [count for count in range(1, min(vectors, 4 * _SHARES) + 1) if vectors % count == 0]
+        count = work.knob("shares", shares if rests and large else (), largest_divisor(vectors, _SHARES))
+        share, last = stage.split(last, vectors // count * lanes)
         free.append(share)
     rows = [*free, joined] if passes(free) >= _ROWS else [joined, *free]
     stage.reorder(*rows, last)
     work.vectorize(stage, last)
-    work.parallel(stage, free if rows[0] is not joined else [joined])
+    shared = work.parallel(stage, free if rows[0] is not joined else [joined])
+    if large:
+        work.cost(_cost(work, stage, [known(axis.extent) for axis in lengths], shared))
+
+
+def _cost(work: Scheduling, stage: Stage, lengths: Sequence[int], shared: Shared) -> Formula:
+    """The cost of copies of rows, each of which may be some of the last loops, whose passes are `lengths`."""
+    at_point, size, lanes = amounts(work, stage), points(stage), work.lanes(stage)
+    rows = {count: prod(lengths[len(lengths) - 1 - count :]) for count in range(len(lengths))}
+
+    def formula(at: Values) -> Cost:
+        row = sum(np.equal(at["fused"], count) * length for count, length in rows.items())
+        vectors = size / row * np.ceil(row / lanes)
+        return Cost(
+            products=vectors * at_point.operations,
+            loads=2 * vectors,
+            steps=vectors + size / row * at.get("shares", 1),
+            moved=at_point.moved(work),
+            passes=shared(at),
+        )
+
+    return formula

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
+
+import numpy as np
 
 from ....dialects.affine import below
 from ....dialects.sizes import Size, product, same
-from ....dialects.sizes.kernel import nominal, same_shape
+from ....dialects.sizes.kernel import known, nominal, same_shape
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
-from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling
-from .reduction import along, factor
+from ..cost import Cost
+from ..knobs import Formula, Values
+from .amounts import amounts
+from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, points
+from .reduction import RowSums, along, factor
 
 _ROW_BYTES = 1 << 16
 """Longer rows stay in memory: a thread's stack has to hold what is kept of one."""
@@ -24,6 +30,9 @@ _CACHED_BYTES = 1 << 20
 _BESIDE = 16
 """Vectors of rows that are computed beside each other: they hide latency; of 16 registers, too,
 8 are up to 1.1 times slower."""
+
+_LATENCY = 4
+"""Vector operations that could begin while one is waited for."""
 
 _ROWS = 4
 """Rows at once are enough, where they fit, for what one waits for to be hidden behind the others."""
@@ -60,9 +69,23 @@ def _ending(work: Scheduling, stages: list[Stage]) -> tuple[Stage, int] | None:
     return (last, columns) if size <= (_ROW_BYTES if keeps else _CACHED_BYTES) else None
 
 
-def _beside(rows: Size, most: int) -> int:
-    """Return the number of rows that are computed beside each other; one where only a call knows how many there are."""
-    return largest_divisor(rows, most) if isinstance(rows, int) else 1
+def _kept_rows(work: Scheduling, last: Stage, rows: Sequence[IterVar], vectors: int) -> tuple[bool, int]:
+    """Return whether rows of some vectors are in registers, and the number of rows that are beside each other there.
+
+    One row where only a call knows how many there are.
+    """
+    # The other half of the registers is for the constants of what is computed.
+    kept = 0 < vectors <= work.machine.vector_registers // 2
+    count, extent = 1, rows[-1].extent if rows else 1
+    large, counts = work.is_large(last), [1]
+    if kept and isinstance(extent, int):
+        count = largest_divisor(extent, min(_ROWS, _BESIDE // vectors))
+        most = min(extent, work.machine.vector_registers // vectors)
+        counts = [number for number in range(1, most + 1) if extent % number == 0]
+    fits = large and 0 < vectors <= work.machine.vector_registers
+    here = work.knob("in_registers", (0, 1) if fits else (), int(kept))
+    count = work.knob("rows", counts if large else (), count, lambda at: (at["rows"] == 1) | (at["in_registers"] == 1))
+    return bool(here), count
 
 
 def _several(rows: Sequence[IterVar]) -> tuple[int, int] | None:
@@ -95,7 +118,11 @@ def schedule_rows(work: Scheduling, stage: Stage) -> None:
         return
     last, columns = match
     size = prod(map(nominal, last.compute.shape)) * len(stages)
-    work.parallel(last, [schedule_row_group(work, [*stages[:-1], last], columns)], size)
+    group = [*stages[:-1], last]
+    cost = _cost(work, group) if work.is_large(last) else None
+    shared = work.parallel(last, [schedule_row_group(work, group, columns)], size)
+    if cost is not None:
+        work.cost(lambda at: replace(cost(at), passes=shared(at)))
 
 
 def schedule_row_group(
@@ -110,13 +137,12 @@ def schedule_row_group(
     rows, row_axes = list(loops[:-columns] if rows is None else rows), loops[-columns:]
     column = last.fuse(*row_axes) if columns > 1 else row_axes[0]
     work.done.add(last)
-    # The other half of the registers is for the constants of what is computed.
     vectors = -(-column.extent // work.lanes(last)) if isinstance(column.extent, int) else 0
-    kept = 0 < vectors <= work.machine.vector_registers // 2
     block: IterVar | None = None
     beside = False
     depth = last.axes.index(rows[-1]) if rows else 0
-    if kept and rows and (count := _beside(rows[-1].extent, min(_ROWS, _BESIDE // vectors))) > 1:
+    kept, count = _kept_rows(work, last, rows, vectors)
+    if kept and rows and count > 1:
         rows[-1], block = last.split(rows[-1], count)
         last.unroll(block)
     elif not isinstance(column.extent, int) and (match := _several(rows)) is not None:
@@ -131,8 +157,9 @@ def schedule_row_group(
         _vectors(work, last, column, block)
     else:
         work.vectorize(last, column, unroll=kept)
+    sums: dict[tuple[Size, int], RowSums] = {}
     for stage in stages[:-1]:
-        partial = factor(work, stage, one=beside) if stage.compute.reducer is not None else None
+        partial = factor(work, stage, one=beside, decided=sums) if stage.compute.reducer is not None else None
         stage.set_scope("local")
         for part in (stage,) if partial is None else (partial, stage):
             part.compute_at(last, row)
@@ -150,3 +177,28 @@ def schedule_row_group(
             work.vectorize(stage, work.loops(stage)[-1], unroll=kept)
         work.done.add(stage)
     return row
+
+
+def _cost(work: Scheduling, stages: Sequence[Stage]) -> Formula:
+    """The cost of a group whose sizes are numbers: vectors that are computed, and what waits for reductions."""
+    last = stages[-1]
+    lanes = work.lanes(last)
+    reductions = [stage for stage in stages if stage.compute.reducer is not None]
+    row = prod(map(known, reductions[0].compute.reduce_shape)) if reductions else known(last.compute.shape[-1])
+    rows, vectors = points(last) // row, -(-row // lanes)
+    each = [amounts(work, stage) for stage in stages]
+    operations, loads = sum(at.operations for at in each), sum(at.loads for at in each)
+
+    def formula(at: Values) -> Cost:
+        beside, here, several = at["rows"], at["in_registers"], at["accumulators"]
+        steps = np.ceil(vectors / several)
+        # Sums of a row, and from there to the first use of it: what of this is not hidden behind other rows.
+        waits = rows * len(reductions) * (steps * _LATENCY + _LATENCY * np.log2(lanes * several)) / beside
+        return Cost(
+            products=rows * (vectors * operations + len(reductions) * several) + waits,
+            loads=rows * vectors * (np.where(here, 0, len(stages)) + loads),
+            steps=rows * (1 + np.where(here, 0, vectors * (len(stages) - len(reductions))) + len(reductions) * steps),
+            moved=each[-1].moved(work),
+        )
+
+    return formula

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
 from xdsl.ir.affine import AffineDimExpr
 
 from ....dialects import te
 from ....dialects.affine import below
 from ....dialects.sizes import Size, product, same
+from ....dialects.sizes.kernel import known
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.stage import Stage
-from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, points, shape_of
+from ..cost import Cost
+from ..knobs import Formula, Legal, Values
+from .amounts import Amounts, amounts
+from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, Shared, points, shape_of
 
 _ACCUMULATORS = 8
 """Vectors that are summed independently, so that an addition need not wait for the one before: the latency of one
@@ -26,6 +35,12 @@ _ROWS = 8
 """Rows at once where a row is no whole number of vectors."""
 _COLUMNS = 8
 """Vectors of columns at once."""
+_STEPS = (1, 2, 4, 8)
+"""Terms of a column that one pass of its loop may add."""
+_WRITTEN = (1, 4, 16, 64)
+"""Vectors of a row that may be the most that are written out."""
+_AHEAD = 32
+"""Vectors of terms that a core looks ahead: short rows are summed beside each other without being told to."""
 
 
 def schedule_reduction(work: Scheduling, stage: Stage) -> None:
@@ -56,13 +71,24 @@ def _along_read(stage: Stage, read: te.ReadOp) -> int:
     return count
 
 
-def factor(work: Scheduling, stage: Stage, *, one: bool = False) -> Stage | None:
+class RowSums(NamedTuple):
+    """The sums of a row: how many vectors beside each other, their lanes, and up to how many steps are written out."""
+
+    vectors: int
+    lanes: int
+    written: int = _UNROLLED
+
+
+def factor(
+    work: Scheduling, stage: Stage, *, one: bool = False, decided: dict[tuple[Size, int], RowSums] | None = None
+) -> Stage | None:
     """Reduce a row in the lanes of some vectors, then these to one element; returns the stage of the lanes.
 
         for k.outer { for unrolled k.i in 4 { for vectorized k.lane in 16 { rf[k.i * 16 + k.lane] += a[..] } } }
         b += vector.reduction of rf
 
-    one: only one vector, as other rows are reduced beside it.
+    one: only one vector, as other rows are reduced beside it. decided: the sums of rows of an extent in vectors of some
+    lanes, where other stages have such rows as well; what is decided here is added.
     Of several axes that are no whole number of vectors only the last one is in lanes. None is made when a row is short.
     """
     axes = stage.reduce_axes[len(stage.reduce_axes) - along(stage) :]
@@ -79,13 +105,16 @@ def factor(work: Scheduling, stage: Stage, *, one: bool = False) -> Stage | None
                 return None
         width = lanes
     row = stage.fuse(*axes) if len(axes) > 1 else axes[0]
-    vectors = 1 if one else _accumulators(extent, width)
+    decided = {} if decided is None else decided
+    if (sums := decided.get((extent, width))) is None:
+        sums = decided[extent, width] = RowSums(1, width) if one else _row_sums(work, stage, extent, width)
+    vectors, width = sums.vectors, sums.lanes
     _, lane = stage.split(row, width * vectors)
     part = work.schedule.rfactor(stage, lane, -1)
     if not same(extent % width, 0):
         rest = part.reduce_axes[-1]
         part.pragma(rest, PARTITION_HINT, 1)
-        if below(rest.extent, _UNROLLED + 1):
+        if below(rest.extent, sums.written + 1):
             part.unroll(rest)
     part.set_scope("local")
     *data, last = part.axes
@@ -98,17 +127,43 @@ def factor(work: Scheduling, stage: Stage, *, one: bool = False) -> Stage | None
     return part
 
 
-def _accumulators(extent: Size, width: int) -> int:
-    """The vectors of `width` lanes that are summed beside each other in a row."""
+def _row_sums(work: Scheduling, stage: Stage, extent: Size, width: int) -> RowSums:
+    """The sums of rows of an extent that is whole vectors of `width` lanes, or one that does not matter."""
     if not isinstance(extent, int):
-        return _OPEN
-    return 1 if extent % width else largest_divisor(extent // width, _ACCUMULATORS)
+        return RowSums(_OPEN, width)
+    full, large = work.lanes(stage), work.is_large(stage)
+    default = 1 if extent % width else largest_divisor(extent // width, _ACCUMULATORS)
+    most = min(work.machine.vector_registers // 2, extent // width)
+    counts = [count for count in range(1, most + 1) if extent // width % count == 0 or count in _STEPS]
+    written = [count for count in _WRITTEN if count <= max(_UNROLLED, extent // full)] if extent % full else ()
+
+    def goes(at: Values) -> Any:
+        """Divisors of whole vectors, else a power of 2."""
+        several, lanes = at["accumulators"], at["lanes"]
+        whole = extent % lanes == 0
+        power = reduce(lambda goes, count: goes | (several == count), _STEPS, several == 0) & (
+            several * lanes <= extent
+        )
+        return (whole & (extent // lanes % several == 0)) | (np.logical_not(whole) & power)
+
+    lanes = work.knob("lanes", (width, full) if large else (), width)
+    vectors = work.knob("accumulators", counts if large else (), default, goes)
+    only = _written_matters(extent)
+    return RowSums(vectors, lanes, work.knob("unrolled", written if large else (), _UNROLLED, only))
+
+
+def _written_matters(extent: int) -> Legal:
+    """Whole vectors have no guard, for which steps are written out."""
+    return lambda at: (at["unrolled"] == _UNROLLED) | (extent % at["lanes"] != 0)
 
 
 def _along(work: Scheduling, stage: Stage) -> None:
     """Rows outside, shared among threads; inside each the lanes of a row."""
     size = points(stage)
-    part = factor(work, stage)
+    large = work.is_large(stage)
+    at_point = amounts(work, stage) if large else None
+    sums: dict[tuple[Size, int], RowSums] = {}
+    part = factor(work, stage, decided=sums)
     host, inner = work.hosted(stage)
     axes = list(host.leaf)
     if not axes:
@@ -118,16 +173,24 @@ def _along(work: Scheduling, stage: Stage) -> None:
         row = host.fuse(*axes)
         part.compute_at(host, row)
         inner.compute_at(host, row)
-        work.parallel(host, [row], size)
+        shared = work.parallel(host, [row], size)
+        (extent, _), *_ = sums
+        if at_point is not None:
+            work.cost(_cost_along(work, size, known(extent), at_point, shared))
         return
     # A block lies within an axis: one across its end would take in all rows of two passes of the loop around.
     axes = work.loops(host)
     *around, rows = axes
     block = largest_divisor(rows.extent, _ROWS) if isinstance(rows.extent, int) else 1
+    if isinstance(rows.extent, int) and large:
+        most = min(rows.extent, 4 * _ROWS)
+        block = work.knob("rows", (count for count in range(1, most + 1) if rows.extent % count == 0), block)
     outer, lane = host.split(rows, block)
     outer = host.fuse(*around, outer)
     inner.compute_at(host, outer)
-    work.parallel(host, [outer], size)
+    shared = work.parallel(host, [outer], size)
+    if at_point is not None:
+        work.cost(_cost_of_scalars(work, size, at_point, shared))
     host.unroll(lane)
     data = list(inner.axes)
     inner.reorder(*inner.reduce_axes, *data)
@@ -138,6 +201,8 @@ def _along(work: Scheduling, stage: Stage) -> None:
 def _across(work: Scheduling, stage: Stage) -> None:
     """Vectors of columns outside, shared among threads; inside each the reduction, in registers."""
     size = points(stage)
+    large = work.is_large(stage)
+    at_point = amounts(work, stage) if large else None
     host, inner = work.hosted(stage)
     if not host.leaf:
         return
@@ -147,14 +212,71 @@ def _across(work: Scheduling, stage: Stage) -> None:
         # Whole vectors of which the last is cut off.
         width = columns.extent if isinstance(columns.extent, int) else work.lanes(host)
     vectors = largest_divisor(columns.extent // width, _COLUMNS) if isinstance(columns.extent, int) else 1
+    if isinstance(columns.extent, int) and large:
+        there = columns.extent // width
+        most = min(there, work.machine.accumulators)
+        vectors = work.knob("columns", (count for count in range(1, most + 1) if there % count == 0), vectors)
     outer, columns = host.split(columns, width * vectors)
     row = host.fuse(*axes, outer)
     inner.compute_at(host, row)
-    work.parallel(host, [row], size)
-    data = list(inner.axes)
-    inner.reorder(*inner.reduce_axes, *data)
+    shared = work.parallel(host, [row], size)
+    data, terms = list(inner.axes), list(inner.reduce_axes)
+    steps = [count for count in _STEPS if same(terms[-1].extent % count, 0)]
+    if (step := work.knob("steps", steps if large else (), 1)) > 1:
+        terms[-1:] = inner.split(terms[-1], step)
+        inner.unroll(terms[-1])
+    if at_point is not None:
+        work.cost(_cost_across(work, size, width, at_point, shared))
+    inner.reorder(*terms, *data)
     for part, axis in ((host, columns), (inner, data[-1])):
         if vectors > 1:
             several, axis = part.split(axis, width)
             part.unroll(several)
         part.vectorize(axis)
+
+
+def row_cost(rows: int, extent: int, at_point: Amounts, at: Values) -> Cost:
+    """The cost of the sums of `rows` rows of an extent, of the knobs `lanes`, `accumulators` and `unrolled`."""
+    several, lanes = at["accumulators"], at["lanes"]
+    vectors = np.ceil(extent / lanes)
+    steps = np.ceil(vectors / several)
+    rolled = steps > np.where(extent % lanes == 0, 1, at["unrolled"])
+    ends = several + 2 * np.log2(lanes)
+    return Cost(
+        products=rows * (steps * several * at_point.operations + ends),
+        sums=several * np.maximum(1.0, _AHEAD / vectors),
+        loads=rows * (steps * several * at_point.loads + ends),
+        steps=rows * (1 + np.where(rolled, steps, 0)),
+    )
+
+
+def _cost_along(work: Scheduling, size: int, extent: int, at_point: Amounts, shared: Shared) -> Formula:
+    """The cost of sums along rows of an extent."""
+    return lambda at: replace(
+        row_cost(size // extent, extent, at_point, at), moved=at_point.moved(work), passes=shared(at)
+    )
+
+
+def _cost_of_scalars(work: Scheduling, size: int, at_point: Amounts, shared: Shared) -> Formula:
+    """The cost of rows that are shorter than a vector, some of them beside each other."""
+    return lambda at: Cost(
+        products=size * at_point.operations,
+        sums=at["rows"],
+        loads=size * at_point.loads,
+        steps=size / at["rows"],
+        moved=at_point.moved(work),
+        passes=shared(at),
+    )
+
+
+def _cost_across(work: Scheduling, size: int, width: int, at_point: Amounts, shared: Shared) -> Formula:
+    """The cost of columns that are summed in vectors of `width` lanes."""
+    vectors = size / width * -(-width // work.machine.lanes())
+    return lambda at: Cost(
+        products=vectors * at_point.operations,
+        sums=at["columns"],
+        loads=vectors * at_point.loads,
+        steps=vectors / (at["columns"] * at["steps"]),
+        moved=at_point.moved(work),
+        passes=shared(at),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ....dialects.sizes import Size
@@ -49,7 +50,8 @@ def pixel_tile(columns: Size, channels: int, per_block: int, machine: Machine, *
     then the largest.
     """
     enough = _HIDDEN if fused else _HIDDEN + 1
-    many, widest = (columns, _PIXELS) if isinstance(columns, int) else (MANY, _OPEN_PIXELS)
+    widest = _PIXELS if isinstance(columns, int) else _OPEN_PIXELS
+    many = counted(columns)
 
     def cost(tile: tuple[int, int]) -> tuple[bool, float, int]:
         width, vectors = tile[0], tile[1] * per_block
@@ -61,10 +63,27 @@ def pixel_tile(columns: Size, channels: int, per_block: int, machine: Machine, *
         (width, blocks)
         for blocks in _BLOCKS
         for width in range(1, min(many, widest) + 1)
-        if channels % blocks == 0 and (width * blocks + blocks) * per_block < machine.vector_registers
+        if channels % blocks == 0 and pixels_fit(width, blocks, per_block, machine)
     ]
     wide = [tile for tile in fits if tile[0] >= min(many, _FEWEST)]
     return min(wide or fits, key=cost, default=(1, 1))
+
+
+def pixel_tiles(columns: Size, channels: int, per_block: int, machine: Machine) -> tuple[Sequence[int], Sequence[int]]:
+    """The pixels that the tile of a convolution may have of a row, and its blocks of channels; see `pixels_fit`."""
+    widest = max(1, (machine.vector_registers - 1) // per_block - 1)
+    counts = [blocks for blocks in _BLOCKS if channels % blocks == 0]
+    return range(1, min(counted(columns), widest) + 1), [blocks for blocks in counts if blocks <= widest]
+
+
+def pixels_fit(width: Any, blocks: Any, per_block: int, machine: Machine) -> Any:
+    """Return whether the sums of a tile, and the weights of a step, are in registers; of arrays, where they are."""
+    return (width + 1) * blocks * per_block < machine.vector_registers
+
+
+def row_tiles(columns: int, per_pixel: int, machine: Machine) -> Sequence[int]:
+    """The pixels of a row that a tile may take, each of some vectors."""
+    return range(1, min(columns, max(1, machine.vector_registers // per_pixel - _OPERANDS)) + 1)
 
 
 def row_tile(columns: int, per_pixel: int, machine: Machine) -> int:

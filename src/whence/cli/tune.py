@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,12 @@ from typing import TYPE_CHECKING
 from whence.cli.answers import answer
 from whence.cli.common import add_model, compile_options
 from whence.cli.inputs import add_inputs, check_inputs, inputs_of
-from whence.cli.options import Subparsers, add_json, add_threads, command, pass_context, whole
+from whence.cli.options import Subparsers, add_json, add_threads, amount, command, pass_context, whole
 from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
-    from distributed import Security
-
+    from whence.runtime.tensors import TensorSpec
+    from whence.support.dtypes import Array
     from whence.tuning.tuner import State
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -43,6 +44,8 @@ def add(commands: Subparsers) -> None:
     parser.add_argument("--trials", type=whole(1), default=96, metavar="N", help=about)
     about = "of what is drawn (default 0): the same seed and the same measurements decide the same"
     parser.add_argument("--search-seed", type=whole(0), default=0, metavar="N", help=about)
+    about = "the time for one candidate, in seconds; then it is taken for one that hangs (default 10)"
+    parser.add_argument("--timeout", type=amount, default=10.0, metavar="S", help=about)
     about = "the folder, or the file, of the records; what is there is gone on with (default tuned)"
     parser.add_argument("-o", "--output", type=Path, default=Path("tuned"), metavar="PATH", help=about)
     group = parser.add_argument_group("measuring on other machines")
@@ -97,16 +100,16 @@ class Bar:
             sys.stderr.flush()
 
 
-def _security(args: argparse.Namespace) -> Security | None:
+def _security(args: argparse.Namespace) -> object:
     """The certificates that the arguments name; raises PipelineError where they are not all there."""
-    files = {"tls_ca_file": args.tls_ca_file, "tls_client_cert": args.tls_cert, "tls_client_key": args.tls_key}
-    if not any(files.values()):
+    files = [args.tls_ca_file, args.tls_cert, args.tls_key]
+    if not any(files):
         return None
-    if not all(files.values()) or args.scheduler is None:
+    if not all(files) or args.scheduler is None:
         raise PipelineError("--tls-ca-file, --tls-cert, --tls-key: expected all three, and --scheduler tls://HOST:8786")
-    from whence.tuning.cluster import security
+    from whence.tuning.connection import certificates
 
-    return security(**{name: str(path) for name, path in files.items()})
+    return certificates(*map(str, files))
 
 
 def _tune(args: argparse.Namespace) -> int:
@@ -114,17 +117,16 @@ def _tune(args: argparse.Namespace) -> int:
     from whence.reading.models import EXPORTED, model_path
 
     check_inputs(args)
-    if args.target is not None:
-        raise PipelineError(expectation("--target", "no target, as the machines that measure are it", args.target))
-    if args.tuned is not None:
-        raise PipelineError(expectation("--tuned", "no records, as those of --output are gone on with", args.tuned))
     path = model_path(args.model)
     if path.suffix in EXPORTED:
         raise PipelineError(expectation("tune", "a model that is not compiled yet", str(path)))
     options = compile_options(args)
-    del options["target"], options["tuned"]
+    prior = options.pop("tuned")
     security, bar = _security(args), Bar()
-    inputs = (lambda specs: inputs_of(args, specs)) if args.input or args.fill_mode or args.seed is not None else None
+
+    def inputs(specs: Sequence[TensorSpec]) -> dict[str, Array]:
+        return inputs_of(args, specs)
+
     with pass_context(args, {}, ()):
         try:
             reports = whence.tune(
@@ -134,6 +136,8 @@ def _tune(args: argparse.Namespace) -> int:
                 trials=args.trials,
                 seed=args.search_seed,
                 threads=args.threads,
+                timeout=args.timeout,
+                prior=prior,
                 scheduler=args.scheduler,
                 security=security,
                 inputs=inputs,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -127,14 +127,14 @@ def compile(
         return Policy(build, history, wanted, threads, tier, specialize).executable(opened)
 
 
-def _records(tuned: str | PathLike[str] | Tuned | None, machine: Target) -> Tuned | None:
+def _records(tuned: object, machine: Target) -> Tuned | None:
     """The records of tuning that an argument stands for. Raises PipelineError for any other object."""
     if tuned is None:
         return TUNED.get()
     if isinstance(tuned, str | PathLike):
         from whence.tuning.records import Records
 
-        return Records.load(tuned, machine)
+        return Records.load(cast("str | PathLike[str]", tuned), machine)
     if not isinstance(tuned, Tuned):
         raise PipelineError(f"compile: expected a file, a folder or Records as tuned, got {tuned!r}")
     return tuned

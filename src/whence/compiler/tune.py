@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from whence.compiler.compile import compile
 from whence.executables.executable import Executable
 from whence.executables.interpreted import InterpretedExecutable
 from whence.explorer.report import count
 from whence.lowering.llvm_to_native.target import Target
+from whence.planning.loading import check_runs_here
 from whence.reading.arrays import default_inputs
 from whence.runtime.machine_facts import spelled
 from whence.runtime.tensors import TensorSpec
@@ -29,13 +31,11 @@ from whence.tuning.log import RecordLog
 from whence.tuning.machines import Facts, target_of
 from whence.tuning.pool import Pool
 from whence.tuning.probe import probe
+from whence.tuning.records import Records
 from whence.tuning.report import Report
 from whence.tuning.search import Score
 from whence.tuning.tasks import tasks_of
 from whence.tuning.tuner import Settings, State, Tuner, score_of
-
-if TYPE_CHECKING:
-    from distributed import Security
 
 _RUNS = 21
 """Alternations of the whole model at the end."""
@@ -50,8 +50,11 @@ def tune(
     trials: int = 96,
     seed: int = 0,
     threads: int | None = None,
+    timeout: float = 10.0,
+    prior: str | PathLike[str] | None = None,
+    target: str | Target = "native",
     scheduler: str | None = None,
-    security: Security | None = None,
+    security: object = None,
     inputs: Mapping[str, Array] | Callable[[Sequence[TensorSpec]], Mapping[str, Array]] | None = None,
     progress: Callable[[State], None] | None = None,
     opt_level: int = 3,
@@ -65,6 +68,9 @@ def tune(
     budget: seconds for all kernels; None: as long as it takes. trials: candidates of a kernel, at most.
     seed: what is drawn. With the same seed and the same measurements the same is decided, whoever measured.
     threads: of the model; None: WHENCE_NUM_THREADS, or all CPUs.
+    timeout: seconds after which a candidate that is still measured is taken for one that hangs.
+    prior: other records; what they say of candidates is not measured again.
+    target: as `whence.compile` has it, of code that runs here; workers of a cluster have their own.
     scheduler: `tcp://HOST:8786`, of a dask cluster whose workers measure (`dask worker tcp://HOST:8786 --nthreads 1
     --resources measure=1`); without it, child processes of this machine. security: its certificates.
     inputs: by name, on which kernels are measured and the model is run, or a function that makes them for what the
@@ -78,16 +84,23 @@ def tune(
     if trials < 1:
         raise PipelineError(expectation("tune", "at least 1 trial", str(trials)))
     number = thread_count(threads)
-    settings = Settings(budget, trials, seed, number)
+    settings = Settings(budget, trials, seed, number, timeout)
+    own = target if isinstance(target, Target) else Target.parse(target)
+    if scheduler is None:
+        check_runs_here(own)
+    elif own != Target.native():
+        raise PipelineError(expectation("tune", "no target, as the workers' machines are it", str(target)))
     reports: list[Report] = []
     with _pool(scheduler, security) as pool:
         for machine, _ in pool.machines():
-            target = target_of(machine)
+            kind = own if scheduler is None else target_of(machine)
             # Before anything takes long: it may not be there to write to.
-            log = RecordLog(output, target, seed, machine)
-            compiled = compile(source, target=target, opt_level=opt_level, threads=number, **options)
+            log = RecordLog(output, kind, seed, prior)
+            # By rule, whatever the scope says: that is what candidates are measured beside.
+            compiled = compile(source, target=kind, opt_level=opt_level, threads=number, tuned=Records(), **options)
             _check(compiled)
-            run = _Run(source, compiled, dict(options, opt_level=opt_level), pool, machine, log)
+            options_there = {**options, "opt_level": opt_level, "target": kind}
+            run = _Run(source, compiled, options_there, pool, machine, log, scheduler is None)
             with PassContext.current().at_level(opt_level):
                 arrays = inputs(compiled.inputs) if callable(inputs) else inputs or default_inputs(compiled.inputs)
                 reports.append(run.tune(settings, arrays, progress))
@@ -104,14 +117,15 @@ class _Run:
     pool: Pool
     machine: Facts
     log: RecordLog
+    local: bool
+    """True where this machine measures: the model runs on it."""
 
     def tune(self, settings: Settings, inputs: Mapping[str, Array], tell: Callable[[State], None] | None) -> Report:
         """Search the model's kernels, and run it with what was found beside what it was before."""
         start = time.monotonic()
         artifact = self.compiled.artifact
-        is_here = artifact.target == Target.native()
-        runner = self.compiled.runner if is_here else None
-        tasks = tasks_of(artifact, runner, self.compiled.pool if is_here else None, inputs, settings.seed)
+        runner, threads = (self.compiled.runner, self.compiled.pool) if self.local else (None, None)
+        tasks = tasks_of(artifact, runner, threads, inputs, settings.seed)
         if not tasks:
             expected = "a model with kernels that could be made otherwise"
             raise PipelineError(
@@ -124,16 +138,16 @@ class _Run:
         tuner = Tuner(self.pool, self.machine, rates, settings, self.log, weights, tell or (lambda state: None))
         results = tuner.tune(tasks)
         score = None
-        if is_here and any(result.outcome is not None and result.outcome.won for result in results):
+        if self.local and any(result.outcome is not None and result.outcome.won for result in results):
             after = compile(self.source, tuned=self.log.path, threads=settings.threads, **self.options)
             score = _interleaved(self.compiled, after, inputs)
-        name = Path(fspath(self.source)).name if isinstance(self.source, str | PathLike) else "model"
+        name = Path(os.fspath(self.source)).name if isinstance(self.source, (str, Path)) else "model"
         elapsed, skipped = time.monotonic() - start, self.log.records.skipped
         return Report(name, spelled(self.machine), tuple(results), elapsed, self.log.path, score, skipped)
 
 
 @contextmanager
-def _pool(scheduler: str | None, security: Security | None) -> Iterator[Pool]:
+def _pool(scheduler: str | None, security: object) -> Generator[Pool]:
     """The pool that measures: workers of a cluster, or child processes of this machine."""
     if scheduler is None:
         with LocalPool() as pool:

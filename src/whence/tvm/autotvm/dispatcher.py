@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextvars import Token
 from os import PathLike
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from whence.autotvm.record import MeasureInput, MeasureResult
 from whence.lowering.kernel.tuned import TUNED, Tuned
@@ -56,10 +56,10 @@ def _parts(records: History) -> Iterable[Iterable[Record]]:
     elif isinstance(records, str | PathLike):
         yield Records.load(records).records
     else:
-        for each in records:
+        for each in cast("Iterable[object]", records):
             match each:
                 case str() | PathLike():
-                    yield Records.load(each).records
+                    yield Records.load(cast("FilePath", each)).records
                 case (MeasureInput() as measured, MeasureResult()):
                     yield [measured.record] if measured.record is not None else []
                 case _:

@@ -6,7 +6,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -28,7 +28,8 @@ class Task(NamedTuple):
     kwargs: dict[str, Any]
 
 
-class ConfigEntity(NamedTuple):
+@dataclass(frozen=True)
+class ConfigEntity:
     """Numbers of knobs."""
 
     index: int
@@ -97,7 +98,7 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
         return measured(inp.record, result).line
     row = {
         "input": [inp.target, *inp.task],
-        "config": inp.config._asdict(),
+        "config": asdict(inp.config),
         "result": list(result),
         "version": LOG_VERSION,
         "tvm_version": "0.14.0",

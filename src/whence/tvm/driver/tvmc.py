@@ -1,4 +1,4 @@
-"""TVM's driver for programs in Python: load, compile, run.
+"""TVM's driver for programs in Python: load, compile, run, tune.
 
 >>> model = tvmc.load("model.onnx", shape_dict={"x": [1, 3, 224, 224]})
 >>> package = tvmc.compile(model, target="llvm", package_path="model.tar")
@@ -6,11 +6,12 @@
 >>> print(result)
 
 Schedules follow from rules, or, with `tuning_records`, from what was measured. A package is a file as `whence compile`
-writes it.
+writes it. On a command line, `python -m whence.driver.tvmc` is `whence`.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError, expectation
 from whence.target import TargetLike, check_host, target_of
 
-__all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "run"]
+__all__ = ["TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "run", "tune"]
 
 FilePath: TypeAlias = str | PathLike[str]
 _FORMATS = {"onnx": ".onnx", "tflite": ".tflite", "relay": ".relay", "mlir": ".mlir"}
@@ -179,6 +180,69 @@ def compile(
     return package
 
 
+def tune(
+    tvmc_model: TVMCModel | FilePath,
+    target: TargetLike = "llvm",
+    tuning_records: FilePath | None = None,
+    prior_records: FilePath | None = None,
+    enable_autoscheduler: bool = False,
+    rpc_key: str | None = None,
+    hostname: str | None = None,
+    port: int | str = 8786,
+    trials: int = 96,
+    target_host: TargetLike = None,
+    tuner: str = "formula",
+    min_repeat_ms: int | None = None,
+    early_stopping: int | None = None,
+    timeout: float = 10,
+    *,
+    desired_layout: str | None = None,
+    desired_layout_ops: Sequence[str] | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    budget: float | None = None,
+) -> str:
+    """Tune a model's kernels, and return the file of the records, which `tvmc.compile` takes.
+
+    tuning_records: the file; without it, `tuning.json` in the current folder. prior_records: others, of which what was
+    measured before is taken. hostname, port: of a dask scheduler whose workers measure. trials: of a kernel, at most.
+    timeout: seconds for one candidate. budget: seconds for all kernels, if they are bounded; seed: of what is drawn.
+    enable_autoscheduler, tuner, min_repeat_ms, early_stopping: TVM's ways to search; there is one here, to which they
+    mean nothing but their defaults. Raises PipelineError for others and for an RPC key, and errors as `whence.tune`.
+    """
+    import whence
+    from whence.relay.executors import bound_params
+
+    for name, value, default in (
+        ("enable_autoscheduler", enable_autoscheduler, False),
+        ("rpc_key", rpc_key, None),
+        ("tuner", tuner, "formula"),
+        ("min_repeat_ms", min_repeat_ms, None),
+        ("early_stopping", early_stopping, None),
+    ):
+        if value != default:
+            raise PipelineError(expectation("tvmc.tune", f"{name} {default}, as there is one way to tune", repr(value)))
+    check_host(target, target_host)
+    model = tvmc_model if isinstance(tvmc_model, TVMCModel) else load(tvmc_model)
+    path = Path(tuning_records if tuning_records is not None else "tuning.json")
+    names = desired_layout_ops or ("nn.conv2d", "qnn.conv2d")
+    layouts = ";".join(f"{name}:{desired_layout}" for name in names) if desired_layout is not None else ""
+    whence.tune(
+        bound_params(model.mod.module, model.params) if model.params else model.mod.module,
+        path,
+        budget=budget,
+        trials=trials,
+        seed=seed,
+        threads=threads,
+        timeout=timeout,
+        prior=prior_records,
+        target=target_of(target),
+        scheduler=f"tcp://{hostname}:{port}" if hostname is not None else None,
+        desired_layouts=layouts,
+    )
+    return str(path)
+
+
 def run(
     tvmc_package: TVMCPackage,
     device: object = "cpu",
@@ -219,3 +283,9 @@ def run(
     times = Timing(number, repeat).measure(lambda: module.run(values))
     numbered = {f"output_{index}": array for index, array in enumerate(outputs.values())}
     return TVMCResult(numbered, times, tuple(outputs))
+
+
+if __name__ == "__main__":
+    from whence.cli.main import main
+
+    sys.exit(main())
