@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
-from whence.reading.models import PYTORCH, model_path
+from whence.reading.models import KERAS, PYTORCH, model_path
 from whence.reading.textio import MODULES, read_module
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from whence.executables.sized import Tier
     from whence.frontends.importing.importer import Model
-    from whence.frontends.tflite.variables import State
+    from whence.frontends.importing.state import State
 
 
 @door()
@@ -33,10 +33,11 @@ def load(
 ) -> ModuleOp:
     """Return the relay module of a model, in which states kept from call to call have their initial values.
 
-    source: an ONNX, TFLite or PyTorch (.pt2) file or model (or the bytes of one), an .mlir or .relay file with its
-    .params beside it, a module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
+    source: an ONNX, TFLite, Keras or PyTorch (.pt2) file or model (or the bytes of one), a frozen graph (or its bytes)
+    or the folder of a saved model of TensorFlow, an .mlir or .relay file with its .params beside it, a module (copied),
+    or the name of a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open, numbers or sizes that have names.
-    signature: the key of the signature of a TFLite model that is wanted, whose names inputs and outputs have then.
+    signature: the key of the signature of a TFLite or saved model that is wanted, whose names inputs and outputs have.
 
     Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
     are none.
@@ -59,6 +60,14 @@ def load(
         from whence.frontends.torch import from_exported_program
 
         return from_exported_program(path, shapes=numbers)
+    if is_keras(path):
+        from whence.frontends.keras import from_keras
+
+        return from_keras(path, shapes=numbers)
+    if is_tensorflow(path):
+        from whence.frontends.tensorflow import from_tensorflow
+
+        return from_tensorflow(path, shapes=numbers, signature=signature)
     from whence.frontends.onnx import from_onnx
 
     return from_onnx(path, shapes=numbers)
@@ -155,12 +164,30 @@ def is_pytorch(source: object) -> bool:
     return any(base.__module__.partition(".")[0] == "torch" for base in type(source).__mro__)
 
 
+def is_keras(source: object) -> bool:
+    """Return whether a source is a Keras model: a file of that name, bytes that say so, or a model in memory."""
+    if isinstance(source, Path):
+        return source.suffix in KERAS
+    if isinstance(source, bytes):
+        return source.startswith(b"\x89HDF") or (source.startswith(b"PK") and b"metadata.json" in source[:64])
+    return any(base.__module__.partition(".")[0] == "keras" for base in type(source).__mro__)
+
+
+def is_tensorflow(source: object) -> bool:
+    """Return whether a source is a TensorFlow model: a folder, or a file or the bytes of a graph."""
+    if isinstance(source, Path):
+        return source.suffix == ".pb" or source.is_dir()
+    # A graph begins with a node, which no ONNX model does.
+    return isinstance(source, bytes) and source[:1] == b"\n"
+
+
 def _path(source: Any, signature: str | None) -> Any:
     """Return the file, module or model behind a source; raises PipelineError for a signature where there are none."""
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
-    if signature is not None and not is_tflite(source):
-        raise PipelineError(f"signature: expected a TFLite model, which has signatures, got {signature!r} for another")
+    if signature is not None and not (is_tflite(source) or is_tensorflow(source)):
+        wanted = "a TFLite or saved model, which has signatures"
+        raise PipelineError(f"signature: expected {wanted}, got {signature!r} for another")
     return source.module if isinstance(source, HoldsModule) else source
 
 
@@ -179,7 +206,7 @@ def _written(source: object) -> tuple[int, int] | None:
 
 
 def _read(source: Any, signature: str | None) -> Model:
-    """Read and check a TFLite, PyTorch or ONNX model."""
+    """Read and check the model of a file, of its bytes, or in memory."""
     if is_tflite(source):
         from whence.frontends.tflite.graph import open_model as open_tflite
 
@@ -188,6 +215,14 @@ def _read(source: Any, signature: str | None) -> Model:
         from whence.frontends.torch.graph import open_model as open_pytorch
 
         return open_pytorch(source, keep=True)
+    if is_keras(source):
+        from whence.frontends.keras.graph import open_model as open_keras
+
+        return open_keras(source)
+    if is_tensorflow(source):
+        from whence.frontends.tensorflow.model import open_model as open_tensorflow
+
+        return open_tensorflow(source, signature, keep=True)
     from whence.frontends.onnx.graph import open_model as open_onnx
 
     return open_onnx(source)
