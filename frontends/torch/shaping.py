@@ -195,7 +195,12 @@ def bounded(ctx: Context, bound: Size, extent: Size) -> Size:
         bound = bound + extent
     elif not proves(bound, ">=", 0):
         bound = bound + extent * compared(bound, "<", 0)
-    return size_min(size_max(bound, 0), extent)
+    if not proves(bound, ">=", 0):
+        bound = size_max(bound, 0)
+    # What is known of the symbols is known here, and not where kernels have sizes of their own.
+    if proves(bound, "<=", extent):
+        return bound
+    return extent if proves(bound, ">=", extent) else size_min(bound, extent)
 
 
 def bounds_of(ctx: Context, extent: Size) -> tuple[Size, Size, int]:
@@ -289,7 +294,6 @@ _COPIES = (
     "detach_",
     "lift_fresh_copy",
     "lift_fresh",
-    "ravel_copy",
     "positive",
 )
 

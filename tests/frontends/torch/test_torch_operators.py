@@ -64,7 +64,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "int and float meet in float32": (lambda a: a + 2.5, N),
     "a scalar tensor is weaker": (lambda a, b: a * b, X.half(), torch.tensor(2.5, dtype=torch.float64)),
     "a scalar of a higher kind": (lambda a, b: a * b, N, torch.tensor(2.5)),
-    "integers divide to floats": (lambda a, b: a / (b + 1), I, N),
+    "integers divide to floats": (lambda a, b: a / (b + 1), N, N),
     "truth values add up": (lambda a, b: (a + b, a * b, a.sum(0), a & ~b), B, B.flip(0)),
     "alpha": (lambda a, b: torch.add(a, b, alpha=3) - torch.sub(b, a, alpha=0.5), X, X.flip(0)),
     "rounding downwards": (lambda a: torch.div(a * 10, -3, rounding_mode="floor"), X),
