@@ -7,7 +7,7 @@ change nothing that is computed.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from onnx import NodeProto
 
@@ -36,9 +36,8 @@ def origin_of(node: NodeProto) -> Origin:
         return Origin()
     texts: dict[str, str] = {}
     for entry in node.metadata_props:
-        key: object = entry.key
-        value: object = entry.value
         # Texts that are not UTF-8 come as bytes.
+        key, value = cast(object, entry.key), cast(object, entry.value)
         if isinstance(key, str) and isinstance(value, str):
             texts.setdefault(key, value)
     return Origin(user_line(frames_in(texts.get(_STACK_TRACE, ""))), _module_in(texts.get(_NAME_SCOPES, "")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,7 +19,7 @@ from whence.frontends.importing.frames import MOST_TEXT, frames_in, user_line
 from whence.frontends.onnx import from_onnx
 from whence.frontends.onnx.exporter_metadata import Origin, origin_of
 from whence.lowering.kernel.record import Kernel
-from whence.provenance.span import layer_location, leaves
+from whence.provenance.span import layer_location, leaf_name, leaves
 
 TORCH = "/usr/lib/python3.11/site-packages/torch/nn/modules/module.py"
 
@@ -46,7 +47,9 @@ CONV = {
 RELU = {"pkg.torch.onnx.name_scopes": "['', 'stem', 'relu']", "pkg.torch.onnx.stack_trace": trace(8)}
 
 
-def node(kind: str, inputs: list[str], output: str, name: str, metadata: Mapping[str, str], **attributes: object):
+def node(
+    kind: str, inputs: list[str], output: str, name: str, metadata: Mapping[str, str], **attributes: Any
+) -> NodeProto:
     result = helper.make_node(kind, inputs, [output], name=name, **attributes)
     for key, value in metadata.items():
         result.metadata_props.add(key=key, value=value)
@@ -86,7 +89,7 @@ def test_questions_are_answered_with_module_and_line():
     for expected in ("stem.conv, blocks.py:7", "stem, blocks.py:8", "<memory>:2"):
         assert expected in answer
     assert str(executable.where("conv")).startswith("layer conv (Conv, stem.conv, blocks.py:7)\n")
-    assert {leaf.desc.data: layer.name for leaf, layer in owners(executable.artifact).items()}["conv.w"] == "conv"
+    assert {leaf_name(leaf): layer.name for leaf, layer in owners(executable.artifact).items()}["conv.w"] == "conv"
 
 
 def test_exported_models_keep_the_modules(tmp_path: Path):
