@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -319,7 +319,7 @@ def _nan_to_num(ctx: Context) -> SSAValue:
     x = ctx.term("self")
     if kind_of(x.dtype) < 2:
         return x.apply(ew.CopyOp).value
-    info: Any = ml_dtypes.finfo(x.dtype)
+    info = cast(Any, ml_dtypes).finfo(x.dtype)
     highest = ctx.float("posinf", float(info.max)) if ctx.given("posinf") else float(info.max)
     lowest = ctx.float("neginf", float(info.min)) if ctx.given("neginf") else float(info.min)
     endless = x.apply(ew.IsInfOp)

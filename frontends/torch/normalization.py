@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -109,7 +109,7 @@ def _layer_norm_in_parts(ctx: Context) -> tuple[SSAValue, ...]:
 def _rms_norm(ctx: Context) -> SSAValue:
     """nn.rms_norm; the default epsilon is that of the element type."""
     data, row = ctx.term("input"), _rows(ctx)
-    info: Any = ml_dtypes.finfo(data.dtype)
+    info = cast(Any, ml_dtypes).finfo(data.dtype)
     epsilon = ctx.float("eps") if ctx.given("eps") else float(info.eps)
     wide = data.to(FLOAT) if data.dtype.itemsize < 4 else data
     weight = (

@@ -19,7 +19,7 @@ from whence.frontends.torch.places import line_of
 from whence.frontends.torch.schema import Node, frames_in, modules_in
 from whence.provenance.span import leaves
 
-PROGRAMS = Path(__file__).parents[2] / "exports" / "torch"
+PROGRAMS = Path(__file__).parents[2] / "exports" / "pytorch"
 SOURCE = (PROGRAMS / "networks.py").read_text().splitlines()
 
 
