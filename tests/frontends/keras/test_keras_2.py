@@ -13,6 +13,7 @@ import pytest
 
 from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.keras import from_keras
+from whence.frontends.keras.nests import items_of
 
 h5py: Any = import_module("h5py")
 FOLDER = Path(__file__).parent / "models"
@@ -53,7 +54,7 @@ def _older(model: dict[str, Any]) -> None:
         for node in layer.get("inbound_nodes", []):
             first, *_ = node["args"]
             keywords = {key: value for key, value in node["kwargs"].items() if value is not None}
-            tensors = first if isinstance(first, list) else [first]
+            tensors = items_of(first) or [first]
             calls.append([place(tensor, keywords if at == 0 else {}) for at, tensor in enumerate(tensors)])
         if "inbound_nodes" in layer:
             layer["inbound_nodes"] = calls
