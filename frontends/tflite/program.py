@@ -16,6 +16,7 @@ from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.node import Node as ModelNode
+from ..importing.state import State
 from .model import ModelFile, OperatorInfo, Signature, Subgraph, TensorInfo
 from .values import constant
 from .variables import (
@@ -24,7 +25,6 @@ from .variables import (
     ONCE,
     READ,
     Key,
-    State,
     handle,
     operands,
     run_by,

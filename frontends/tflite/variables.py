@@ -45,15 +45,6 @@ class Variable:
     written: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """A variable of the model that a call changes: an input of the program, and an output that replaces it."""
-
-    name: str
-    next: str
-    initial: Array
-
-
 def run_by(operator: OperatorInfo) -> dict[str, int]:
     """The subgraphs that an operator runs, by the role that it has for it."""
     if operator.options is None:

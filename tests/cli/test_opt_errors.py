@@ -90,7 +90,7 @@ def test_bad_modules_are_told_by_file_and_line(whence_opt: Tool, module: Path, c
 
 def test_missing_files(whence_opt: Tool, tmp_path: Path):
     assert "nope.mlir: expected a model file" in error(whence_opt(tmp_path / "nope.mlir"))
-    assert "expected a model file, got a folder" in error(whence_opt(tmp_path))
+    assert "expected a model file or the folder of a saved model, got another folder" in error(whence_opt(tmp_path))
     assert "did you mean light_resnet50" in error(whence_opt("light_resnet5"))
     (tmp_path / "a.txt").write_text("")
     assert "a.txt: expected a file .mlir, .relay, .tflite, .onnx" in error(whence_opt(tmp_path / "a.txt"))

@@ -176,5 +176,5 @@ def test_a_signature_names_inputs_and_outputs(key: str, tmp_path: Path):
 def test_a_signature_that_there_is_not_is_refused():
     with pytest.raises(FrontendError, match="a signature among serving_default, swapped, got 'other'"):
         whence.compile(signed(), signature="other")
-    with pytest.raises(PipelineError, match="signature: expected a TFLite model"):
+    with pytest.raises(PipelineError, match="signature: expected a TFLite or saved model"):
         whence.compile("light_squeezenet", signature="serving_default")

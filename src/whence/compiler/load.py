@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from whence.compiler.formats import has_signatures, read_model
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
-from whence.reading.models import KERAS, model_path
+from whence.reading.models import model_path
 from whence.reading.textio import MODULES, read_module
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from whence.executables.sized import Tier
     from whence.frontends.importing.importer import Model
-    from whence.frontends.tflite.variables import State
+    from whence.frontends.importing.state import State
 
 
 @door()
@@ -33,10 +34,11 @@ def load(
 ) -> ModuleOp:
     """Return the relay module of a model, in which states kept from call to call have their initial values.
 
-    source: an ONNX, TFLite or Keras file or model (or the bytes of one), an .mlir or .relay file with its .params
-    beside it, a module (copied), or the name of a network that the onnx package ships (`light_resnet50`).
+    source: an ONNX, TFLite, Keras or PyTorch (.pt2) file or model (or the bytes of one), a frozen graph (or its bytes)
+    or the folder of a saved model of TensorFlow, an .mlir or .relay file with its .params beside it, a module (copied),
+    or the name of a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open, numbers or sizes that have names.
-    signature: the key of the signature of a TFLite model that is wanted, whose names inputs and outputs have then.
+    signature: the key of the signature of a TFLite or saved model that is wanted, whose names inputs and outputs have.
 
     Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
     are none.
@@ -51,17 +53,9 @@ def load(
         module = open_model(path, shapes, "symbolic", signature).module
         assert module is not None
         return module
-    if is_tflite(path):
-        from whence.frontends.tflite import from_tflite
+    from whence.frontends.importing.importer import import_model
 
-        return from_tflite(path, shapes=numbers, signature=signature)
-    if is_keras(path):
-        from whence.frontends.keras import from_keras
-
-        return from_keras(path, shapes=numbers)
-    from whence.frontends.onnx import from_onnx
-
-    return from_onnx(path, shapes=numbers)
+    return import_model(read_model(path, signature), numbers)
 
 
 @dataclass
@@ -89,7 +83,7 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
     from whence.frontends.importing.tensor import Undecided
 
     def read() -> Model:
-        return _read(path, signature)
+        return read_model(path, signature, keep=True)
 
     written = _written(path)
     model = read()
@@ -134,30 +128,13 @@ def states_of(model: Model | None) -> tuple[State, ...]:
     return tuple(getattr(model, "states", ()))
 
 
-def is_tflite(source: object) -> bool:
-    """Return whether a source is a TFLite model: a file of that name, bytes that say so, or a `tflite.Model`."""
-    if isinstance(source, Path):
-        return source.suffix == ".tflite"
-    if isinstance(source, bytes):
-        return source[4:8] == b"TFL3"
-    return type(source).__module__.partition(".")[0] == "tflite"
-
-
-def is_keras(source: object) -> bool:
-    """Return whether a source is a Keras model: a file of that name, bytes that say so, or a model in memory."""
-    if isinstance(source, Path):
-        return source.suffix in KERAS
-    if isinstance(source, bytes):
-        return source.startswith(b"\x89HDF") or (source.startswith(b"PK") and b"metadata.json" in source[:64])
-    return any(base.__module__.partition(".")[0] == "keras" for base in type(source).__mro__)
-
-
 def _path(source: Any, signature: str | None) -> Any:
     """Return the file, module or model behind a source; raises PipelineError for a signature where there are none."""
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
-    if signature is not None and not is_tflite(source):
-        raise PipelineError(f"signature: expected a TFLite model, which has signatures, got {signature!r} for another")
+    if signature is not None and not has_signatures(source):
+        wanted = "a TFLite or saved model, which has signatures"
+        raise PipelineError(f"signature: expected {wanted}, got {signature!r} for another")
     return source.module if isinstance(source, HoldsModule) else source
 
 
@@ -173,18 +150,3 @@ def _written(source: object) -> tuple[int, int] | None:
     """Return when a file was written, and its size; None for what is no file."""
     status = source.stat() if isinstance(source, Path) and source.exists() else None
     return None if status is None else (status.st_mtime_ns, status.st_size)
-
-
-def _read(source: Any, signature: str | None) -> Model:
-    """Read and check a TFLite, Keras or ONNX model."""
-    if is_tflite(source):
-        from whence.frontends.tflite.graph import open_model as open_tflite
-
-        return open_tflite(source, signature, keep=True)
-    if is_keras(source):
-        from whence.frontends.keras.graph import open_model as open_keras
-
-        return open_keras(source)
-    from whence.frontends.onnx.graph import open_model as open_onnx
-
-    return open_onnx(source)

@@ -14,7 +14,7 @@ from whence.support.errors import FrontendError
 if TYPE_CHECKING:
     from whence.explorer.compare import Comparison
     from whence.explorer.samples import Samples
-    from whence.frontends.tflite.variables import State
+    from whence.frontends.importing.state import State
 
 
 @doors()

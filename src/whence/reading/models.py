@@ -11,7 +11,11 @@ from whence.support.names import did_you_mean
 
 KERAS = (".keras", ".h5", ".hdf5")
 """The files of Keras models."""
-SUFFIXES = (".onnx", ".tflite", *KERAS[:2], ".mlir", ".relay")
+PYTORCH = (".pt2", ".pt", ".pth")
+"""The files that torch writes; of them only those of exported programs are read."""
+SUFFIXES = (".onnx", ".tflite", ".pb", ".pt2", *KERAS[:2], ".mlir", ".relay")
+SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt", "saved_model.cpb")
+"""The files of which the folder of a saved model has one."""
 EXPORTED = (".tar", ".so", ".o")
 """The files that hold a compiled model."""
 
@@ -41,7 +45,9 @@ def model_path(name: str) -> Path:
     if path.is_file():
         return path
     if path.is_dir():
-        raise FrontendError(f"{name}: expected a model file, got a folder")
+        if any((path / file).exists() for file in SAVED_MODEL):
+            return path
+        raise FrontendError(f"{name}: expected a model file or the folder of a saved model, got another folder")
     folder = shipped_folder()
     if folder is not None and path.name == name and (folder / f"{name}.onnx").is_file():
         return folder / f"{name}.onnx"

@@ -1,0 +1,59 @@
+"""Normalisations over batches, windows of channels, and vectors."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.nn import BatchNormOp, LRNOp
+from ...dialects.relay.reduce import MeanOp, VarianceOp
+from ..importing.converter import Converter, Result
+from ..importing.terms import Term, term
+from .context import Context
+
+
+def fused_batch_norm(ctx: Context) -> tuple[Result, ...]:
+    """nn.batch_norm; while training by the data's own mean and variance, which it gives, too."""
+    layout = ctx.text("data_format", "NHWC")
+    rank = len(ctx.shape(0))
+    channel = 1 if layout.startswith("NC") else rank - 1
+    own = ctx.dtype(0)
+    data, gamma, beta = (term(ctx, index) for index in range(3))
+    wide = gamma.dtype
+    epsilon = ctx.real("epsilon", 1e-4)
+    if not ctx.flag("is_training", True):
+        mean, variance = term(ctx, 3), term(ctx, 4)
+        statistics = mean, variance
+    else:
+        axes = tuple(axis for axis in range(rank) if axis != channel)
+        mean = data.to(wide).apply(MeanOp, axis=axes, keepdims=False)
+        whole = data.to(wide).apply(MeanOp, axis=axes, keepdims=True)
+        variance = data.to(wide).apply(VarianceOp, whole, axis=axes, keepdims=False)
+        count = prod(extent for axis, extent in enumerate(data.shape) if axis != channel)
+        statistics = mean, (variance * (count / max(count - 1, 1)) if ctx.node.outputs > 2 else variance)
+    operands = [operand.value for operand in (data.to(wide), gamma, beta, mean, variance)]
+    result = Term(ctx, ctx.emit(BatchNormOp, *operands, axis=channel, epsilon=epsilon)).to(own)
+    return (result.value, *(statistic.value for statistic in statistics), mean.value, variance.value, mean.value)
+
+
+def lrn(ctx: Context) -> SSAValue:
+    """Over the channels; alpha is not divided by how many there are."""
+    size = 2 * ctx.integer("depth_radius", 5) + 1
+    return ctx.emit(
+        LRNOp,
+        ctx.value(0),
+        size=size,
+        axis=len(ctx.shape(0)) - 1,
+        bias=ctx.real("bias", 1.0),
+        alpha=ctx.real("alpha", 1.0) * size,
+        beta=ctx.real("beta", 0.5),
+    )
+
+
+TABLE = {
+    "FusedBatchNorm": Converter(fused_batch_norm),
+    "FusedBatchNormV2": Converter(fused_batch_norm),
+    "FusedBatchNormV3": Converter(fused_batch_norm),
+    "LRN": Converter(lrn),
+}

@@ -1,0 +1,342 @@
+"""The graph of a model as a region of steps: calls are put in their place, branches and loops are bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...provenance.diagnostics import message
+from ...provenance.span import layer_location
+from ...runtime.flow import Region, Step
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
+from ..importing.state import State
+from .control import Control
+from .graphs import Graph, NodeInfo, Ref
+from .layer_names import LayerNames, scope_of
+from .needed import needed_nodes
+from .restored import CALLS, HANDLES, Key, variable_key
+from .scopes import CONTROL, INPUTS, READS, RUN, SAME, Constants, Handle, Instance, Node, Scope, Value
+from .source import ModelFile
+from .values import RESOURCE, array_of, value_type
+from .variables import ADDING, UPDATES, changes
+
+_OF_TEXTS = ("Decode", "Encode", "Lookup", "Parse", "Regex", "String", "Substr", "AsString", "HashTable")
+"""What the names of operators on texts and image files begin with."""
+_DEEPEST = 100
+"""Calls around a call."""
+_MOST = 1_000_000
+"""Steps of a program: calls of calls may be many more than nodes."""
+
+
+class Builder:
+    """Makes regions of graphs.
+
+    supported: whether there is a converter for an operator.
+    keep: whether variables that a call changes are inputs and outputs of the main region, to be kept for the next call.
+    """
+
+    def __init__(self, model: ModelFile, supported: Callable[[str], bool], keep: bool):
+        self.model, self.file, self.supported, self.keep = model, model.file, supported, keep
+        self.names = LayerNames()
+        self.constants: set[str] = set()
+        """The names of constants and variables."""
+        self.places: dict[str, tuple[str, int]] = {}
+        """Input of the model or a body -> its layer, and the number of its node."""
+        self.unsupported: dict[str, list[str]] = {}
+        """Operator -> the layers that it would compute."""
+        self.states: list[State] = []
+        self.inputs: dict[str, NodeInfo] = {}
+        """Input -> its placeholder."""
+        self._first: dict[Key, tuple[str, NodeInfo]] = {}
+        """Variable -> the name of its first value, and its node."""
+        self._calls: dict[str, int] = {}
+        """Function -> how many nodes call it."""
+        self._count = 0
+
+    def main(self, inputs: Mapping[str, Ref], outputs: Mapping[str, Ref]) -> Region:
+        """Return the region of the main graph; `inputs` and `outputs` name places in it.
+
+        Other placeholders that the outputs need are inputs, too.
+        """
+        graph = replace(self.model.structured, results=tuple(outputs.values()))
+        self._count_calls(graph)
+        constants = Constants()
+        scope = Scope(Region((), (), [], constants), constants, {})
+        instance = Instance(graph, {}, "", "", (graph,))
+        for name in (*inputs, *outputs):
+            self.names.reserve(name)
+        for name, ref in inputs.items():
+            if ref.name not in graph.nodes:
+                raise FrontendError(f"{self.file}: input '{name}': expected a node of the graph, got '{ref.name}'")
+            self._input(name, graph.nodes[ref.name], instance, scope)
+        nodes, _ = self._needed(graph, [ref.name for ref in outputs.values()])
+        for node in nodes:
+            if node.op in INPUTS and Ref(node.name) not in instance.values:
+                self._input(node.name, node, instance, scope)
+        # Layers that outputs are called after keep their names.
+        result = self._emit(instance, scope, set(outputs))
+        self._complain()
+        wanted: dict[str, str] = {}
+        for (name, ref), value in zip(outputs.items(), result, strict=True):
+            value = self.tensor(value, scope, ref.name)
+            # States keep their names: they are outputs of their own.
+            kept = value in scope.region.inputs or value in scope.current.values()
+            if kept or value in wanted or value in self.constants:
+                if value != name:
+                    layer, index = self._layer_of(instance, ref)
+                    node = self.step_node("Identity", name, index)
+                    scope.region.steps.append(Step((value,), (name,), layer, "", {}, {}, node, renames=True))
+            else:
+                wanted[value] = name
+        _rename(scope.region, {value: name for value, name in wanted.items() if value != name})
+        scope.region.outputs = tuple(outputs)
+        self._close(scope)
+        return scope.region
+
+    def _input(self, name: str, node: NodeInfo, instance: Instance, scope: Scope) -> None:
+        instance.values[Ref(node.name)] = name
+        instance.layers[node.name] = name
+        self.names.reserve(name)
+        self.inputs[name] = node
+        self.places[name] = name, node.index
+        scope.region.inputs += (name,)
+
+    def _layer_of(self, instance: Instance, ref: Ref) -> tuple[str, int]:
+        node = instance.graph.nodes[ref.name]
+        return instance.layers.get(ref.name, ref.name), node.index
+
+    def _close(self, scope: Scope) -> None:
+        """Have variables that were changed be states, or constants as the others."""
+        for key, (name, node) in self._first.items():
+            if self.keep and scope.current.get(key, name) != name:
+                last = scope.current[key]
+                scope.region.inputs += (name,)
+                scope.region.outputs += (last,)
+                self.states.append(State(name, last, self._initial(key, node)))
+            else:
+                scope.constants.sources[name] = self._decoder(key, node)
+
+    def _decoder(self, key: Key, node: NodeInfo) -> Callable[[], Array]:
+        return lambda: self._initial(key, node)
+
+    def _initial(self, key: Key, node: NodeInfo) -> Array:
+        """Return the value of a variable in the checkpoint."""
+        checkpoint = self.model.checkpoint
+        wanted = self.model.keys.get(key, key[1])
+        if checkpoint is None and self.model.signature is not None:
+            wanted = f"a value of variable '{key[1]}' in variables/variables.index"
+            raise FrontendError(f"{self.file}: node '{node.name}': expected {wanted}, got no such file")
+        if checkpoint is None:
+            result = f"{node.op} (node {node.name})"
+            raise FrontendError(f"{self.file}: Graph is not frozen. Provide a frozen graph. Found operators [{result}]")
+        if wanted not in checkpoint:
+            what = f"a value of variable '{key[1]}'"
+            raise FrontendError(f"{self.file}: node '{node.name}': expected {what} in the checkpoint, got none")
+        return checkpoint[wanted]
+
+    def _complain(self) -> None:
+        """Name all unsupported operators at once."""
+        if not self.unsupported:
+            return
+        parts: list[str] = []
+        for op, layers in sorted(self.unsupported.items()):
+            shown = ", ".join(layers[:3]) + (f" and {len(layers) - 3} more" if len(layers) > 3 else "")
+            parts.append(f"{op} ({f'{len(layers)} nodes' if len(layers) > 1 else 'node'} {shown})")
+        reason = ""
+        if any(op.startswith(_OF_TEXTS) for op in self.unsupported):
+            reason = "; texts and image files are decoded before the model: take the outputs of the part after that"
+        text = f"The following operators are not supported in frontend TensorFlow: {', '.join(parts)}{reason}"
+        raise FrontendError(f"{self.file}: {text}")
+
+    # Nodes.
+
+    def _needed(self, graph: Graph, roots: Sequence[str]) -> tuple[list[NodeInfo], set[str]]:
+        return needed_nodes(graph, [*roots, *graph.controls], self._acts, self.file)
+
+    def _acts(self, node: NodeInfo) -> bool:
+        """Return whether a node changes a variable."""
+        return node.op in UPDATES or any(changes(graph, self.bodies) for graph in self.bodies(node).values())
+
+    def bodies(self, node: NodeInfo) -> dict[str, Graph]:
+        """Return the graphs that a node runs, by attribute."""
+        if node.bodies:
+            return dict(node.bodies)
+        result: dict[str, Graph] = {}
+        for attribute in RUN.get(node.op, ()):
+            value = node.attributes.get(attribute)
+            for at, function in enumerate(
+                [] if value is None else [value.func] if value.func.name else value.list.func
+            ):
+                where = f"node '{node.name}'"
+                result[f"{attribute}{at or ''}"] = self.model.function(function.name, where)
+        return result
+
+    def _count_calls(self, graph: Graph) -> None:
+        """Count the nodes that call each function, as far as they can be reached."""
+        waiting, seen = [graph], {graph.name}
+        while waiting:
+            current = waiting.pop()
+            nodes, _ = self._needed(current, [ref.name for ref in current.results])
+            for node in nodes:
+                for inner in self.bodies(node).values():
+                    self._calls[inner.name] = self._calls.get(inner.name, 0) + 1
+                    if inner.name not in seen:
+                        seen.add(inner.name)
+                        waiting.append(inner)
+
+    def _emit(self, instance: Instance, scope: Scope, own: set[str] | None = None) -> list[Value]:
+        """Add the steps of a graph; return its results. `own` are names that are kept for nodes called so."""
+        graph = instance.graph
+        nodes, _ = self._needed(graph, [ref.name for ref in graph.results])
+        for node in nodes:
+            self._count += 1
+            if self._count > _MOST:
+                raise FrontendError(f"{self.file}: expected at most {_MOST} steps, got functions called more often")
+            if Ref(node.name) in instance.values:
+                continue
+            if own is not None and node.name in own:
+                layer = node.name
+            else:
+                layer = self.names.named(node.name, instance.scope, instance.call)
+            instance.layers[node.name] = layer
+            self._add(node, layer, instance, scope)
+        return [self._value(instance, ref, graph.name or "the graph") for ref in graph.results]
+
+    def _value(self, instance: Instance, ref: Ref, reader: str) -> Value:
+        if ref in instance.values:
+            return instance.values[ref]
+        if ref.name in instance.arguments and not ref.slot:
+            return instance.arguments[ref.name]
+        result = f"'{ref.name}:{ref.slot}'"
+        raise FrontendError(f"{self.file}: {reader}: expected an input that exists at inference, got {result}")
+
+    def tensor(self, value: Value, scope: Scope, reader: str) -> str:
+        """Return the name of a tensor; of a variable, that of its value now."""
+        return self.variable(value.key, scope, reader) if isinstance(value, Handle) else value
+
+    def variable(self, key: Key, scope: Scope, reader: str) -> str:
+        if key not in scope.current:
+            if key not in self._first:
+                raise FrontendError(f"{self.file}: node '{reader}': expected a variable of the model, got '{key[1]}'")
+            scope.current[key] = self._first[key][0]
+        return scope.current[key]
+
+    def _add(self, node: NodeInfo, layer: str, instance: Instance, scope: Scope) -> None:
+        """Add the steps of a node and note what is on the edges that leave it."""
+        operands = [self._value(instance, ref, f"node '{node.name}'") for ref in node.inputs]
+        values = instance.values
+        if node.op in HANDLES:
+            key = variable_key(node)
+            if key not in self._first:
+                name = layer if key[1] == node.name else self.names.named(key[1], "", "")
+                self._first[key] = name, node
+                self.constants.add(name)
+            values[Ref(node.name)] = Handle(key)
+        elif node.op == "Const":
+            scope.constants.sources[layer] = self._constant(node)
+            self.constants.add(layer)
+            values[Ref(node.name)] = layer
+        elif node.op in INPUTS:
+            raise FrontendError(f"{self.file}: node '{layer}': expected placeholders outside of functions, got one")
+        elif node.op in CALLS:
+            (inner,) = self.run(node, layer, ("f",))
+            self.leave(node, instance, self.called(inner, layer, operands, instance, scope))
+        elif node.op in CONTROL:
+            Control(self, node, layer, operands, instance, scope).add()
+        elif node.op in UPDATES:
+            self._update(node, layer, operands, scope)
+            if node.op in ("Assign", "AssignAdd", "AssignSub"):
+                values[Ref(node.name)] = operands[0]
+        elif node.op in READS and operands:
+            values[Ref(node.name)] = self.tensor(operands[0], scope, layer)
+        elif node.op in SAME and operands and isinstance(operands[0], str) and operands[0] not in self.constants:
+            step_node = self.step_node(node.op, layer, node.index, node.attributes)
+            scope.region.steps.append(Step((operands[0],), (layer,), layer, "", {}, {}, step_node, renames=True))
+            values[Ref(node.name)] = layer
+        elif node.op in SAME and operands:
+            # A constant has no other name. Of a reference to a variable its value, of a resource the same.
+            number = value_type(node.attributes["T"].type) if "T" in node.attributes else RESOURCE
+            reads = number != RESOURCE
+            values[Ref(node.name)] = self.tensor(operands[0], scope, layer) if reads else operands[0]
+        else:
+            self._operator(node, layer, operands, instance, scope)
+
+    def _constant(self, node: NodeInfo) -> Callable[[], Array]:
+        def decode() -> Array:
+            if "value" not in node.attributes:
+                raise FrontendError(f"{self.file}: node '{node.name}': expected a constant with a value, got none")
+            return array_of(node.attributes["value"].tensor, f"{self.file}: node '{node.name}'")
+
+        return decode
+
+    def step_node(
+        self, op: str, layer: str, index: int, attributes: Mapping[str, Any] | None = None, outputs: int = 1
+    ) -> Node:
+        leaf = layer_location(layer, self.file, index)
+        return Node(op_type=op, leaf=leaf, layer=layer, index=index, attributes=attributes or {}, outputs=outputs)
+
+    def _operator(
+        self, node: NodeInfo, layer: str, operands: Sequence[Value], instance: Instance, scope: Scope
+    ) -> None:
+        if not self.supported(node.op):
+            self.unsupported.setdefault(node.op, []).append(layer)
+        slots = instance.graph.slots.get(node.name, 1)
+        names = [layer if slot == 0 else f"{layer}:{slot}" for slot in range(slots)]
+        # What stands for tables and the like goes only to operators that are unsupported.
+        inputs = () if self.unsupported else tuple(self.tensor(value, scope, layer) for value in operands)
+        step_node = self.step_node(node.op, layer, node.index, node.attributes, slots)
+        scope.region.steps.append(Step(inputs, tuple(names), layer, "", {}, {}, step_node))
+        instance.values |= {Ref(node.name, slot): name for slot, name in enumerate(names)}
+
+    # Functions.
+
+    def run(self, node: NodeInfo, layer: str, names: Sequence[str]) -> list[Graph]:
+        """Return the graphs that a node runs, which must be there."""
+        bodies = self.bodies(node)
+        if missing := [name for name in names if name not in bodies]:
+            raise FrontendError(f"{self.file}: node '{layer}': expected a function '{missing[0]}', got none")
+        return [bodies[name] for name in names]
+
+    def called(
+        self, graph: Graph, layer: str, operands: Sequence[Value], instance: Instance, scope: Scope
+    ) -> list[Value]:
+        """Add the steps of a graph that a layer runs with values; return its results."""
+        if graph in instance.running or len(instance.running) > _DEEPEST:
+            result = f"'{graph.name}' inside itself" if graph in instance.running else "more"
+            raise FrontendError(f"{self.file}: node '{layer}': expected at most {_DEEPEST} calls inside, got {result}")
+        if len(operands) != len(graph.arguments):
+            wanted = f"{len(graph.arguments)} inputs of '{graph.name}'"
+            raise FrontendError(f"{self.file}: node '{layer}': expected {wanted}, got {len(operands)}")
+        names = scope_of(layer, self._calls.get(graph.name, 0) <= 1)
+        arguments = dict(zip(graph.arguments, operands, strict=True))
+        return self._emit(Instance(graph, arguments, names, layer, (*instance.running, graph)), scope)
+
+    def leave(self, node: NodeInfo, instance: Instance, results: Sequence[Value]) -> None:
+        instance.values |= {Ref(node.name, slot): value for slot, value in enumerate(results)}
+
+    def _update(self, node: NodeInfo, layer: str, operands: Sequence[Value], scope: Scope) -> None:
+        """Note the value that a node gives to a variable."""
+        if len(operands) != 2 or not isinstance(operands[0], Handle):
+            leaf = layer_location(layer, self.file, node.index)
+            raise FrontendError(message(node.op, "a variable and a value", "others", leaf))
+        value = self.tensor(operands[1], scope, layer)
+        if node.op in ADDING:
+            before = self.variable(operands[0].key, scope, layer)
+            step_node = self.step_node(node.op, layer, node.index, node.attributes)
+            scope.region.steps.append(Step((before, value), (layer,), layer, "", {}, {}, step_node))
+            value = layer
+        scope.current[operands[0].key] = value
+
+
+def _rename(region: Region, names: Mapping[str, str]) -> None:
+    """Give values of a region other names, for the bodies in it, too."""
+    waiting = [region] if names else []
+    while waiting:
+        current = waiting.pop()
+        current.outputs = tuple(names.get(name, name) for name in current.outputs)
+        for step in current.steps:
+            step.inputs = tuple(names.get(name, name) for name in step.inputs)
+            step.outputs = tuple(names.get(name, name) for name in step.outputs)
+            waiting += step.bodies.values()

@@ -1,0 +1,108 @@
+"""The parts of regions under construction: nodes, constants, handles of variables, graphs that somebody runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ...runtime.flow import Region
+from ...support.dtypes import Array
+from ..importing.node import Node as ModelNode
+from .graphs import Graph, Ref
+from .restored import CALLS, Key
+
+IFS, WHILES, CASE = ("If", "StatelessIf"), ("While", "StatelessWhile"), ("Case", "StatelessCase")
+CONTROL = (*IFS, *WHILES, *CASE)
+INPUTS = ("Placeholder",)
+READS = ("ReadVariableOp", "DisableCopyOnRead")
+SAME = (
+    "Identity",
+    "PlaceholderWithDefault",
+    "StopGradient",
+    "PreventGradient",
+    "CheckNumerics",
+    "Snapshot",
+    "DebugGradientIdentity",
+)
+"""Operators that give their input under another name."""
+RUN = {
+    **dict.fromkeys(CALLS, ("f",)),
+    **dict.fromkeys(IFS, ("then_branch", "else_branch")),
+    **dict.fromkeys(WHILES, ("cond", "body")),
+    **dict.fromkeys(CASE, ("branches",)),
+}
+"""Operator -> the attributes that say what it runs."""
+TRUTH, IS_NUMBER = "a truth value", "a branch's number"
+"""Kinds of steps that stand for no node of the file."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Node(ModelNode):
+    """The node of the model that a step comes from."""
+
+    attributes: Mapping[str, Any]
+    outputs: int = 1
+    """How many of its outputs are read, up to the last one."""
+    number: int = 0
+    """Of the branch that a step asks for."""
+
+
+class Constants(Mapping[str, Array]):
+    """The constants and variables of a region, decoded when they are asked for."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str, Callable[[], Array]] = {}
+        self._decoded: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._decoded:
+            self._decoded[name] = self.sources[name]()
+        return self._decoded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.sources
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.sources
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A variable, as it is on an edge."""
+
+    key: Key
+
+
+Value: TypeAlias = "str | Handle"
+"""What is on an edge: a tensor by its name, or a variable."""
+
+
+@dataclass(eq=False)
+class Scope:
+    """A region under construction, and the variables in it."""
+
+    region: Region
+    constants: Constants
+    current: dict[Key, str]
+    """The name of each variable's value at this point."""
+
+
+@dataclass(eq=False)
+class Instance:
+    """A graph that somebody runs."""
+
+    graph: Graph
+    arguments: Mapping[str, Value]
+    scope: str
+    """What goes before the names of its layers."""
+    call: str
+    """The layer that runs it."""
+    running: tuple[Graph, ...]
+    """It, and what is around it."""
+    values: dict[Ref, Value] = field(default_factory=lambda: dict[Ref, Value]())
+    layers: dict[str, str] = field(default_factory=lambda: dict[str, str]())
+    """Node -> its layer."""
