@@ -6,10 +6,12 @@ from ...support.tables import joined_tables
 from ..importing.converter import Converter
 from . import activations as activations
 from . import attention as attention
+from . import composites as composites
 from . import convolution as convolution
 from . import creation as creation
 from . import elementwise as elementwise
 from . import indexing as indexing
+from . import losses as losses
 from . import normalization as normalization
 from . import padding as padding
 from . import parts as parts

@@ -142,5 +142,6 @@ TABLE: dict[str, Converter[Context]] = {
         f"aten.{prefix}adaptive_avg_pool{rank}d.default": _adaptive(rank)
         for rank in ADAPTIVE_AVG
         for prefix in ("", "_")
+        if rank > 1 or not prefix
     },
 }

@@ -193,25 +193,6 @@ def _diff(ctx: Context) -> SSAValue:
     return data
 
 
-def _loss(ctx: Context, each: Term) -> SSAValue:
-    """As `reduction` says: 0 each, 1 the mean, 2 the sum."""
-    match ctx.int("reduction", 1):
-        case 0:
-            return each.value
-        case how:
-            axes = tuple(range(len(each.shape)))
-            return _reduced(each, reduce.MeanOp if how == 1 else reduce.SumOp, axes, False).value
-
-
-def _mse(ctx: Context) -> SSAValue:
-    difference = ctx.term("self") - ctx.term("target")
-    return _loss(ctx, difference * difference)
-
-
-def _l1(ctx: Context) -> SSAValue:
-    return _loss(ctx, (ctx.term("self") - ctx.term("target")).apply(ew.AbsOp))
-
-
 def _aminmax(ctx: Context) -> tuple[SSAValue, ...]:
     x = ctx.term("self")
     axes, keepdims = axes_of(ctx, len(x.shape)), ctx.bool("keepdim")
@@ -236,11 +217,9 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.cumprod.default": cumulative(CumprodOp),
     "aten.cumsum.default": cumulative(CumsumOp),
     "aten.diff.default": Converter(_diff),
-    "aten.l1_loss.default": Converter(_l1),
     "aten.logsumexp.default": Converter(_logsumexp),
     "aten.max.default": extreme(reduce.MaxOp),
     "aten.max.dim": extreme_at(reduce.MaxOp, reduce.ArgMaxOp),
     "aten.min.default": extreme(reduce.MinOp),
     "aten.min.dim": extreme_at(reduce.MinOp, reduce.ArgMinOp),
-    "aten.mse_loss.default": Converter(_mse),
 }

@@ -97,8 +97,9 @@ def _order(ctx: Context) -> list[int]:
 def _swap(ctx: Context) -> list[int]:
     rank = len(ctx.shape_of("self"))
     order = list(range(rank))
+    names = ("axis0", "axis1") if ctx.given("axis0") else ("dim0", "dim1")
     if rank:
-        a, b = ctx.axis("dim0", rank), ctx.axis("dim1", rank)
+        a, b = (ctx.axis(name, rank) for name in names)
         order[a], order[b] = order[b], order[a]
     return order
 
@@ -127,6 +128,13 @@ def _ordered_back(order: Callable[[Context], list[int]]) -> Converter[Context]:
         return ctx.emit(TransposeOp, part, axes=tuple(axes.index(at) for at in range(len(axes))))
 
     return Converter(convert)
+
+
+def _swapped_back(ctx: Context) -> SSAValue:
+    """A changed part whose last two axes stand in each other's place."""
+    part = cast_to(ctx, ctx.of("src"), ctx.dtype_of("self"))
+    rank = len(shape_of(part))
+    return ctx.emit(TransposeOp, part, axes=(*range(rank - 2), rank - 1, rank - 2))
 
 
 def _copied(ctx: Context) -> SSAValue:
@@ -187,7 +195,12 @@ def bounded(ctx: Context, bound: Size, extent: Size) -> Size:
         bound = bound + extent
     elif not proves(bound, ">=", 0):
         bound = bound + extent * compared(bound, "<", 0)
-    return size_min(size_max(bound, 0), extent)
+    if not proves(bound, ">=", 0):
+        bound = size_max(bound, 0)
+    # What is known of the symbols is known here, and not where kernels have sizes of their own.
+    if proves(bound, "<=", extent):
+        return bound
+    return extent if proves(bound, ">=", extent) else size_min(bound, extent)
 
 
 def bounds_of(ctx: Context, extent: Size) -> tuple[Size, Size, int]:
@@ -281,7 +294,6 @@ _COPIES = (
     "detach_",
     "lift_fresh_copy",
     "lift_fresh",
-    "ravel_copy",
     "positive",
 )
 
@@ -311,6 +323,8 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.squeeze.dims": Converter(_squeeze),
     "aten.stack.default": Converter(_stack),
     "aten.t.default": _reordered(_order),
+    "aten.swapaxes.default": _reordered(_swap),
+    "aten.swapdims.default": _reordered(_swap),
     "aten.transpose.int": _reordered(_swap),
     "aten.unflatten.int": Converter(_unflatten),
     "aten.unsqueeze.default": Converter(_unsqueeze),
@@ -320,5 +334,6 @@ TABLE: dict[str, Converter[Context]] = {
     "whence.moved_back": _ordered_back(_moves),
     "whence.permuted_back": _ordered_back(_order),
     "whence.shaped_as": Converter(_shaped_as),
+    "whence.swapped_back": Converter(_swapped_back),
     "whence.transposed_back": _ordered_back(_swap),
 }

@@ -1,0 +1,350 @@
+"""Operators that are others put together: cells, stacks of tensors, windows as columns, and rarer functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi, prod
+from typing import cast
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay.cumulative import CumsumOp
+from ...dialects.relay.linear_algebra import DetOp, InverseOp
+from ...dialects.relay.logic import LeftShiftOp, NotEqualOp, RightShiftOp
+from ...dialects.relay.pooling import AdaptiveMaxPool1DOp, AdaptiveMaxPool2DOp, AdaptiveMaxPool3DOp
+from ...dialects.relay.reduce import MaxOp, SumOp
+from ...dialects.relay.sampling import AffineGridOp
+from ...dialects.relay.sorting import TopKOp, UniqueOp
+from ...dialects.relay.transform import ConcatenateOp, PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.relay.windows import Col2ImOp
+from ...dialects.sizes import Size, broadcast_sizes
+from ..importing.converter import Converter, Narrowed, Result
+from ..importing.products import product, reshaped
+from ..importing.tensor import shape_of
+from ..importing.terms import Term, absolute, exp, log, maximum, minimum, sigmoid, sqrt, tanh, where
+from .context import Context
+from .convolution import with_batch, without_batch
+from .products import linear
+from .promotion import common_type, floating, operand
+from .shaping import broadcast, cut, shaped
+
+
+def _function(function: Callable[[Context, Term], Term]) -> Converter[Context]:
+    """A function of one tensor, in floats."""
+
+    def convert(ctx: Context) -> SSAValue:
+        return function(ctx, operand(ctx, "self", floating(ctx.dtype_of("self")))).value
+
+    return Converter(convert)
+
+
+def _hardshrink(ctx: Context, x: Term) -> Term:
+    return where(absolute(x) > ctx.float("lambd", 0.5), x, 0.0)
+
+
+def _softshrink(ctx: Context, x: Term) -> Term:
+    bound = ctx.float("lambd", 0.5)
+    return x - maximum(minimum(x, bound), -bound)
+
+
+def _logit(ctx: Context, x: Term) -> Term:
+    if ctx.given("eps"):
+        x = maximum(minimum(x, 1.0 - ctx.float("eps")), ctx.float("eps"))
+    return log(x / (-x + 1.0))
+
+
+def _hypot(ctx: Context) -> SSAValue:
+    dtype = common_type(ctx, ("self", "other"))
+    a, b = operand(ctx, "self", dtype), operand(ctx, "other", dtype)
+    return sqrt(a * a + b * b).value
+
+
+def _heaviside(ctx: Context) -> SSAValue:
+    x = ctx.term("self")
+    return where(x.equal(0.0), operand(ctx, "values", x.dtype), where(x > 0.0, x.number(1.0), 0.0)).value
+
+
+def _shift(left: bool) -> Converter[Context]:
+    def convert(ctx: Context) -> SSAValue:
+        dtype = common_type(ctx, ("self", "other"))
+        op = LeftShiftOp if left else RightShiftOp
+        return operand(ctx, "self", dtype).apply(op, operand(ctx, "other", dtype)).value
+
+    return Converter(convert)
+
+
+def _gru_cell(ctx: Context) -> SSAValue:
+    """Gates reset, update, new; the new one's part of the state is gated before it is added."""
+    gates: list[list[Term]] = []
+    for data, which in (("input", "ih"), ("hx", "hh")):
+        whole = linear(ctx, ctx.of(data), ctx.of(f"w_{which}"), ctx.optional(f"b_{which}"))
+        gates.append(_split(ctx, whole, 3))
+    (r, z, n), (state_r, state_z, state_n) = gates
+    reset, update = sigmoid(r + state_r), sigmoid(z + state_z)
+    new = tanh(n + reset * state_n)
+    return (new + update * (ctx.term("hx") - new)).value
+
+
+def _lstm_cell(ctx: Context) -> tuple[SSAValue, ...]:
+    state, cell = ctx.list_of("hx")
+    own = linear(ctx, ctx.of("input"), ctx.of("w_ih"), ctx.optional("b_ih"))
+    other = linear(ctx, state, ctx.of("w_hh"), ctx.optional("b_hh"))
+    i, f, g, o = _split(ctx, (Term(ctx, own) + Term(ctx, other)).value, 4)
+    after = sigmoid(f) * Term(ctx, cell) + sigmoid(i) * tanh(g)
+    return (sigmoid(o) * tanh(after)).value, after.value
+
+
+def _split(ctx: Context, value: SSAValue, count: int) -> list[Term]:
+    axis = len(shape_of(value)) - 1
+    part = shape_of(value)[axis] // count
+    return [Term(ctx, cut(ctx, value, axis, at * part, (at + 1) * part)) for at in range(count)]
+
+
+def _adaptive_max(rank: int) -> Converter[Context]:
+    ops = {1: AdaptiveMaxPool1DOp, 2: AdaptiveMaxPool2DOp, 3: AdaptiveMaxPool3DOp}
+
+    def convert(ctx: Context) -> tuple[SSAValue, ...]:
+        """The values; indices are no operator's here, and asked for by few."""
+        data, added = with_batch(ctx, "self", rank)
+        return (without_batch(ctx, ctx.emit(ops[rank], data, output_size=ctx.repeated("output_size", rank)), added),)
+
+    return Converter(convert)
+
+
+def _broadcast_tensors(ctx: Context) -> tuple[SSAValue, ...]:
+    values = ctx.list_of("tensors")
+    shape: tuple[Size, ...] = ()
+    for value in values:
+        wider = broadcast_sizes(shape, shape_of(value))
+        if wider is None:
+            ctx.fail("shapes that broadcast", str([list(shape_of(one)) for one in values]))
+        shape = wider
+    return tuple(broadcast(ctx, value, cast("tuple[int, ...]", shape)) for value in values)
+
+
+def _column_stack(axis: int, rank: int) -> Converter[Context]:
+    """Tensors of fewer dimensions as ones of `rank`, one after the other."""
+
+    def convert(ctx: Context) -> SSAValue:
+        values: list[SSAValue] = []
+        for value in ctx.list_of("tensors"):
+            shape = shape_of(value)
+            if len(shape) < rank and axis == 1:
+                value = shaped(ctx, value, (*shape, *(1,) * (rank - len(shape))))
+            elif len(shape) < rank:
+                value = shaped(ctx, value, (*(1,) * (rank - len(shape)), *shape))
+            values.append(value)
+        return ctx.emit(ConcatenateOp, *values, axis=0 if len(shape_of(values[0])) == 1 else axis)
+
+    return Converter(convert)
+
+
+def _im2col(ctx: Context) -> SSAValue:
+    """Windows (n, c, h, w) as columns (n, c * taps, windows)."""
+    data, added = with_batch(ctx, "self", 2)
+    kernel, dilation = ctx.repeated("kernel_size", 2), ctx.repeated("dilation", 2)
+    pads, strides = ctx.repeated("padding", 2), ctx.repeated("stride", 2)
+    if any(pads):
+        width = (0, 0, 0, 0, pads[0], pads[0], pads[1], pads[1])
+        data = ctx.emit(PadOp, data, ctx.scalar(0.0, data), pad_width=width)
+    batch, channels, *image = shape_of(data)
+    rows, columns = ((image[at] - dilation[at] * (kernel[at] - 1) - 1) // strides[at] + 1 for at in (0, 1))
+    taps: list[SSAValue] = []
+    for y in range(kernel[0]):
+        for x in range(kernel[1]):
+            begin = (y * dilation[0], x * dilation[1])
+            end = (begin[0] + (rows - 1) * strides[0] + 1, begin[1] + (columns - 1) * strides[1] + 1)
+            tap = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=strides, axes=(2, 3))
+            taps.append(shaped(ctx, tap, (batch, channels, 1, rows * columns)))
+    whole = ctx.emit(ConcatenateOp, *taps, axis=2) if len(taps) > 1 else taps[0]
+    return without_batch(ctx, shaped(ctx, whole, (batch, channels * prod(kernel), rows * columns)), added)
+
+
+def _col2im(ctx: Context) -> SSAValue:
+    pads = ctx.repeated("padding", 2)
+    return ctx.emit(
+        Col2ImOp,
+        ctx.of("self"),
+        image_shape=ctx.repeated("output_size", 2),
+        block_shape=ctx.repeated("kernel_size", 2),
+        pads=(*pads, *pads),
+        strides=ctx.repeated("stride", 2),
+        dilations=ctx.repeated("dilation", 2),
+    )
+
+
+def _affine_grid(ctx: Context) -> SSAValue:
+    """Points (n, h, w, 2) of a grid under a map (n, 2, 3)."""
+    size = ctx.ints("size")
+    grid = ctx.emit(AffineGridOp, ctx.of("theta"), target_shape=size[2:], align_corners=ctx.bool("align_corners"))
+    rank = len(shape_of(grid))
+    return ctx.emit(TransposeOp, grid, axes=(0, *range(2, rank), 1))
+
+
+def _cdist(ctx: Context) -> SSAValue:
+    """Distances of the rows of two matrices."""
+    if ctx.float("p", 2.0) != 2.0:
+        ctx.fail("p of 2", str(ctx.float("p", 2.0)))
+    a, b = ctx.term("x1"), ctx.term("x2")
+    apart = a.reshape(*a.shape[:-1], 1, a.shape[-1]) - b.reshape(*b.shape[:-2], 1, *b.shape[-2:])
+    return sqrt((apart * apart).apply(SumOp, axis=(len(apart.shape) - 1,), keepdims=False)).value
+
+
+def _tensordot(ctx: Context) -> SSAValue:
+    left, right = ctx.of("self"), ctx.of("other")
+    ranks = len(shape_of(left)), len(shape_of(right))
+    inner = [ctx.axis_in(axis, ranks[0]) for axis in ctx.ints("dims_self")]
+    other = [ctx.axis_in(axis, ranks[1]) for axis in ctx.ints("dims_other")]
+    rows = [axis for axis in range(ranks[0]) if axis not in inner]
+    columns = [axis for axis in range(ranks[1]) if axis not in other]
+    a, b = ctx.emit(TransposeOp, left, axes=(*rows, *inner)), ctx.emit(TransposeOp, right, axes=(*other, *columns))
+    depth = prod(shape_of(left)[axis] for axis in inner)
+    outer = [shape_of(left)[axis] for axis in rows], [shape_of(right)[axis] for axis in columns]
+    flat = product(ctx, reshaped(ctx, a, (prod(outer[0]), depth)), reshaped(ctx, b, (depth, prod(outer[1]))))
+    return shaped(ctx, flat, (*outer[0], *outer[1]))
+
+
+def _median(ctx: Context) -> tuple[SSAValue, ...]:
+    """The lower of the two in the middle along an axis, and its place."""
+    return _ranked(ctx, lambda extent: (extent - 1) // 2)
+
+
+def _kth(ctx: Context) -> tuple[SSAValue, ...]:
+    return _ranked(ctx, lambda extent: ctx.int("k") - 1)
+
+
+def _ranked(ctx: Context, rank_of: Callable[[int], int]) -> tuple[SSAValue, ...]:
+    """The element that comes so many after the smallest along an axis, and its place."""
+    data = ctx.of("self")
+    axis = ctx.axis("dim", len(shape_of(data)), -1)
+    extent = shape_of(data)[axis]
+    if not isinstance(cast(Size, extent), int):
+        ctx.fail("an axis of known extent", str(extent))
+    at = rank_of(extent)
+    both = ctx.emit_all(TopKOp, data, k=0, axis=axis, is_ascend=True, dtype="int64")
+    parts = [cut(ctx, value, axis, at, at + 1) for value in both]
+    return tuple(parts if ctx.bool("keepdim") else [ctx.emit(SqueezeOp, part, axis=(axis,)) for part in parts])
+
+
+def _count_nonzero(ctx: Context) -> SSAValue:
+    x = ctx.term("self")
+    rank = len(x.shape)
+    axes = tuple(ctx.axis_in(axis, rank) for axis in ctx.ints("dim", tuple(range(rank))))
+    return x.apply(NotEqualOp, 0.0).to("int64").apply(SumOp, axis=axes, keepdims=False).value
+
+
+def _take(ctx: Context) -> SSAValue:
+    """Elements by their places among all, in row-major order."""
+    data = ctx.of("self")
+    return ctx.emit(TakeOp, shaped(ctx, data, (prod(shape_of(data)),)), ctx.of("index"), axis=0)
+
+
+def _unique(ctx: Context) -> tuple[Result, ...]:
+    """The distinct elements, which of them each one is, and how many there are of each."""
+    data = ctx.of("self")
+    flat = shaped(ctx, data, (prod(shape_of(data)),))
+    values, _, inverse, counts, number = ctx.emit_all(UniqueOp, flat, sorted=True)
+    nothing = np.zeros(0, np.int64)
+    return (
+        Narrowed(values, number),
+        shaped(ctx, inverse, shape_of(data)) if ctx.bool("return_inverse") else nothing,
+        Narrowed(counts, number) if ctx.bool("return_counts") else nothing,
+    )
+
+
+def _cross(ctx: Context) -> SSAValue:
+    a, b = ctx.term("self"), ctx.term("other")
+    axis = ctx.axis("dim", len(a.shape), -1)
+    order = [np.asarray(places) for places in ((1, 2, 0), (2, 0, 1))]
+    left, right = (
+        [Term(ctx, ctx.emit(TakeOp, x.value, ctx.constant(places, "axes"), axis=axis)) for places in order]
+        for x in (a, b)
+    )
+    return (left[0] * right[1] - left[1] * right[0]).value
+
+
+def _weight_norm(ctx: Context) -> SSAValue:
+    """A direction of length 1 for each index of an axis, times its length."""
+    v, g, axis = ctx.term("v"), ctx.term("g"), ctx.int("dim", 0)
+    axes = (
+        tuple(at for at in range(len(v.shape)) if at != axis % len(v.shape))
+        if axis != -1
+        else tuple(range(len(v.shape)))
+    )
+    length = sqrt((v * v).apply(SumOp, axis=axes, keepdims=True))
+    return (v * (g / length)).value
+
+
+def _logcumsumexp(ctx: Context) -> SSAValue:
+    x = ctx.term("self")
+    axis = ctx.axis("dim", len(x.shape))
+    largest = x.apply(MaxOp, axis=(axis,), keepdims=True)
+    return (log(exp(x - largest).apply(CumsumOp, axis=axis)) + largest).value
+
+
+def _swapped(ctx: Context) -> SSAValue:
+    """The last two axes in each other's place."""
+    rank = len(ctx.shape_of("self"))
+    return ctx.emit(TransposeOp, ctx.of("self"), axes=(*range(rank - 2), rank - 1, rank - 2))
+
+
+def _ravel(ctx: Context) -> SSAValue:
+    data = ctx.of("self")
+    return shaped(ctx, data, (prod(shape_of(data)),))
+
+
+def _determinant(ctx: Context) -> SSAValue:
+    return ctx.emit(DetOp, ctx.of("A"))
+
+
+def _inverse(ctx: Context) -> SSAValue:
+    return ctx.emit(InverseOp, ctx.of("A"))
+
+
+def _frac(ctx: Context, x: Term) -> Term:
+    return x - x.apply(ew.TruncOp)
+
+
+TABLE: dict[str, Converter[Context]] = {
+    "aten.__lshift__.Scalar": _shift(left=True),
+    "aten.__lshift__.Tensor": _shift(left=True),
+    "aten.__rshift__.Scalar": _shift(left=False),
+    "aten.__rshift__.Tensor": _shift(left=False),
+    "aten._unique2.default": Converter(_unique),
+    "aten._weight_norm.default": Converter(_weight_norm),
+    "aten.adaptive_max_pool1d.default": _adaptive_max(1),
+    "aten.adaptive_max_pool2d.default": _adaptive_max(2),
+    "aten.adaptive_max_pool3d.default": _adaptive_max(3),
+    "aten.affine_grid_generator.default": Converter(_affine_grid),
+    "aten.broadcast_tensors.default": Converter(_broadcast_tensors),
+    "aten.cdist.default": Converter(_cdist),
+    "aten.col2im.default": Converter(_col2im),
+    "aten.column_stack.default": _column_stack(1, 2),
+    "aten.count_nonzero.default": Converter(_count_nonzero),
+    "aten.count_nonzero.dim_IntList": Converter(_count_nonzero),
+    "aten.deg2rad.default": _function(lambda ctx, x: x * (pi / 180)),
+    "aten.frac.default": _function(_frac),
+    "aten.gru_cell.default": Converter(_gru_cell),
+    "aten.hardshrink.default": _function(_hardshrink),
+    "aten.heaviside.default": Converter(_heaviside),
+    "aten.hstack.default": _column_stack(1, 1),
+    "aten.hypot.default": Converter(_hypot),
+    "aten.im2col.default": Converter(_im2col),
+    "aten.kthvalue.default": Converter(_kth),
+    "aten.linalg_cross.default": Converter(_cross),
+    "aten.linalg_det.default": Converter(_determinant),
+    "aten.linalg_inv.default": Converter(_inverse),
+    "aten.logcumsumexp.default": Converter(_logcumsumexp),
+    "aten.logit.default": _function(_logit),
+    "aten.lstm_cell.default": Converter(_lstm_cell),
+    "aten.mT.default": Converter(_swapped),
+    "aten.median.dim": Converter(_median),
+    "aten.rad2deg.default": _function(lambda ctx, x: x * (180 / pi)),
+    "aten.ravel.default": Converter(_ravel),
+    "aten.softshrink.default": _function(_softshrink),
+    "aten.take.default": Converter(_take),
+    "aten.tensordot.default": Converter(_tensordot),
+    "aten.vstack.default": _column_stack(0, 2),
+}
