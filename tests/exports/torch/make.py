@@ -5,6 +5,8 @@
 The weights are random, and no file is larger than 100 kB: what they keep of where they were made is a relative path.
 """
 
+# pyright: basic, reportMissingImports=false
+
 from __future__ import annotations
 
 import io
