@@ -170,3 +170,6 @@ class Unknown(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         y = torch.special.bessel_j0(x)
         return torch.igamma(y.abs(), x.abs()) + torch.special.bessel_j0(y)
+
+
+# pyright: basic, reportMissingImports=false
