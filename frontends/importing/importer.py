@@ -75,6 +75,11 @@ class Model(ABC):
         """As `input_types`, with a symbol for each open dimension. Raises Undecided where there is none."""
         raise Undecided(message(self.file, "inputs of known sizes", "open ones"), None)
 
+    @property
+    def ranges(self) -> Ranges:
+        """The values that the model says its symbols take."""
+        return {}
+
     @abstractmethod
     def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
         """The inputs after `shapes`, which `input_types` has checked."""
@@ -100,7 +105,7 @@ def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges:
     Undecided when not all sizes follow from the inputs', or operators do not take them; FrontendError for `shapes` that
     contradict the model.
     """
-    taken = Taken(source.symbolic_types(shapes), ranges)
+    taken = Taken(source.symbolic_types(shapes), {**source.ranges, **ranges})
     while True:
         try:
             with known_ranges(taken.ranges):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self, cast
 
-from ...dialects.sizes import size_max
+from ...dialects.sizes import size_max, size_min
 
 Sizes = tuple[int, ...]
 """One number per spatial axis."""
@@ -34,6 +34,23 @@ class Window:
     def row(self) -> Self:
         """With another axis before the others, of an image that has 1 element there."""
         return type(self)(*((first, *rest) for first, rest in zip((1, 1, 1, 0, 0), self._fields, strict=True)))
+
+    def outgrowth(self, image: Sizes) -> Sizes:
+        """Return how far the last window reaches beyond the padded image on each axis if the output size is rounded up.
+
+        A window that would start in the padding on that side is left out, as in torch, in ONNX from opset 19 on and
+        in onnxruntime for all.
+        """
+
+        def reach(axis: int) -> int:
+            before, after = self.before[axis], self.after[axis]
+            stride, span = self.strides[axis], self.dilation[axis] * (self.kernel[axis] - 1) + 1
+            last = -(-(image[axis] + before + after - span) // stride)
+            inside = image[axis] + before - last * stride
+            last -= cast(int, size_max(0, size_min(1, 1 - inside)))
+            return cast(int, size_max(last * stride + span - (image[axis] + before + after), 0))
+
+        return tuple(reach(axis) for axis in range(len(image)))
 
     @property
     def _fields(self) -> tuple[Sizes, ...]:

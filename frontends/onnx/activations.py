@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi, prod, sqrt
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -12,8 +12,9 @@ from ...dialects.relay.nn import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import ArgMaxOp
 from ...dialects.sizes import same
+from ..importing.activations import gelu_erf, gelu_tanh, logarithm_of_1_and_exp
 from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, erf, exp, log1p, maximum, places, sigmoid, tanh, term, where, wide_term
+from ..importing.terms import Term, absolute, exp, places, sigmoid, tanh, term, where, wide_term
 from .context import Context
 
 Function = Callable[[Context, Term], Term]
@@ -38,16 +39,6 @@ def selu(ctx: Context, x: Term) -> Term:
     return where(x > 0, x, (exp(x) - 1.0) * alpha) * gamma
 
 
-def gelu_erf(x: Term) -> Term:
-    """x times the part of a normal distribution that lies below it."""
-    return x * 0.5 * (erf(x * sqrt(0.5)) + 1.0)
-
-
-def gelu_tanh(x: Term) -> Term:
-    """`gelu_erf` by its approximation."""
-    return x * 0.5 * (tanh((x + x * x * x * 0.044715) * sqrt(2 / pi)) + 1.0)
-
-
 def gelu(ctx: Context, x: Term) -> Term:
     match ctx.str("approximate", "none"):
         case "none":
@@ -64,11 +55,6 @@ def hard_sigmoid(ctx: Context, x: Term) -> Term:
 
 def hard_swish(ctx: Context, x: Term) -> Term:
     return x * (x * (1 / 6) + 0.5).clip(0.0, 1.0)
-
-
-def logarithm_of_1_and_exp(x: Term) -> Term:
-    """log(1 + exp(x)), right where exp(x) is infinite and where it is nothing beside 1."""
-    return maximum(x, 0.0) + log1p(exp(-absolute(x)))
 
 
 def mish(ctx: Context, x: Term) -> Term:

@@ -13,23 +13,12 @@ from ...dialects.relay.logic import LogicalAndOp, WhereOp
 from ...dialects.relay.nn import LayerNormOp
 from ...dialects.relay.transform import ConcatenateOp, ReshapeOp, SqueezeOp, StridedSliceOp, SumOp, TakeOp, TransposeOp
 from ...dialects.sizes import same_shape
+from ..importing.attention import Scores, added, as_wide, cast_to, distance, frontier, masked, weighted
 from ..importing.converter import Converter, Result
 from ..importing.products import product, reshaped
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import places
-from .attention import (
-    Heads,
-    Scores,
-    added,
-    as_wide,
-    cast_to,
-    distance,
-    frontier,
-    masked,
-    merge_heads,
-    split_heads,
-    weighted,
-)
+from .attention import Heads, merge_heads, split_heads
 from .context import Context
 from .known import filled
 from .rotary import turned

@@ -13,10 +13,10 @@ from ...dialects.relay.nn import SoftmaxOp
 from ...dialects.relay.scatter import ScatterElementsOp
 from ...dialects.relay.sorting import TopKOp
 from ...dialects.relay.transform import StridedSliceOp, TransposeOp
+from ..importing.activations import gelu_tanh
 from ..importing.converter import Converter
 from ..importing.products import product, transposed
 from ..importing.terms import Term, sigmoid, wide_term
-from .activations import gelu_tanh
 from .context import Context
 from .known import filled_value
 

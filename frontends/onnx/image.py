@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import cast
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.interpolation import Resizing, quotient, scaled
-from ...dialects.relay.resize import Resize, Resize1DOp, Resize2DOp, Resize3DOp
-from ...dialects.relay.transform import ReshapeOp
 from ...dialects.sizes import holds_zero, size_max, size_min
 from ..importing.converter import Converter
 from ..importing.decisions import chosen, compared
-from ..importing.tensor import shape_of
+from ..importing.resizing import resized
 from .context import Context
 from .shaping import axis_of
 
 Ratio = tuple[int, int]
 """Of a new extent to an old one."""
 _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "bilinear": "linear", "cubic": "cubic"}
-_OPERATORS: dict[int, tuple[type[Resize], str]] = {
-    1: (Resize1DOp, "W"),
-    2: (Resize2DOp, "HW"),
-    3: (Resize3DOp, "DHW"),
-}
 
 
 def _method(ctx: Context) -> str:
@@ -54,7 +45,7 @@ def upsample(ctx: Context) -> SSAValue:
         Resizing(extent, size, scale, _method(ctx), "asymmetric", "floor")
         for extent, size, scale in zip(shape, sizes, scales, strict=True)
     ]
-    return _resize(ctx, list(range(len(shape))), how, 0.0)
+    return resized(ctx, ctx.value(0), list(range(len(shape))), how, 0.0)
 
 
 def resize(ctx: Context) -> SSAValue:
@@ -91,7 +82,7 @@ def resize(ctx: Context) -> SSAValue:
         )
         for i, axis in enumerate(axes)
     ]
-    return _resize(ctx, axes, how, ctx.float("extrapolation_value", 0.0))
+    return resized(ctx, ctx.value(0), axes, how, ctx.float("extrapolation_value", 0.0))
 
 
 def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float] | list[float | None], list[int], Ratio | None]:
@@ -130,53 +121,6 @@ def _kept_aspect(extents: Sequence[int], wanted: Sequence[int], better: str) -> 
     best = size_min if better == "<" else size_max
     sizes = [best(*((2 * n * extent + old) // (2 * old) for n, old in pairs)) for _, extent in pairs]
     return cast(Ratio, (more, less)), cast("list[int]", sizes)
-
-
-def _resize(ctx: Context, axes: list[int], how: list[Resizing], extrapolation: float) -> SSAValue:
-    """image.resize1d to 3d of an image with a batch and channels; else one axis after the other."""
-    data, rank = ctx.value(0), len(ctx.shape(0))
-    changed = sorted((axis, one) for axis, one in zip(axes, how, strict=True) if not one.identical)
-    if not changed:
-        return ctx.emit(CopyOp, data)
-    if len(changed) in _OPERATORS and rank == len(changed) + 2:
-        op, letters = _OPERATORS[len(changed)]
-        named = dict(zip((axis for axis, _ in changed), letters, strict=True))
-        rest = iter("NC")
-        layout = "".join(named.get(axis) or next(rest) for axis in range(rank))
-        return _emit(ctx, op, data, layout, [one for _, one in changed], extrapolation)
-    # The innermost axis first, of fewer rows when the others grow.
-    for axis, one in reversed(changed):
-        shape = shape_of(data)
-        flat = (prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :]))
-        rows = ctx.emit(ReshapeOp, data, newshape=flat, allowzero=int(holds_zero(flat)))
-        rows = _emit(ctx, Resize1DOp, rows, "NWC", [one], extrapolation)
-        new = (*shape[:axis], one.size, *shape[axis + 1 :])
-        data = ctx.emit(ReshapeOp, rows, newshape=new, allowzero=int(holds_zero(new)))
-    return data
-
-
-def _emit(
-    ctx: Context, op: type[Resize], data: SSAValue, layout: str, how: list[Resizing], extrapolation: float
-) -> SSAValue:
-    first, scales = how[0], [resizing.scale for resizing in how if resizing.scale is not None]
-    return ctx.emit(
-        op,
-        data,
-        size=[resizing.size for resizing in how],
-        roi=[resizing.roi[0] for resizing in how] + [resizing.roi[1] for resizing in how]
-        if first.mode == "tf_crop_and_resize"
-        else None,
-        layout=layout,
-        method=first.method,
-        coordinate_transformation_mode=first.mode,
-        rounding_method=first.rounding,
-        cubic_alpha=first.alpha,
-        cubic_exclude=int(first.exclude),
-        extrapolation_value=extrapolation,
-        scales=scales if len(scales) == len(how) else None,
-        ratio=first.ratio,
-        antialias=first.antialias,
-    )
 
 
 TABLE = {

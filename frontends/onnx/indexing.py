@@ -2,39 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import AddOp, CastOp, LessOp, MultiplyOp
+from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.indexing import ArgwhereOp, GatherNdOp, GatherOp, OneHotOp, ReverseSequenceOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.scatter import ScatterElementsOp, ScatterNdOp, TensorScatterOp
 from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.sizes import holds_zero
-from ...runtime.index_bounds import IndexBound
 from ..importing.converter import Converter, Narrowed
+from ..importing.indices import check_indices, wrapped
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
 from .known import filled_value
 from .shaping import axis_of
-
-
-def check_indices(ctx: Context, index: int, extents: Sequence[int], ignored: tuple[int, ...] | None = None) -> None:
-    """Complain when input `index`, if it is known, has indices outside of axes of `extents` (one along the last axis).
-
-    ignored: as for `require_indices`. Of an input of the program every call is checked; what the program computes is
-    brought to the nearest inside.
-    """
-    known = ctx.tensor(index).array
-    if known is None:
-        ctx.require_indices(index, extents, ignored)
-        return
-    if IndexBound(index, tuple(extents), ignored=ignored).outside(known).any():
-        expected = f"[-{list(extents)}, {list(extents)})" if ignored is None else f"[0, {extents[0]})"
-        ctx.fail(f"indices in {expected}", f"{known.min()} to {known.max()}")
 
 
 def gather_elements(ctx: Context) -> SSAValue:
@@ -87,14 +71,6 @@ def tensor_scatter(ctx: Context) -> SSAValue:
     if mode == "linear" and ctx.has(2):
         check_indices(ctx, 2, [room - rows + 1])
     return ctx.emit(TensorScatterOp, ctx.value(0), ctx.value(1), start, axis=ctx.int("axis", -2), mode=mode)
-
-
-def wrapped(ctx: Context, indices: SSAValue, extent: int) -> SSAValue:
-    """Indices of which those below 0 are counted from the end, in relay operators."""
-    if dtype_of(indices).kind == "u":
-        return indices
-    wraps = ctx.emit(CastOp, ctx.emit(LessOp, indices, ctx.scalar(0, indices)), dtype=dtype_of(indices).name)
-    return ctx.emit(AddOp, indices, ctx.emit(MultiplyOp, wraps, ctx.scalar(extent, indices)))
 
 
 def one_hot(ctx: Context) -> SSAValue:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...dialects.relay.loss import NLLLossOp
 from ...dialects.relay.nn import LogSoftmaxOp
 from ..importing.converter import Converter, Result
+from ..importing.indices import check_indices
 from ..importing.terms import Term, ones, term
 from .context import Context
-from .indexing import check_indices
 
 
 def _loss(ctx: Context, predictions: Term) -> Term:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from functools import reduce
-from math import prod
 
 import numpy as np
 from onnx import TensorProto
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.nn import BatchNormOp, DropoutOp, LayerNormOp, LRNOp
-from ...dialects.relay.norms import GroupNormOp, InstanceNormOp, RMSNormOp
+from ...dialects.relay.nn import BatchNormOp, DropoutOp, LRNOp
+from ...dialects.relay.norms import GroupNormOp, InstanceNormOp
 from ...dialects.relay.reduce import VarianceOp
 from ...dialects.relay.transform import BroadcastToOp
-from ...dialects.sizes import broadcast_sizes, proves, same
 from ...support.dtypes import Array
+from ..importing import norms
 from ..importing.converter import Converter, Result
-from ..importing.terms import Term, absolute, constant, ones, sqrt, term, where, wide_term
+from ..importing.norms import as_image, wider
+from ..importing.terms import Term, absolute, constant, sqrt, term, where, wide_term
 from .context import Context
 from .known import filled
 from .random import uniform
@@ -31,7 +31,7 @@ def _epsilon(ctx: Context, default: float = 1e-5) -> float:
 def batch_norm(ctx: Context) -> Result | tuple[Result, ...]:
     """nn.batch_norm, of which the normalised data is taken. Dtypes that differ meet in the widest."""
     own = [ctx.dtype(index) for index in range(5)]
-    widest = reduce(_wider, own)
+    widest = reduce(wider, own)
     data, gamma, beta, mean, variance = (term(ctx, index).to(widest) for index in range(5))
     older = ctx.opset < 14 and any(ctx.node.output[1:])
     if ctx.int("training_mode", 0) or older:
@@ -40,13 +40,6 @@ def batch_norm(ctx: Context) -> Result | tuple[Result, ...]:
         return ((data - mean) / sqrt(variance + _epsilon(ctx)) * gamma + beta).to(own[0]).value
     operands = [operand.value for operand in (data, gamma, beta, mean, variance)]
     return Term(ctx, ctx.emit(BatchNormOp, *operands, epsilon=_epsilon(ctx))).to(own[0]).value
-
-
-def _wider(a: np.dtype[np.generic], b: np.dtype[np.generic]) -> np.dtype[np.generic]:
-    if a == b:
-        return a
-    # float16 and bfloat16 meet in float32.
-    return np.dtype(np.float32) if a.itemsize == b.itemsize else max(a, b, key=lambda dtype: dtype.itemsize)
 
 
 def _trained(
@@ -75,48 +68,10 @@ def _rows(ctx: Context, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return shape[: axis % len(shape)], shape[axis % len(shape) :]
 
 
-def _differs_by_row(value: Term, row: tuple[int, ...]) -> bool:
-    """Return whether a scale or bias has axes before those that are normalised."""
-    return len(value.shape) > len(row) and any(not same(extent, 1) for extent in value.shape[: -len(row)])
-
-
-def _check_broadcast(ctx: Context, value: Term | None, shape: tuple[int, ...]) -> None:
-    """Complain of a scale or bias that does not broadcast to the data."""
-    if value is not None and broadcast_sizes(value.shape, shape) != shape:
-        ctx.fail(f"a scale and bias that broadcast to {list(shape)}", f"shape {list(value.shape)}")
-
-
-def _vector(value: Term, row: tuple[int, ...]) -> Term:
-    """A scale or bias that broadcasts to the normalised axes, as a vector."""
-    if len(value.shape) > len(row):
-        value = value.reshape(*value.shape[-len(row) :])
-    if value.shape != row:
-        value = value.apply(BroadcastToOp, shape=row)
-    return value.reshape(prod(row))
-
-
 def _stash(ctx: Context) -> str:
     if (stash := ctx.int("stash_type", TensorProto.FLOAT)) not in _STASHED:
         ctx.fail("stash_type 1 (float32) or 16 (bfloat16)", str(stash))
     return _STASHED[stash]
-
-
-def _layer_norm(ctx: Context, data: Term, row: tuple[int, ...], gamma: Term, beta: Term | None, epsilon: float) -> Term:
-    """nn.layer_norm along the last axis; several normalised axes become one and come back.
-
-    A scale or bias that differs between rows comes after it, and is never rounded for.
-    """
-    shape = data.shape
-    if any(weight is not None and _differs_by_row(weight, row) for weight in (gamma, beta)):
-        for weight in (gamma, beta):
-            _check_broadcast(ctx, weight, shape)
-        wide = data if data.dtype.itemsize >= 4 else data.to("float32")
-        result = _layer_norm(ctx, wide, row, ones(ctx, 1, wide.dtype), None, epsilon) * gamma.to(wide.dtype)
-        return (result if beta is None else result + beta.to(wide.dtype)).to(data.dtype)
-    flat = data.reshape(*shape[: len(shape) - len(row)], prod(row))
-    scale = _vector(gamma, row)
-    shift = scale if beta is None else _vector(beta, row)
-    return flat.apply(LayerNormOp, scale, shift, epsilon=epsilon, center=beta is not None).reshape(*shape)
 
 
 def _statistics(data: Term, row: tuple[int, ...], epsilon: float, dtype: str) -> list[Term]:
@@ -144,23 +99,9 @@ def layer_norm(ctx: Context) -> tuple[Result, ...]:
     """nn.layer_norm; mean and inverse deviation where they are wanted."""
     _, row = _rows(ctx, ctx.int("axis", -1))
     data, epsilon, stash = term(ctx, 0), _epsilon(ctx), _stash(ctx)
-    result = _layer_norm(ctx, data, row, term(ctx, 1), term(ctx, 2) if ctx.has(2) else None, epsilon)
+    result = norms.layer_norm(ctx, data, row, term(ctx, 1), term(ctx, 2) if ctx.has(2) else None, epsilon)
     statistics = _statistics(data, row, epsilon, stash) if _wants(ctx, 1, 2) else [None, None]
     return _results(ctx, result, *statistics)
-
-
-def _rms_norm(ctx: Context, data: Term, row: tuple[int, ...], scale: Term, epsilon: float) -> Term:
-    """nn.rms_norm; computed in the wider dtype of data and scale, and rounded to the scale's."""
-    shape = data.shape
-    common = _wider(data.dtype, scale.dtype)
-    if _differs_by_row(scale, row):
-        _check_broadcast(ctx, scale, shape)
-        wide = np.dtype(np.float32) if common.itemsize < 4 else common
-        found = _rms_norm(ctx, data.to(wide), row, ones(ctx, 1, wide), epsilon) * scale.to(wide)
-        return found.to(scale.dtype)
-    flat = data.to(common).reshape(*shape[: len(shape) - len(row)], prod(row))
-    result = flat.apply(RMSNormOp, _vector(scale.to(common), row), epsilon=epsilon)
-    return result.reshape(*shape).to(scale.dtype)
 
 
 def _inverse_root(data: Term, row: tuple[int, ...], epsilon: float) -> Term:
@@ -175,7 +116,7 @@ def rms_norm(ctx: Context) -> tuple[Result, ...]:
     data, epsilon = term(ctx, 0), _epsilon(ctx)
     _stash(ctx)
     inverse = _inverse_root(data, row, epsilon) if _wants(ctx, 1) else None
-    return _results(ctx, _rms_norm(ctx, data, row, term(ctx, 1), epsilon), inverse)
+    return _results(ctx, norms.rms_norm(ctx, data, row, term(ctx, 1), epsilon), inverse)
 
 
 def _skipped(ctx: Context, bias: int) -> Term:
@@ -188,7 +129,7 @@ def skip_layer_norm(ctx: Context) -> tuple[Result, ...]:
     """The sum of input, skip and bias, normalised; its statistics and itself are the other outputs."""
     total, epsilon = _skipped(ctx, 4), _epsilon(ctx, 1e-12)
     row = total.shape[-1:]
-    result = _layer_norm(ctx, total, row, term(ctx, 2), term(ctx, 3) if ctx.has(3) else None, epsilon)
+    result = norms.layer_norm(ctx, total, row, term(ctx, 2), term(ctx, 3) if ctx.has(3) else None, epsilon)
     statistics = _statistics(total, row, epsilon, "float32") if _wants(ctx, 1, 2) else [None, None]
     return _results(ctx, result, *statistics, total)
 
@@ -197,31 +138,18 @@ def skip_rms_norm(ctx: Context) -> tuple[Result, ...]:
     total, epsilon = _skipped(ctx, 3), _epsilon(ctx, 1e-12)
     row = total.shape[-1:]
     inverse = _inverse_root(total, row, epsilon) if _wants(ctx, 1, 2) else None
-    return _results(ctx, _rms_norm(ctx, total, row, term(ctx, 2), epsilon), inverse, inverse, total)
-
-
-_VECTOR = 8
-"""Elements that most machines' vectors hold, or fewer."""
-
-
-def _image(ctx: Context) -> Term:
-    """The data; their axes after the second as one, if they are no whole number of vectors together."""
-    data, shape = term(ctx, 0), ctx.shape(0)
-    if len(shape) < 2:
-        ctx.fail("data of at least 2 dimensions", f"shape {list(shape)}")
-    extent = prod(shape[2:])
-    return data if proves(extent % _VECTOR, "==", 0) and len(shape) > 2 else data.reshape(*shape[:2], extent)
+    return _results(ctx, norms.rms_norm(ctx, total, row, term(ctx, 2), epsilon), inverse, inverse, total)
 
 
 def instance_norm(ctx: Context) -> SSAValue:
-    data = _image(ctx)
+    data = as_image(term(ctx, 0))
     result = data.apply(InstanceNormOp, term(ctx, 1), term(ctx, 2), epsilon=_epsilon(ctx))
     return result.reshape(*ctx.shape(0)).value
 
 
 def group_norm(ctx: Context) -> SSAValue:
     """nn.group_norm; before opset 21 scale and bias are those of a group."""
-    data, groups = _image(ctx), ctx.int("num_groups", 0)
+    data, groups = as_image(term(ctx, 0)), ctx.int("num_groups", 0)
     channels = data.shape[1]
     if groups < 1 or channels % groups:
         ctx.fail(f"num_groups that divide {channels} channels", str(groups))

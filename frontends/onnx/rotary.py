@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import AddOp, MultiplyOp, SubtractOp
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, ReshapeOp, StridedSliceOp, TakeOp
 from ..importing.converter import Converter
+from ..importing.indices import check_indices
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
-from .indexing import check_indices
 
 
 def turned(ctx: Context, x: SSAValue, angles: Sequence[SSAValue], interleaved: bool, size: int) -> SSAValue:

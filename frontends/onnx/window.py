@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from ...dialects.sizes import proves, size_max, size_min, symbols_of
+from ...dialects.sizes import proves, symbols_of
 from ..importing import window as importing
 from ..importing.window import Sizes, same_padding
 from .context import Context
@@ -15,23 +14,6 @@ from .context import Context
 @dataclass(frozen=True)
 class Window(importing.Window):
     """A window of one to three axes."""
-
-    def outgrowth(self, image: Sizes) -> Sizes:
-        """Return how far the last window reaches beyond the padded image on each axis if the output size is rounded up.
-
-        A window that would start in the padding on that side is left out, as in ONNX from opset 19 on and in
-        onnxruntime for all.
-        """
-
-        def reach(axis: int) -> int:
-            before, after = self.before[axis], self.after[axis]
-            stride, span = self.strides[axis], self.dilation[axis] * (self.kernel[axis] - 1) + 1
-            last = -(-(image[axis] + before + after - span) // stride)
-            inside = image[axis] + before - last * stride
-            last -= cast(int, size_max(0, size_min(1, 1 - inside)))
-            return cast(int, size_max(last * stride + span - (image[axis] + before + after), 0))
-
-        return tuple(reach(axis) for axis in range(len(image)))
 
     def shortfall(self, ctx: Context, image: Sizes) -> Sizes:
         """Return how far the only window of each axis reaches beyond a padded image that is smaller.

@@ -27,9 +27,11 @@ class KeepBatches(RewritePattern):
         dense = op.data.owner
         if not isinstance(dense, BatchMatmulOp) or sole_user(op.data) is not op:
             return
-        *batch, rows, columns = shape_of(op.result)
-        flat = shape_of(op.data)
-        if len(flat) != 3 or len(batch) < 2 or not same_shape(flat[-2:], (rows, columns)):
+        flat, whole = shape_of(op.data), shape_of(op.result)
+        if len(flat) != 3 or len(whole) < 4:
+            return
+        *batch, rows, columns = whole
+        if not same_shape(flat[-2:], (rows, columns)):
             return
         if any(not isinstance(value.owner, Reshaping) for value in dense.operands):
             return

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from dask_cluster import Cluster, kill
 from distributed import Security
+from onnx import TensorProto, helper, numpy_helper
 from planted_kernels import QUICK, product_job
 
+from whence.cli.main import main
 from whence.support.errors import PipelineError
 from whence.tuning.cluster import ClusterPool
+from whence.tuning.connection import certificates
 from whence.tuning.jobs import Failed, Job, Outcome
 from whence.tuning.machines import machine_here
 
@@ -109,19 +114,47 @@ def test_connections_may_be_encrypted(tmp_path: Path):
     for option, field in files.items():
         (tmp_path / option).write_text(getattr(temporary, field))
         options += [f"--tls-{option}", str(tmp_path / option)]
-    paths = {name: str(tmp_path / name) for name in files}
-    security = Security(
-        tls_ca_file=paths["ca-file"],
-        tls_client_cert=paths["cert"],
-        tls_client_key=paths["key"],
-        require_encryption=True,
-    )
+    names = [str(tmp_path / name) for name in files]
     with Cluster(tmp_path, *options, protocol="tls") as cluster:
         cluster.worker()
-        with ClusterPool(cluster.address, security) as pool:
+        with ClusterPool(cluster.address, certificates(*names)) as pool:
             assert [kinds(outcomes) for _, outcomes in pool.measure([product_job("good")])] == [["measured"]]
-        with pytest.raises(PipelineError, match=r"cluster tls://.*: expected a scheduler that answers within 1 s, got"):
-            ClusterPool(cluster.address, seconds=1.0)
+        for other in (None, certificates(*_strangers(tmp_path))):
+            expected = r"cluster tls://.*: expected a scheduler that answers within 1 s, got"
+            with pytest.raises(PipelineError, match=expected):
+                ClusterPool(cluster.address, other, seconds=1.0)
+        _check_command(cluster.address, names, tmp_path)
+
+
+def _strangers(folder: Path) -> list[str]:
+    """Certificates that the scheduler does not trust."""
+    security = cast(Any, Security).temporary()
+    files = {"ca": "tls_ca_file", "cert": "tls_client_cert", "key": "tls_client_key"}
+    for name, field in files.items():
+        (folder / f"strange-{name}").write_text(getattr(security, field))
+    return [str(folder / f"strange-{name}") for name in files]
+
+
+def _check_command(address: str, names: Sequence[str], folder: Path) -> None:
+    """The command line measures on a cluster."""
+    shapes = {"x": [32, 48], "y": [32, 64]}
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items())
+    weight = numpy_helper.from_array(np.ones((48, 64), np.float32), "w")
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "dense", [x], [y], [weight])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "net.onnx").write_bytes(model.SerializeToString())
+    options = [word for pair in zip(("--tls-ca-file", "--tls-cert", "--tls-key"), names, strict=True) for word in pair]
+    words = ["tune", str(folder / "net.onnx"), "--scheduler", address, "--trials", "2", "-o", str(folder / "records")]
+    assert main([*words, *options]) == 0
+    (records,) = (folder / "records").rglob("*.jsonl")
+    # What a worker measured of the default, at least.
+    assert all(json.loads(line) for line in records.read_text().splitlines())
+    assert records.stat().st_size > 0
+
+
+def test_certificates_are_files():
+    with pytest.raises(PipelineError, match="certificate /nothing/ca: expected a file, got No such file"):
+        certificates("/nothing/ca", "/nothing/cert", "/nothing/key")
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense://127.0.0.1", "127.0.0.1:1"])

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
-from whence.reading.models import model_path
+from whence.reading.models import KERAS, PYTORCH, model_path
 from whence.reading.textio import MODULES, read_module
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError
@@ -33,9 +33,9 @@ def load(
 ) -> ModuleOp:
     """Return the relay module of a model, in which states kept from call to call have their initial values.
 
-    source: an ONNX or TFLite file or model (or the bytes of one), a frozen graph (or its bytes) or the folder of a
-    saved model of TensorFlow, an .mlir or .relay file with its .params beside it, a module (copied), or the name of a
-    network that the onnx package ships (`light_resnet50`).
+    source: an ONNX, TFLite, Keras or PyTorch (.pt2) file or model (or the bytes of one), a frozen graph (or its bytes)
+    or the folder of a saved model of TensorFlow, an .mlir or .relay file with its .params beside it, a module (copied),
+    or the name of a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open, numbers or sizes that have names.
     signature: the key of the signature of a TFLite or saved model that is wanted, whose names inputs and outputs have.
 
@@ -60,6 +60,14 @@ def load(
         from whence.frontends.tensorflow import from_tensorflow
 
         return from_tensorflow(path, shapes=numbers, signature=signature)
+    if is_pytorch(path):
+        from whence.frontends.torch import from_exported_program
+
+        return from_exported_program(path, shapes=numbers)
+    if is_keras(path):
+        from whence.frontends.keras import from_keras
+
+        return from_keras(path, shapes=numbers)
     from whence.frontends.onnx import from_onnx
 
     return from_onnx(path, shapes=numbers)
@@ -152,6 +160,27 @@ def is_tensorflow(source: object) -> bool:
     return isinstance(source, bytes) and source[:1] == b"\n"
 
 
+def is_pytorch(source: object) -> bool:
+    """Return whether a source is an exported PyTorch program: a .pt2 file, bytes that say so, or one in memory.
+
+    What torch writes otherwise, .pt or .pth files and modules, is taken for one, too, and refused with the way out.
+    """
+    if isinstance(source, Path):
+        return source.suffix in PYTORCH
+    if isinstance(source, bytes):
+        return source.startswith(b"PK") and b"/archive_format" in source
+    return any(base.__module__.partition(".")[0] == "torch" for base in type(source).__mro__)
+
+
+def is_keras(source: object) -> bool:
+    """Return whether a source is a Keras model: a file of that name, bytes that say so, or a model in memory."""
+    if isinstance(source, Path):
+        return source.suffix in KERAS
+    if isinstance(source, bytes):
+        return source.startswith(b"\x89HDF") or (source.startswith(b"PK") and b"metadata.json" in source[:64])
+    return any(base.__module__.partition(".")[0] == "keras" for base in type(source).__mro__)
+
+
 def _path(source: Any, signature: str | None) -> Any:
     """Return the file, module or model behind a source; raises PipelineError for a signature where there are none."""
     if isinstance(source, str | PathLike):
@@ -177,7 +206,7 @@ def _written(source: object) -> tuple[int, int] | None:
 
 
 def _read(source: Any, signature: str | None) -> Model:
-    """Read and check a TFLite, TensorFlow or ONNX model."""
+    """Read and check a TFLite, TensorFlow, PyTorch, Keras or ONNX model."""
     if is_tflite(source):
         from whence.frontends.tflite.graph import open_model as open_tflite
 
@@ -186,6 +215,14 @@ def _read(source: Any, signature: str | None) -> Model:
         from whence.frontends.tensorflow.model import open_model as open_tensorflow
 
         return open_tensorflow(source, signature, keep=True)
+    if is_pytorch(source):
+        from whence.frontends.torch.graph import open_model as open_pytorch
+
+        return open_pytorch(source, keep=True)
+    if is_keras(source):
+        from whence.frontends.keras.graph import open_model as open_keras
+
+        return open_keras(source)
     from whence.frontends.onnx.graph import open_model as open_onnx
 
     return open_onnx(source)

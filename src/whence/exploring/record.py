@@ -13,7 +13,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.compiler.compile import compile as compile_model
-from whence.compiler.load import is_tflite
+from whence.compiler.load import is_keras, is_tflite
 from whence.executables.executable import Executable
 from whence.executables.interpreted import InterpretedExecutable
 from whence.executables.restoring import read_artifact
@@ -91,7 +91,7 @@ def record(model: Any, inputs: Mapping[str, Any] | None = None, wishes: Wishes =
         str(options.get("target", "native")),
         int(options.get("opt_level", 3)),
         sha256=hashlib.sha256(data).hexdigest() if data else "",
-        kind="relay" if isinstance(model, ModuleOp | HoldsModule) else "tflite" if is_tflite(model) else "onnx",
+        kind=_kind(model),
     )
     watch, context = Watch(), PassContext.current()
     if path is not None and path.suffix in EXPORTED:
@@ -101,6 +101,12 @@ def record(model: Any, inputs: Mapping[str, Any] | None = None, wishes: Wishes =
         executable = compile_model(model, **options)
     origin.seconds = time.perf_counter() - start - watch.seconds
     return session_of(executable, watch, origin, inputs, wishes)
+
+
+def _kind(model: Any) -> str:
+    if isinstance(model, ModuleOp | HoldsModule):
+        return "relay"
+    return "tflite" if is_tflite(model) else "keras" if is_keras(model) else "onnx"
 
 
 def session_of(

@@ -9,7 +9,11 @@ from pathlib import Path
 from whence.support.errors import FrontendError
 from whence.support.names import did_you_mean
 
-SUFFIXES = (".onnx", ".tflite", ".pb", ".mlir", ".relay")
+KERAS = (".keras", ".h5", ".hdf5")
+"""The files of Keras models."""
+PYTORCH = (".pt2", ".pt", ".pth")
+"""The files that torch writes; of them only those of exported programs are read."""
+SUFFIXES = (".onnx", ".tflite", ".pb", ".pt2", *KERAS[:2], ".mlir", ".relay")
 SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt", "saved_model.cpb")
 """The files of which the folder of a saved model has one."""
 EXPORTED = (".tar", ".so", ".o")

@@ -12,10 +12,13 @@ import whence
 from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.importing.importer import import_model
 from whence.frontends.importing.tensor import Undecided
+from whence.frontends.tensorflow.convert import CONVERTERS
+from whence.frontends.tensorflow.messages import parse
 from whence.frontends.tensorflow.model import Model
 from whence.frontends.tensorflow.source import read
 
 DATA = Path(__file__).parent / "data"
+ELSEWHERE: set[str] = set()
 LOOSE = {"ResizeBicubic": 3e-3}
 """Operators that TensorFlow computes less exactly: here with kernels out of a table of 1024 places."""
 
@@ -52,3 +55,16 @@ def test_an_operator(case: str):
     for name, array in zip(expected, found, strict=True):
         assert array.dtype == expected[name].dtype
         np.testing.assert_allclose(array, expected[name], rtol=tolerance, atol=tolerance)
+
+
+def operators(graph: bytes) -> set[str]:
+    """The operators of a graph and its functions."""
+    parsed = parse("GraphDef", graph, "graph")
+    functions = (function.node_def for function in parsed.library.function)
+    return {node.op for nodes in (parsed.node, *functions) for node in nodes}
+
+
+def test_every_row_is_tried():
+    graphs = [parts["graph"].tobytes() for parts in CASES.values()] + [p.read_bytes() for p in DATA.glob("*.pb")]
+    tried = set[str]().union(*map(operators, graphs))
+    assert CONVERTERS.keys() - tried - ELSEWHERE == set()

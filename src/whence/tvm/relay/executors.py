@@ -68,7 +68,7 @@ class Executor:
         functions = {op.sym_name.data: op for op in self.module.ops if isinstance(op, FuncOp)}
         if name not in functions:
             raise PipelineError(f"evaluate: expected a function among {', '.join(functions)}, got {name!r}")
-        names = [argument.name_hint or f"input{k}" for k, argument in enumerate(functions[name].block.args)]
+        names = _names_of(functions[name])
 
         def call(*arguments: Any, **named: Any) -> Any:
             rest = iter(arguments)

@@ -1,4 +1,4 @@
-"""Models of other tools as Relay, with TVM's names: `relay.frontend.from_tflite`, `relay.frontend.from_onnx`."""
+"""Models of other tools as Relay, with TVM's names: `relay.frontend.from_tflite`, `from_keras`, `from_onnx`, ..."""
 
 from __future__ import annotations
 
@@ -45,6 +45,47 @@ def from_tflite(
         if dtype_dict and (wanted := dtype_dict.get(spec.name, spec.dtype.name)) != spec.dtype.name:
             raise FrontendError(f"input '{spec.name}': expected {spec.dtype.name} as the model has, got {wanted}")
     module = import_model(opened, shape_dict or {})
+    numbers = count(1)
+
+    def name_of(layers: tuple[str, ...]) -> str | None:
+        return f"_param_{next(numbers)}" if layers and opened.constants.issuperset(layers) else None
+
+    params = as_parameters(module, name_of)
+    return IRModule.of(module), params
+
+
+@door()
+def from_keras(
+    model: Any, shape: Mapping[str, Sequence[int]] | None = None, layout: str = "NCHW"
+) -> tuple[IRModule, dict[str, Array]]:
+    """The module of a Keras model, and the values of the parameters that its weights are.
+
+    model: a Keras model in memory, or the path or bytes of a `.keras` or `.h5` file. shape: input name -> shape, in
+    `layout`; of dimensions that are open without it, as batches are, the module has sizes. layout: `NCHW` for images
+    with channels first in inputs and outputs, `NHWC` or `NDHWC` for those as the model has them; one with layers of
+    channels first keeps its own.
+    Weights are variables `_param_1`, `_param_2`, .., whose spans are `layer.variable`.
+
+    Raises FrontendError when the model is bad, holds code, uses unsupported layers, or does not fit the shapes.
+    """
+    from whence.frontends.importing.importer import import_model, import_symbolic
+    from whence.frontends.importing.parameters import as_parameters
+    from whence.frontends.keras.graph import open_model
+    from whence.frontends.keras.layout import LAYOUTS, images_channels_first
+
+    if layout not in LAYOUTS:
+        raise FrontendError(f"from_keras: expected a layout among {', '.join(LAYOUTS)}, got {layout!r}")
+    opened = open_model(model)
+    first = layout == "NCHW" and not opened.channels_first
+    shapes = {
+        name: [own[0], *own[2:], own[1]] if first and len(own) == 4 else own for name, own in (shape or {}).items()
+    }
+    if any(spec.shape and -1 in spec.shape for spec in opened.open_inputs(shapes)):
+        module = import_symbolic(opened, shapes, {})
+    else:
+        module = import_model(opened, shapes)
+    if first:
+        images_channels_first(module)
     numbers = count(1)
 
     def name_of(layers: tuple[str, ...]) -> str | None:
@@ -152,3 +193,38 @@ def _forget_places(module: ModuleOp) -> None:
         op.location = UNKNOWN_LOC
         for argument in (argument for region in op.regions for block in region.blocks for argument in block.args):
             argument.location = UNKNOWN_LOC
+
+
+@door()
+def from_exported_program(
+    program: Any,
+    shape_dict: Mapping[str, Sequence[int]] | None = None,
+    keep_params_as_input: bool = True,
+) -> tuple[IRModule, dict[str, Array]]:
+    """The module of an exported PyTorch program, and the values of its parameters.
+
+    program: a `torch.export.ExportedProgram`, or the path or bytes of a .pt2 file. shape_dict: input name -> shape, of
+    inputs that the program leaves open.
+    keep_params_as_input: whether weights are variables, which are called as in the module's state_dict, as
+    "layer1.0.conv1.weight"; else constants of the module.
+
+    Raises FrontendError when the program is bad, uses unsupported operators, or leaves a shape open.
+    """
+    from whence.frontends.importing.importer import import_model
+    from whence.frontends.importing.node import node_of
+    from whence.frontends.importing.parameters import as_parameters
+    from whence.frontends.torch.graph import open_model
+
+    opened = open_model(program)
+    module = import_model(opened, shape_dict or {})
+    params: dict[str, Array] = {}
+    if keep_params_as_input:
+        weights = opened.region.constants
+        leaves = {
+            f"{node_of(step).layer}.{name.rpartition('.')[2]}": name
+            for step in opened.region.steps
+            for name in step.inputs
+            if name in weights
+        }
+        params = as_parameters(module, lambda layers: leaves.get(layers[0]) if len(layers) == 1 else None)
+    return IRModule.of(module), params

@@ -1,0 +1,236 @@
+"""Attention, AdditiveAttention, MultiHeadAttention and GroupQueryAttention."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Sequence
+from math import prod, sqrt
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import CastOp
+from ...dialects.relay.logic import LogicalAndOp
+from ...dialects.relay.normalization import SoftmaxOp
+from ...dialects.relay.rearrange import RepeatOp
+from ...dialects.relay.reduce import SumOp
+from ...dialects.relay.transform import ExpandDimsOp, TransposeOp
+from ..importing.products import batch_matmul, reshaped, scaled, transposed
+from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term, absolute, places, sigmoid, tanh, where
+from .context import Config, Context
+from .einsum import einsum
+from .rows import Row
+from .weights import Variables
+
+
+def _both(ctx: Context, a: Term | None, b: Term | None) -> Term | None:
+    if a is None or b is None:
+        return a or b
+    return Term(ctx, ctx.emit(LogicalAndOp, a.value, b.value))
+
+
+def _boolean(ctx: Context, value: SSAValue) -> Term:
+    return Term(ctx, value if dtype_of(value) == np.bool_ else ctx.emit(CastOp, value, dtype="bool"))
+
+
+def _positions(ctx: Context, queries: int, keys: int, causal: bool, window: int | None) -> Term | None:
+    """(1, queries, keys): true where a query sees a key by their positions; None where it sees all."""
+    mask: Term | None = None
+    rows, columns = places(ctx, queries, 3, 1, "int32"), places(ctx, keys, 3, 2, "int32")
+    if causal:
+        mask = columns < rows + 1
+    if window is not None:
+        mask = _both(ctx, mask, absolute(rows - columns) < float(window))
+    return mask
+
+
+def _weights(ctx: Context, scores: Term, mask: Term | None, low: float | None = None) -> SSAValue:
+    """The softmax of scores (.., queries, keys); what the mask hides gets nothing, or all alike where all is hidden."""
+    if mask is not None:
+        mask = mask.reshape(*(1,) * (len(scores.shape) - len(mask.shape)), *mask.shape)
+        lowest = -3e4 if scores.dtype == np.float16 else -1e9
+        scores = where(mask, scores, scores + (lowest if low is None else low))
+    return ctx.emit(SoftmaxOp, scores.value, axis=-1)
+
+
+def _attended(ctx: Context, score: Callable[[SSAValue, SSAValue], Term]) -> tuple[SSAValue, SSAValue]:
+    """The values weighted by the scores of queries for keys; and the weights."""
+    operands = ctx.operands()
+    if len(operands) not in (2, 3):
+        ctx.fail("a list of query and value, perhaps a key", f"{len(operands)} tensors")
+    query, value, key = operands[0], operands[1], operands[-1]
+    scores = score(query, key)
+    masks = ctx.argument(1, "mask")
+    argument = [
+        None if tensor is None else _boolean(ctx, super(Context, ctx).value(tensor.index)) for tensor in masks or ()
+    ]
+    mask = None
+    if len(argument) > 1 and argument[1] is not None:
+        own = argument[1]
+        mask = own.reshape(own.shape[0], 1, own.shape[1])
+    causal = ctx.argument(4, "use_causal_mask", False) is True or ctx.bool("causal", False)
+    mask = _both(ctx, mask, _positions(ctx, scores.shape[-2], scores.shape[-1], causal, None))
+    weights = _weights(ctx, scores, mask, -65504.0 if scores.dtype == np.float16 else -1e9)
+    result = batch_matmul(ctx, weights, value)
+    if argument and argument[0] is not None:
+        own = argument[0]
+        result = where(own.reshape(*own.shape, 1), Term(ctx, result), 0.0).value
+    return result, weights
+
+
+def _tuple(ctx: Context, result: SSAValue, weights: SSAValue, index: int) -> tuple[SSAValue, ...]:
+    return (result, weights) if ctx.argument(index, "return_attention_scores", False) is True else (result,)
+
+
+def _pairs(ctx: Context, query: SSAValue, key: SSAValue) -> Term:
+    """(batch, queries, keys, size): the sum of each query and each key."""
+    return Term(ctx, ctx.emit(ExpandDimsOp, query, axis=2)) + Term(ctx, ctx.emit(ExpandDimsOp, key, axis=1))
+
+
+def attention(ctx: Context) -> tuple[SSAValue, ...]:
+    mode = ctx.choice("score_mode", ("dot", "concat"), "dot")
+
+    def score(query: SSAValue, key: SSAValue) -> Term:
+        scale = Term(ctx, ctx.weight("scale", ())) if ctx.has_weight("scale") else None
+        if mode == "dot":
+            product = Term(ctx, batch_matmul(ctx, query, transposed(ctx, key)))
+            return product if scale is None else product * scale
+        both = _pairs(ctx, query, key)
+        total = tanh(both if scale is None else both * scale).apply(SumOp, axis=(-1,), keepdims=False)
+        return total * Term(ctx, ctx.weight("concat_score_weight", ()))
+
+    return _tuple(ctx, *_attended(ctx, score), 3)
+
+
+def additive_attention(ctx: Context) -> tuple[SSAValue, ...]:
+    def score(query: SSAValue, key: SSAValue) -> Term:
+        both = tanh(_pairs(ctx, query, key))
+        if ctx.has_weight("scale"):
+            both = both * Term(ctx, ctx.weight("scale", shape_of(query)[-1:]))
+        return both.apply(SumOp, axis=(-1,), keepdims=False)
+
+    return _tuple(ctx, *_attended(ctx, score), 3)
+
+
+def _projected(ctx: Context, name: str, value: SSAValue, heads: int, size: int) -> SSAValue:
+    """(batch, .., features) -> (batch, .., heads, size)."""
+    rank, features = len(shape_of(value)), shape_of(value)[-1]
+    letters = string.ascii_lowercase[: rank - 1]
+    kernel = ctx.weight(f"{name}.kernel", (features, heads, size))
+    result = einsum(ctx, f"{letters}x,xyz->{letters}yz", [value, kernel])
+    if ctx.has_weight(f"{name}.bias"):
+        result = (Term(ctx, result) + Term(ctx, ctx.weight(f"{name}.bias", (heads, size)))).value
+    return result
+
+
+def _attend(
+    ctx: Context, query: SSAValue, key: SSAValue, value: SSAValue, mask: Term | None
+) -> tuple[SSAValue, SSAValue]:
+    """Of (batch, queries, heads, size): the same of the weighted values; and weights (batch, heads, queries, keys)."""
+    size = shape_of(query)[-1]
+    q, k, v = (ctx.emit(TransposeOp, tensor, axes=(0, 2, 1, 3)) for tensor in (query, key, value))
+    scores = scaled(ctx, batch_matmul(ctx, q, transposed(ctx, k)), 1 / sqrt(size))
+    if mask is not None and len(mask.shape) == 3:
+        mask = mask.reshape(mask.shape[0], 1, *mask.shape[1:])
+    weights = _weights(ctx, Term(ctx, scores), mask)
+    return ctx.emit(TransposeOp, batch_matmul(ctx, weights, v), axes=(0, 2, 1, 3)), weights
+
+
+def _mask(ctx: Context, queries: int, keys: int) -> Term | None:
+    """The masks of a call, by position, of queries, values and keys, and of pairs of them, as one."""
+    window = ctx.option("sliding_window")
+    if window is not None:
+        window = ctx.positive("sliding_window")
+    mask = _positions(ctx, queries, keys, ctx.argument(9, "use_causal_mask", False) is True, window)
+    for at, name in ((3, "query_mask"), (4, "value_mask"), (5, "key_mask")):
+        argument = ctx.argument(at, name)
+        if argument is not None:
+            tensor = _boolean(ctx, super(Context, ctx).value(argument.index))
+            extents = (
+                (tensor.shape[0], tensor.shape[1], 1) if name == "query_mask" else (tensor.shape[0], 1, tensor.shape[1])
+            )
+            mask = _both(ctx, mask, tensor.reshape(*extents))
+    argument = ctx.argument(6, "attention_mask")
+    if argument is not None:
+        tensor = _boolean(ctx, super(Context, ctx).value(argument.index))
+        if len(tensor.shape) == 4 and mask is not None:
+            mask = mask.reshape(mask.shape[0], 1, *mask.shape[1:])
+        mask = _both(ctx, mask, tensor)
+    return mask
+
+
+def multi_head_attention(ctx: Context) -> tuple[SSAValue, ...]:
+    heads, size = ctx.positive("num_heads"), ctx.positive("key_dim")
+    width = size if ctx.option("value_dim") is None else ctx.positive("value_dim")
+    return _heads(ctx, heads, heads, size, width)
+
+
+def group_query_attention(ctx: Context) -> tuple[SSAValue, ...]:
+    heads, groups, size = ctx.positive("num_query_heads"), ctx.positive("num_key_value_heads"), ctx.positive("head_dim")
+    if heads % groups:
+        ctx.fail(f"query heads that {groups} key heads share", str(heads))
+    return _heads(ctx, heads, groups, size, size)
+
+
+def _heads(ctx: Context, heads: int, groups: int, size: int, width: int) -> tuple[SSAValue, ...]:
+    """Projections, attention of each head, and the projection of all heads' results."""
+    argument, value = ctx.data(0, "query"), ctx.data(1, "value")
+    key = ctx.optional(2, "key") or value
+    own = shape_of(argument)
+    rank = len(own)
+    axes = ctx.option("attention_axes")
+    every = tuple(range(1, rank - 1))
+    if axes is not None and tuple(ctx.axis(axis, rank) for axis in axes) != every:
+        ctx.fail("attention over all axes between batch and features", f"attention_axes {axes}")
+    q = _projected(ctx, "query_dense", argument, heads, size)
+    k, v = _projected(ctx, "key_dense", key, groups, size), _projected(ctx, "value_dense", value, groups, width)
+
+    def flat(tensor: SSAValue) -> SSAValue:
+        batch, *inner, number, extent = shape_of(tensor)
+        return reshaped(ctx, tensor, (batch, prod(inner), number, extent))
+
+    q, k, v = flat(q), flat(k), flat(v)
+    if groups != heads:
+        k, v = (ctx.emit(RepeatOp, tensor, repeats=heads // groups, axis=2) for tensor in (k, v))
+    mask = _mask(ctx, shape_of(q)[1], shape_of(k)[1])
+    result, weights = _attend(ctx, q, k, v, mask)
+    result = reshaped(ctx, result, (*own[:-1], heads, width))
+    if ctx.bool("use_gate", False):
+        gate = sigmoid(Term(ctx, _projected(ctx, "gate_dense", argument, heads, width)))
+        result = (Term(ctx, result) * gate).value
+    kernel = ctx.weight("output_dense.kernel")
+    outputs = shape_of(kernel)[2:]
+    ctx.weight_place("output_dense.kernel", (heads, width, *outputs))
+    letters, after = string.ascii_lowercase[: rank - 1], string.ascii_uppercase[: len(outputs)]
+    result = einsum(ctx, f"{letters}yz,yz{after}->{letters}{after}", [result, kernel])
+    if ctx.has_weight("output_dense.bias"):
+        result = (Term(ctx, result) + Term(ctx, ctx.weight("output_dense.bias", outputs))).value
+    return _tuple(ctx, result, weights, 7)
+
+
+def _dense(config: Config) -> Sequence[Variables]:
+    """In the order in which Keras creates the projections, whose attributes have an underscore in some versions."""
+    names = ("kernel", "bias") if config.get("use_bias", True) else ("kernel",)
+    parts = ["query", "key", *(["gate"] if config.get("use_gate", False) else []), "value"]
+    projections = [Variables(names, f"{part}_dense", (f"_{part}_dense",), part) for part in parts]
+    return [*projections, Variables(names, "output_dense", ("_output_dense",), "attention_output")]
+
+
+def _of_attention(config: Config) -> Sequence[Variables]:
+    names = [*(["scale"] if config.get("use_scale", False) else [])]
+    names += ["concat_score_weight"] if config.get("score_mode", "dot") == "concat" else []
+    return (Variables(tuple(names)),)
+
+
+def _of_additive(config: Config) -> Sequence[Variables]:
+    return (Variables(("scale",) if config.get("use_scale", True) else ()),)
+
+
+TABLE = {
+    "AdditiveAttention": Row(additive_attention, _of_additive),
+    "Attention": Row(attention, _of_attention),
+    "GroupQueryAttention": Row(group_query_attention, _dense),
+    "GroupedQueryAttention": Row(group_query_attention, _dense),
+    "MultiHeadAttention": Row(multi_head_attention, _dense),
+}

@@ -1,0 +1,262 @@
+"""The context of a Keras converter: one call of a layer, its configuration, arguments and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import CastOp
+from ...dialects.relay.numerics import is_float
+from ...dialects.sizes import same_shape
+from ...support.dtypes import Array
+from ..importing import context
+from ..importing.node import Node as ModelNode
+from ..importing.tensor import Tensor, dtype_of
+from .nests import entries_of, leaves, whole, wholes
+
+Config = Mapping[str, Any]
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An argument that is an input of the step: its place among them."""
+
+    index: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Node(ModelNode):
+    """The call of a layer that a step comes from."""
+
+    config: Config
+    arguments: Sequence[Any]
+    """Positional ones, in which a tensor is a Reference."""
+    keywords: Mapping[str, Any]
+    weights: Mapping[str, int]
+    """Name in the layer -> place among the inputs of the step."""
+    major: int = 3
+    """The version of Keras that wrote the file."""
+    is_layer: bool = True
+    """False for an operation of `keras.ops`, which computes in the dtypes that its operands have."""
+
+
+def policy_of(config: Config) -> str:
+    """Return the name of the dtype policy of a layer: `float32`, `mixed_float16`, ..; raises ValueError for none."""
+    policy_name = config.get("dtype")
+    for _ in range(3):
+        if (policy := entries_of(policy_name)) is None:
+            break
+        policy_name = (entries_of(policy.get("config")) or {}).get("name")
+    if policy_name is None:
+        return "float32"
+    if not isinstance(policy_name, str):
+        raise ValueError(type(policy_name).__name__)
+    return policy_name
+
+
+def compute_dtype(policy: str) -> str:
+    """Return the dtype that a policy computes in; raises ValueError for one that is not known."""
+    name = policy.removeprefix("mixed_")
+    if name not in FLOATS and name not in ("int8", "int16", "int32", "int64", "uint8", "bool", "string"):
+        raise ValueError(policy)
+    return name
+
+
+@dataclass(eq=False, kw_only=True)
+class Context(context.Context):
+    """One call under conversion. Inputs are the tensors that it is given, then the layer's weights."""
+
+    node: Node
+    prefix: str = ""
+    """Of the names of weights: `forward_layer.` for a layer inside the one whose call it is."""
+
+    # Configuration.
+
+    @property
+    def config(self) -> Config:
+        return self.node.config
+
+    def inside(self, attribute: str, kind: str, config: Config) -> Context:
+        """Return the context of a layer that this one has at an attribute, given the same inputs."""
+        node = replace(self.node, op_type=kind, config=config)
+        prefix = f"{self.prefix}{attribute}." if attribute else self.prefix
+        return replace(self, node=node, prefix=prefix)
+
+    def with_values(self, *values: SSAValue) -> Context:
+        """Return this context with values in the place of its tensors; weights stay."""
+        weights = sorted(self.node.weights.values())
+        inputs = [*self.inputs[: weights[0] if weights else len(self.inputs)]]
+        kept = self.inputs[len(inputs) :]
+        shift = len(values) - len(inputs)
+        moved = {name: index + shift for name, index in self.node.weights.items()}
+        node = replace(self.node, arguments=[Reference(at) for at in range(len(values))], keywords={}, weights=moved)
+        tensors = [Tensor(f"value {at}", value=value, leaf=self.leaf) for at, value in enumerate(values)]
+        return replace(self, node=node, inputs=[*tensors, *kept])
+
+    def option(self, name: str, default: Any = None) -> Any:
+        """An entry of the configuration; `default` where there is none."""
+        return self.config.get(name, default)
+
+    def int(self, name: str, default: int | None = None) -> int:
+        value = whole(self.option(name, default))
+        if value is None:
+            self.fail(f"a whole number as '{name}'", repr(self.option(name)))
+        return value
+
+    def positive(self, name: str, default: int | None = None) -> int:
+        value = self.int(name, default)
+        if value < 1:
+            self.fail(f"a positive number as '{name}'", str(value))
+        return value
+
+    def float(self, name: str, default: float | None = None) -> float:
+        value = self.option(name, default)
+        if (numpy := entries_of(value)) is not None:  # numbers of numpy are saved as tensors
+            value = (entries_of(numpy.get("config")) or {}).get("value")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.fail(f"a number as '{name}'", repr(value))
+        return float(value)
+
+    def bool(self, name: str, default: bool = False) -> bool:
+        value = self.option(name, default)
+        if not isinstance(value, bool):
+            self.fail(f"true or false as '{name}'", repr(value))
+        return value
+
+    def str(self, name: str, default: str | None = None) -> str:
+        value = self.option(name, default)
+        if not isinstance(value, str):
+            self.fail(f"a text as '{name}'", repr(value))
+        return value
+
+    def choice(self, name: str, allowed: Sequence[str], default: str | None = None) -> str:
+        value = self.str(name, default).lower()
+        if value not in allowed:
+            self.fail(f"'{name}' among {', '.join(allowed)}", repr(value))
+        return value
+
+    def ints(self, name: str, count: int | None = None) -> tuple[int, ...]:
+        """A list of whole numbers, or one number `count` times."""
+        value = self.option(name)
+        if (number := whole(value)) is not None and count is not None:
+            return (number,) * count
+        numbers = wholes(value)
+        if numbers is None or (count is not None and len(numbers) != count):
+            self.fail(f"{count if count is not None else 'a list of'} whole numbers as '{name}'", repr(value))
+        return tuple(numbers)
+
+    def positives(self, name: str, count: int) -> tuple[int, ...]:
+        numbers = self.ints(name, count)
+        if any(number < 1 for number in numbers):
+            self.fail(f"{count} positive numbers as '{name}'", str(list(numbers)))
+        return numbers
+
+    @property
+    def dtype_name(self) -> str:
+        """The dtype that the layer computes in."""
+        try:
+            return compute_dtype(policy_of(self.config))
+        except ValueError as error:
+            self.fail("a dtype policy of one dtype, or a mixed one", str(error))
+
+    def channels_first(self) -> bool:
+        return self.choice("data_format", ("channels_last", "channels_first"), "channels_last") == "channels_first"
+
+    def axis(self, axis: int, rank: int) -> int:
+        """An axis counted from the front."""
+        if not -rank <= axis < rank:
+            self.fail(f"an axis in [{-rank}, {rank})", str(axis))
+        return axis % rank
+
+    # Arguments.
+
+    def argument(self, index: int, name: str = "", default: Any = None) -> Any:
+        """A positional argument or that of the name: a Reference, or what Python has."""
+        if index < len(self.node.arguments):
+            return self.node.arguments[index]
+        return self.node.keywords.get(name, default)
+
+    def references(self, index: int = 0, name: str = "inputs") -> list[int]:
+        """The inputs that an argument names, which is a tensor or a list of them."""
+        return [reference.index for reference in leaves(self.argument(index, name), Reference)]
+
+    def operands(self, index: int = 0, name: str = "inputs") -> list[SSAValue]:
+        """The tensors of an argument."""
+        return [self.value(at) for at in self.references(index, name)]
+
+    def data(self, index: int = 0, name: str = "inputs") -> SSAValue:
+        """The one tensor of an argument."""
+        references = self.references(index, name)
+        if len(references) != 1:
+            self.fail(f"one tensor as argument {index} ({name})", str(len(references)))
+        return self.value(references[0])
+
+    def optional(self, index: int, name: str) -> SSAValue | None:
+        """The tensor of an argument that may be left out."""
+        return self.data(index, name) if self.argument(index, name) is not None else None
+
+    # Values.
+
+    def value(self, index: int) -> SSAValue:
+        """Input `index`; of a layer, floats in the dtype that it computes in."""
+        value = super().value(index)
+        if not self.node.is_layer or not is_float(dtype_of(value)):
+            return value
+        wanted = self.dtype_name
+        return value if wanted not in FLOATS else self.cast(value, wanted)
+
+    def cast(self, value: SSAValue, dtype: str) -> SSAValue:
+        return value if dtype_of(value).name == dtype else self.emit(CastOp, value, dtype=dtype)
+
+    # Weights.
+
+    def has_weight(self, name: str) -> bool:
+        return self.prefix + name in self.node.weights
+
+    def weight_place(self, name: str, shape: Sequence[int] | None = None) -> int:
+        """The input that a weight is, once its shape is what it must be."""
+        index = self.node.weights.get(self.prefix + name)
+        if index is None:
+            self.fail(f"a weight {name}", f"{', '.join(self.node.weights) or 'none'}")
+        own = self.shape(index)
+        if shape is not None and not same_shape(own, tuple(shape)):
+            self.fail(f"weight '{self.prefix}{name}' of shape [{', '.join(map(str, shape))}]", str(list(own)))
+        return index
+
+    def weight(self, name: str, shape: Sequence[int] | None = None) -> SSAValue:
+        """A weight in the dtype that the layer computes in."""
+        return self.value(self.weight_place(name, shape))
+
+    def arranged(self, name: str, shape: Sequence[int], order: Sequence[int], newshape: Sequence[int] = ()) -> SSAValue:
+        """A weight with its axes in another order, then perhaps another shape: its numbers stay that tensor's."""
+        tensor = self.tensor(self.weight_place(name, shape))
+        assert tensor.array is not None
+        array: Array = np.ascontiguousarray(tensor.array.transpose(order))
+        if newshape:
+            array = array.reshape(newshape)
+        return self.of_weight(name, array)
+
+    def of_weight(self, name: str, array: Array) -> SSAValue:
+        """Numbers made of those of a weight, whose they stay, in the dtype that the layer computes in."""
+        tensor = self.tensor(self.weight_place(name))
+        if is_float(array.dtype) and self.dtype_name in FLOATS:
+            array = array.astype(np.dtype(self.dtype_name) if self.dtype_name != "bfloat16" else _bfloat16())
+        with self.builder.located(tensor.location):
+            return self.constant(array, tensor.name)
+
+    def numbers(self, name: str, shape: Sequence[int] | None = None) -> Array:
+        """The numbers of a weight."""
+        array = self.tensor(self.weight_place(name, shape)).array
+        assert array is not None
+        return array
+
+
+def _bfloat16() -> np.dtype[Any]:
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)

@@ -1,0 +1,52 @@
+"""The table of layers: one row for each class, in a file of its family."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from . import (
+    activations,
+    attention,
+    convolution,
+    core,
+    images,
+    merging,
+    normalization,
+    operations_elementwise,
+    operations_indexing,
+    operations_reduce,
+    operations_shape,
+    pooling,
+    recurrent,
+    reshaping,
+    wrappers,
+)
+from .rows import Row
+
+_PLAIN: Mapping[str, Row] = {
+    **activations.TABLE,
+    **attention.TABLE,
+    **convolution.TABLE,
+    **core.TABLE,
+    **images.TABLE,
+    **merging.TABLE,
+    **normalization.TABLE,
+    **pooling.TABLE,
+    **recurrent.TABLE,
+    **reshaping.TABLE,
+    **wrappers.TABLE,
+}
+LAYERS: Mapping[str, Row] = {**_PLAIN, **wrappers.wrapped(_PLAIN)}
+OPERATIONS: Mapping[str, Row] = {
+    **operations_elementwise.TABLE,
+    **operations_indexing.TABLE,
+    **operations_reduce.TABLE,
+    **operations_shape.TABLE,
+}
+"""Operations of `keras.ops` that were called outside of layers."""
+_ALIASES = {**convolution.ALIASES, **pooling.ALIASES}
+
+
+def row_of(kind: str, is_layer: bool) -> Row | None:
+    """Return the row of a class of layers, or of an operation; None where there is none."""
+    return LAYERS.get(_ALIASES.get(kind, kind)) if is_layer else OPERATIONS.get(kind)

@@ -1,0 +1,96 @@
+"""Dense, Embedding and what lets its input through."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.matmul import BiasAddOp
+from ...dialects.relay.transform import TakeOp
+from ..importing.products import dense as product
+from ..importing.products import reshaped
+from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term
+from .activations import activated
+from .context import Config, Context
+from .einsum import einsum
+from .rows import Row, own
+from .weights import Variables
+
+
+def dense(ctx: Context) -> SSAValue:
+    """nn.dense of the last axis, then the bias and the activation."""
+    data, units = ctx.data(), ctx.positive("units")
+    *rows, depth = shape_of(data)
+    kernel = ctx.weight("kernel", (depth, units))
+    if ctx.option("lora_rank") is not None:
+        ctx.fail("a kernel without LoRA", f"lora_rank {ctx.option('lora_rank')}")
+    flat = reshaped(ctx, data, (prod(rows), depth))
+    result = product(ctx, flat, kernel, outputs_first=False)
+    if ctx.has_weight("bias"):
+        result = ctx.emit(BiasAddOp, result, ctx.weight("bias", (units,)), axis=1)
+    return activated(ctx, reshaped(ctx, result, (*rows, units)))
+
+
+def einsum_dense(ctx: Context) -> SSAValue:
+    """The product that an equation names, then the bias, which has the axes `bias_axes`, and the activation."""
+    data, equation = ctx.data(), ctx.str("equation").replace(" ", "")
+    kernel = ctx.weight("kernel")
+    result = einsum(ctx, equation, [data, kernel])
+    if ctx.has_weight("bias"):
+        result = (Term(ctx, result) + Term(ctx, ctx.weight("bias"))).value
+    return activated(ctx, result)
+
+
+def embedding(ctx: Context) -> SSAValue:
+    """The rows of a table; indices outside of it are brought inside."""
+    if ctx.bool("mask_zero", False):
+        ctx.fail("mask_zero false: layers that are told to leave out steps are not supported", "true")
+    rows, width = ctx.positive("input_dim"), ctx.positive("output_dim")
+    references = ctx.references()
+    if len(references) != 1:
+        ctx.fail("one tensor of indices", str(len(references)))
+    indices = super(Context, ctx).value(references[0])
+    if dtype_of(indices).kind not in "iu":
+        indices = ctx.cast(indices, "int32")
+    else:
+        ctx.require_indices(references[0], (rows,))
+    return ctx.emit(TakeOp, ctx.weight("embeddings", (rows, width)), indices, axis=0, mode="clip")
+
+
+def layer_scale(ctx: Context) -> SSAValue:
+    """Each channel times a weight: a layer of ConvNeXt in keras.applications."""
+    data = ctx.data()
+    return (Term(ctx, data) * Term(ctx, ctx.weight("gamma", shape_of(data)[-1:]))).value
+
+
+def identity(ctx: Context) -> SSAValue:
+    return ctx.data()
+
+
+def _einsum_bias(config: Config) -> tuple[Variables, ...]:
+    return (Variables(("kernel", "bias") if config.get("bias_axes") is not None else ("kernel",)),)
+
+
+TABLE = {
+    "Dense": Row(dense, own("kernel", "bias?use_bias")),
+    "EinsumDense": Row(einsum_dense, _einsum_bias),
+    "Embedding": Row(embedding, own("embeddings")),
+    "LayerScale": Row(layer_scale, own("gamma")),
+    **dict.fromkeys(
+        (
+            "ActivityRegularization",
+            "AlphaDropout",
+            "Dropout",
+            "GaussianDropout",
+            "GaussianNoise",
+            "Identity",
+            "SpatialDropout1D",
+            "SpatialDropout2D",
+            "SpatialDropout3D",
+            "StochasticDepth",
+        ),
+        Row(identity),
+    ),
+}

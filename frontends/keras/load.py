@@ -1,0 +1,124 @@
+"""Reads a model and checks it, before anything is converted."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from ...runtime.flow import Region
+from ...support.errors import FrontendError
+from .archive import Saved, open_saved
+from .convert import row_of
+from .layers import INPUT, MODELS, Layer, Reader
+from .program import Builder, InputInfo
+from .weights import Variables
+
+_SHOWN = 3
+"""The largest number of layers of a class that an error names."""
+_CODE = ("Lambda", "__lambda__")
+"""Classes whose configuration holds compiled code."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A loaded and checked model."""
+
+    file: str
+    name: str
+    region: Region
+    """Its steps."""
+    inputs: Mapping[str, InputInfo]
+
+
+def load(model: bytes | str | os.PathLike[str] | Any) -> Source:
+    """Read and check a model: a path, the bytes of a file, or a Keras model in memory.
+
+    Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
+    """
+    if not isinstance(model, bytes | str | os.PathLike):
+        model = _bytes(model)
+    saved = open_saved(cast("bytes | str | os.PathLike[str]", model))
+    reader = Reader(saved.file)
+    main = reader.layer(saved.config, "the model")
+    if not main.is_model:
+        kind = f"{main.kind}, a class of the user's" if main.kind not in MODELS else "one without layers"
+        raise FrontendError(f"{saved.file}: expected a Sequential or Functional model, got {kind}")
+    _check_code(saved)
+    _check_supported(saved, reader, main)
+    builder = Builder(saved, _variables)
+    region = builder.main(main)
+    return Source(saved.file, main.name, region, builder.inputs)
+
+
+def _bytes(model: Any) -> bytes:
+    """Return the file that Keras saves of a model."""
+    save = getattr(model, "save", None)
+    if not callable(save) or not hasattr(model, "get_config"):
+        raise FrontendError(f"expected a Keras model as a path, bytes or keras.Model, got {type(model).__name__}")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.keras"
+        save(path)
+        return path.read_bytes()
+
+
+def _variables(layer: Layer) -> Sequence[Variables]:
+    row = row_of(layer.kind, not layer.is_operation)
+    return () if row is None else row.variables(layer.config)
+
+
+def _check_code(saved: Saved) -> None:
+    """Refuse compiled code, wherever in the layers it is."""
+    stack: list[tuple[str, Any]] = [("", saved.config.get("config"))]
+    while stack:
+        name, nest = stack.pop()
+        if isinstance(nest, dict):
+            entries = cast("dict[str, Any]", nest)
+            config = entries.get("config")
+            own = entries.get("name") or (
+                cast("dict[str, Any]", config).get("name") if isinstance(config, dict) else ""
+            )
+            if isinstance(own, str) and own and "class_name" in entries:
+                name = own
+            if entries.get("class_name") in _CODE:
+                wanted = "layers that are no code (write it with keras.ops, or export the model without it)"
+                raise FrontendError(f"{saved.file}: layer '{name}': expected {wanted}, got a {entries['class_name']}")
+            stack.extend((name, item) for item in reversed(list(entries.values())))
+        elif isinstance(nest, list):
+            stack.extend((name, item) for item in reversed(cast("list[Any]", nest)))
+
+
+def _check_supported(saved: Saved, reader: Reader, main: Layer) -> None:
+    """Complain about all unsupported layers at once, those of inner models included."""
+    unsupported: dict[str, list[str]] = {}
+    for name, layer in _all(reader, main):
+        if layer.kind == INPUT or layer.is_model:
+            continue
+        strange = layer.package and layer.module and not layer.module.startswith("keras")
+        if strange or row_of(layer.kind, not layer.is_operation) is None:
+            kind = f"keras.ops {layer.kind}" if layer.is_operation else layer.package if strange else layer.kind
+            unsupported.setdefault(kind, []).append(name)
+    if unsupported:
+        parts: list[str] = []
+        for kind, users in sorted(unsupported.items()):
+            more = f" and {len(users) - _SHOWN} more" if len(users) > _SHOWN else ""
+            parts.append(f"{kind} ({len(users)} layer{'s' * (len(users) > 1)}: {', '.join(users[:_SHOWN])}{more})")
+        raise FrontendError(
+            f"{saved.file}: The following layers are not supported in frontend Keras: {', '.join(parts)}"
+        )
+
+
+def _all(reader: Reader, main: Layer) -> Iterator[tuple[str, Layer]]:
+    """Every layer of a model and the models in it, with its whole name."""
+    stack = [("", main)]
+    while stack:
+        scope, model = stack.pop()
+        entries = cast("list[Any]", model.config["layers"])
+        for at, entry in enumerate(entries):
+            layer = reader.layer(entry, f"layer {at} of '{model.name}'")
+            yield scope + layer.name, layer
+            if layer.is_model:
+                stack.append((f"{scope}{layer.name}/", layer))

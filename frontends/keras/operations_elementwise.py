@@ -1,0 +1,241 @@
+"""Operations of `keras.ops` that compute each element on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, pi
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import division, logic
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay.numerics import is_float
+from ...dialects.relay.operator import Operator
+from ..importing.terms import Term, absolute, exp, log1p, maximum, minimum, where
+from .activations import applied
+from .context import Context
+from .operands import argument_term, array_of, dtype_option, operands
+from .rows import Row
+
+Unary = Callable[[Term], Term]
+Binary = Callable[[Term, Term], Term]
+
+
+def _unary(function: Unary, floats: bool = False) -> Row:
+    return Row(lambda ctx: function(argument_term(ctx, floats=floats)).value)
+
+
+def _op(op: type[Operator], floats: bool = False) -> Row:
+    return _unary(lambda x: x.apply(op), floats)
+
+
+def _binary(function: Binary, floats: bool = False) -> Row:
+    def convert(ctx: Context) -> SSAValue:
+        a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"), floats=floats)
+        return function(a, b).value
+
+    return Row(convert)
+
+
+def _pair(op: type[Operator], floats: bool = False) -> Row:
+    return _binary(lambda a, b: a.apply(op, b), floats)
+
+
+def _logical(op: type[Operator]) -> Row:
+    return _binary(lambda a, b: a.to("bool").apply(op, b.to("bool")))
+
+
+def _whole(op: type[Operator]) -> Row:
+    """Rounding, which leaves integers as floats."""
+    return _op(op, floats=True)
+
+
+def _clip(ctx: Context) -> SSAValue:
+    x, low, high = operands(ctx, ctx.argument(0, "x"), ctx.option("x_min"), ctx.option("x_max"))
+    return minimum(x.apply(ew.MaximumOp, low), high).value
+
+
+def _where(ctx: Context) -> SSAValue:
+    condition = argument_term(ctx, 0, "condition").to("bool")
+    if ctx.argument(1, "x1") is None:
+        ctx.fail("two values to choose between", "none")
+    a, b = operands(ctx, ctx.argument(1, "x1"), ctx.argument(2, "x2"))
+    return where(condition, a, b).value
+
+
+def _cast(ctx: Context) -> SSAValue:
+    return argument_term(ctx).to(dtype_option(ctx) or "float32").value
+
+
+def _converted(ctx: Context) -> SSAValue:
+    x = argument_term(ctx)
+    dtype = dtype_option(ctx)
+    return (x if dtype is None else x.to(dtype)).value
+
+
+def _round(ctx: Context) -> SSAValue:
+    decimals = ctx.int("decimals", 0)
+    x = argument_term(ctx)
+    if not is_float(x.dtype):
+        return x.value
+    if not decimals:
+        return x.apply(ew.RoundOp).value
+    return ((x * 10.0**decimals).apply(ew.RoundOp) / 10.0**decimals).value
+
+
+def _floor_divide(a: Term, b: Term) -> Term:
+    if is_float(a.dtype):
+        return (a / b).apply(ew.FloorOp)
+    return a.apply(division.FloorDivideOp, b)
+
+
+def _divide_no_nan(a: Term, b: Term) -> Term:
+    none = b.equal(0.0)
+    return where(none, 0.0, a / where(none, 1.0, b))
+
+
+def _logaddexp(a: Term, b: Term) -> Term:
+    return maximum(a, b) + log1p(exp(-absolute(a - b)))
+
+
+def _full_like(ctx: Context) -> SSAValue:
+    x = argument_term(ctx)
+    dtype = dtype_option(ctx)
+    value = array_of(ctx, ctx.argument(1, "fill_value"))
+    if value is None or value.size != 1:
+        ctx.fail("a number to fill with", "a tensor")
+    x = x if dtype is None else x.to(dtype)
+    return (x.apply(ew.ZerosLikeOp) + float(value.item())).value
+
+
+def _like(op: type[Operator]) -> Row:
+    def convert(ctx: Context) -> SSAValue:
+        x = argument_term(ctx)
+        dtype = dtype_option(ctx)
+        return (x if dtype is None else x.to(dtype)).apply(op).value
+
+    return Row(convert)
+
+
+def _nan_to_num(ctx: Context) -> SSAValue:
+    x = argument_term(ctx)
+    if not is_float(x.dtype):
+        return x.value
+    largest = float(np.finfo(x.dtype.name).max)
+    high, low = ctx.option("posinf"), ctx.option("neginf")
+    x = where(x.apply(ew.IsNanOp), ctx.float("nan", 0.0), x)
+    x = where(x.equal(np.inf), largest if high is None else ctx.float("posinf"), x)
+    return where(x.equal(-np.inf), -largest if low is None else ctx.float("neginf"), x).value
+
+
+def _activation(name: str) -> Row:
+    def convert(ctx: Context) -> SSAValue:
+        return applied(ctx, name, argument_term(ctx, floats=True).value, ctx.config)
+
+    return Row(convert)
+
+
+def _not_equal(a: Term, b: Term) -> Term:
+    return a.apply(logic.NotEqualOp, b)
+
+
+def _sinc(x: Term) -> Term:
+    angle = x * pi
+    return where(x.equal(0.0), 1.0, angle.apply(ew.SinOp) / where(x.equal(0.0), 1.0, angle))
+
+
+_ACTIVATIONS = {
+    "Celu": "celu", "Elu": "elu", "Gelu": "gelu", "Glu": "glu", "HardShrink": "hard_shrink",
+    "HardSigmoid": "hard_sigmoid", "HardSilu": "hard_silu", "HardTanh": "hard_tanh", "LeakyRelu": "leaky_relu",
+    "LogSigmoid": "log_sigmoid", "LogSoftmax": "log_softmax", "Mish": "mish", "ReLU": "relu", "Relu": "relu",
+    "Relu6": "relu6", "Selu": "selu", "Sigmoid": "sigmoid", "Silu": "silu", "SoftShrink": "soft_shrink",
+    "Softmax": "softmax", "Softplus": "softplus", "Softsign": "softsign", "SparsePlus": "sparse_plus",
+    "SparseSigmoid": "sparse_sigmoid", "Squareplus": "squareplus", "TanhShrink": "tanh_shrink",
+    "Threshold": "threshold",
+}  # fmt: skip
+
+TABLE: dict[str, Row] = {
+    **{kind: _activation(name) for kind, name in _ACTIVATIONS.items()},
+    "Absolute": _op(ew.AbsOp),
+    "Add": _binary(lambda a, b: a + b),
+    "Arccos": _op(ew.AcosOp, True),
+    "Arccosh": _op(ew.AcoshOp, True),
+    "Arcsin": _op(ew.AsinOp, True),
+    "Arcsinh": _op(ew.AsinhOp, True),
+    "Arctan": _op(ew.AtanOp, True),
+    "Arctanh": _op(ew.AtanhOp, True),
+    "BitwiseAnd": _pair(logic.BitwiseAndOp),
+    "BitwiseInvert": _op(ew.BitwiseNotOp),
+    "BitwiseNot": _op(ew.BitwiseNotOp),
+    "BitwiseOr": _pair(logic.BitwiseOrOp),
+    "BitwiseXor": _pair(logic.BitwiseXorOp),
+    "Cast": Row(_cast),
+    "Ceil": _whole(ew.CeilOp),
+    "Clip": Row(_clip),
+    "ConvertToTensor": Row(_converted),
+    "Copy": _unary(lambda x: x),
+    "Cos": _op(ew.CosOp, True),
+    "Cosh": _op(ew.CoshOp, True),
+    "Deg2rad": _unary(lambda x: x * (pi / 180), True),
+    "Divide": _binary(lambda a, b: a / b, True),
+    "DivideNoNan": _binary(_divide_no_nan, True),
+    "Equal": _binary(lambda a, b: a.equal(b)),
+    "Erf": _op(ew.ErfOp, True),
+    "Erfc": _unary(lambda x: x.apply(ew.ErfOp) * -1.0 + 1.0, True),
+    "Exp": _op(ew.ExpOp, True),
+    "Exp2": _unary(lambda x: exp(x * log(2)), True),
+    "Expm1": _unary(lambda x: exp(x) - 1.0, True),
+    "Fabs": _op(ew.AbsOp, True),
+    "Floor": _whole(ew.FloorOp),
+    "FloorDivide": _binary(_floor_divide),
+    "Fmax": _pair(ew.MaximumOp),
+    "Fmin": _pair(ew.MinimumOp),
+    "FullLike": Row(_full_like),
+    "Greater": _binary(lambda a, b: a > b),
+    "GreaterEqual": _pair(logic.GreaterEqualOp),
+    "Hypot": _binary(lambda a, b: (a * a + b * b).apply(ew.SqrtOp), True),
+    "Isfinite": _op(ew.IsFiniteOp),
+    "Isinf": _op(ew.IsInfOp),
+    "Isnan": _op(ew.IsNanOp),
+    "LeftShift": _pair(logic.LeftShiftOp),
+    "Less": _binary(lambda a, b: a < b),
+    "LessEqual": _pair(logic.LessEqualOp),
+    "Log": _op(ew.LogOp, True),
+    "Log10": _op(ew.Log10Op, True),
+    "Log1p": _op(ew.Log1pOp, True),
+    "Log2": _op(ew.Log2Op, True),
+    "Logaddexp": _binary(_logaddexp, True),
+    "LogicalAnd": _logical(logic.LogicalAndOp),
+    "LogicalNot": _unary(lambda x: x.to("bool").apply(ew.LogicalNotOp)),
+    "LogicalOr": _logical(logic.LogicalOrOp),
+    "LogicalXor": _logical(logic.LogicalXorOp),
+    "Maximum": _pair(ew.MaximumOp),
+    "Minimum": _pair(ew.MinimumOp),
+    "Mod": _pair(division.FloorModOp),
+    "Multiply": _binary(lambda a, b: a * b),
+    "NanToNum": Row(_nan_to_num),
+    "Negative": _unary(lambda x: -x),
+    "NotEqual": _binary(_not_equal),
+    "OnesLike": _like(ew.OnesLikeOp),
+    "Power": _pair(ew.PowerOp),
+    "Rad2deg": _unary(lambda x: x * (180 / pi), True),
+    "Reciprocal": _unary(lambda x: 1.0 / x, True),
+    "RightShift": _pair(logic.RightShiftOp),
+    "Round": Row(_round),
+    "Rsqrt": _op(ew.RsqrtOp, True),
+    "Sign": _op(ew.SignOp),
+    "Sin": _op(ew.SinOp, True),
+    "Sinc": _unary(_sinc, True),
+    "Sinh": _op(ew.SinhOp, True),
+    "Sqrt": _op(ew.SqrtOp, True),
+    "Square": _unary(lambda x: x * x),
+    "StopGradient": _unary(lambda x: x),
+    "Subtract": _binary(lambda a, b: a - b),
+    "Tan": _op(ew.TanOp, True),
+    "Tanh": _op(ew.TanhOp, True),
+    "TrueDivide": _binary(lambda a, b: a / b, True),
+    "Trunc": _op(ew.TruncOp),
+    "Where": Row(_where),
+    "ZerosLike": _like(ew.ZerosLikeOp),
+}

@@ -1,0 +1,69 @@
+"""Poolings of one to three spatial axes: over a window, and of the whole image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.nn import AvgPool1DOp, AvgPool2DOp, AvgPool3DOp, MaxPool1DOp, MaxPool2DOp, MaxPool3DOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.pooling import GlobalAvgPool2DOp, GlobalMaxPool2DOp
+from ...dialects.relay.reduce import MaxOp, MeanOp
+from ..importing.products import reshaped
+from ..importing.tensor import shape_of
+from .context import Context
+from .convolution import image_of, layout_of, window_of
+from .rows import Row
+
+MAX: Mapping[int, type[Operator]] = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}
+AVERAGE: Mapping[int, type[Operator]] = {1: AvgPool1DOp, 2: AvgPool2DOp, 3: AvgPool3DOp}
+
+
+def pool(ops: Mapping[int, type[Operator]], rank: int) -> Callable[[Context], SSAValue]:
+    """A pooling in which elements outside of the image count for no maximum and no average."""
+
+    def convert(ctx: Context) -> SSAValue:
+        data = ctx.data()
+        image, _ = image_of(ctx, data, rank)
+        size = ctx.positives("pool_size", rank)
+        strides = size if ctx.option("strides") is None else ctx.positives("strides", rank)
+        window = window_of(ctx, image, size, strides, (1,) * rank)
+        return ctx.emit(
+            ops[rank],
+            data,
+            pool_size=window.kernel,
+            strides=window.strides,
+            padding=window.padding,
+            layout=layout_of(ctx, rank),
+        )
+
+    return convert
+
+
+def global_pool(op: type[Operator], whole: type[Operator], rank: int) -> Callable[[Context], SSAValue]:
+    def convert(ctx: Context) -> SSAValue:
+        data = ctx.data()
+        _, channels = image_of(ctx, data, rank)
+        axes = tuple(range(2, rank + 2)) if ctx.channels_first() else tuple(range(1, rank + 1))
+        keep = ctx.bool("keepdims", False)
+        if rank != 2:
+            return ctx.emit(op, data, axis=axes, keepdims=keep)
+        result = ctx.emit(whole, data, layout=layout_of(ctx, rank))
+        return result if keep else reshaped(ctx, result, (shape_of(data)[0], channels))
+
+    return convert
+
+
+TABLE = {
+    **{f"AveragePooling{rank}D": Row(pool(AVERAGE, rank)) for rank in (1, 2, 3)},
+    **{f"MaxPooling{rank}D": Row(pool(MAX, rank)) for rank in (1, 2, 3)},
+    **{f"GlobalAveragePooling{rank}D": Row(global_pool(MeanOp, GlobalAvgPool2DOp, rank)) for rank in (1, 2, 3)},
+    **{f"GlobalMaxPooling{rank}D": Row(global_pool(MaxOp, GlobalMaxPool2DOp, rank)) for rank in (1, 2, 3)},
+}
+ALIASES = {
+    **{f"AvgPool{rank}D": f"AveragePooling{rank}D" for rank in (1, 2, 3)},
+    **{f"MaxPool{rank}D": f"MaxPooling{rank}D" for rank in (1, 2, 3)},
+    **{f"GlobalAvgPool{rank}D": f"GlobalAveragePooling{rank}D" for rank in (1, 2, 3)},
+    **{f"GlobalMaxPool{rank}D": f"GlobalMaxPooling{rank}D" for rank in (1, 2, 3)},
+}

@@ -1,0 +1,38 @@
+"""The row of a layer in the tables: its converter, and the variables that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..importing.converter import Converter, Result
+from .context import Config, Context
+from .weights import Variables
+
+Convert = Callable[[Context], "Result | tuple[Result, ...]"]
+
+
+def _none(config: Config) -> Sequence[Variables]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Row(Converter[Context]):
+    """The import of one class of layers."""
+
+    variables: Callable[[Config], Sequence[Variables]] = _none
+    """The variables of a layer by its configuration; raises ValueError for one that makes no sense."""
+
+
+def own(*names: str) -> Callable[[Config], Sequence[Variables]]:
+    """Variables of the layer itself, `bias` only where `use_bias` is true; others by conditions `name?option`."""
+
+    def variables(config: Config) -> Sequence[Variables]:
+        kept: list[str] = []
+        for name in names:
+            plain, _, option = name.partition("?")
+            if config.get(option, True) if option else True:
+                kept.append(plain)
+        return (Variables(tuple(kept)),)
+
+    return variables

@@ -1,0 +1,120 @@
+"""Layers around another layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay.transform import ConcatenateOp
+from ..importing.products import reshaped, scaled
+from ..importing.tensor import shape_of
+from .context import Config, Context
+from .recurrent import KINDS, entry_of, sequence, variables_of
+from .rows import Row
+from .weights import Variables
+
+MODES = ("concat", "sum", "mul", "ave")
+
+
+def bidirectional(ctx: Context) -> tuple[SSAValue, ...]:
+    """A recurrent layer along a sequence, and one backwards, whose results are merged step by step."""
+    states = ctx.operands(1, "initial_state") if ctx.argument(1, "initial_state") is not None else None
+    operands = ctx.operands(0, "sequences")
+    if len(operands) > 1:
+        states, operands = operands[1:], operands[:1]
+    half = None if states is None else len(states) // 2
+    there, back = _directions(ctx.config)
+    results: list[list[SSAValue]] = []
+    for attribute, (kind, config), own_states in (
+        ("forward_layer", there, states if half is None or states is None else states[:half]),
+        ("backward_layer", back, states if half is None or states is None else states[half:]),
+    ):
+        inner = ctx.inside(attribute, kind, config)
+        results.append(sequence(inner, operands, own_states, flip=False))
+    (forward, *last), (backward, *last_back) = results
+    mode = ctx.option("merge_mode", "concat")
+    states_out = [*last, *last_back]
+    if mode is None:
+        return forward, backward, *states_out
+    match ctx.choice("merge_mode", MODES, "concat"):
+        case "concat":
+            merged = ctx.emit(ConcatenateOp, [forward, backward], axis=len(shape_of(forward)) - 1)
+        case "mul":
+            merged = ctx.emit(ew.MultiplyOp, forward, backward)
+        case mode:
+            merged = ctx.emit(ew.AddOp, forward, backward)
+            merged = scaled(ctx, merged, 0.5) if mode == "ave" else merged
+    return merged, *states_out
+
+
+def _directions(config: Config) -> tuple[tuple[str, Config], tuple[str, Config]]:
+    """Class and configuration of both layers; raises ValueError for others than recurrent ones."""
+    kind, there = entry_of(config.get("layer"))
+    own_states = config.get("backward_layer")
+    back_kind, back = entry_of(own_states) if own_states is not None else (kind, {**there, "go_backwards": True})
+    if back.get("go_backwards", False) == there.get("go_backwards", False):
+        back = {**back, "go_backwards": not there.get("go_backwards", False)}
+    for name in (kind, back_kind):
+        if name not in KINDS and name != "RNN":
+            raise ValueError(f"a recurrent layer in both directions, got {name}")
+    return (kind, there), (back_kind, back)
+
+
+def _of_both(config: Config) -> tuple[Variables, ...]:
+    (kind, there), (back_kind, back) = _directions(config)
+    outer = str(there.get("name", "")).removeprefix("forward_")
+    own: Config = entry_of(config["backward_layer"])[1] if config.get("backward_layer") is not None else {}
+    behind = str(own.get("name", f"backward_{outer}"))
+    return (
+        *(part.under("forward_layer", f"forward_{outer}") for part in variables_of(kind, there)),
+        *(part.under("backward_layer", behind) for part in variables_of(back_kind, back)),
+    )
+
+
+def wrapped(rows: Mapping[str, Row]) -> dict[str, Row]:
+    """The rows of layers around a layer of the table."""
+
+    def row_of(config: Config) -> tuple[Row, str, Config]:
+        kind, inner = entry_of(config.get("layer"))
+        if kind not in rows:
+            raise ValueError(f"a layer that is supported, got {kind}")
+        return rows[kind], kind, inner
+
+    def time_distributed(ctx: Context) -> Any:
+        """The layer of each step: steps are more of the batch."""
+        row, kind, config = row_of(ctx.config)
+        data = ctx.data()
+        batch, time, *rest = shape_of(data)
+        if len(rest) < 1:
+            ctx.fail("an input of at least 3 dimensions (batch, time, ..)", f"shape {list(shape_of(data))}")
+        flat = reshaped(ctx, data, (batch * time, *rest))
+        result = row.convert(ctx.with_values(flat).inside("layer", kind, config))
+        if not isinstance(result, SSAValue):
+            ctx.fail("a layer of one result", kind)
+        _, *rest = shape_of(result)
+        return reshaped(ctx, result, (batch, time, *rest))
+
+    def spectral(ctx: Context) -> Any:
+        """At inference the layer as it is."""
+        row, kind, config = row_of(ctx.config)
+        return row.convert(ctx.inside("layer", kind, config))
+
+    def inner(config: Config) -> Sequence[Variables]:
+        row, _, own = row_of(config)
+        return [part.under("layer") for part in row.variables(own)]
+
+    def of_spectral(config: Config) -> Sequence[Variables]:
+        kind, _ = entry_of(config.get("layer"))
+        name = "embeddings" if kind == "Embedding" else "kernel"
+        return [*inner(config), Variables((name, "vector_u"), older=("vector_u",))]
+
+    return {
+        "SpectralNormalization": Row(spectral, of_spectral),
+        "TimeDistributed": Row(time_distributed, inner),
+    }
+
+
+TABLE = {"Bidirectional": Row(bidirectional, _of_both)}

@@ -1,0 +1,120 @@
+"""The zip archive of a .pt2 file: its entries, checked before anything in them is believed. No pickle is ever read."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zipfile
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any, cast
+
+from ...support.errors import FrontendError
+
+_LARGEST_DOCUMENT = 1 << 30
+"""Bytes of a JSON document: what it becomes in memory is many times as much."""
+_ENCRYPTED = 1
+_OLD = "serialized_exported_program.json"
+_AGAIN = "have torch.export.save of torch 2.8 or later write it again"
+
+
+class Archive:
+    """A checked archive: entries by their names below the one root folder."""
+
+    def __init__(self, data: bytes, file: str):
+        self.file = file
+        try:
+            self._zip = zipfile.ZipFile(BytesIO(data))
+            infos = self._zip.infolist()
+        except (zipfile.BadZipFile, struct.error, ValueError, OSError, NotImplementedError) as error:
+            raise self.fail("a .pt2 archive (a zip file)", f"{len(data)} bytes that are none: {error}") from error
+        if any(info.filename == _OLD for info in infos):
+            raise self.fail("a .pt2 archive of torch 2.8 or later", f"one of an older torch; {_AGAIN}")
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        root = infos[0].filename.partition("/")[0] if infos else ""
+        total = 0
+        for info in infos:
+            self._check(info, root)
+            total += info.file_size
+            name = info.filename.removeprefix(f"{root}/")
+            if name in self._entries:
+                raise self.fail("entries whose names differ", f"two called '{info.filename}'")
+            self._entries[name] = info
+        if total > len(data):
+            raise self.fail(f"entries inside the file of {len(data)} bytes", f"entries of {total} bytes together")
+        self._check_kind()
+
+    def fail(self, expected: str, actual: str) -> FrontendError:
+        return FrontendError(f"{self.file}: expected {expected}, got {actual}")
+
+    def _check(self, info: zipfile.ZipInfo, root: str) -> None:
+        """Complain about an entry that no exporter writes."""
+        name = info.filename
+        parts = name.split("/")
+        if ".." in parts or name.startswith("/") or "\\" in name or "\0" in name:
+            raise self.fail("names of entries inside the archive", repr(name))
+        if parts[0] != root:
+            raise self.fail(f"all entries in one folder '{root}'", repr(name))
+        if info.flag_bits & _ENCRYPTED:
+            raise self.fail("entries that are not encrypted", repr(name))
+        if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+            result = f"'{name}' of {info.file_size} bytes in {info.compress_size}"
+            raise self.fail("entries that are stored, not compressed", result)
+
+    def _check_kind(self) -> None:
+        """Complain about archives of other kinds, by name."""
+        if "archive_format" in self._entries and self.read("archive_format").strip() == b"pt2":
+            if (order := self.read("byteorder").strip() if "byteorder" in self._entries else b"little") != b"little":
+                raise self.fail("numbers in little-endian order", order.decode("utf-8", "replace"))
+            return
+        if {"data.pkl", "constants.pkl"} & self._entries.keys():
+            result = "pickled objects (torch.save, torch.jit.save), which are not read: they may run any code"
+            raise self.fail("a program written by torch.export.save", result)
+        raise self.fail("a .pt2 archive, with 'archive_format' pt2", "a zip file without")
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def size(self, name: str) -> int:
+        """The bytes of an entry."""
+        return self._info(name).file_size
+
+    def _info(self, name: str) -> zipfile.ZipInfo:
+        if name not in self._entries:
+            raise self.fail(f"an entry '{name}'", "none")
+        return self._entries[name]
+
+    def read(self, name: str) -> bytes:
+        """The contents of an entry; raises FrontendError where there is none, or it is damaged."""
+        info = self._info(name)
+        try:
+            data = self._zip.read(info)
+        except (zipfile.BadZipFile, struct.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+            raise self.fail(f"a readable entry '{name}'", str(error)) from error
+        if len(data) != info.file_size:
+            raise self.fail(f"{info.file_size} bytes in '{name}'", str(len(data)))
+        return data
+
+    def document(self, name: str) -> Mapping[str, Any]:
+        """The JSON object in an entry."""
+        if self.size(name) > _LARGEST_DOCUMENT:
+            raise self.fail(f"a JSON document of at most {_LARGEST_DOCUMENT} bytes in '{name}'", str(self.size(name)))
+        try:
+            result: object = json.loads(self.read(name))
+        except RecursionError as error:
+            raise self.fail(f"a JSON document in '{name}'", "one that nests too deeply") from error
+        except ValueError as error:
+            raise self.fail(f"a JSON document in '{name}'", f"none: {error}") from error
+        if not isinstance(result, dict):
+            raise self.fail(f"a JSON object in '{name}'", type(result).__name__)
+        return cast("dict[str, Any]", result)
+
+    def model(self) -> str:
+        """The name of the entry with the program."""
+        models = [name for name in self._entries if name.startswith("models/") and name.endswith(".json")]
+        if "models/model.json" in models:
+            return "models/model.json"
+        if len(models) != 1:
+            listed = ", ".join(sorted(models)) or "none (a compiled package?)"
+            raise self.fail("one exported program in 'models'", listed)
+        return models[0]

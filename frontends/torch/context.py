@@ -1,0 +1,197 @@
+"""The context of a converter: one call of an ATen operator, whose arguments have the names of its schema.
+
+An exported program leaves out what equals the default, so that each question here comes with that default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.sizes import Size, SizeExpr
+from ..importing import context
+from ..importing.tensor import Tensor
+from ..importing.terms import Term
+from .calls import At, Call, Operand
+from .schema import ScalarType
+from .tensors import dtype_of
+
+T = TypeVar("T")
+Number = bool | int | float | SizeExpr
+"""A number among the arguments, or one that sizes of the call decide."""
+
+
+@dataclass(eq=False, kw_only=True)
+class Context(context.Context):
+    """One call under conversion. Inputs are the values among its arguments, in order."""
+
+    call: Call
+
+    def argument(self, name: str) -> Operand:
+        """An argument as it stands; None where it is left out."""
+        return self.call.arguments.get(name)
+
+    def given(self, name: str) -> bool:
+        """Return whether an argument is there, and not None."""
+        return self.argument(name) is not None
+
+    # Tensors.
+
+    def at(self, name: str) -> int:
+        """The place among the inputs of an argument, which must be a value."""
+        operand = self.argument(name)
+        if not isinstance(operand, At):
+            self.fail(f"a tensor as '{name}'", "none" if operand is None else repr(operand))
+        return operand.index
+
+    def of(self, name: str) -> SSAValue:
+        """An argument as a relay value."""
+        return self.value(self.at(name))
+
+    def term(self, name: str) -> Term:
+        """An argument, to compute with."""
+        return Term(self, self.of(name))
+
+    def optional(self, name: str) -> SSAValue | None:
+        """An argument as a relay value; None where it is left out."""
+        return self.of(name) if self.given(name) else None
+
+    def shape_of(self, name: str) -> tuple[int, ...]:
+        return self.shape(self.at(name))
+
+    def dtype_of(self, name: str) -> np.dtype[np.generic]:
+        return self.dtype(self.at(name))
+
+    def places(self, name: str) -> list[int | None]:
+        """The places among the inputs of an argument that is a list of tensors, some of them None."""
+        operand = self.argument(name)
+        if not isinstance(operand, tuple) or not all(item is None or isinstance(item, At) for item in operand):
+            self.fail(f"a list of tensors as '{name}'", repr(operand))
+        return [item.index if isinstance(item, At) else None for item in operand]
+
+    def list_of(self, name: str) -> list[SSAValue]:
+        """An argument that is a list of tensors."""
+        result = [self.value(position) for position in self.places(name) if position is not None]
+        return result
+
+    # Numbers.
+
+    def number(self, name: str, default: T = None) -> Number | T:
+        """An argument that is a number, whose value must be known at import, or one that sizes of the call decide."""
+        operand = self.argument(name)
+        if operand is None:
+            return default
+        return self._number(operand, name)
+
+    def _number(self, operand: Operand, name: str) -> Number:
+        if isinstance(operand, At):
+            tensor = self.tensor(operand.index)
+            if tensor.dtype is not None and tensor.dtype.kind == "f" and not tensor.symbolic:
+                return self.single(operand.index, name)
+            if tensor.dtype == np.bool_:
+                return bool(self.single(operand.index, name))
+            return self.size(operand.index, name)
+        if not isinstance(operand, bool | int | float):
+            self.fail(f"a number as '{name}'", repr(operand))
+        return operand
+
+    def int(self, name: str, default: int | None = None) -> int:
+        """An argument that is a whole number; a size, too."""
+        result = self.number(name, default)
+        if result is None:
+            self.fail(f"'{name}'", "none")
+        if isinstance(result, float):
+            if not result.is_integer():
+                self.fail(f"a whole number as '{name}'", str(result))
+            return int(result)
+        return cast("int", result) if isinstance(result, SizeExpr) else int(result)
+
+    def float(self, name: str, default: float = 0.0) -> float:
+        result = self.number(name, default)
+        if isinstance(result, SizeExpr):
+            self.fail(f"'{name}' that is no size", str(result))
+        return float(result)
+
+    def bool(self, name: str, default: bool = False) -> bool:
+        result = self.number(name, default)
+        if not isinstance(result, bool):
+            self.fail(f"true or false as '{name}'", str(result))
+        return result
+
+    def text(self, name: str, default: str = "") -> str:
+        result = self.argument(name)
+        if result is None:
+            return default
+        if not isinstance(result, str):
+            self.fail(f"a text as '{name}'", repr(result))
+        return result
+
+    def ints(self, name: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
+        """An argument that is a list of whole numbers; sizes, too. One number is a list of one."""
+        result = self.argument(name)
+        if result is None:
+            if default is None:
+                self.fail(f"a list of numbers as '{name}'", "none")
+            return tuple(default)
+        many = result if isinstance(result, tuple) else (result,)
+        return tuple(cast("int", self._whole(item, name)) for item in many)
+
+    def _whole(self, operand: Operand, name: str) -> Size:
+        result = self._number(operand, name)
+        if isinstance(result, float):
+            self.fail(f"whole numbers as '{name}'", str(result))
+        return result
+
+    def floats(self, name: str) -> tuple[float, ...] | None:
+        result = self.argument(name)
+        if result is None:
+            return None
+        many = result if isinstance(result, tuple) else (result,)
+        return tuple(float(cast("float", self._number(item, name))) for item in many)
+
+    def repeated(self, name: str, rank: int, default: Sequence[int] | None = None) -> tuple[int, ...]:
+        """One number for each of `rank` axes; a list of one stands for all."""
+        result = self.ints(name, default)
+        if len(result) == 1:
+            result *= rank
+        if len(result) != rank:
+            self.fail(f"{rank} numbers as '{name}'", str(list(result)))
+        return result
+
+    def element(self, name: str = "dtype", default: Any = None) -> np.dtype[Any] | None:
+        """An argument that is an element type."""
+        result = self.argument(name)
+        if result is None:
+            return default
+        if not isinstance(result, ScalarType):
+            self.fail(f"an element type as '{name}'", repr(result))
+        return dtype_of(result.code, self.op_type)
+
+    # Axes.
+
+    def axis(self, name: str, rank: int, default: int | None = None) -> int:
+        """An argument that is an axis, made non-negative; a scalar has one."""
+        return self.axis_in(self.int(name, default), rank, name)
+
+    def axis_in(self, axis: int, rank: int, name: str = "dim") -> int:
+        bound = max(rank, 1)
+        if not -bound <= axis < bound:
+            self.fail(f"{name} in [{-bound}, {bound})", str(axis))
+        return axis % bound
+
+    def input_tensor(self, name: str) -> Tensor:
+        return self.tensor(self.at(name))
+
+    @property
+    def output_count(self) -> int:
+        """The number of values that the call gives."""
+        return len(self.call.metas)
+
+
+def named(dtype: np.dtype[Any]) -> str:
+    """The name of an element type as relay has it."""
+    return dtype.name

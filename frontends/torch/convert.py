@@ -1,0 +1,32 @@
+"""The table of operators: each family has its rows in its own module, one for each overload."""
+
+from __future__ import annotations
+
+from ...support.tables import joined_tables
+from ..importing.converter import Converter
+from . import activations as activations
+from . import attention as attention
+from . import convolution as convolution
+from . import creation as creation
+from . import elementwise as elementwise
+from . import indexing as indexing
+from . import normalization as normalization
+from . import padding as padding
+from . import parts as parts
+from . import pooling as pooling
+from . import products as products
+from . import rearrange as rearrange
+from . import recurrent as recurrent
+from . import reductions as reductions
+from . import resizing as resizing
+from . import shaping as shaping
+from . import size_arithmetic as size_arithmetic
+from . import sorting as sorting
+from .context import Context
+from .program import RENAMING
+
+CONVERTERS: dict[str, Converter[Context]] = {
+    **joined_tables(__name__.rpartition(".")[0], globals(), "TABLE"),
+    RENAMING: Converter(lambda ctx: ctx.input_tensor("self")),
+}
+"""Overload, without `torch.ops.` -> how it is imported."""

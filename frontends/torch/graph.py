@@ -1,0 +1,181 @@
+"""A checked program as the importer takes it: names of layers and tensors, and the converters of operators."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, NameLoc, TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.sizes import Ranges, Size
+from ...provenance.span import layer_location
+from ...runtime.flow import Region, Step
+from ...runtime.open_specs import OPEN, OpenSpec
+from ..importing import importer
+from ..importing.converter import Converter, Narrowed, Result
+from ..importing.node import node_of
+from ..importing.tensor import Tensor, Undecided, dtype_of, shape_of
+from .calls import Call, State
+from .context import Context
+from .convert import CONVERTERS
+from .inputs import Inputs
+from .load import Source, load
+from .program import RENAMING
+from .promotion import cast_to
+from .schema import TensorMeta
+from .shaping import broadcast
+from .tensors import DTYPES
+from .tensors import dtype_of as element_of
+
+
+class Model(importer.Model):
+    """A loaded PyTorch program."""
+
+    prefix = "torch"
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.file, self.region = source.file, source.region
+        self.name = "main"
+        self.inputs = Inputs(source.file, source.builder.inputs, source.program.ranges)
+        self.states: Sequence[State] = source.builder.states
+        """What a call changes for the next one."""
+
+    @property
+    def ranges(self) -> Ranges:
+        return self.inputs.ranges
+
+    def importer(self, region: Region) -> Importer:
+        return Importer(self, region)
+
+    def input_types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
+        return self.inputs.types(shapes) | {state.name: _type_of(state) for state in self.states}
+
+    def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
+        if self.states:
+            raise Undecided(f"{self.file}: what a model keeps from call to call has one size", None)
+        return self.inputs.symbolic_types(shapes)
+
+    def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
+        return (*self.inputs.specs(shapes), *map(_spec_of, self.states))
+
+    def open_outputs(self) -> tuple[OpenSpec, ...]:
+        result: list[OpenSpec] = []
+        for name in self.region.outputs[: len(self.region.outputs) - len(self.states)]:
+            meta = self.source.builder.outputs[name]
+            if meta is None:
+                result.append(OpenSpec(name, (), np.dtype(np.int64), ()))
+                continue
+            extents = tuple(size if isinstance(size, int) else OPEN for size in meta.sizes)
+            result.append(OpenSpec(name, extents, element_of(meta.dtype, f"output '{name}'"), (None,) * len(extents)))
+        kept = (OpenSpec(s.next, s.initial.shape, s.initial.dtype, (None,) * s.initial.ndim) for s in self.states)
+        return (*result, *kept)
+
+
+def _type_of(state: State) -> TensorType[Attribute]:
+    from ...dialects.element_types import tensor_type
+
+    return tensor_type(state.initial)
+
+
+def _spec_of(state: State) -> OpenSpec:
+    return OpenSpec(state.name, state.initial.shape, state.initial.dtype, (None,) * state.initial.ndim)
+
+
+def open_model(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Model:
+    """Read and check a program; raises FrontendError when it is none, damaged or uses unsupported operators.
+
+    keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
+    """
+    return Model(load(model, keep))
+
+
+class Importer(importer.Importer):
+    """The state of one import."""
+
+    def __init__(self, model: Model, region: Region):
+        self.files: dict[tuple[str, int], str] = {}
+        """The files of leaves that are not of the model's own."""
+        super().__init__(model, region)
+
+    def leaf(self, name: str, index: int) -> LocationAttr:
+        if not self.spans:
+            return UNKNOWN_LOC
+        return layer_location(name, self.files.get((name, index), self.source.file), index)
+
+    def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
+        """An input or weight is `<layer>.<tensor>` for a layer that reads it, of a weight the last part of its name."""
+        if (step := reader or self.users(region).get(name)) is None:
+            return name, 0
+        node = node_of(step)
+        result = f"{node.layer}.{name.rpartition('.')[2]}", node.index
+        if isinstance(node.leaf, NameLoc) and isinstance(at := node.leaf.location, FileLineColLoc):
+            self.files[result] = at.filename.data
+        return result
+
+    def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
+        node = cast(Call, step.source)
+        return Context(
+            op_type=node.op_type,
+            leaf=node.leaf,
+            inputs=inputs,
+            builder=self.builder,
+            module=self.module,
+            call=node,
+        )
+
+    def converter(self, step: Step) -> Converter[Context] | None:
+        converter = CONVERTERS[node_of(step).op_type]
+        return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
+
+
+def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tuple[Result, ...]:
+    """Return a converter's results if they are what the exporter knew; those in place have their target's type."""
+    if ctx.op_type == RENAMING:
+        return results
+    outputs = list(results) if isinstance(results, tuple) else [results]
+    if ctx.call.in_place:
+        outputs[0] = _contents(ctx, outputs[0])
+    if len(outputs) < len(ctx.call.metas):
+        ctx.fail(f"{len(outputs)} outputs", str(len(ctx.call.metas)))
+    for meta, result in zip(ctx.call.metas, outputs, strict=False):
+        if meta is not None:
+            _check(ctx, meta, result)
+    return tuple(outputs) if isinstance(results, tuple) or len(outputs) != 1 else outputs[0]
+
+
+def _contents(ctx: Context, result: Result) -> Result:
+    """New contents of a tensor, in its own shape and element type."""
+    dtype, shape = ctx.dtype(0), ctx.shape(0)
+    if isinstance(result, np.ndarray):
+        return result if result.dtype == np.object_ else np.broadcast_to(result.astype(dtype), shape)
+    if not isinstance(result, SSAValue):
+        ctx.fail("a tensor of the shape of its target", "one of another kind")
+    return broadcast(ctx, cast_to(ctx, result, dtype), shape)
+
+
+def _check(ctx: Context, meta: TensorMeta, result: Result) -> None:
+    """Complain of a result whose element type, rank or extents are not those that the exporter knew."""
+    if isinstance(result, Narrowed):
+        dtype, shape = dtype_of(result.value), None
+    elif isinstance(result, SSAValue):
+        dtype, shape = dtype_of(result), shape_of(result)
+    elif isinstance(result, Tensor):
+        dtype, shape = result.dtype, result.array.shape if result.array is not None else None
+    else:
+        dtype, shape = (result.dtype if result.dtype != np.object_ else None), result.shape
+    wanted = DTYPES.get(meta.dtype)
+    if dtype is not None and wanted is not None and dtype != wanted:
+        ctx.fail(f"a result of {wanted}, as the program says", str(dtype))
+    if shape is None:
+        return
+    pairs = zip(cast("Sequence[Size]", shape), meta.sizes, strict=False)
+    if len(shape) != len(meta.sizes) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs):
+        ctx.fail(f"a result of shape [{', '.join(map(_shown, meta.sizes))}], as the program says", str(list(shape)))
+
+
+def _shown(size: int | str) -> str:
+    return str(size) if isinstance(size, int) else "?"

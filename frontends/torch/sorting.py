@@ -1,0 +1,97 @@
+"""Order: the greatest, sorted, and places among what is sorted."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import CopyOp, LogicalNotOp
+from ...dialects.relay.reduce import AnyOp
+from ...dialects.relay.sorting import ArgsortOp, SearchSortedOp, TopKOp
+from ...dialects.sizes import Size, same
+from ..importing.converter import Converter
+from ..importing.tensor import shape_of
+from ..importing.terms import Term
+from .context import Context
+from .promotion import BOOL
+from .shaping import shaped
+
+
+def _topk(ctx: Context) -> tuple[SSAValue, ...]:
+    """topk; what is wanted unsorted may be sorted."""
+    data, k = ctx.of("self"), ctx.int("k")
+    shape = shape_of(data)
+    axis = ctx.axis("dim", len(shape), -1)
+    ctx.require_least(shape[axis], k, f"whether there are {k} of {shape[axis]} elements")
+    if same(k, 0) or not isinstance(cast(Size, k), int):
+        ctx.fail("a number of elements of at least 1, known at import", str(k))
+    return ctx.emit_all(TopKOp, data, k=k, axis=axis, is_ascend=not ctx.bool("largest", True), dtype="int64")
+
+
+def _sort(ctx: Context) -> tuple[SSAValue, ...]:
+    """topk of all elements."""
+    x = ctx.term("self")
+    if not x.shape:
+        return x.apply(CopyOp).value, ctx.constant(np.zeros((), np.int64), "places")
+    axis = ctx.axis("dim", len(x.shape), -1)
+    truths = x.dtype == BOOL
+    data = x.to("int32") if truths else x
+    value, places = ctx.emit_all(
+        TopKOp, data.value, k=0, axis=axis, is_ascend=not ctx.bool("descending"), dtype="int64"
+    )
+    return (Term(ctx, value).to("bool").value if truths else value), places
+
+
+def _argsort(ctx: Context) -> SSAValue:
+    data = ctx.of("self")
+    axis = ctx.axis("dim", len(shape_of(data)), -1)
+    return ctx.emit(ArgsortOp, data, axis=axis, is_ascend=not ctx.bool("descending"), dtype="int64")
+
+
+def _placed(ctx: Context, row: SSAValue, values: SSAValue) -> SSAValue:
+    """searchsorted of values in a row, or in as many rows."""
+    right = ctx.bool("right") or ctx.text("side") == "right"
+    dtype = "int32" if ctx.bool("out_int32") else "int64"
+    shape = shape_of(values)
+    if len(shape_of(row)) == 1 and len(shape) != 1:
+        count = (
+            int(np.prod(shape)) if all(isinstance(extent, int) for extent in cast("tuple[Size, ...]", shape)) else None
+        )
+        if count is None:
+            ctx.fail("values of a known shape", str(list(shape)))
+        result = ctx.emit(SearchSortedOp, row, shaped(ctx, values, (count,)), right=right, dtype=dtype)
+        return shaped(ctx, result, shape)
+    return ctx.emit(SearchSortedOp, row, values, right=right, dtype=dtype)
+
+
+def _searchsorted(ctx: Context) -> SSAValue:
+    if ctx.given("sorter"):
+        ctx.fail("a sorted sequence", "one with an order beside it")
+    return _placed(ctx, ctx.of("sorted_sequence"), ctx.of("self"))
+
+
+def _bucketize(ctx: Context) -> SSAValue:
+    return _placed(ctx, ctx.of("boundaries"), ctx.of("self"))
+
+
+def _isin(ctx: Context) -> SSAValue:
+    """True for each element that is one of others."""
+    x, others = ctx.term("elements"), ctx.term("test_elements")
+    flat = others.reshape(int(np.prod(others.shape)))
+    equal = x.reshape(*x.shape, 1).equal(flat.to(x.dtype))
+    result = equal.apply(AnyOp, axis=(len(x.shape),), keepdims=False)
+    return (result.apply(LogicalNotOp) if ctx.bool("invert") else result).value
+
+
+TABLE: dict[str, Converter[Context]] = {
+    "aten.argsort.default": Converter(_argsort),
+    "aten.argsort.stable": Converter(_argsort),
+    "aten.bucketize.Tensor": Converter(_bucketize),
+    "aten.isin.Tensor_Tensor": Converter(_isin),
+    "aten.searchsorted.Tensor": Converter(_searchsorted),
+    "aten.sort.default": Converter(_sort),
+    "aten.sort.stable": Converter(_sort),
+    "aten.topk.default": Converter(_topk),
+}

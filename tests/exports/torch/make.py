@@ -1,0 +1,100 @@
+"""Writes the exported programs beside this file, each with inputs of two sizes and what eager torch computes of them.
+
+    python tests/exports/torch/make.py [name ..]
+
+The weights are random, and no file is larger than 100 kB: what they keep of where they were made is a relative path.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networks
+import numpy as np
+import torch
+from torch.export import Dim, ExportedProgram, export, save
+
+HERE = Path(__file__).parent
+LARGEST = 100_000
+Inputs = tuple[torch.Tensor, ...]
+
+
+def ids(batch: int, length: int) -> Inputs:
+    return (torch.randint(0, 40, (batch, length)),)
+
+
+def numbers(*shapes: tuple[int, ...]) -> Inputs:
+    return tuple(torch.randn(shape) for shape in shapes)
+
+
+def cached(*places: int) -> Inputs:
+    return torch.tensor(places), torch.randn(len(places), 4)
+
+
+PROGRAMS: dict[str, tuple[Callable[[], torch.nn.Module], Any, Inputs, Inputs]] = {
+    "cache": (networks.Cache, None, cached(1, 3), cached(3, 0)),
+    "chosen": (networks.Chosen, None, numbers((4, 5)), numbers((4, 5))),
+    "cnn": (networks.CNN, {"image": {0: Dim("batch", max=64)}}, numbers((2, 3, 16, 16)), numbers((5, 3, 16, 16))),
+    "counter": (networks.Counter, None, numbers((4, 3)), numbers((4, 3))),
+    "mixed": (networks.Mixed, {"x": {0: Dim("batch")}}, numbers((2, 4, 5, 6)), numbers((3, 4, 5, 6))),
+    "recurrent": (networks.Recurrent, {"x": {0: Dim("batch")}}, numbers((2, 5, 4)), numbers((3, 5, 4))),
+    "transformer": (networks.Transformer, {"ids": {0: Dim.DYNAMIC, 1: Dim("length", max=32)}}, ids(2, 6), ids(3, 9)),
+    "unknown": (networks.Unknown, None, numbers((3,)), numbers((3,))),
+    "writes": (networks.Writes, {"x": {0: Dim("rows", min=4)}}, numbers((5, 4)), numbers((7, 4))),
+}
+
+
+def relative(program: bytes) -> bytes:
+    """A program whose stack traces name files relative to this folder, and without the inputs, which are pickled."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(program)) as old, zipfile.ZipFile(target, "w") as new:
+        for entry in old.infolist():
+            data = old.read(entry)
+            if entry.filename.endswith(".json"):
+                data = json.dumps(json.loads(data), separators=(",", ":")).encode()
+                data = data.replace(f"{HERE}/".encode(), b"")
+                packages = str(Path(torch.__file__).parent.parent.parent).encode()
+                data = data.replace(packages, b"")
+            if "sample_inputs" not in entry.filename:
+                new.writestr(zipfile.ZipInfo(entry.filename), data)
+    return target.getvalue()
+
+
+def written(program: ExportedProgram, name: str) -> None:
+    buffer = io.BytesIO()
+    save(program, buffer)
+    data = relative(buffer.getvalue())
+    assert len(data) <= LARGEST, (name, len(data))
+    (HERE / f"{name}.pt2").write_bytes(data)
+
+
+def make(name: str) -> None:
+    torch.manual_seed(0)
+    network, dynamic, first, second = PROGRAMS[name]
+    module = network().eval()
+    with torch.no_grad():
+        for part in module.modules():
+            if isinstance(part, torch.nn.BatchNorm2d):
+                part.running_mean.uniform_(-1, 1)
+                part.running_var.uniform_(0.5, 2)
+        program = export(module, first, dynamic_shapes=dynamic)
+        written(program, name)
+        if name == "counter":
+            written(program.run_decompositions(), "counter.decomposed")
+        arrays: dict[str, Any] = {}
+        for call, inputs in enumerate((first, second)):
+            results = torch.utils._pytree.tree_leaves(module(*inputs))  # pyright: ignore[reportPrivateUsage]
+            arrays |= {f"{call}.in{at}": value.numpy() for at, value in enumerate(inputs)}
+            arrays |= {f"{call}.out{at}": value.numpy() for at, value in enumerate(results)}
+    np.savez_compressed(HERE / f"{name}.npz", **arrays)
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or PROGRAMS:
+        make(wanted)

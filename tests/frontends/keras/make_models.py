@@ -1,0 +1,369 @@
+"""Write the models beside this file and what Keras computes with them: `models/NAME.keras`, `.h5` and `.npz`.
+
+    KERAS_BACKEND=jax python tests/frontends/keras/make_models.py [NAME ...]
+
+An .npz has inputs and outputs for two batches: `in_1_x` is input x of a batch of 1, `out_3_0` output 0 of a batch of 3.
+Weights and inputs are random, from one seed for each model. Needs keras and the backend's package.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FOLDER = Path(__file__).parent / "models"
+BATCHES = (1, 3)
+keras: Any = importlib.import_module("keras")
+L, ops = keras.layers, keras.ops
+SEQUENCE, IMAGE, VOLUME = (6, 4), (7, 8, 4), (4, 5, 6, 4)
+
+
+def inputs(*shapes: Sequence[int | None], **dtypes: str) -> list[Any]:
+    """Inputs x0, x1, .. of these shapes behind the batch."""
+    return [keras.Input(shape, name=f"x{at}", dtype=dtypes.get(f"x{at}", "float32")) for at, shape in enumerate(shapes)]
+
+
+def model(tensors: Sequence[Any], outputs: Any, name: str) -> Any:
+    return keras.Model(list(tensors), outputs, name=name)
+
+
+def cnn() -> Any:
+    return keras.Sequential(
+        [
+            keras.Input((8, 8, 3), name="image"),
+            L.Conv2D(4, 3, strides=2, padding="same", use_bias=False, name="conv"),
+            L.BatchNormalization(name="norm"),
+            L.ReLU(name="relu"),
+            L.MaxPooling2D(2, name="pool"),
+            L.Dropout(0.5, name="drop"),
+            L.Flatten(name="flat"),
+            L.Dense(5, activation="softmax", name="classes"),
+        ],
+        name="cnn",
+    )
+
+
+def functional() -> Any:
+    """A residual block, a shared layer, and an inner model that is called twice."""
+    x = keras.Input((6, 6, 3), name="image")
+    y = L.Conv2D(4, 3, padding="same", activation="relu", name="conv")(x)
+    z = L.Add(name="plus")([y, L.Conv2D(4, 1, name="shortcut")(x)])
+    entry = keras.Input((6, 6, 4), name="entry")
+    deep = keras.Sequential([keras.Input((6, 6, 4)), L.Conv2D(4, 1, name="conv")], name="deep")
+    block = keras.Model(entry, L.BatchNormalization(name="norm")(deep(entry)), name="block")
+    z = block(block(z))
+    shared = L.Dense(4, activation="tanh", name="shared")
+    first = shared(L.GlobalAveragePooling2D(name="mean")(z))
+    return keras.Model(x, [first, shared(first)], name="functional")
+
+
+def convolutions() -> Any:
+    x, y, z = inputs((9, 4), IMAGE, VOLUME)
+    outputs: list[Any] = []
+    for rank, data in ((1, x), (2, y), (3, z)):
+        conv, back = getattr(L, f"Conv{rank}D"), getattr(L, f"Conv{rank}DTranspose")
+        outputs += [
+            conv(4, 3, strides=2, padding="same", groups=2, activation="relu")(data),
+            conv(2, 2, dilation_rate=2, use_bias=False)(data),
+            back(2, 3, strides=2, padding="same")(data),
+            back(2, 2, strides=2, activation="sigmoid")(data),
+        ]
+        if rank < 3:
+            outputs += [
+                getattr(L, f"DepthwiseConv{rank}D")(3, depth_multiplier=2, padding="same", strides=2)(data),
+                getattr(L, f"SeparableConv{rank}D")(3, 3, depth_multiplier=2)(data),
+            ]
+    return model((x, y, z), [*outputs, L.Conv1D(3, 3, padding="causal", dilation_rate=2)(x)], "convolutions")
+
+
+def channels_first() -> Any:
+    x, y, z = inputs((4, 9), (4, 7, 8), (4, 4, 5, 6))
+    first = {"data_format": "channels_first"}
+    outputs = [
+        L.Conv1D(4, 3, strides=2, padding="same", **first)(x),
+        L.Conv2D(4, 3, groups=2, dilation_rate=2, **first)(y),
+        L.Conv3D(2, 2, **first)(z),
+        L.Conv2DTranspose(2, 3, strides=2, **first)(y),
+        L.DepthwiseConv2D(3, depth_multiplier=2, **first)(y),
+        L.SeparableConv2D(3, 3, **first)(y),
+        L.MaxPooling2D(2, padding="same", **first)(y),
+        L.AveragePooling3D(2, **first)(z),
+        L.GlobalMaxPooling2D(**first)(y),
+        L.GlobalAveragePooling1D(keepdims=True, **first)(x),
+        L.BatchNormalization(axis=1)(y),
+        L.Flatten(**first)(y),
+        L.UpSampling2D(2, **first)(y),
+        L.UpSampling3D((1, 2, 2), **first)(z),
+        L.ZeroPadding2D(1, **first)(y),
+        L.Cropping3D(1, **first)(z),
+    ]
+    return model((x, y, z), outputs, "channels_first")
+
+
+def poolings() -> Any:
+    x, y, z = inputs(SEQUENCE, IMAGE, VOLUME)
+    outputs: list[Any] = []
+    for rank, data in ((1, x), (2, y), (3, z)):
+        for kind in ("Max", "Average"):
+            outputs += [
+                getattr(L, f"{kind}Pooling{rank}D")(3, strides=2, padding="same")(data),
+                getattr(L, f"{kind}Pooling{rank}D")(2)(data),
+                getattr(L, f"Global{kind}Pooling{rank}D")(keepdims=kind == "Max")(data),
+            ]
+    return model((x, y, z), outputs, "poolings")
+
+
+def normalizations() -> Any:
+    x, y = inputs(SEQUENCE, IMAGE)
+    outputs = [
+        L.BatchNormalization(scale=False, epsilon=0.01)(x),
+        L.BatchNormalization(axis=1, center=False)(y),
+        L.LayerNormalization()(x),
+        L.LayerNormalization(axis=1, scale=False)(y),
+        L.LayerNormalization(axis=[1, 2], center=False)(y),
+        L.LayerNormalization(rms_scaling=True)(x),
+        L.GroupNormalization(2)(y),
+        L.GroupNormalization(-1, axis=1)(y),
+        L.RMSNormalization()(x),
+        L.UnitNormalization(axis=[1, 2])(y),
+        L.Normalization(axis=-1)(x),
+        L.Normalization(axis=None, mean=1.5, variance=2.0)(x),
+        L.Normalization(axis=-1, invert=True, mean=[1.0, 2.0, 3.0, 4.0], variance=[1.0, 2.0, 1.0, 2.0])(x),
+        L.SpectralNormalization(L.Conv2D(2, 2))(y),
+    ]
+    return model((x, y), outputs, "normalizations")
+
+
+def recurrent() -> Any:
+    x, hidden, cell = inputs(SEQUENCE, (5,), (5,))
+    outputs = [
+        L.LSTM(5, name="states")(x, initial_state=[hidden, cell]),
+        *L.LSTM(16, return_sequences=True, return_state=True, recurrent_activation="hard_sigmoid")(x),
+        L.GRU(5, return_sequences=True, go_backwards=True)(x),
+        L.GRU(8, reset_after=False, activation="relu")(x),
+        L.GRU(3, use_bias=False)(x),
+        L.SimpleRNN(5, activation="linear", return_sequences=True)(x),
+    ]
+    return model((x, hidden, cell), outputs, "recurrent")
+
+
+def directions() -> Any:
+    (x,) = inputs(SEQUENCE)
+    outputs = [
+        L.Bidirectional(L.GRU(3, return_sequences=True), name="both")(x),
+        L.Bidirectional(L.LSTM(3), merge_mode="ave")(x),
+        *L.Bidirectional(L.SimpleRNN(3, return_state=True), merge_mode=None)(x),
+        L.RNN([L.LSTMCell(3), L.LSTMCell(4), L.GRUCell(2)], return_sequences=True, name="stack")(x),
+        L.TimeDistributed(L.Dense(3), name="steps")(x),
+    ]
+    return model((x,), outputs, "directions")
+
+
+def attention() -> Any:
+    x, y = inputs(SEQUENCE, (None, 4))
+    outputs = [
+        *L.MultiHeadAttention(2, 3, name="heads")(x, y, return_attention_scores=True),
+        L.MultiHeadAttention(2, 4, use_bias=False, output_shape=3)(x, x, use_causal_mask=True),
+        L.MultiHeadAttention(2, 2, sliding_window=2)(x, x),
+        L.GroupQueryAttention(2, 4, 2)(x, y),
+        L.Attention(use_scale=True)([x, y]),
+        L.Attention(score_mode="concat")([x, x], use_causal_mask=True),
+        L.AdditiveAttention()([x, y]),
+    ]
+    return model((x, y), outputs, "attention")
+
+
+def activations() -> Any:
+    (x,) = inputs(SEQUENCE)
+    names = """relu leaky_relu relu6 softmax celu elu selu softplus softsign squareplus soft_shrink sparse_plus silu
+        gelu glu tanh tanh_shrink sigmoid sparse_sigmoid exponential hard_sigmoid hard_silu hard_tanh hard_shrink linear
+        mish log_softmax log_sigmoid""".split()
+    return model((x,), [L.Activation(name, name=f"of_{name}")(x) for name in names], "activations")
+
+
+def activation_layers() -> Any:
+    (x,) = inputs(SEQUENCE)
+    outputs = [
+        L.ELU(0.7)(x),
+        L.LeakyReLU(0.1)(x),
+        L.ReLU(max_value=1.0, negative_slope=0.1, threshold=0.2)(x),
+        L.PReLU()(x),
+        L.PReLU(shared_axes=[1])(x),
+        L.Softmax(axis=1)(x),
+        L.Softmax(axis=[1, 2])(x),
+        L.Dense(3, activation=L.LeakyReLU(0.3))(x),
+    ]
+    return model((x,), outputs, "activation_layers")
+
+
+def shapes() -> Any:
+    x, y, z = inputs(SEQUENCE, IMAGE, (3, 4, 4, 2))
+    outputs = [
+        L.Reshape((3, -1))(x),
+        L.Permute((3, 1, 2))(y),
+        L.RepeatVector(3)(L.Flatten()(x)),
+        L.ZeroPadding1D((1, 2))(x),
+        L.ZeroPadding2D(((1, 2), (0, 3)))(y),
+        L.ZeroPadding3D(1)(z),
+        L.Cropping1D(2)(x),
+        L.Cropping2D(((1, 2), (0, 3)))(y),
+        L.UpSampling1D(2)(x),
+        L.UpSampling2D((2, 3))(y),
+        L.UpSampling2D(2, interpolation="bilinear")(y),
+        L.UpSampling2D(2, interpolation="bicubic")(y),
+        L.UpSampling3D((2, 1, 3))(z),
+        L.Resizing(5, 13)(y),
+        L.Resizing(3, 5, interpolation="nearest")(y),
+        L.Resizing(4, 4, antialias=True)(y),
+        L.Resizing(4, 6, crop_to_aspect_ratio=True)(y),
+        L.CenterCrop(3, 5)(y),
+        L.Rescaling(1 / 255, offset=[1.0, 2.0, 3.0, 4.0])(y),
+    ]
+    return model((x, y, z), outputs, "shapes")
+
+
+def merging() -> Any:
+    x, tokens = inputs(SEQUENCE, (5,), x1="int32")
+    dense = L.Dense(4)(x)
+    outputs = [
+        L.Embedding(6, 3)(tokens),
+        L.Add()([x, dense]),
+        L.Subtract()([x, dense]),
+        L.Multiply()([x, dense]),
+        L.Average()([x, dense, x]),
+        L.Maximum()([x, dense]),
+        L.Minimum()([x, dense]),
+        L.Concatenate(axis=1)([x, dense]),
+        L.Dot(axes=1, normalize=True)([x, dense]),
+        L.EinsumDense("abc,cd->abd", output_shape=(None, 3), bias_axes="d", activation="relu")(x),
+        L.EinsumDense("...bc,bcd->...bd", output_shape=(6, 2))(x),
+    ]
+    return model((x, tokens), outputs, "merging")
+
+
+def elementwise() -> Any:
+    """Operations of keras.ops."""
+    (x,) = inputs(SEQUENCE)
+    names = """absolute ceil cos cosh exp expm1 floor negative round sign sin sinh square tan tanh trunc erf arctan
+        arcsinh zeros_like ones_like isnan isfinite sigmoid relu relu6 silu gelu softplus elu leaky_relu""".split()
+    outputs: list[Any] = [getattr(ops, name)(x) for name in names]
+    positive = ops.abs(x) + 0.1
+    outputs += [
+        getattr(ops, name)(positive) for name in ("log", "log10", "log1p", "log2", "sqrt", "rsqrt", "reciprocal")
+    ]
+    outputs += [2 - x, x / positive, x**2, x // 0.3, x % 0.3, ops.maximum(x, 0.1), ops.minimum(x, x * 2)]
+    outputs += [x > 0, x <= 0.1, ops.equal(x, x), ops.logical_and(x > 0, x < 1), ops.logical_not(x > 0)]
+    outputs += [ops.where(x > 0, x, 0.5), ops.clip(x, -0.5, 0.5), ops.round(x, 1), ops.logaddexp(x, x * 2)]
+    whole = ops.cast(x * 10, "int32")
+    outputs += [whole + 1, whole / 2, whole + 0.5, whole % 3, ops.sum(whole, axis=1), ops.mean(whole, axis=1)]
+    return model((x,), outputs, "elementwise")
+
+
+def rearranged() -> Any:
+    """Operations of keras.ops that move elements, or go along axes."""
+    (x,) = inputs(SEQUENCE)
+    outputs = [
+        ops.reshape(x, (-1, 2, 12)), ops.transpose(x, (0, 2, 1)), ops.swapaxes(x, 1, 2), ops.moveaxis(x, -1, 1),
+        ops.expand_dims(x, (1, 3)), ops.squeeze(ops.expand_dims(x, 1), 1), ops.concatenate([x, x * 2], axis=1),
+        ops.stack([x, x], axis=-1), ops.flip(x, (1, 2)), ops.repeat(x, 2, axis=1), ops.tile(x, (1, 2, 1)),
+        ops.roll(x, 2, axis=1), *ops.split(x, [1, 4], axis=1), *ops.split(x, 2, axis=2), *ops.unstack(x, axis=2),
+        ops.pad(x, ((0, 0), (1, 2), (0, 1)), constant_values=1.5), ops.pad(x, ((0, 0), (1, 2), (0, 1)), mode="reflect"),
+        x[:, -1], x[:, 1:3], x[..., 0], x[:, None], x[:, ::-1], x[:, ::2, 1], ops.take(x, [0, 2, -1], axis=1),
+        ops.take_along_axis(x, ops.argsort(x, axis=1), axis=1), ops.one_hot(ops.argmax(x, axis=1), 6), ops.tril(x),
+        ops.triu(x, 1), ops.sum(x, axis=1), ops.mean(x, axis=(1, 2)), ops.max(x, axis=-1, keepdims=True),
+        ops.min(x, axis=1), ops.prod(x, axis=2), ops.std(x, axis=1), ops.var(x, axis=(1, 2), keepdims=True),
+        ops.any(x > 1, axis=1), ops.all(x > -1, axis=2), ops.argmin(x, axis=-1), ops.logsumexp(x, axis=1),
+        ops.count_nonzero(x, axis=1), ops.cumsum(x, axis=1), ops.cumprod(x, axis=2), ops.sort(x, axis=1),
+        *ops.top_k(x, 3), *ops.moments(x, axes=[1, 2]), ops.matmul(x, ops.transpose(x, (0, 2, 1))),
+        ops.einsum("bij,bkj->bik", x, x), ops.einsum("bij,bij->b", x, x), ops.tensordot(x, x, axes=([1, 2], [1, 2])),
+        ops.normalize(x, axis=-1), ops.softmax(x, axis=1), ops.log_softmax(x),
+    ]  # fmt: skip
+    q = ops.reshape(x, (-1, 6, 2, 2))
+    outputs += [ops.dot_product_attention(q, q, q), ops.dot_product_attention(q, q, q, is_causal=True)]
+    return model((x,), outputs, "rearranged")
+
+
+def halves() -> Any:
+    """Layers that compute in float16 with weights of float32."""
+    x = keras.Input((8, 8, 3), name="image")
+    y = L.Conv2D(4, 3, activation="relu", dtype="mixed_float16", name="conv")(x)
+    y = L.BatchNormalization(dtype="mixed_float16", name="norm")(y)
+    y = L.GlobalAveragePooling2D(dtype="mixed_float16")(y)
+    y = L.LayerNormalization(dtype="mixed_float16")(y)
+    return keras.Model(x, L.Dense(3, activation="softmax", name="classes")(y), name="halves")
+
+
+MODELS: dict[str, Callable[[], Any]] = {
+    "activation_layers": activation_layers,
+    "activations": activations,
+    "attention": attention,
+    "channels_first": channels_first,
+    "cnn": cnn,
+    "convolutions": convolutions,
+    "directions": directions,
+    "elementwise": elementwise,
+    "functional": functional,
+    "halves": halves,
+    "merging": merging,
+    "normalizations": normalizations,
+    "poolings": poolings,
+    "rearranged": rearranged,
+    "recurrent": recurrent,
+    "shapes": shapes,
+}
+LEGACY = ("attention", "cnn", "directions", "functional", "normalizations", "recurrent")
+"""Models that are written as `.h5`, too."""
+
+
+def randomize(net: Any, rng: np.random.Generator) -> None:
+    """Give every weight random numbers, of about one size for any width of a layer."""
+    for variable in net.weights:
+        shape = tuple(variable.shape)
+        if not variable.dtype.startswith("float"):
+            continue
+        numbers = rng.standard_normal(shape) * (0.3 if len(shape) < 2 else 1 / np.sqrt(np.prod(shape[:-1])))
+        if "variance" in variable.name or variable.name in ("gamma", "scale"):
+            numbers = np.abs(numbers) + 0.5
+        variable.assign(numbers.astype(np.float32))
+    for layer in net._flatten_layers():
+        if type(layer).__name__ == "Normalization":
+            layer.finalize_state()
+
+
+def arrays(net: Any, batch: int, rng: np.random.Generator) -> list[Any]:
+    """Random inputs of a model."""
+    outputs: list[Any] = []
+    for tensor in net.inputs:
+        shape = [batch, *(5 if extent is None else extent for extent in tensor.shape[1:])]
+        numbers = rng.integers(0, 6, shape) if tensor.dtype == "int32" else rng.standard_normal(shape)
+        outputs.append(numbers.astype(tensor.dtype))
+    return outputs
+
+
+def write(name: str) -> None:
+    keras.backend.clear_session()
+    rng, net = np.random.default_rng(zlib.crc32(name.encode())), MODELS[name]()
+    randomize(net, rng)
+    net.save(FOLDER / f"{name}.keras")
+    if name in LEGACY:
+        net.save(FOLDER / f"{name}.h5")
+    kept: dict[str, Any] = {}
+    for batch in BATCHES:
+        tensors = arrays(net, batch, rng)
+        results = net(tensors if len(tensors) > 1 else tensors[0], training=False)
+        kept |= {f"in_{batch}_{tensor.name}": array for tensor, array in zip(net.inputs, tensors, strict=True)}
+        flat = keras.tree.flatten(results)
+        kept |= {f"out_{batch}_{at}": np.asarray(array) for at, array in enumerate(flat)}
+    np.savez_compressed(FOLDER / f"{name}.npz", allow_pickle=False, **kept)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or MODELS:
+        write(name)

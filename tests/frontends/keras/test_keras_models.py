@@ -1,0 +1,63 @@
+"""Files that Keras wrote compute what Keras computes, in batches of two sizes, and without Keras."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whence
+from whence.dialects.relay.interpret import evaluate_module
+from whence.frontends.keras import from_keras
+from whence.support.dtypes import Array
+
+FOLDER = Path(__file__).parent / "models"
+FILES = sorted([*FOLDER.glob("*.keras"), *FOLDER.glob("*.h5")])
+COMPILED = [FOLDER / name for name in ("cnn.h5", "functional.keras", "recurrent.keras")]
+
+
+def kept(path: Path) -> dict[int, tuple[dict[str, Array], list[Array]]]:
+    """Return by batch the inputs that are kept of a model, and the outputs in order."""
+    batches: dict[int, tuple[dict[str, Array], list[Array]]] = {}
+    with np.load(path.with_suffix(".npz")) as arrays:
+        for key in arrays.files:
+            kind, batch, name = key.split("_", 2)
+            tensors, results = batches.setdefault(int(batch), ({}, []))
+            if kind == "in":
+                tensors[name] = arrays[key]
+            else:
+                assert int(name) == len(results)
+                results.append(arrays[key])
+    assert len(batches) == 2
+    return batches
+
+
+def assert_near(results: Sequence[Any], wanted: Sequence[Any], tolerance: float) -> None:
+    assert len(results) == len(wanted)
+    for result, reference in zip(results, wanted, strict=True):
+        assert result.dtype == reference.dtype
+        np.testing.assert_allclose(result, reference, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_files_compute_what_keras_computes(path: Path):
+    for tensors, wanted in kept(path).values():
+        module = from_keras(path, shapes={name: array.shape for name, array in tensors.items()})
+        results = evaluate_module(module, list(tensors.values()))
+        assert_near(results, wanted, 2e-3 if path.stem == "halves" else 2e-5)
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.name)
+def test_one_program_is_for_all_batches(path: Path):
+    program = whence.compile(path)
+    for tensors, wanted in kept(path).values():
+        results = program(*(tensors[spec.name] for spec in program.inputs))
+        assert_near(results if isinstance(results, tuple) else (results,), wanted, 2e-5)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_files_are_small(path: Path):
+    assert path.stat().st_size < 100_000

@@ -1,0 +1,104 @@
+"""Where ops of exported programs come from: the module's path, the node, and the line of the user's own file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import FileLineColLoc, NameLoc
+
+import whence
+from whence.dialects.relay.core import ConstantOp, ReturnOp
+from whence.dialects.relay.operator import Operator
+from whence.dialects.relay.size_ranges import main_of
+from whence.executables.stateful import Stateful
+from whence.frontends.torch import from_exported_program
+from whence.frontends.torch.places import line_of
+from whence.frontends.torch.schema import Node, frames_in, modules_in
+from whence.provenance.span import leaves
+
+PROGRAMS = Path(__file__).parents[2] / "exports" / "torch"
+SOURCE = (PROGRAMS / "networks.py").read_text().splitlines()
+
+
+def lines(name: str, **shapes: list[int]) -> dict[str, set[str]]:
+    """Layer -> the source of its lines, of all ops of a program."""
+    found: dict[str, set[str]] = {}
+    for op in main_of(from_exported_program(PROGRAMS / f"{name}.pt2", shapes=shapes)).block.ops:
+        if isinstance(op, ReturnOp):
+            continue
+        (leaf,) = leaves(op.location)
+        assert isinstance(leaf, NameLoc)
+        assert isinstance(leaf.location, FileLineColLoc)
+        assert leaf.location.filename.data == "networks.py"
+        found.setdefault(leaf.desc.data, set()).add(SOURCE[leaf.location.line.data - 1].strip())
+    return found
+
+
+def test_layers_are_paths_of_modules_at_the_lines_that_call_them():
+    found = lines("cnn", image=[2, 3, 16, 16])
+    relu = "return F.relu(self.bn(self.conv(x)))"
+    assert found["stem.conv/conv2d"] == found["stem.bn/batch_norm"] == found["stem/relu"] == {relu}
+    assert found["body.1.conv/conv2d_3"] == found["body.1.conv/conv2d_3.weight"] == {relu}
+    assert found["max_pool2d"] == {"x = F.max_pool2d(self.down(self.stem(image)), 3, 2, 1)"}
+    assert found["head/linear"] == found["pool/adaptive_avg_pool2d"] == {"return self.head(self.pool(x).flatten(1))"}
+
+
+def test_what_a_write_does_belongs_to_it_and_views_to_their_own_lines():
+    """The new contents, and what puts them back, are the write's; a view that is made again is the view's own."""
+    module = from_exported_program(PROGRAMS / "writes.pt2", shapes={"x": [5, 4]})
+    kinds: dict[str, set[str]] = {}
+    for op in main_of(module).block.ops:
+        if isinstance(op, Operator) and not isinstance(op, ConstantOp):
+            (leaf,) = leaves(op.location)
+            assert isinstance(leaf, NameLoc)
+            assert isinstance(leaf.location, FileLineColLoc)
+            source = SOURCE[leaf.location.line.data - 1].partition("#")[0].strip()
+            kinds.setdefault(source, set()).add(op.name.removeprefix("relay."))
+    assert kinds["row.add_(1)"] == {"add", "expand_dims", "strided_slice", "concatenate", "copy"}
+    assert kinds["row = y[:, 0]"] == {"strided_slice", "squeeze"}
+    assert kinds["halves = y.split(2, dim=1)"] == {"strided_slice"}
+    assert kinds["halves[1].mul_(3)"] == {"multiply", "strided_slice", "concatenate"}
+    assert "multiply" in kinds["y = x * 2"]
+
+
+def test_why_and_where_print_the_line_of_the_python_file():
+    for command, asked in (("why", ["--all"]), ("where", ["--layer", "stem.conv/conv2d"])):
+        arguments = [sys.executable, "-m", "whence", command, str(PROGRAMS / "cnn.pt2"), *asked]
+        result = subprocess.run(
+            [*arguments, "--input-shapes", "image:[1,3,16,16]"], capture_output=True, text=True, check=True
+        )
+        assert "networks.py:19" in result.stdout
+
+
+TRACE = """File "/home/me/net.py", line 12, in forward
+    return self.layer(x)
+  File "/usr/lib/python3.11/site-packages/timm/layers/mlp.py", line 40, in forward
+    x = self.fc1(x)
+  File "/usr/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 134, in forward
+    return F.linear(input, self.weight, self.bias)"""
+
+
+def test_the_innermost_line_that_is_no_part_of_torch():
+    frames = frames_in(TRACE)
+    assert frames[0] == ("/home/me/net.py", 12, "forward")
+    node = Node("linear", "torch.ops.aten.linear.default", {}, (), (), frames, "")
+    assert line_of(node) == ("timm/layers/mlp.py", 40)
+    only = Node("linear", "torch.ops.aten.linear.default", {}, (), (), frames[2:], "")
+    assert line_of(only) == ("torch/nn/modules/linear.py", 134)
+    assert line_of(Node("linear", "", {}, (), (), (), "")) is None
+
+
+def test_stacks_of_modules():
+    stack = "L__self__,,nets.Net;L__self__block,block,nets.Block"
+    assert modules_in(stack) == (("", "nets.Net"), ("block", "nets.Block"))
+    assert modules_in("_empty_nn_module_stack_from_metadata_hook,x,y") == ()
+
+
+@pytest.mark.parametrize("name", ["counter", "cache"])
+def test_states_have_the_names_of_the_module(name: str):
+    executable = whence.compile(PROGRAMS / f"{name}.pt2")
+    assert isinstance(executable, Stateful)
+    assert set(executable.state) == {"counter": {"calls", "mean"}, "cache": {"keys"}}[name]
