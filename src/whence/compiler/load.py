@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from whence.compiler.formats import has_signatures, read_model
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
-from whence.reading.models import KERAS, PYTORCH, model_path
+from whence.reading.models import model_path
 from whence.reading.textio import MODULES, read_module
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError
@@ -52,25 +53,9 @@ def load(
         module = open_model(path, shapes, "symbolic", signature).module
         assert module is not None
         return module
-    if is_tflite(path):
-        from whence.frontends.tflite import from_tflite
+    from whence.frontends.importing.importer import import_model
 
-        return from_tflite(path, shapes=numbers, signature=signature)
-    if is_tensorflow(path):
-        from whence.frontends.tensorflow import from_tensorflow
-
-        return from_tensorflow(path, shapes=numbers, signature=signature)
-    if is_pytorch(path):
-        from whence.frontends.torch import from_exported_program
-
-        return from_exported_program(path, shapes=numbers)
-    if is_keras(path):
-        from whence.frontends.keras import from_keras
-
-        return from_keras(path, shapes=numbers)
-    from whence.frontends.onnx import from_onnx
-
-    return from_onnx(path, shapes=numbers)
+    return import_model(read_model(path, signature), numbers)
 
 
 @dataclass
@@ -98,7 +83,7 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
     from whence.frontends.importing.tensor import Undecided
 
     def read() -> Model:
-        return _read(path, signature)
+        return read_model(path, signature, keep=True)
 
     written = _written(path)
     model = read()
@@ -143,49 +128,11 @@ def states_of(model: Model | None) -> tuple[State, ...]:
     return tuple(getattr(model, "states", ()))
 
 
-def is_tflite(source: object) -> bool:
-    """Return whether a source is a TFLite model: a file of that name, bytes that say so, or a `tflite.Model`."""
-    if isinstance(source, Path):
-        return source.suffix == ".tflite"
-    if isinstance(source, bytes):
-        return source[4:8] == b"TFL3"
-    return type(source).__module__.partition(".")[0] == "tflite"
-
-
-def is_tensorflow(source: object) -> bool:
-    """Return whether a source is a TensorFlow model: a folder, or a file or the bytes of a graph."""
-    if isinstance(source, Path):
-        return source.suffix == ".pb" or source.is_dir()
-    # A graph begins with a node, which no ONNX model does.
-    return isinstance(source, bytes) and source[:1] == b"\n"
-
-
-def is_pytorch(source: object) -> bool:
-    """Return whether a source is an exported PyTorch program: a .pt2 file, bytes that say so, or one in memory.
-
-    What torch writes otherwise, .pt or .pth files and modules, is taken for one, too, and refused with the way out.
-    """
-    if isinstance(source, Path):
-        return source.suffix in PYTORCH
-    if isinstance(source, bytes):
-        return source.startswith(b"PK") and b"/archive_format" in source
-    return any(base.__module__.partition(".")[0] == "torch" for base in type(source).__mro__)
-
-
-def is_keras(source: object) -> bool:
-    """Return whether a source is a Keras model: a file of that name, bytes that say so, or a model in memory."""
-    if isinstance(source, Path):
-        return source.suffix in KERAS
-    if isinstance(source, bytes):
-        return source.startswith(b"\x89HDF") or (source.startswith(b"PK") and b"metadata.json" in source[:64])
-    return any(base.__module__.partition(".")[0] == "keras" for base in type(source).__mro__)
-
-
 def _path(source: Any, signature: str | None) -> Any:
     """Return the file, module or model behind a source; raises PipelineError for a signature where there are none."""
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
-    if signature is not None and not (is_tflite(source) or is_tensorflow(source)):
+    if signature is not None and not has_signatures(source):
         wanted = "a TFLite or saved model, which has signatures"
         raise PipelineError(f"signature: expected {wanted}, got {signature!r} for another")
     return source.module if isinstance(source, HoldsModule) else source
@@ -203,26 +150,3 @@ def _written(source: object) -> tuple[int, int] | None:
     """Return when a file was written, and its size; None for what is no file."""
     status = source.stat() if isinstance(source, Path) and source.exists() else None
     return None if status is None else (status.st_mtime_ns, status.st_size)
-
-
-def _read(source: Any, signature: str | None) -> Model:
-    """Read and check a TFLite, TensorFlow, PyTorch, Keras or ONNX model."""
-    if is_tflite(source):
-        from whence.frontends.tflite.graph import open_model as open_tflite
-
-        return open_tflite(source, signature, keep=True)
-    if is_tensorflow(source):
-        from whence.frontends.tensorflow.model import open_model as open_tensorflow
-
-        return open_tensorflow(source, signature, keep=True)
-    if is_pytorch(source):
-        from whence.frontends.torch.graph import open_model as open_pytorch
-
-        return open_pytorch(source, keep=True)
-    if is_keras(source):
-        from whence.frontends.keras.graph import open_model as open_keras
-
-        return open_keras(source)
-    from whence.frontends.onnx.graph import open_model as open_onnx
-
-    return open_onnx(source)

@@ -13,7 +13,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 
 from whence.compiler.compile import compile as compile_model
-from whence.compiler.load import is_keras, is_tflite
+from whence.compiler.formats import format_name
 from whence.executables.executable import Executable
 from whence.executables.interpreted import InterpretedExecutable
 from whence.executables.restoring import read_artifact
@@ -106,7 +106,7 @@ def record(model: Any, inputs: Mapping[str, Any] | None = None, wishes: Wishes =
 def _kind(model: Any) -> str:
     if isinstance(model, ModuleOp | HoldsModule):
         return "relay"
-    return "tflite" if is_tflite(model) else "keras" if is_keras(model) else "onnx"
+    return format_name(model)
 
 
 def session_of(

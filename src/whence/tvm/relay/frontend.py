@@ -142,6 +142,40 @@ def from_onnx(
 
 
 @door()
+def from_exported_program(
+    program: Any,
+    shape_dict: Mapping[str, Sequence[int]] | None = None,
+    keep_params_as_input: bool = True,
+) -> tuple[IRModule, dict[str, Array]]:
+    """The module of an exported PyTorch program, and the values of its parameters.
+
+    program: a `torch.export.ExportedProgram`, or the path or bytes of a .pt2 file. shape_dict: input name -> shape, of
+    inputs that the program leaves open.
+    keep_params_as_input: whether weights are variables, which are called as in the module's state_dict, as
+    "layer1.0.conv1.weight"; else constants of the module.
+
+    Raises FrontendError when the program is bad, uses unsupported operators, or leaves a shape open.
+    """
+    from whence.frontends.importing.importer import import_model
+    from whence.frontends.importing.node import node_of
+    from whence.frontends.importing.parameters import as_parameters
+    from whence.frontends.torch.graph import open_model
+
+    opened = open_model(program)
+    module = import_model(opened, shape_dict or {})
+    params: dict[str, Array] = {}
+    if keep_params_as_input:
+        weights = opened.region.constants
+        leaves = {
+            f"{node_of(step).layer}.{name.rpartition('.')[2]}": name
+            for step in opened.region.steps
+            for name in step.inputs
+            if name in weights
+        }
+        params = as_parameters(module, lambda layers: leaves.get(layers[0]) if len(layers) == 1 else None)
+    return IRModule.of(module), params
+
+
 def from_tensorflow(
     graph: Any,
     layout: str = "NHWC",
@@ -193,38 +227,3 @@ def _forget_places(module: ModuleOp) -> None:
         op.location = UNKNOWN_LOC
         for argument in (argument for region in op.regions for block in region.blocks for argument in block.args):
             argument.location = UNKNOWN_LOC
-
-
-@door()
-def from_exported_program(
-    program: Any,
-    shape_dict: Mapping[str, Sequence[int]] | None = None,
-    keep_params_as_input: bool = True,
-) -> tuple[IRModule, dict[str, Array]]:
-    """The module of an exported PyTorch program, and the values of its parameters.
-
-    program: a `torch.export.ExportedProgram`, or the path or bytes of a .pt2 file. shape_dict: input name -> shape, of
-    inputs that the program leaves open.
-    keep_params_as_input: whether weights are variables, which are called as in the module's state_dict, as
-    "layer1.0.conv1.weight"; else constants of the module.
-
-    Raises FrontendError when the program is bad, uses unsupported operators, or leaves a shape open.
-    """
-    from whence.frontends.importing.importer import import_model
-    from whence.frontends.importing.node import node_of
-    from whence.frontends.importing.parameters import as_parameters
-    from whence.frontends.torch.graph import open_model
-
-    opened = open_model(program)
-    module = import_model(opened, shape_dict or {})
-    params: dict[str, Array] = {}
-    if keep_params_as_input:
-        weights = opened.region.constants
-        leaves = {
-            f"{node_of(step).layer}.{name.rpartition('.')[2]}": name
-            for step in opened.region.steps
-            for name in step.inputs
-            if name in weights
-        }
-        params = as_parameters(module, lambda layers: leaves.get(layers[0]) if len(layers) == 1 else None)
-    return IRModule.of(module), params

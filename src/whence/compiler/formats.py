@@ -1,0 +1,102 @@
+"""The formats of models, and the frontend that reads each: a row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whence.reading.models import KERAS, PYTORCH
+
+if TYPE_CHECKING:
+    from whence.frontends.importing.importer import Model
+
+
+def is_tflite(source: object) -> bool:
+    """Return whether a source is a TFLite model: a file of that name, bytes that say so, or a `tflite.Model`."""
+    if isinstance(source, Path):
+        return source.suffix == ".tflite"
+    if isinstance(source, bytes):
+        return source[4:8] == b"TFL3"
+    return type(source).__module__.partition(".")[0] == "tflite"
+
+
+def is_pytorch(source: object) -> bool:
+    """Return whether a source is an exported PyTorch program: a .pt2 file, bytes that say so, or one in memory.
+
+    What torch writes otherwise, .pt or .pth files and modules, is taken for one, too, and refused with the way out.
+    """
+    if isinstance(source, Path):
+        return source.suffix in PYTORCH
+    if isinstance(source, bytes):
+        return source.startswith(b"PK") and b"/archive_format" in source
+    return any(base.__module__.partition(".")[0] == "torch" for base in type(source).__mro__)
+
+
+def is_keras(source: object) -> bool:
+    """Return whether a source is a Keras model: a file of that name, bytes that say so, or a model in memory."""
+    if isinstance(source, Path):
+        return source.suffix in KERAS
+    if isinstance(source, bytes):
+        return source.startswith(b"\x89HDF") or (source.startswith(b"PK") and b"metadata.json" in source[:64])
+    return any(base.__module__.partition(".")[0] == "keras" for base in type(source).__mro__)
+
+
+def is_tensorflow(source: object) -> bool:
+    """Return whether a source is a TensorFlow model: a folder, or a file or the bytes of a graph."""
+    if isinstance(source, Path):
+        return source.suffix == ".pb" or source.is_dir()
+    # A graph begins with a node, which no ONNX model does.
+    return isinstance(source, bytes) and source[:1] == b"\n"
+
+
+class Format(NamedTuple):
+    """A format of models."""
+
+    name: str
+    takes: Callable[[object], bool]
+    module: str
+    """The module with its `open_model`."""
+    signed: bool = False
+    """True if models have signatures, which name inputs and outputs."""
+    stateful: bool = False
+    """True if models may keep something from call to call."""
+
+
+FORMATS = (
+    Format("tflite", is_tflite, "whence.frontends.tflite.graph", signed=True, stateful=True),
+    Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
+    Format("keras", is_keras, "whence.frontends.keras.graph"),
+    Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
+)
+"""All but ONNX, which is what nothing else is."""
+
+
+_ONNX = Format("onnx", lambda source: True, "whence.frontends.onnx.graph")
+
+
+def _format_of(source: object) -> Format:
+    return next((row for row in FORMATS if row.takes(source)), _ONNX)
+
+
+def format_name(source: object) -> str:
+    """Return the name of the format of a file, of its bytes, or of a model in memory."""
+    return _format_of(source).name
+
+
+def has_signatures(source: object) -> bool:
+    """Return whether the model of a source may have signatures."""
+    return _format_of(source).signed
+
+
+def read_model(source: Any, signature: str | None = None, *, keep: bool = False) -> Model:
+    """Read and check the model of a file, of its bytes, or in memory.
+
+    keep: whether what a call changes is an input and an output, to be kept for the next one; else it is as at first.
+    """
+    row = _format_of(source)
+    options: dict[str, Any] = {"signature": signature} if row.signed else {}
+    if row.stateful:
+        options["keep"] = keep
+    return import_module(row.module).open_model(source, **options)
