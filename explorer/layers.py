@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
 
@@ -33,26 +33,33 @@ class Layer:
 
     type: str = ""
     """The source's name of its operator, `Conv`; of a layer from text, its relay operators."""
+    module: str = field(default="", compare=False)
+    """The path of the module it is of, `layer1.0.conv`, where the source says so."""
 
     def __hash__(self) -> int:
         # Hashing a location costs more than finding two layers of one name and number different.
         return hash((self.name, self.node))
 
     @staticmethod
-    def of(leaf: LocationAttr, type: str = "") -> Layer:
+    def of(leaf: LocationAttr, type: str = "", module: str = "") -> Layer:
         """The layer of a leaf; of one without a place, `file` is empty and `node` -1."""
         source = leaf.location if isinstance(leaf, NameLoc) else leaf
         if isinstance(source, FileLineColLoc):
-            return Layer(leaf_name(leaf), source.filename.data, source.line.data, leaf, type)
-        return Layer(leaf_name(leaf), "", -1, leaf, type)
+            return Layer(leaf_name(leaf), source.filename.data, source.line.data, leaf, type, module)
+        return Layer(leaf_name(leaf), "", -1, leaf, type, module)
 
     @property
     def place(self) -> str:
         """`model.onnx:4`: the file, and the number of the node in it."""
         return f"{self.file}:{self.node}" if self.file else ""
 
+    @property
+    def origin(self) -> str:
+        """`layer1.0.conv, net.py:12`: the module, if there is one, and the place."""
+        return ", ".join(filter(None, (self.module, self.place)))
+
     def __str__(self) -> str:
-        about = shown(", ".join(filter(None, (self.type, self.place))))
+        about = shown(", ".join(filter(None, (self.type, self.origin))))
         return shown(self.name) + (f" ({about})" if about else "")
 
 
@@ -110,8 +117,10 @@ def owners(artifact: Artifact) -> dict[LocationAttr, Layer]:
 
     A tensor is called `<layer>.<tensor>`, or stands at the place of the one operator that reads it first.
     """
-    types = op_types(artifact)
-    layers = [Layer.of(leaf, types.get(leaf, "")) for leaf in all_leaves(artifact) if not is_lost(leaf)]
+    types, modules = op_types(artifact), artifact.ledger.modules
+    layers = [
+        Layer.of(leaf, types.get(leaf, ""), modules.get(leaf, "")) for leaf in all_leaves(artifact) if not is_lost(leaf)
+    ]
     at: dict[tuple[str, int], dict[str, Layer]] = {}
     for layer in layers:
         at.setdefault((layer.file, layer.node), {}).setdefault(layer.name, layer)
@@ -137,8 +146,13 @@ def _owner(layer: Layer, beside: Mapping[str, Layer], alone: Layer | None, opera
     return owner or (layer if operator or alone is None else alone)
 
 
-def scope_of(name: str) -> str:
-    """The name scope of a layer: `layer1/block0` of `/layer1/block0/conv`, or of `layer1.block0.conv`."""
+def scope_of(name: str, module: str = "") -> str:
+    """The name scope of a layer: `layer1/block0` of `/layer1/block0/conv`, or of `layer1.block0.conv`.
+
+    module: the path of the module it is of, where the source says so, which is the scope then.
+    """
+    if module:
+        return module.replace(".", "/")
     if _PLACE.search(name):
         return ""
     separator = "/" if "/" in name else "."

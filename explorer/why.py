@@ -90,7 +90,7 @@ class CallOrigin:
             (
                 part.layer.name,
                 part.layer.type,
-                part.layer.place,
+                part.layer.origin,
                 ", ".join(operator.op.removeprefix("relay.") for operator in part.operators),
                 *self._share(part),
             )
@@ -233,7 +233,7 @@ def _origin(index: Index, call: Call, times: Times | None) -> CallOrigin:
     )
     parts = [
         LayerPart(
-            Layer.of(leaf, index.types.get(leaf, "")),
+            Layer.of(leaf, index.types.get(leaf, ""), index.artifact.ledger.modules.get(leaf, "")),
             tuple(operators[op] for op in serving.get(leaf, ())),
             spent.get(leaf, 0.0) if spent is not None else None,
         )

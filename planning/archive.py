@@ -45,6 +45,7 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
         "ops": [[ops.dense(number_of(op)) for op in walk(snapshot.module)] for snapshot in artifact.snapshots],
         "gives": [[table.number(leaf), index, *ops.value(value)] for (leaf, index), value in ledger.gives.items()],
         "op_types": [[table.number(leaf), text] for leaf, text in ledger.op_types.items()],
+        "modules": [[table.number(leaf), text] for leaf, text in ledger.modules.items()],
         "plan": [plan.workspaces, plan.arena_bytes, plan.peak_bytes, plan.algorithm, plan.pools],
         "host": artifact.target.host,
         "tuned": {

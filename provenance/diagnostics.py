@@ -25,11 +25,15 @@ def places(location: LocationAttr) -> tuple[str, ...]:
     return tuple(map(_place, leaves(location)))
 
 
+def position(file: str, number: int) -> str:
+    """`net.py line 12`, or `model.onnx node 4`."""
+    return f"{file} {'line' if file.endswith('.py') else 'node'} {number}"
+
+
 def _place(leaf: LocationAttr) -> str:
     match leaf:
         case NameLoc(desc=name, location=FileLineColLoc() as at) if at.filename.data != UNWRITTEN:
-            unit = "line" if at.filename.data.endswith(".py") else "node"
-            return f"layer '{shown(name.data)}', {shown(at.filename.data)} {unit} {at.line.data}"
+            return f"layer '{shown(name.data)}', {shown(position(at.filename.data, at.line.data))}"
         case NameLoc(desc=name):
             return f"layer '{shown(name.data)}'"
         case FileLineColLoc():

@@ -116,6 +116,8 @@ class Ledger:
     """The pass that runs now."""
     op_types: dict[LocationAttr, str] = field(default_factory=lambda: dict[LocationAttr, str]())
     """Leaf of a layer -> what its source calls the operator: `Conv`. Text says nothing of the kind."""
+    modules: dict[LocationAttr, str] = field(default_factory=lambda: dict[LocationAttr, str]())
+    """Leaf of a layer -> the path of the module it is of in the program that was exported: `layer1.0.conv`."""
     gives: dict[LayerValue, Value] = field(default_factory=lambda: dict[LayerValue, Value]())
     """The values of layers as they were imported, where the source says which tensors a layer gives."""
     copies: dict[int, tuple[int, int]] = field(default_factory=lambda: dict[int, tuple[int, int]]())
@@ -183,6 +185,7 @@ class Ledger:
         self.entries += other.entries
         self.copies |= {copy: (op, earlier + position) for copy, (op, position) in other.copies.items()}
         self.op_types |= other.op_types
+        self.modules |= other.modules
         self.gives |= other.gives
 
     def history(self, number: int) -> list[Entry]:

@@ -97,6 +97,7 @@ class Builder:
             layers.owner[row] = of
             layers.kind[row] = "layer" if row == of else "tensor"
             layers.type[row] = types.get(leaf, "") or layers.type[row]
+            layers.scope[row] = scope_of(layers.name[row], layer.module)
         for func in functions(artifact.snapshots[0].module).values():
             for row in map(self.layer, leaves(func.location)):
                 if layers.kind[row] == "unknown":

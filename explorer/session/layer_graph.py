@@ -60,7 +60,8 @@ def layer_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
         kind = "constant" if all(isinstance(op, ConstantOp) for op in group) else "node"
         label = (types.get(layer.leaf) if layer is not None else "") or some(dict.fromkeys(names), 3)
         name = layer.name if layer is not None else ""
-        box = Box(label, kind, set_, [name], scope_of(name), attributes=_attributes(group, name))
+        scope = scope_of(name, layer.module if layer is not None else "")
+        box = Box(label, kind, set_, [name], scope, attributes=_attributes(group, name))
         box.work = work.get(layer, (0, 0)) if layer is not None else (0, 0)
         _read(box, group, box_of, folded, number)
         boxes.append(box)

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, TensorType, i8
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, NameLoc, StringAttr, TensorType, i8
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -43,7 +43,7 @@ from .decisions import Decision
 from .fold import folded
 from .names import strings, value_name
 from .narrowed_sizes import Taken
-from .node import node_of
+from .node import Node, node_of
 from .sizes import open_places
 from .tensor import Tensor, Undecided
 
@@ -143,6 +143,8 @@ class Importer(ABC):
     def __init__(self, source: Model, region: Region):
         self.source = source
         self.spans = spans_enabled()
+        self.positions: dict[tuple[str, int], Attribute] = {}
+        """Of inputs and constants the position of the layer that they are called after, by name and number."""
         self.module = ModuleOp([])
         self.main = FuncOp("main", [], [], location=self.leaf(source.name or "main", 0))
         self.module.body.block.add_op(self.main)
@@ -171,7 +173,18 @@ class Importer(ABC):
     # Names and places.
 
     def leaf(self, name: str, index: int) -> LocationAttr:
-        return layer_location(name, self.source.file, index) if self.spans else UNKNOWN_LOC
+        if not self.spans:
+            return UNKNOWN_LOC
+        if (position := self.positions.get((name, index))) is not None:
+            return NameLoc(StringAttr(name), position)
+        return layer_location(name, self.source.file, index)
+
+    def beside(self, node: Node, name: str) -> tuple[str, int]:
+        """The place of `<layer>.<name>`, an input or constant of a node; its leaf has the position of the node's."""
+        result = f"{node.layer}.{name}", node.index
+        if isinstance(node.leaf, NameLoc):
+            self.positions[result] = node.leaf.location
+        return result
 
     def value_leaf(self, name: str, region: Region | None) -> LocationAttr:
         """The leaf of a value that was not made here: its layer; of an input `<layer>.<tensor>` of its first reader."""
@@ -468,6 +481,7 @@ class Importer(ABC):
         if self.spans and (ledger := current_ledger()) is not None:
             nodes = [node_of(step) for step in self.converted]
             ledger.op_types |= {node.leaf: node.op_type for node in nodes}
+            ledger.modules |= {node.leaf: node.module for node in nodes if node.module}
             note_values(ledger, [(node_of(step), step.outputs) for step in self.converted], self.tensors)
             note_evaluated(ledger, nodes, self.reads, surviving_leaves(self.main), self.source.prefix)
         return self.module

@@ -19,6 +19,8 @@ class Node:
     layer: str
     index: int
     """Of the node of the main graph that it is, or is in."""
+    module: str = ""
+    """The path of the module of the source program that it is of, where the model says so."""
 
 
 def node_of(step: Step) -> Node:

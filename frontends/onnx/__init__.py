@@ -26,9 +26,11 @@ def from_onnx(
     shapes: input name -> shape, for inputs with dynamic dimensions.
 
     Each op is located at `NameLoc(layer, FileLineColLoc(file, node index, 0))`, where the layer is `node.name`, else
-    `<op_type>_<k>`, k counting the unnamed nodes of that type. Inputs are named `<layer>.<tensor>` after their first
-    consumer, initializers after each, which has a constant of its own. `@main` keeps the tensor names in its attributes
-    `input_names` and `output_names`. Nodes evaluated at import are written to the open ledger.
+    `<op_type>_<k>`, k counting the unnamed nodes of that type. A node beside which PyTorch's exporter wrote a stack
+    trace has the file and line of the user's innermost call instead of the model's file and the node's index. Inputs
+    are named `<layer>.<tensor>` after their first consumer, initializers after each, which has a constant of its own.
+    `@main` keeps the tensor names in its attributes `input_names` and `output_names`. Nodes evaluated at import are
+    written to the open ledger.
 
     Raises FrontendError when the model is bad, uses unsupported operators, or leaves a shape open.
     """

@@ -84,8 +84,7 @@ class Importer(importer.Importer):
         """An input or initializer is `<layer>.<tensor>` for a layer that reads it."""
         if (step := reader or self.users(region).get(name)) is None:
             return name, 0
-        node = node_of(step)
-        return f"{node.layer}.{name}", node.index
+        return self.beside(node_of(step), name)
 
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
         node = node_of(step)

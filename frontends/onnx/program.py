@@ -5,6 +5,7 @@ A layer inside another, of a subgraph or of a function's body, is called `<outer
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,12 +15,15 @@ from typing import cast
 import numpy as np
 import onnx
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
+from ...support.context import spans_enabled
 from ...support.dtypes import Array
 from ..importing.node import Node as ModelNode
 from .bodies import check_bodies
+from .exporter_metadata import Origin, origin_of
 from .host import Hosts, texts_of
 from .tensors import dense, dtype_of, to_array
 
@@ -115,13 +119,32 @@ class Builder:
     ) -> list[Step]:
         """The steps of nodes; `outer` is the node whose body they are."""
         steps: list[Step] = []
-        for at, (proto, name) in enumerate(zip(nodes, layer_names(nodes), strict=True)):
+        names, traced = layer_names(nodes), spans_enabled()
+        # Layers of one name are told apart by their numbers in the model.
+        count = Counter(names)
+        for at, (proto, name) in enumerate(zip(nodes, names, strict=True)):
             layer = name if outer is None else f"{outer.layer}/{name}"
             index = at if outer is None else outer.index
-            leaf = layer_location(layer, self.file, index)
-            node = Node(op_type=proto.op_type, leaf=leaf, layer=layer, index=index, proto=proto, opsets=opsets)
+            origin = origin_of(proto) if traced and count[name] == 1 else Origin()
+            node = Node(
+                op_type=proto.op_type,
+                leaf=self._leaf(layer, index, origin, outer),
+                layer=layer,
+                index=index,
+                module=origin.module or (outer.module if outer is not None else ""),
+                proto=proto,
+                opsets=opsets,
+            )
             steps += self._steps(node, region)
         return steps
+
+    def _leaf(self, layer: str, index: int, origin: Origin, outer: Node | None) -> LocationAttr:
+        """The layer at the line of Python that the exporter says, else where node `outer` is, else in the model."""
+        if origin.line is not None:
+            return layer_location(layer, *origin.line)
+        if outer is not None and isinstance(outer.leaf, NameLoc):
+            return NameLoc(StringAttr(layer), outer.leaf.location)
+        return layer_location(layer, self.file, index)
 
     def _steps(self, node: Node, region: Region) -> list[Step]:
         """Return the steps that a node becomes."""

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, NameLoc, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...dialects.sizes import Ranges, Size
-from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...runtime.open_specs import OPEN, OpenSpec
 from ..importing import importer
@@ -96,25 +95,11 @@ def open_model(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) 
 class Importer(importer.Importer):
     """The state of one import."""
 
-    def __init__(self, model: Model, region: Region):
-        self.files: dict[tuple[str, int], str] = {}
-        """The files of leaves that are not of the model's own."""
-        super().__init__(model, region)
-
-    def leaf(self, name: str, index: int) -> LocationAttr:
-        if not self.spans:
-            return UNKNOWN_LOC
-        return layer_location(name, self.files.get((name, index), self.source.file), index)
-
     def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
         """An input or weight is `<layer>.<tensor>` for a layer that reads it, of a weight the last part of its name."""
         if (step := reader or self.users(region).get(name)) is None:
             return name, 0
-        node = node_of(step)
-        result = f"{node.layer}.{name.rpartition('.')[2]}", node.index
-        if isinstance(node.leaf, NameLoc) and isinstance(at := node.leaf.location, FileLineColLoc):
-            self.files[result] = at.filename.data
-        return result
+        return self.beside(node_of(step), name.rpartition(".")[2])
 
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
         node = cast(Call, step.source)

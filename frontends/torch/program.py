@@ -16,8 +16,9 @@ from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.errors import FrontendError
+from ..importing.frames import user_line
 from .calls import At, Call, Constants, Operand, State, placed, values_in
-from .places import layer_name, line_of
+from .places import layer_name
 from .results import output_labels
 from .schema import Argument, Graph, InputSpec, Name, Node, Program, TensorMeta
 from .tensors import Tensors
@@ -306,7 +307,7 @@ class Builder:
     def _call(self, node: Node, index: int, own: Mapping[str, str], renamed: Mapping[str, str]) -> Call:
         order = {name: at for at, name in enumerate(values_in(node.arguments))}
         layer = layer_name(node)
-        line = line_of(node)
+        line = user_line(node.frames)
         leaf = layer_location(layer, *line) if line is not None else layer_location(layer, self.file, index)
         metas = [self.metas.get(renamed.get(name, "")) for group in node.outputs for name in group]
         return Call(

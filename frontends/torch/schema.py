@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias, cast
 
 from ...support.errors import FrontendError
+from ..importing.frames import frames_in
 
 MAJOR = 8
 """The version of the schema that is read."""
@@ -439,16 +440,4 @@ def modules_in(text: str) -> tuple[tuple[str, str], ...]:
         parts = entry.split(",")
         if len(parts) >= 3 and parts[0] != _HOOK:
             raw.append((parts[1], parts[-1]))
-    return tuple(raw)
-
-
-def frames_in(text: str) -> tuple[tuple[str, int, str], ...]:
-    """File, line and function of each frame of a stack trace, as Python writes it."""
-    raw: list[tuple[str, int, str]] = []
-    for line in text.splitlines():
-        head, mark, rest = line.strip().partition('File "')
-        file, comma, rest = rest.partition('", line ')
-        number, _, function = rest.partition(", in ")
-        if not head and mark and comma and number.isdecimal() and len(number) < 10:
-            raw.append((file, int(number), function.strip()))
     return tuple(raw)

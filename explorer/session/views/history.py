@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from ....provenance.diagnostics import position
 from ....support.errors import PipelineError, expectation
 from ....support.names import shown
 from ...report import count, seconds, table
@@ -100,7 +101,7 @@ def where(session: Session, choice: Choice) -> str:
 def _title(session: Session, layer: int) -> str:
     layers = session.layers
     source = layers.source[layer]
-    at = f", {session.sources[source].file} node {layers.ordinal[layer]}" if source >= 0 else ""
+    at = f", {position(session.sources[source].file, layers.ordinal[layer])}" if source >= 0 else ""
     return shown(f"{layers.name[layer]} ({layers.type[layer] or layers.kind[layer]}{at})")
 
 

@@ -48,6 +48,6 @@ def _where(args: argparse.Namespace) -> int:
         answer(args, lambda: whole, lambda: str(whole))
     else:
         layers = layers_of(artifact)
-        rows = [(layer.name, layer.type, layer.place) for layer in layers]
+        rows = [(layer.name, layer.type, layer.origin) for layer in layers]
         answer(args, lambda: layers, lambda: table(rows, indent=""))
     return 0

@@ -96,7 +96,7 @@ class DynamicExecutable(InterpretedExecutable):
             from whence.explorer.where import Where
 
             node = node_of(hosted[0])
-            answer = Where((Layer.of(node.leaf, node.op_type),), (), (), ())
+            answer = Where((Layer.of(node.leaf, node.op_type, node.module),), (), (), ())
         steps = tuple(node_of(step).op_type for step in hosted)
         return replace(answer, steps=steps, interpreter="the interpreter") if steps else answer
 

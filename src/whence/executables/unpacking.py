@@ -89,7 +89,11 @@ def artifact_of(package: Package, name: str) -> Artifact:
         main=record["main"],
         target=Target(head["triple"], head["cpu"], head["features"], data["host"]),
         ledger=Ledger(
-            entries, copies=copies, gives=gives, op_types={at[leaf]: text for leaf, text in data["op_types"]}
+            entries,
+            op_types={at[leaf]: text for leaf, text in data["op_types"]},
+            modules={at[leaf]: text for leaf, text in data["modules"]},
+            gives=gives,
+            copies=copies,
         ),
         snapshots=snapshots,
         main_assembly=record["main_assembly"],

@@ -14,9 +14,9 @@ from whence.dialects.relay.core import ConstantOp, ReturnOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.size_ranges import main_of
 from whence.executables.stateful import Stateful
+from whence.frontends.importing.frames import frames_in, user_line
 from whence.frontends.torch import from_exported_program
-from whence.frontends.torch.places import line_of
-from whence.frontends.torch.schema import Node, frames_in, modules_in
+from whence.frontends.torch.schema import modules_in
 from whence.provenance.span import leaves
 
 PROGRAMS = Path(__file__).parents[2] / "exports" / "pytorch"
@@ -84,11 +84,9 @@ TRACE = """File "/home/me/net.py", line 12, in forward
 def test_the_innermost_line_that_is_no_part_of_torch():
     frames = frames_in(TRACE)
     assert frames[0] == ("/home/me/net.py", 12, "forward")
-    node = Node("linear", "torch.ops.aten.linear.default", {}, (), (), frames, "")
-    assert line_of(node) == ("timm/layers/mlp.py", 40)
-    only = Node("linear", "torch.ops.aten.linear.default", {}, (), (), frames[2:], "")
-    assert line_of(only) == ("torch/nn/modules/linear.py", 134)
-    assert line_of(Node("linear", "", {}, (), (), (), "")) is None
+    assert user_line(frames) == ("timm/layers/mlp.py", 40)
+    assert user_line(frames[2:]) == ("torch/nn/modules/linear.py", 134)
+    assert user_line(()) is None
 
 
 def test_stacks_of_modules():

@@ -1,0 +1,53 @@
+"""Metadata of nodes (`metadata_props`) that PyTorch's exporter writes: the module, and the stack trace of the call.
+
+The values are texts of Python. They are matched with grammars, never run, and one that does not match is ignored: they
+change nothing that is computed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from onnx import NodeProto
+
+from ..importing.frames import MOST_TEXT, frames_in, user_line
+
+_STACK_TRACE = "pkg.torch.onnx.stack_trace"
+_NAME_SCOPES = "pkg.torch.onnx.name_scopes"
+
+_TEXT = r"""'[^'\\]*'|"[^"\\]*\""""
+_TEXTS = re.compile(rf"\[(?:{_TEXT})(?:, (?:{_TEXT}))*\]")
+_LONGEST_PATH = 1024
+
+
+class Origin(NamedTuple):
+    """Where a node comes from, as far as the exporter says."""
+
+    line: tuple[str, int] | None = None
+    """The user's own Python file, and the line in it."""
+    module: str = ""
+    """The path of the innermost module, `layer1.0.conv`; empty in the outermost one."""
+
+
+def origin_of(node: NodeProto) -> Origin:
+    """Read the metadata of a node; what is missing, damaged or longer than `MOST_TEXT` is left out."""
+    if not node.metadata_props:
+        return Origin()
+    texts: dict[str, str] = {}
+    for entry in node.metadata_props:
+        key: object = entry.key
+        value: object = entry.value
+        # Texts that are not UTF-8 come as bytes.
+        if isinstance(key, str) and isinstance(value, str):
+            texts.setdefault(key, value)
+    return Origin(user_line(frames_in(texts.get(_STACK_TRACE, ""))), _module_in(texts.get(_NAME_SCOPES, "")))
+
+
+def _module_in(text: str) -> str:
+    """The last module of `['', 'layer1', 'layer1.0', 'conv2d']`, in which the last name is the node's own."""
+    if len(text) > MOST_TEXT or _TEXTS.fullmatch(text) is None:
+        return ""
+    scopes = [quoted[1:-1] for quoted in re.findall(_TEXT, text)]
+    module = scopes[-2] if len(scopes) > 1 else ""
+    return module if module.isprintable() and len(module) <= _LONGEST_PATH else ""
