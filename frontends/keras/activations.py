@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import pi, prod, sqrt
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.rearrange import SplitOp
 from ...dialects.relay.transform import TransposeOp
 from ...dialects.sizes import same
+from ..importing.activations import gelu_erf, gelu_tanh, logarithm_of_1_and_exp
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, absolute, erf, exp, log1p, maximum, minimum, sigmoid, tanh, where
+from ..importing.terms import Term, absolute, exp, maximum, minimum, sigmoid, tanh, where
 from ..importing.terms import sqrt as root
 from .context import Config, Context
 from .nests import entries_of, wholes
@@ -68,16 +69,9 @@ def _selu(ctx: Context, x: Term, options: Config) -> Term:
     return where(x > 0.0, x, (exp(minimum(x, 0.0)) - 1.0) * 1.6732632423543772) * 1.0507009873554805
 
 
-def softplus(x: Term) -> Term:
-    """log(1 + exp(x)), right where exp(x) is infinite and where it is nothing beside 1."""
-    return maximum(x, 0.0) + log1p(exp(-absolute(x)))
-
-
 def _gelu(ctx: Context, x: Term, options: Config) -> Term:
     """x times the part of a normal distribution that lies below it, or its approximation."""
-    if options.get("approximate", False):
-        return x * 0.5 * (tanh((x + x * x * x * 0.044715) * sqrt(2 / pi)) + 1.0)
-    return x * 0.5 * (erf(x * sqrt(0.5)) + 1.0)
+    return gelu_tanh(x) if options.get("approximate", False) else gelu_erf(x)
 
 
 def _hard_sigmoid(ctx: Context, x: Term, options: Config) -> Term:
@@ -157,9 +151,9 @@ FUNCTIONS: Mapping[str, Function] = {
     "hard_tanh": lambda ctx, x, options: x.clip(-1.0, 1.0),
     "leaky_relu": _leaky_relu,
     "linear": lambda ctx, x, options: x,
-    "log_sigmoid": lambda ctx, x, options: -softplus(-x),
+    "log_sigmoid": lambda ctx, x, options: -logarithm_of_1_and_exp(-x),
     "log_softmax": _softmax(LogSoftmaxOp),
-    "mish": lambda ctx, x, options: x * tanh(softplus(x)),
+    "mish": lambda ctx, x, options: x * tanh(logarithm_of_1_and_exp(x)),
     "relu": _relu,
     "relu6": lambda ctx, x, options: x.clip(0.0, 6.0),
     "selu": _selu,
@@ -167,7 +161,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "silu": lambda ctx, x, options: x * sigmoid(x),
     "soft_shrink": _soft_shrink,
     "softmax": _softmax(SoftmaxOp),
-    "softplus": lambda ctx, x, options: softplus(x),
+    "softplus": lambda ctx, x, options: logarithm_of_1_and_exp(x),
     "softsign": lambda ctx, x, options: x / (absolute(x) + 1.0),
     "sparse_plus": _sparse_plus,
     "sparse_sigmoid": lambda ctx, x, options: ((x + 1.0) * 0.5).clip(0.0, 1.0),

@@ -15,11 +15,11 @@ from ...dialects.relay.normalization import SoftmaxOp
 from ...dialects.relay.rearrange import RepeatOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import ExpandDimsOp, TransposeOp
+from ..importing.einsum import contraction
 from ..importing.products import batch_matmul, reshaped, scaled, transposed
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, absolute, places, sigmoid, tanh, where
 from .context import Config, Context
-from .einsum import einsum
 from .rows import Row
 from .weights import Variables
 
@@ -118,7 +118,7 @@ def _projected(ctx: Context, name: str, value: SSAValue, heads: int, size: int) 
     rank, features = len(shape_of(value)), shape_of(value)[-1]
     letters = string.ascii_lowercase[: rank - 1]
     kernel = ctx.weight(f"{name}.kernel", (features, heads, size))
-    result = einsum(ctx, f"{letters}x,xyz->{letters}yz", [value, kernel])
+    result = contraction(ctx, f"{letters}x,xyz->{letters}yz", [Term(ctx, value), Term(ctx, kernel)])
     if ctx.has_weight(f"{name}.bias"):
         result = (Term(ctx, result) + Term(ctx, ctx.weight(f"{name}.bias", (heads, size)))).value
     return result
@@ -203,7 +203,7 @@ def _heads(ctx: Context, heads: int, groups: int, size: int, width: int) -> tupl
     outputs = shape_of(kernel)[2:]
     ctx.weight_place("output_dense.kernel", (heads, width, *outputs))
     letters, after = string.ascii_lowercase[: rank - 1], string.ascii_uppercase[: len(outputs)]
-    result = einsum(ctx, f"{letters}yz,yz{after}->{letters}{after}", [result, kernel])
+    result = contraction(ctx, f"{letters}yz,yz{after}->{letters}{after}", [Term(ctx, result), Term(ctx, kernel)])
     if ctx.has_weight("output_dense.bias"):
         result = (Term(ctx, result) + Term(ctx, ctx.weight("output_dense.bias", outputs))).value
     return _tuple(ctx, result, weights, 7)

@@ -8,13 +8,13 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.matmul import BiasAddOp
 from ...dialects.relay.transform import TakeOp
+from ..importing.einsum import contraction
 from ..importing.products import dense as product
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term
 from .activations import activated
 from .context import Config, Context
-from .einsum import einsum
 from .rows import Row, own
 from .weights import Variables
 
@@ -37,7 +37,7 @@ def einsum_dense(ctx: Context) -> SSAValue:
     """The product that an equation names, then the bias, which has the axes `bias_axes`, and the activation."""
     data, equation = ctx.data(), ctx.str("equation").replace(" ", "")
     kernel = ctx.weight("kernel")
-    result = einsum(ctx, equation, [data, kernel])
+    result = contraction(ctx, equation, [Term(ctx, data), Term(ctx, kernel)])
     if ctx.has_weight("bias"):
         result = (Term(ctx, result) + Term(ctx, ctx.weight("bias"))).value
     return activated(ctx, result)

@@ -17,13 +17,13 @@ from ...dialects.relay.rearrange import RepeatOp
 from ...dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp, VarianceOp
 from ...dialects.relay.sorting import ArgsortOp, SortOp, TopKOp
 from ...dialects.relay.transform import TransposeOp
+from ..importing.einsum import contraction
 from ..importing.products import batch_matmul, product, reshaped, transposed
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, absolute, exp, log, maximum, places, where
 from ..importing.terms import sqrt as root
 from .activations import along
 from .context import Context
-from .einsum import einsum as contracted
 from .nests import items_of, whole, wholes
 from .operands import argument_term, axes_option, dtype_option, operands
 from .rows import Row
@@ -140,13 +140,13 @@ def _dot(ctx: Context) -> SSAValue:
         return (a * b).value
     if ranks[1] > 2:
         letters, more = "abcdefgh"[: ranks[0] - 1], "stuvwxy"[: ranks[1] - 2]
-        return contracted(ctx, f"{letters}i,{more}iz->{letters}{more}z", [a.value, b.value])
+        return contraction(ctx, f"{letters}i,{more}iz->{letters}{more}z", [a, b])
     return product(ctx, a.value, b.value)
 
 
 def _einsum(ctx: Context) -> SSAValue:
     terms = operands(ctx, *ctx.node.arguments)
-    return contracted(ctx, ctx.str("subscripts"), [term.value for term in terms])
+    return contraction(ctx, ctx.str("subscripts"), terms)
 
 
 def _tensordot(ctx: Context) -> SSAValue:
@@ -164,7 +164,7 @@ def _tensordot(ctx: Context) -> SSAValue:
     for axis, other in zip(left, right, strict=True):
         others[other] = names[axis]
     kept = [n for at, n in enumerate(names) if at not in left] + [n for at, n in enumerate(others) if at not in right]
-    return contracted(ctx, f"{''.join(names)},{''.join(others)}->{''.join(kept)}", [a.value, b.value])
+    return contraction(ctx, f"{''.join(names)},{''.join(others)}->{''.join(kept)}", [a, b])
 
 
 def _outer(ctx: Context) -> SSAValue:

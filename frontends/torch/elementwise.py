@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import ml_dtypes
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -16,6 +14,7 @@ from ..importing.converter import Converter, Result
 from ..importing.terms import Term, absolute, exp, log, log1p, maximum, minimum, where
 from .context import Context
 from .promotion import BOOL, cast_to, common_type, floating, kind_of, number_term, operand
+from .tensors import limits
 
 Function = Callable[[Term], Term]
 
@@ -319,9 +318,8 @@ def _nan_to_num(ctx: Context) -> SSAValue:
     x = ctx.term("self")
     if kind_of(x.dtype) < 2:
         return x.apply(ew.CopyOp).value
-    info: Any = ml_dtypes.finfo(x.dtype)
-    highest = ctx.float("posinf", float(info.max)) if ctx.given("posinf") else float(info.max)
-    lowest = ctx.float("neginf", float(info.min)) if ctx.given("neginf") else float(info.min)
+    least, most = limits(x.dtype)
+    highest, lowest = (ctx.float(name) if ctx.given(name) else n for name, n in (("posinf", most), ("neginf", least)))
     endless = x.apply(ew.IsInfOp)
     x = where(x.apply(ew.IsNanOp), ctx.float("nan", 0.0), where(endless, where(x > 0.0, x.number(highest), lowest), x))
     return x.value

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from io import BytesIO
 from typing import Any, cast
 
@@ -52,8 +53,7 @@ def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Sou
 
 def serialised(program: Any) -> bytes:
     """The .pt2 file of a program in memory, so that there is one way to read them."""
-    import torch
-
+    torch: Any = import_module("torch")
     if not isinstance(program, torch.export.ExportedProgram):
         result = type(program).__name__
         raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {result}")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
-import ml_dtypes
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -19,6 +17,7 @@ from ..importing.converter import Converter, Result
 from ..importing.terms import Term, absolute, constant, maximum, ones, sqrt
 from .context import Context
 from .promotion import FLOAT
+from .tensors import precision
 
 _EPSILON = 1e-5
 """The default of torch."""
@@ -109,8 +108,7 @@ def _layer_norm_in_parts(ctx: Context) -> tuple[SSAValue, ...]:
 def _rms_norm(ctx: Context) -> SSAValue:
     """nn.rms_norm; the default epsilon is that of the element type."""
     data, row = ctx.term("input"), _rows(ctx)
-    info: Any = ml_dtypes.finfo(data.dtype)
-    epsilon = ctx.float("eps") if ctx.given("eps") else float(info.eps)
+    epsilon = ctx.float("eps") if ctx.given("eps") else precision(data.dtype)
     wide = data.to(FLOAT) if data.dtype.itemsize < 4 else data
     weight = (
         ctx.term("weight").to(wide.dtype) if ctx.given("weight") else ones(ctx, prod(row), wide.dtype).reshape(*row)

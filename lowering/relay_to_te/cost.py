@@ -8,7 +8,7 @@ points of a space at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -20,8 +20,7 @@ _OVERLAP = 0.2
 
 def where(condition: Any, true: Any, false: Any) -> Any:
     """Return the elements of `true` where a condition holds, else those of `false`."""
-    chosen: Any = np.where(condition, true, false)
-    return chosen
+    return cast(Any, np).where(condition, true, false)
 
 
 @dataclass(frozen=True)

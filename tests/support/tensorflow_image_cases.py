@@ -120,3 +120,66 @@ def cells(tf: Any, ops: Any) -> Iterator[tuple[str, Any, list[Any]]]:
             ),
             [corners, scores],
         )
+
+
+def lists(tf: Any, ops: Any) -> Iterator[tuple[str, Any, list[Any]]]:
+    """Lists of tensors outside of loops, and operators that hand their input on."""
+    x, at = reals(4, 3), np.int32([2, 0])
+
+    def of(x: Any) -> Any:
+        return ops.TensorListFromTensor(tensor=x, element_shape=[3])
+
+    def stacked(handle: Any, count: int = -1) -> Any:
+        return ops.TensorListStack(input_handle=handle, element_shape=[3], element_dtype=tf.float32, num_elements=count)
+
+    def grown(x: Any) -> Any:
+        handle = ops.EmptyTensorList(element_shape=[-1], max_num_elements=9, element_dtype=tf.float32)
+        for row in (x[0], x[1]):
+            handle = ops.TensorListPushBack(input_handle=handle, tensor=row)
+        rest, last = ops.TensorListPopBack(input_handle=handle, element_shape=[3], element_dtype=tf.float32)
+        return last, stacked(rest), ops.TensorListLength(input_handle=handle)
+
+    def array(x: Any) -> Any:
+        handle, flow = ops.TensorArrayV3(size=4, dtype=tf.float32, element_shape=[3])
+        flow = ops.TensorArrayScatterV3(handle=handle, indices=[0, 1, 2], value=x[:3], flow_in=flow)
+        flow = ops.TensorArrayWriteV3(handle=handle, index=3, value=x[3], flow_in=flow)
+        row = ops.TensorArrayReadV3(handle=handle, index=1, flow_in=flow, dtype=tf.float32)
+        rows = ops.TensorArrayGatherV3(handle=handle, indices=at, flow_in=flow, dtype=tf.float32)
+        return row, rows, ops.TensorArraySizeV3(handle=handle, flow_in=flow)
+
+    yield "TensorList growing", grown, [x]
+    yield "TensorArrayV3", array, [x]
+    yield "TensorListElementShape", lambda x: ops.TensorListElementShape(input_handle=of(x), shape_type=tf.int32), [x]
+    yield (
+        "TensorListGather",
+        lambda x: ops.TensorListGather(input_handle=of(x), indices=at, element_shape=[3], element_dtype=tf.float32),
+        [x],
+    )
+    yield (
+        "TensorListScatterV2",
+        lambda x: stacked(ops.TensorListScatterV2(tensor=x[:2], indices=at, element_shape=[3], num_elements=4)),
+        [x],
+    )
+    yield (
+        "TensorListResize",
+        lambda x: ops.TensorListLength(input_handle=ops.TensorListResize(input_handle=of(x), size=6)),
+        [x],
+    )
+    yield (
+        "TensorListConcatLists",
+        lambda x: stacked(ops.TensorListConcatLists(input_a=of(x), input_b=of(x), element_dtype=tf.float32)),
+        [x],
+    )
+    yield (
+        "TensorListConcatV2",
+        lambda x: ops.TensorListConcatV2(
+            input_handle=of(x), element_dtype=tf.float32, element_shape=[3], leading_dims=np.zeros(0, "int64")
+        ),
+        [x],
+    )
+    yield "StopGradient", lambda x: x * ops.StopGradient(input=x * 2.0), [x]
+    yield "PreventGradient", lambda x: x * ops.PreventGradient(input=x * 2.0), [x]
+    yield "CheckNumerics", lambda x: x * ops.CheckNumerics(tensor=x * 2.0, message="numbers"), [x]
+    yield "Snapshot", lambda x: x * ops.Snapshot(input=x * 2.0), [x]
+    yield "BiasAddV1", lambda x: ops.BiasAddV1(value=x, bias=x[0]), [x]
+    yield "MatrixDiagV2", lambda x: ops.MatrixDiagV2(diagonal=x, k=0, num_rows=-1, num_cols=-1, padding_value=0.0), [x]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from tensorflow_image_cases import cells, images
+from tensorflow_image_cases import cells, images, lists
 from tensorflow_image_cases import integers as _integers
 from tensorflow_image_cases import reals as _reals
 
@@ -406,6 +406,7 @@ def cases(tf: Any) -> dict[str, dict[str, tuple[Any, list[Any]]]]:
         "reductions": _reductions(tf, ops),
         "images": images(tf, ops),
         "cells": cells(tf, ops),
+        "lists": lists(tf, ops),
     }
     return {family: {name: (function, inputs) for name, function, inputs in rows} for family, rows in families.items()}
 

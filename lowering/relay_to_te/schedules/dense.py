@@ -147,7 +147,7 @@ def tile(
     elif (steps := _steps(work, reduce[-1], packed, isinstance(rows.extent, int))) > 1:
         reduce[-1:] = inner.split(reduce[-1], steps)
         inner.unroll(reduce[-1])
-    if isinstance(extent, int) and isinstance(columns.extent, int):
+    if all(isinstance(size, int) for size in (extent, columns.extent, *inner.compute.reduce_shape)):
         work.cost(_cost(work, host, inner, matrix, lanes, shared if size is not None else ()))
     inner.reorder(*reduce, *data)
     if height > 1:

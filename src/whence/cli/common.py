@@ -30,7 +30,7 @@ _LAYOUT_OPS = ("nn.conv2d", "qnn.conv2d")
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """The model, and how it is compiled."""
-    about = "an .onnx, .tflite, .pt2, .mlir or .relay file, one that `whence compile` wrote (.tar, .so, .o), "
+    about = "an .onnx, .tflite, .keras, .pt2, .mlir or .relay file, one that `whence compile` wrote (.tar, .so, .o), "
     about += "or the name of a shipped model such as light_resnet50"
     parser.add_argument("model", help=about)
     about = f"0 to 4 (default {OPT_LEVEL})"

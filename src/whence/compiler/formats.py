@@ -73,7 +73,11 @@ FORMATS = (
 """All but ONNX, which is what nothing else is."""
 
 
-_ONNX = Format("onnx", lambda source: True, "whence.frontends.onnx.graph")
+def _is_any(source: object) -> bool:
+    return True
+
+
+_ONNX = Format("onnx", _is_any, "whence.frontends.onnx.graph")
 
 
 def _format_of(source: object) -> Format:

@@ -299,6 +299,19 @@ def halves() -> Any:
     return keras.Model(x, L.Dense(3, activation="softmax", name="classes")(y), name="halves")
 
 
+def preparation() -> Any:
+    numbers, tokens, token = inputs((6,), (5,), (1,), x1="int32", x2="int32")
+    edges = [-1.0, 0.0, 0.5]
+    outputs = [
+        L.Discretization(bin_boundaries=edges)(numbers),
+        L.Discretization(bin_boundaries=edges, output_mode="multi_hot")(numbers),
+        L.CategoryEncoding(6)(tokens),
+        L.CategoryEncoding(6, output_mode="count")(tokens),
+        L.CategoryEncoding(6, output_mode="one_hot")(token),
+    ]
+    return model((numbers, tokens, token), outputs, "preparation")
+
+
 MODELS: dict[str, Callable[[], Any]] = {
     "activation_layers": activation_layers,
     "activations": activations,
@@ -313,6 +326,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "merging": merging,
     "normalizations": normalizations,
     "poolings": poolings,
+    "preparation": preparation,
     "rearranged": rearranged,
     "recurrent": recurrent,
     "shapes": shapes,

@@ -7,10 +7,10 @@ import json
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 
@@ -18,6 +18,7 @@ import whence
 from whence.frontends.keras import from_keras
 from whence.support.errors import FrontendError
 
+h5py: Any = import_module("h5py")
 FOLDER = Path(__file__).parent / "models"
 CNN, SHAPE = FOLDER / "cnn.keras", {"image": (1, 8, 8, 3)}
 

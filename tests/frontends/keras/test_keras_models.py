@@ -12,6 +12,7 @@ import pytest
 import whence
 from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.keras import from_keras
+from whence.provenance.audit import check_located
 from whence.support.dtypes import Array
 
 FOLDER = Path(__file__).parent / "models"
@@ -46,13 +47,14 @@ def assert_near(results: Sequence[Any], wanted: Sequence[Any], tolerance: float)
 def test_files_compute_what_keras_computes(path: Path):
     for tensors, wanted in kept(path).values():
         module = from_keras(path, shapes={name: array.shape for name, array in tensors.items()})
+        check_located(module, "from_keras")
         results = evaluate_module(module, list(tensors.values()))
         assert_near(results, wanted, 2e-3 if path.stem == "halves" else 2e-5)
 
 
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.name)
 def test_one_program_is_for_all_batches(path: Path):
-    program = whence.compile(path)
+    program = whence.compile(path, audit=True)
     for tensors, wanted in kept(path).values():
         results = program(*(tensors[spec.name] for spec in program.inputs))
         assert_near(results if isinstance(results, tuple) else (results,), wanted, 2e-5)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 import zipfile
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -21,6 +21,7 @@ from whence.frontends.keras import from_keras
 from whence.provenance.span import layer_names
 from whence.support.errors import FrontendError
 
+h5py: Any = import_module("h5py")
 FOLDER = Path(__file__).parent / "models"
 CNN, FUNCTIONAL = FOLDER / "cnn.keras", FOLDER / "functional.keras"
 

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from math import erf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tensorflow_graphs import Net
 
 import whence
 from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.importing.importer import import_model
 from whence.frontends.importing.tensor import Undecided
+from whence.frontends.tensorflow import from_tensorflow
+from whence.frontends.tensorflow.convert import CONVERTERS
+from whence.frontends.tensorflow.messages import parse
 from whence.frontends.tensorflow.model import Model
+from whence.frontends.tensorflow.scopes import IS_NUMBER, TRUTH
 from whence.frontends.tensorflow.source import read
 
 DATA = Path(__file__).parent / "data"
+OF_VARIABLES = {"AssignAdd", "AssignSub", "AssignSubVariableOp", "ResourceGather", "ResourceGatherNd"}
+"""Rows whose converters are those of other rows, and that only models with a checkpoint have."""
+BY_HAND = {"DebugGradientIdentity", "Gelu", "TensorArrayConcatV3", "_FusedMatMul"}
+"""Rows of operators that TensorFlow's functions do not have: its own passes make them, or older versions."""
 LOOSE = {"ResizeBicubic": 3e-3}
 """Operators that TensorFlow computes less exactly: here with kernels out of a table of 1024 places."""
 
@@ -52,3 +62,59 @@ def test_an_operator(case: str):
     for name, array in zip(expected, found, strict=True):
         assert array.dtype == expected[name].dtype
         np.testing.assert_allclose(array, expected[name], rtol=tolerance, atol=tolerance)
+
+
+def operators(graph: bytes) -> set[str]:
+    """The operators of a graph and its functions."""
+    parsed = parse("GraphDef", graph, "graph")
+    functions = (function.node_def for function in parsed.library.function)
+    return {node.op for nodes in (parsed.node, *functions) for node in nodes}
+
+
+def test_every_row_is_tried():
+    graphs = [parts["graph"].tobytes() for parts in CASES.values()] + [p.read_bytes() for p in DATA.glob("*.pb")]
+    saved = parse("SavedModel", (DATA / "stateful_saved" / "saved_model.pb").read_bytes(), "saved")
+    graphs.append(saved.meta_graphs[0].graph_def.SerializeToString())
+    tried = set[str]().union(*map(operators, graphs))
+    assert CONVERTERS.keys() - tried == OF_VARIABLES | BY_HAND | {TRUTH, IS_NUMBER}
+
+
+def evaluated(net: Net, *inputs: Any) -> Any:
+    (result,) = evaluate_module(from_tensorflow(net.build()), list(inputs))
+    return result
+
+
+def test_products_with_what_was_fused_into_them():
+    rng = np.random.default_rng(0)
+    a, b, bias = (rng.standard_normal(shape).astype(np.float32) for shape in ((3, 4), (4, 5), (5,)))
+    whole = a @ b + bias
+    results = {
+        "Relu": np.maximum(whole, 0),
+        "Relu6": np.clip(whole, 0, 6),
+        "LeakyRelu": np.where(whole > 0, whole, whole * np.float32(0.2)),
+        "Tanh": np.tanh(whole),
+        "Sigmoid": 1 / (1 + np.exp(-whole)),
+    }
+    for name, expected in results.items():
+        net = Net()
+        net.op("_FusedMatMul", "y", net.placeholder("a", (3, 4)), net.const("b", b), net.const("bias", bias))
+        net.graph.node[-1].attr["fused_ops"].list.s.extend([b"BiasAdd", name.encode()])
+        np.testing.assert_allclose(evaluated(net, a), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_gelu():
+    x = np.linspace(-3, 3, 13, dtype=np.float32)
+    exact = np.array([0.5 * v * (1 + erf(v / 2**0.5)) for v in x.tolist()])
+    for approximate, tolerance in ((False, 1e-6), (True, 5e-4)):
+        net = Net()
+        net.op(
+            "Gelu", "y", net.op("DebugGradientIdentity", "same", net.placeholder("x", (13,))), approximate=approximate
+        )
+        np.testing.assert_allclose(evaluated(net, x), exact, atol=tolerance)
+
+
+def test_arrays_of_tensors_one_after_the_other():
+    net = Net()
+    net.op("TensorArrayConcatV3", "y", net.const("handle", 0, "int32"), net.placeholder("flow", (2, 3, 4)))
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    np.testing.assert_array_equal(evaluated(net, x), x.reshape(6, 4))

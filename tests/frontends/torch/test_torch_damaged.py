@@ -16,7 +16,7 @@ import pytest
 import whence
 from whence.support.errors import FrontendError, WhenceError
 
-PROGRAMS = Path(__file__).parents[2] / "exports" / "torch"
+PROGRAMS = Path(__file__).parents[2] / "exports" / "pytorch"
 Document = dict[str, Any]
 
 

@@ -1,5 +1,7 @@
 """Rows of the tables held against eager torch, where torch is installed: through the door for programs in memory."""
 
+# pyright: basic, reportMissingImports=false, reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 from collections.abc import Callable

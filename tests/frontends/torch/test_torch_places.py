@@ -19,7 +19,7 @@ from whence.frontends.torch import from_exported_program
 from whence.frontends.torch.schema import modules_in
 from whence.provenance.span import leaves
 
-PROGRAMS = Path(__file__).parents[2] / "exports" / "torch"
+PROGRAMS = Path(__file__).parents[2] / "exports" / "pytorch"
 SOURCE = (PROGRAMS / "networks.py").read_text().splitlines()
 
 

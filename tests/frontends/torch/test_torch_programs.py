@@ -12,7 +12,7 @@ import whence
 from whence.executables.sized import SizedExecutable
 from whence.executables.stateful import Stateful
 
-PROGRAMS = Path(__file__).parents[2] / "exports" / "torch"
+PROGRAMS = Path(__file__).parents[2] / "exports" / "pytorch"
 OPEN = ("cnn", "mixed", "recurrent", "transformer", "writes")
 """Programs one of whose sizes a call decides."""
 

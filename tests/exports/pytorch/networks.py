@@ -1,5 +1,7 @@
 """The networks whose exported programs are checked in: small ones of every family, and ones that write to tensors."""
 
+# pyright: basic, reportMissingImports=false, reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import torch
@@ -168,3 +170,6 @@ class Unknown(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         y = torch.special.bessel_j0(x)
         return torch.igamma(y.abs(), x.abs()) + torch.special.bessel_j0(y)
+
+
+# pyright: basic, reportMissingImports=false

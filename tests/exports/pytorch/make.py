@@ -1,9 +1,11 @@
 """Writes the exported programs beside this file, each with inputs of two sizes and what eager torch computes of them.
 
-    python tests/exports/torch/make.py [name ..]
+    python tests/exports/pytorch/make.py [name ..]
 
 The weights are random, and no file is larger than 100 kB: what they keep of where they were made is a relative path.
 """
+
+# pyright: basic, reportMissingImports=false, reportMissingTypeStubs=false
 
 from __future__ import annotations
 
@@ -59,7 +61,7 @@ def relative(program: bytes) -> bytes:
             if entry.filename.endswith(".json"):
                 data = json.dumps(json.loads(data), separators=(",", ":")).encode()
                 data = data.replace(f"{HERE}/".encode(), b"")
-                packages = str(Path(torch.__file__).parent.parent.parent).encode()
+                packages = str(Path(torch.__file__).parent.parent.parent).encode()  # pyright: ignore[reportArgumentType]
                 data = data.replace(packages, b"")
             if "sample_inputs" not in entry.filename:
                 new.writestr(zipfile.ZipInfo(entry.filename), data)
