@@ -9,10 +9,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import FuncOp
+from ...provenance.diagnostics import message
+from ...support.errors import ScheduleError
 from ..llvm_to_native.target import Target
 from .knobs import decisions_of
 from .lower import lower_function
-from .strategy import schedule_function
+from .strategy import schedule_function, space_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class ConvertRelayToTePass(ModulePass):
     Locations: a stage, the ops in it and the primitives applied to it have their operator's.
 
     target: what the schedule is made for: "native", or "llvm -mcpu=.. -mattr=..".
-    decisions: the numbers of knobs that are not to have their defaults, "rows=4,vectors=2"; of every schedule.
+    decisions: the numbers of knobs that are not to have their defaults, "rows=4,vectors=2", in every schedule
+    that has them.
 
     ```mlir
     relay.func primitive @relu(%p0: tensor<64xf32>) -> (tensor<64xf32>) {
@@ -54,12 +57,19 @@ class ConvertRelayToTePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = Target.parse(self.target).hardware
-        decisions = decisions_of(self.decisions)
+        decisions, used = decisions_of(self.decisions), set[str]()
         block = op.body.block
         for func in [f for f in block.ops if isinstance(f, FuncOp) and f.primitive is not None]:
             lowered = lower_function(func)
+            own: dict[str, int] = {}
+            if decisions:
+                names = {knob.name for knob in space_of(lowered.clone(), machine).knobs}
+                own = {name: number for name, number in decisions.items() if name in names}
+                used |= own.keys()
             # Scheduling may add stages to the function it works on; the sequence has a primitive for each.
-            schedule = schedule_function(lowered.clone(), machine, decisions=decisions)
+            schedule = schedule_function(lowered.clone(), machine, decisions=own)
             block.insert_ops_before([lowered, schedule.sequence], func)
             func.detach()
             func.erase()
+        if strange := sorted(decisions.keys() - used):
+            raise ScheduleError(message("decisions", "knobs of some schedule", ", ".join(strange)))

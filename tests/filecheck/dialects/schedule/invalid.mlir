@@ -207,3 +207,25 @@ schedule.sequence @f {
   %c = schedule.stage "c"
   schedule.env_threads %c()
 }
+
+// -----
+
+// CHECK: schedule.knob: expected a decision among [4, 6, 8], got 5 (layer 'fc', m.onnx node 4)
+schedule.sequence @f {
+  schedule.knob "rows" in [4, 6, 8] {decision = 5} loc("fc"("m.onnx":4:0))
+}
+
+// -----
+
+// CHECK: schedule.knob: expected increasing candidates, got [4, 4]
+schedule.sequence @f {
+  schedule.knob "rows" in [4, 4] {decision = 4}
+}
+
+// -----
+
+// CHECK: schedule.knob: expected a knob of another name than those before, got 'rows' again
+schedule.sequence @f {
+  schedule.knob "rows" in [4, 6] {decision = 4}
+  schedule.knob "rows" in [4, 8] {decision = 8}
+}
