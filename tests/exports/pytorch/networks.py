@@ -1,7 +1,5 @@
 """The networks whose exported programs are checked in: small ones of every family, and ones that write to tensors."""
 
-# pyright: basic, reportMissingImports=false, reportMissingTypeStubs=false
-
 from __future__ import annotations
 
 import torch
