@@ -15,7 +15,7 @@ from .pool import Pool
 from .search import DUEL_PAIRS, Found, Score, search
 from .tasks import Task
 
-_LEAST = 0.01
+_LEAST = 0.002
 """The part of a run's time that has to be there to gain for a kernel to be looked at."""
 _NEAR_ROOF = 1.1
 """A kernel that takes no longer than this times its bound is as fast as it gets."""
@@ -217,7 +217,7 @@ class Tuner:
                 reason = "its default could not be measured"
             elif self._potential(result) < _LEAST:
                 near = took <= bound * _NEAR_ROOF
-                reason = "it is as fast as the machine" if near else f"less than {_LEAST:.0%} of the run is to gain"
+                reason = "it is as fast as the machine" if near else f"less than {_LEAST:.1%} of the run is to gain"
             results.append(replace(result, reason=reason))
         return results
 
