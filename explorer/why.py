@@ -144,7 +144,7 @@ class Why:
     compiler: str = ""
     """The external compiler that runs it; "" for machine code of ours."""
     tuned: Applied | None = None
-    """What tuning decided about it; None: it is made by rule."""
+    """The decisions of tuning about it; None: it is made by rule."""
 
     def __str__(self) -> str:
         parts = [f"kernel {self.symbol}" + (f", run by {self.compiler}" if self.compiler else "")]

@@ -6,7 +6,6 @@ from math import prod
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import logic
@@ -16,46 +15,21 @@ from ...dialects.relay.rearrange import TileOp
 from ...dialects.relay.scatter import ScatterNdOp
 from ...dialects.relay.sorting import InvertPermutationOp, UniqueOp
 from ...dialects.relay.sparse import SegmentSumOp
-from ...dialects.relay.transform import BroadcastToOp, ReshapeOp, TakeOp, TransposeOp
-from ...dialects.sizes import symbols_of
+from ...dialects.relay.transform import BroadcastToOp, TransposeOp
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Narrowed, Result
+from ..importing.moves import check_inside, gather_along
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, places, term
 from .context import Context
 
 
-def _inside(ctx: Context, index: int, extents: tuple[int, ...]) -> None:
-    """Complain about points, known at import, along the last axis of input `index` that are outside."""
-    array = ctx.tensor(index).array
-    if array is None or array.dtype.kind not in "iu" or not array.size or any(map(symbols_of, extents)):
-        return
-    numbers: NDArray[np.int64] = array.astype(np.int64)
-    if numbers.min() < 0 or np.max(numbers - np.asarray(extents)) >= 0:
-        ctx.fail(f"indices below {', '.join(map(str, extents))}", f"{numbers.min()} to {numbers.max()}")
-
-
 def gather(ctx: Context) -> SSAValue:
     """Along an axis, 0 where no input says which; the first `batch_dims` axes go along in data and indices."""
-    data, indices = ctx.value(0), ctx.value(1)
-    rank, index_rank = len(shape_of(data)), len(shape_of(indices))
+    rank, index_rank = len(ctx.shape(0)), len(ctx.shape(1))
     batch = ctx.integer("batch_dims")
     batch = batch + index_rank if batch < 0 else batch
-    axis = ctx.axis(ctx.one(2, "an axis"), rank) if len(ctx.inputs) > 2 else batch
-    if not 0 <= batch <= min(axis, index_rank) or axis >= rank:
-        ctx.fail(f"batch dimensions up to axis {axis}", str(batch))
-    _inside(ctx, 1, (shape_of(data)[axis],))
-    if not batch:
-        return ctx.emit(TakeOp, data, indices, axis=axis)
-    # The axis comes right behind the batch, and its results go back to where it was.
-    order = [*range(batch), axis, *range(batch, axis), *range(axis + 1, rank)]
-    points = ctx.emit(ReshapeOp, indices, newshape=(1, *shape_of(indices)))
-    rows = ctx.emit(GatherNdOp, ctx.emit(TransposeOp, data, axes=order), points, batch_dims=batch)
-    own, between = index_rank - batch, axis - batch
-    total = len(shape_of(rows))
-    back = [*range(batch), *range(batch + own, batch + own + between)]
-    back += [*range(batch, batch + own), *range(batch + own + between, total)]
-    return ctx.emit(TransposeOp, rows, axes=back)
+    return gather_along(ctx, ctx.axis(ctx.one(2, "an axis"), rank) if len(ctx.inputs) > 2 else batch, batch)
 
 
 def picked_rows(ctx: Context, rows: Term, at: Term) -> Term:
@@ -75,7 +49,7 @@ def gather_nd(ctx: Context) -> SSAValue:
     shape = ctx.shape(1)
     if not shape or shape[-1] > len(ctx.shape(0)):
         ctx.fail(f"points of at most {len(ctx.shape(0))} coordinates", f"shape {list(shape)}")
-    _inside(ctx, 1, ctx.shape(0)[: shape[-1]])
+    check_inside(ctx, 1, ctx.shape(0)[: shape[-1]])
     return ctx.emit(GatherNdOp, ctx.value(0), _first(ctx, ctx.value(1)))
 
 

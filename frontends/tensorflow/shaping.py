@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -16,14 +15,13 @@ from ...dialects.relay.transform import (
     ConcatenateOp,
     ExpandDimsOp,
     PadOp,
-    ReshapeOp,
     SqueezeOp,
     StridedSliceOp,
-    TransposeOp,
 )
-from ...dialects.sizes import Size, SizeExpr, proves, same, symbols_of
+from ...dialects.sizes import proves, same, symbols_of
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Result
+from ..importing.moves import reshape_to, transpose
 from ..importing.sizes import counted, sizes_array
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
@@ -31,22 +29,7 @@ from .context import Context
 
 def reshape(ctx: Context) -> SSAValue:
     """To the shape in input 1, of which one extent may be -1."""
-    wanted, old = ctx.known_ints(1, "a shape"), ctx.shape(0)
-    if any(isinstance(extent, SizeExpr) for extent in cast("tuple[Size, ...]", (*old, *wanted))):
-        return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1)
-    rest = prod(extent for extent in wanted if extent != -1)
-    if wanted.count(-1) == 1 and rest and prod(old) % rest == 0:
-        wanted = tuple(prod(old) // rest if extent == -1 else extent for extent in wanted)
-    if prod(wanted) != prod(old) or any(extent < 0 for extent in wanted):
-        ctx.fail(f"a shape of {prod(old)} elements", str(list(wanted)))
-    return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1 * (0 in wanted))
-
-
-def transpose(ctx: Context) -> SSAValue:
-    order, rank = ctx.known_ints(1, "an order of axes"), len(ctx.shape(0))
-    if sorted(axis % rank if rank else axis for axis in order) != list(range(rank)):
-        ctx.fail(f"an order of {rank} axes", str(list(order)))
-    return ctx.emit(TransposeOp, ctx.value(0), axes=[axis % rank for axis in order])
+    return reshape_to(ctx, ctx.known_ints(1, "a shape"))
 
 
 def expand_dims(ctx: Context) -> SSAValue:

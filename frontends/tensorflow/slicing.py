@@ -13,6 +13,7 @@ from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp
 from ...dialects.sizes import ENDLESS, UndecidedSize, size_max, symbols_of
 from ...support.dtypes import Array
 from ..importing.converter import Converter
+from ..importing.moves import slice_from
 from ..importing.products import reshaped
 from ..importing.tensor import Undecided, shape_of
 from ..importing.terms import Term, places
@@ -25,21 +26,12 @@ _LARGEST = (1 << 31) - 1
 
 def slice_(ctx: Context) -> SSAValue:
     """From `begin` on `size` elements along each axis; -1 is all that are left."""
-    shape, size = ctx.shape(0), ctx.known_ints(2, "sizes")
+    size = ctx.known_ints(2, "sizes")
     try:
         begin = ctx.known_ints(1, "begins")
     except Undecided:
         return _moving_slice(ctx, size)
-    if not len(begin) == len(size) == len(shape):
-        ctx.fail(f"{len(shape)} begins and sizes", f"{list(begin)} and {list(size)}")
-    end = [e if s == -1 else b + s for b, s, e in zip(begin, size, shape, strict=True)]
-    for b, e, extent in zip(begin, end, shape, strict=True):
-        if any(map(symbols_of, (b, e, extent))):
-            for size_ in (b, e - b, extent - e):
-                ctx.require(size_)
-        elif not 0 <= b <= e <= extent:
-            ctx.fail(f"a slice of {list(shape)}", f"begins {list(begin)} and sizes {list(size)}")
-    return ctx.emit(StridedSliceOp, ctx.value(0), begin=begin, end=end, strides=(1,) * len(shape))
+    return slice_from(ctx, begin, size)
 
 
 def _moving_slice(ctx: Context, size: tuple[int, ...]) -> SSAValue:

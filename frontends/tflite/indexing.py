@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.indexing import GatherNdOp, OneHotOp, ReverseSequenceOp
 from ...dialects.relay.resize import Resize2DOp
 from ...dialects.relay.scatter import ScatterNdOp
-from ...dialects.relay.transform import BroadcastToOp, ReshapeOp, TakeOp, TransposeOp
+from ...dialects.relay.transform import BroadcastToOp, TakeOp, TransposeOp
 from ..importing.converter import Converter
+from ..importing.moves import check_inside, gather_along
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, sqrt, term, where
@@ -18,37 +17,11 @@ from .context import Context
 from .shaping import cut
 
 
-def _inside(ctx: Context, index: int, extents: tuple[int, ...]) -> None:
-    """Complain about points, known at import, along the last axis of input `index` that are outside."""
-    array = ctx.tensor(index).array
-    if array is None or array.dtype.kind not in "iu" or not array.size:
-        return
-    numbers: NDArray[np.int64] = array.astype(np.int64)
-    if numbers.min() < 0 or np.max(numbers - np.asarray(extents)) >= 0:
-        ctx.fail(f"indices below {', '.join(map(str, extents))}", f"{numbers.min()} to {numbers.max()}")
-
-
 def gather(ctx: Context) -> SSAValue:
     """Along an axis; the first `BatchDims` axes go along in data and indices."""
-    data, indices = ctx.value(0), ctx.value(1)
-    rank, index_rank = len(shape_of(data)), len(shape_of(indices))
-    axis = ctx.axis(ctx.option("Axis", 0), rank)
+    axis, index_rank = ctx.axis(ctx.option("Axis", 0), len(ctx.shape(0))), len(ctx.shape(1))
     batch = ctx.option("BatchDims", 0)
-    batch = batch + index_rank if batch < 0 else batch
-    if not 0 <= batch <= min(axis, index_rank):
-        ctx.fail(f"batch dimensions up to axis {axis}", str(batch))
-    _inside(ctx, 1, (shape_of(data)[axis],))
-    if not batch:
-        return ctx.emit(TakeOp, data, indices, axis=axis)
-    # The axis comes right behind the batch, and its results go back to where it was.
-    order = [*range(batch), axis, *range(batch, axis), *range(axis + 1, rank)]
-    points = ctx.emit(ReshapeOp, indices, newshape=(1, *shape_of(indices)))
-    rows = ctx.emit(GatherNdOp, ctx.emit(TransposeOp, data, axes=order), points, batch_dims=batch)
-    own, between = index_rank - batch, axis - batch
-    total = len(shape_of(rows))
-    back = [*range(batch), *range(batch + own, batch + own + between)]
-    back += [*range(batch, batch + own), *range(batch + own + between, total)]
-    return ctx.emit(TransposeOp, rows, axes=back)
+    return gather_along(ctx, axis, batch + index_rank if batch < 0 else batch)
 
 
 def gather_nd(ctx: Context) -> SSAValue:
@@ -57,7 +30,7 @@ def gather_nd(ctx: Context) -> SSAValue:
     rank = len(shape_of(indices))
     if not rank or shape_of(indices)[-1] > len(ctx.shape(0)):
         ctx.fail(f"points of at most {len(ctx.shape(0))} coordinates", f"shape {list(shape_of(indices))}")
-    _inside(ctx, 1, ctx.shape(0)[: shape_of(indices)[-1]])
+    check_inside(ctx, 1, ctx.shape(0)[: shape_of(indices)[-1]])
     return ctx.emit(GatherNdOp, ctx.value(0), ctx.emit(TransposeOp, indices, axes=(rank - 1, *range(rank - 1))))
 
 
@@ -77,7 +50,7 @@ def reverse_sequence(ctx: Context) -> SSAValue:
 
 def embedding_lookup(ctx: Context) -> SSAValue:
     """Rows of input 1."""
-    _inside(ctx, 0, ctx.shape(1)[:1])
+    check_inside(ctx, 0, ctx.shape(1)[:1])
     return ctx.emit(TakeOp, ctx.value(1), ctx.value(0), axis=0)
 
 
@@ -93,8 +66,8 @@ def embedding_lookup_sparse(ctx: Context) -> SSAValue:
     whole = ctx.known_ints(2, "a shape")
     if rank != 2 or ctx.shape(1) != (count, len(whole)) or ctx.shape(3) != (count,) or len(ctx.shape(4)) < 2:
         ctx.fail("ids, as many places and weights, and rows", str([list(ctx.shape(at)) for at in range(5)]))
-    _inside(ctx, 0, ctx.shape(4)[:1])
-    _inside(ctx, 1, whole)
+    check_inside(ctx, 0, ctx.shape(4)[:1])
+    check_inside(ctx, 1, whole)
     if not whole or min(whole) < 1:
         ctx.fail("a shape of positive extents", str(list(whole)))
     places = cut(ctx, ctx.value(1), 1, 0, len(whole) - 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import cast
 
 import numpy as np
@@ -17,15 +16,14 @@ from ...dialects.relay.transform import (
     ConcatenateOp,
     ExpandDimsOp,
     PadOp,
-    ReshapeOp,
     SqueezeOp,
     StridedSliceOp,
     TakeOp,
-    TransposeOp,
 )
-from ...dialects.sizes import Size, SizeExpr, UndecidedSize, proves, size_max, symbols_of
+from ...dialects.sizes import UndecidedSize, proves, size_max, symbols_of
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Result
+from ..importing.moves import reshape_to, slice_from, transpose
 from ..importing.products import reshaped
 from ..importing.sizes import counted, sizes_array
 from ..importing.tensor import dtype_of, shape_of
@@ -47,22 +45,7 @@ def reshape(ctx: Context) -> SSAValue:
         wanted = ctx.ints_option("NewShape")
     if len(ctx.ints_option("NewShape")) > _MOST_AXES:
         ctx.fail(f"at most {_MOST_AXES} extents in its options", str(len(ctx.ints_option("NewShape"))))
-    old = ctx.shape(0)
-    if any(isinstance(extent, SizeExpr) for extent in cast("tuple[Size, ...]", (*old, *wanted))):
-        return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1)
-    rest = prod(extent for extent in wanted if extent != -1)
-    if wanted.count(-1) == 1 and rest and prod(old) % rest == 0:
-        wanted = tuple(prod(old) // rest if extent == -1 else extent for extent in wanted)
-    if prod(wanted) != prod(old) or any(extent < 0 for extent in wanted):
-        ctx.fail(f"a shape of {prod(old)} elements", str(list(wanted)))
-    return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1 * (0 in wanted))
-
-
-def transpose(ctx: Context) -> SSAValue:
-    order, rank = ctx.known_ints(1, "an order of axes"), len(ctx.shape(0))
-    if sorted(axis % rank if rank else axis for axis in order) != list(range(rank)):
-        ctx.fail(f"an order of {rank} axes", str(list(order)))
-    return ctx.emit(TransposeOp, ctx.value(0), axes=[axis % rank for axis in order])
+    return reshape_to(ctx, wanted)
 
 
 def expand_dims(ctx: Context) -> SSAValue:
@@ -132,17 +115,7 @@ def split_v(ctx: Context) -> tuple[SSAValue, ...]:
 
 def slice_(ctx: Context) -> SSAValue:
     """From `begin` on `size` elements along each axis; -1 is all that are left."""
-    shape, begin, size = ctx.shape(0), ctx.known_ints(1, "begins"), ctx.known_ints(2, "sizes")
-    if not len(begin) == len(size) == len(shape):
-        ctx.fail(f"{len(shape)} begins and sizes", f"{list(begin)} and {list(size)}")
-    end = [e if s == -1 else b + s for b, s, e in zip(begin, size, shape, strict=True)]
-    for b, e, extent in zip(begin, end, shape, strict=True):
-        if any(map(symbols_of, (b, e, extent))):
-            for size_ in (b, e - b, extent - e):
-                ctx.require(size_)
-        elif not 0 <= b <= e <= extent:
-            ctx.fail(f"a slice of {list(shape)}", f"begins {list(begin)} and sizes {list(size)}")
-    return ctx.emit(StridedSliceOp, ctx.value(0), begin=begin, end=end, strides=(1,) * len(shape))
+    return slice_from(ctx, ctx.known_ints(1, "begins"), ctx.known_ints(2, "sizes"))
 
 
 def _bit(mask: int, place: int) -> bool:

@@ -27,6 +27,11 @@ from whence.support.instrument import PassTimingInstrument
 _LAYOUT_OPS = ("nn.conv2d", "qnn.conv2d")
 
 
+def layouts_of(layout: str, names: Sequence[str]) -> str:
+    """The layouts of operators, those of convolutions where none are named, as `relay-convert-layout` has them."""
+    return ";".join(f"{name}:{layout}" for name in names or _LAYOUT_OPS) if layout else ""
+
+
 @dataclass(frozen=True)
 class Wish:
     """The options for the compilation of a model."""
@@ -60,7 +65,7 @@ def compile_to(
         raise PipelineError(expectation("dump_code", ", ".join(CODES), ", ".join(strange)))
     timing = PassTimingInstrument()
     instruments = [*wish.instruments, *([timing] if wish.times else [])]
-    layouts = ";".join(f"{op}:{wish.layout}" for op in wish.layout_ops or _LAYOUT_OPS) if wish.layout else ""
+    layouts = layouts_of(wish.layout, wish.layout_ops)
     disabled = checked_passes(_words(wish.disabled), "disabled_pass")
     config = configured(wish.configs, "pass_context_configs")
     with PassContext(wish.opt_level, (), disabled, config, instruments):

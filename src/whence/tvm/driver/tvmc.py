@@ -211,6 +211,7 @@ def tune(
     mean nothing but their defaults. Raises PipelineError for others and for an RPC key, and errors as `whence.tune`.
     """
     import whence
+    from whence.driver.compilation import layouts_of
     from whence.relay.executors import bound_params
 
     for name, value, default in (
@@ -225,8 +226,6 @@ def tune(
     check_host(target, target_host)
     model = tvmc_model if isinstance(tvmc_model, TVMCModel) else load(tvmc_model)
     path = Path(tuning_records if tuning_records is not None else "tuning.json")
-    names = desired_layout_ops or ("nn.conv2d", "qnn.conv2d")
-    layouts = ";".join(f"{name}:{desired_layout}" for name in names) if desired_layout is not None else ""
     whence.tune(
         bound_params(model.mod.module, model.params) if model.params else model.mod.module,
         path,
@@ -238,7 +237,7 @@ def tune(
         prior=prior_records,
         target=target_of(target),
         scheduler=f"tcp://{hostname}:{port}" if hostname is not None else None,
-        desired_layouts=layouts,
+        desired_layouts=layouts_of(desired_layout or "", desired_layout_ops or ()),
     )
     return str(path)
 

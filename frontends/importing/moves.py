@@ -1,0 +1,83 @@
+"""Moves of elements that TFLite and TensorFlow state alike: reshapes, orders of axes, slices and gathers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.indexing import GatherNdOp
+from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
+from ...dialects.sizes import Size, SizeExpr, symbols_of
+from .context import Context
+from .tensor import shape_of
+
+
+def reshape_to(ctx: Context, wanted: Sequence[int]) -> SSAValue:
+    """Bring input 0 to a shape, of which one extent may be -1."""
+    old = ctx.shape(0)
+    if any(isinstance(extent, SizeExpr) for extent in cast("tuple[Size, ...]", (*old, *wanted))):
+        return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1)
+    rest = prod(extent for extent in wanted if extent != -1)
+    if wanted.count(-1) == 1 and rest and prod(old) % rest == 0:
+        wanted = tuple(prod(old) // rest if extent == -1 else extent for extent in wanted)
+    if prod(wanted) != prod(old) or any(extent < 0 for extent in wanted):
+        ctx.fail(f"a shape of {prod(old)} elements", str(list(wanted)))
+    return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1 * (0 in wanted))
+
+
+def transpose(ctx: Context) -> SSAValue:
+    """Bring the axes of input 0 into the order of input 1."""
+    order, rank = ctx.known_ints(1, "an order of axes"), len(ctx.shape(0))
+    if sorted(axis % rank if rank else axis for axis in order) != list(range(rank)):
+        ctx.fail(f"an order of {rank} axes", str(list(order)))
+    return ctx.emit(TransposeOp, ctx.value(0), axes=[axis % rank for axis in order])
+
+
+def slice_from(ctx: Context, begin: Sequence[int], size: Sequence[int]) -> SSAValue:
+    """Slice `size` elements of input 0 from `begin` on along each axis; -1 is all that are left."""
+    shape = ctx.shape(0)
+    if not len(begin) == len(size) == len(shape):
+        ctx.fail(f"{len(shape)} begins and sizes", f"{list(begin)} and {list(size)}")
+    end = [e if s == -1 else b + s for b, s, e in zip(begin, size, shape, strict=True)]
+    for b, e, extent in zip(begin, end, shape, strict=True):
+        if any(map(symbols_of, (b, e, extent))):
+            for size_ in (b, e - b, extent - e):
+                ctx.require(size_)
+        elif not 0 <= b <= e <= extent:
+            ctx.fail(f"a slice of {list(shape)}", f"begins {list(begin)} and sizes {list(size)}")
+    return ctx.emit(StridedSliceOp, ctx.value(0), begin=begin, end=end, strides=(1,) * len(shape))
+
+
+def check_inside(ctx: Context, index: int, extents: tuple[int, ...]) -> None:
+    """Complain about points, known at import, along the last axis of input `index` that are outside."""
+    array = ctx.tensor(index).array
+    if array is None or array.dtype.kind not in "iu" or not array.size or any(map(symbols_of, extents)):
+        return
+    numbers: NDArray[np.int64] = array.astype(np.int64)
+    if numbers.min() < 0 or np.max(numbers - np.asarray(extents)) >= 0:
+        ctx.fail(f"indices below {', '.join(map(str, extents))}", f"{numbers.min()} to {numbers.max()}")
+
+
+def gather_along(ctx: Context, axis: int, batch: int) -> SSAValue:
+    """Gather input 0 at input 1 along an axis; the first `batch` axes go along in data and indices."""
+    data, indices = ctx.value(0), ctx.value(1)
+    rank, index_rank = len(shape_of(data)), len(shape_of(indices))
+    if not 0 <= batch <= min(axis, index_rank) or axis >= rank:
+        ctx.fail(f"batch dimensions up to axis {axis}", str(batch))
+    check_inside(ctx, 1, (shape_of(data)[axis],))
+    if not batch:
+        return ctx.emit(TakeOp, data, indices, axis=axis)
+    # The axis comes right behind the batch, and its results go back to where it was.
+    order = [*range(batch), axis, *range(batch, axis), *range(axis + 1, rank)]
+    points = ctx.emit(ReshapeOp, indices, newshape=(1, *shape_of(indices)))
+    rows = ctx.emit(GatherNdOp, ctx.emit(TransposeOp, data, axes=order), points, batch_dims=batch)
+    own, between = index_rank - batch, axis - batch
+    total = len(shape_of(rows))
+    back = [*range(batch), *range(batch + own, batch + own + between)]
+    back += [*range(batch, batch + own), *range(batch + own + between, total)]
+    return ctx.emit(TransposeOp, rows, axes=back)
