@@ -19,8 +19,10 @@ from ...runtime.open_specs import OPEN, OpenSpec
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.limits import excess, expectation
 from ..importing.node import node_of
+from ..importing.python_calls import PythonCall, Stated
 from ..importing.tensor import Tensor, Undecided
 from .context import Context, Node
 from .convert import row_of
@@ -29,6 +31,8 @@ from .program import InputInfo
 
 BATCH = "batch"
 """The symbol of the first dimension of every input: they agree on it."""
+OF_ANY_LAYER = ("name", "trainable", "dtype", "batch_input_shape", "quantization_config")
+"""Entries of the configuration of any layer, which say nothing of what it computes."""
 DTYPES = ("float16", "float32", "float64", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 """Dtypes of inputs."""
 
@@ -41,6 +45,7 @@ class Model(importer.Model):
     def __init__(self, source: Source):
         self.source = source
         self.file, self.region, self.name = source.file, source.region, source.name
+        self.custom_ops = source.custom_ops
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)
@@ -107,12 +112,12 @@ class Model(importer.Model):
         return set(self.region.constants)
 
 
-def open_model(model: bytes | str | os.PathLike[str] | Any) -> Model:
+def open_model(model: bytes | str | os.PathLike[str] | Any, custom_ops: CustomOps = NO_CUSTOM_OPS) -> Model:
     """Read and check a model: a path, the bytes of a file, or a Keras model in memory.
 
     Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
     """
-    return Model(load(model))
+    return Model(load(model, custom_ops))
 
 
 def _check_shape(info: InputInfo, shape: Sequence[Size]) -> None:
@@ -152,6 +157,18 @@ class Importer(importer.Importer):
         return Context(
             op_type=node.op_type, leaf=node.leaf, inputs=inputs, builder=self.builder, module=self.module, node=node
         )
+
+    def operator_names(self, step: Step) -> tuple[str, ...]:
+        return cast(Node, step.source).names
+
+    def python_call(self, step: Step, context: Context) -> PythonCall:
+        """Tensors of the call, then the layer's variables; the configuration by name, but for what any layer has."""
+        node = cast(Node, step.source)
+        variables = set(node.weights.values())
+        inputs = [number for number in range(len(step.inputs)) if number not in variables]
+        config = {name: value for name, value in node.config.items() if name not in OF_ANY_LAYER}
+        results = [Stated() for _ in step.outputs]
+        return PythonCall([*inputs, *node.weights.values()], results, config)
 
     def converter(self, step: Step) -> Converter[Context] | None:
         node = cast(Node, step.source)

@@ -216,6 +216,7 @@ class Builder:
             weights=weights,
             major=self.saved.major,
             is_layer=not layer.is_operation,
+            names=layer.names,
         )
         names = [full, *(f"{full}:{at}" for at in range(1, outputs))]
         for output in names:

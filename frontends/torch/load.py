@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from ...runtime.flow import Region
 from ...support.errors import FrontendError, FrontendWarning
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.files import read_model
 from ..importing.node import node_of
 from ..importing.unsupported import Call as UnsupportedCall
@@ -30,20 +31,25 @@ class Source:
     program: Program
     region: Region
     builder: Builder
+    custom_ops: CustomOps
+    """The operators that Python functions compute."""
 
 
-def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Source:
+def load(
+    model: bytes | str | os.PathLike[str] | Any, keep: bool = False, custom_ops: CustomOps = NO_CUSTOM_OPS
+) -> Source:
     """Read and check a program: a path, the bytes of a .pt2 file, or an ExportedProgram.
 
     keep: whether what a call changes is kept for the next one (`program.Builder`).
+    custom_ops: the operators that Python functions compute.
     Raises FrontendError when it is none, damaged, or uses unsupported operators.
     """
     if isinstance(model, bytes):
-        return _checked(model, "<memory>", keep)
+        return _checked(model, "<memory>", keep, custom_ops)
     if isinstance(model, str | os.PathLike):
         path, data = read_model(cast("str | os.PathLike[str]", model), "PyTorch (.pt2)")
-        return _checked(data, path.name, keep)
-    return _checked(serialised(model), "<memory>", keep)
+        return _checked(data, path.name, keep, custom_ops)
+    return _checked(serialised(model), "<memory>", keep, custom_ops)
 
 
 def serialised(program: Any) -> bytes:
@@ -57,31 +63,37 @@ def serialised(program: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _checked(data: bytes, file: str, keep: bool) -> Source:
+def _checked(data: bytes, file: str, keep: bool, custom_ops: CustomOps) -> Source:
     archive, reader = Archive(data, file), Reader(file)
     program = reader.program(archive.document(archive.model()))
     builder = Builder(program, Tensors(archive, reader), file, keep)
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")
-    _check_supported(region, file)
+    _check_supported(region, file, custom_ops)
     if builder.changed:
         listed = ", ".join(f"'{name}'" for name in builder.changed)
         text = f"{file}: expected inputs that stay as they are, got writes to {listed}: callers' arrays are not changed"
         warnings.warn(FrontendWarning(text), stacklevel=2)
-    return Source(file, program, region, builder)
+    return Source(file, program, region, builder, custom_ops)
 
 
-def _check_supported(region: Region, file: str) -> None:
+def _check_supported(region: Region, file: str, custom_ops: CustomOps) -> None:
     """Complain about all unsupported operators at once."""
     calls: list[UnsupportedCall] = []
     waiting = [region]
     while waiting:
         for step in waiting.pop().steps:
             waiting += step.bodies.values()
-            if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
+            node = node_of(step)
+            if not step.kind and not custom_ops.has(*operator_names(node.op_type)) and node.op_type not in CONVERTERS:
                 calls.append(UnsupportedCall(node.op_type, step.layer, source_line(node.leaf)))
     refuse(file, "PyTorch", calls, (name for name in CONVERTERS if name.count(".") == 2), without_overload)
+
+
+def operator_names(name: str) -> tuple[str, str]:
+    """Return the names that the user may call an operator by: with its overload, and for all of them."""
+    return name, name.rpartition(".")[0]
 
 
 def without_overload(name: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whence.reading.models import KERAS, PYTORCH
+from whence.support.errors import FrontendWarning
 
 if TYPE_CHECKING:
+    from whence.frontends.importing.custom import CustomOps
     from whence.frontends.importing.importer import Model
 
 
@@ -94,8 +97,12 @@ def has_signatures(source: object) -> bool:
     return _format_of(source).signed
 
 
-def read_model(source: Any, signature: str | None = None, *, keep: bool = False) -> Model:
+def read_model(
+    source: Any, signature: str | None = None, *, keep: bool = False, custom_ops: CustomOps | None = None
+) -> Model:
     """Read and check the model of a file, of its bytes, or in memory.
+
+    custom_ops: the operators that Python functions compute; a warning names those that the model does not have.
 
     keep: whether what a call changes is an input and an output, to be kept for the next one; else it is as at first.
     """
@@ -103,4 +110,11 @@ def read_model(source: Any, signature: str | None = None, *, keep: bool = False)
     options: dict[str, Any] = {"signature": signature} if row.signed else {}
     if row.stateful:
         options["keep"] = keep
-    return import_module(row.module).open_model(source, **options)
+    if custom_ops is not None:
+        options["custom_ops"] = custom_ops
+    model = import_module(row.module).open_model(source, **options)
+    if custom_ops is not None and (unmet := custom_ops.unmet()):
+        listed = ", ".join(f"'{name}'" for name in unmet)
+        text = f"custom_ops: expected names of operators of the model, got {listed}, of which it has none"
+        warnings.warn(FrontendWarning(text), stacklevel=2)
+    return model
