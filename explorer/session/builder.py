@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from ...dialects.relay.core import FuncOp
 from ...planning.artifact import Artifact
 from ...provenance.lost import is_lost
-from ...provenance.span import leaf_name, leaves
+from ...provenance.span import leaf_name, leaves, positions
 from ...provenance.walk import walk
 from ...support.names import shown
 from ..layers import functions, op_types, owners, scope_of
@@ -73,14 +73,13 @@ class Builder:
     def _row(self, leaf: LocationAttr) -> int:
         if (row := self._layers.get(leaf)) is None:
             row = self._layers[leaf] = len(self._layers)
-            origin = leaf.location if isinstance(leaf, NameLoc) else leaf
-            known = isinstance(origin, FileLineColLoc)
+            place = next(iter(positions(leaf)), None)
             name, layers = leaf_name(leaf), self.session.layers
             layers.name.append(name)
             layers.kind.append("lost" if is_lost(leaf) else "unknown")
             layers.type.append("")
-            layers.source.append(self.source(origin.filename.data) if known else -1)
-            layers.ordinal.append(origin.line.data if known else -1)
+            layers.source.append(self.source(place.filename.data) if place is not None else -1)
+            layers.ordinal.append(place.line.data if place is not None else -1)
             layers.scope.append(scope_of(name))
             layers.owner.append(row)
         return row

@@ -10,9 +10,7 @@ from importlib import import_module
 from io import BytesIO
 from typing import Any, cast
 
-from xdsl.dialects.builtin import FileLineColLoc, NameLoc
-
-from ...provenance.span import layer_location
+from ...provenance.span import positions
 from ...runtime.flow import Region, Step
 from ...support.errors import FrontendError, FrontendWarning
 from ..importing.files import read_model
@@ -101,7 +99,5 @@ def _listed(result: Mapping[str, list[str]]) -> list[str]:
 
 
 def _place(step: Step) -> str:
-    leaf = node_of(step).leaf
-    at = leaf.location if isinstance(leaf, NameLoc) else layer_location(step.layer, "", 0).location
-    assert isinstance(at, FileLineColLoc)
+    at = positions(node_of(step).leaf)[0]
     return f"{step.layer} at {at.filename.data}:{at.line.data}"
