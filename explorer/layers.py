@@ -43,9 +43,8 @@ class Layer:
     @staticmethod
     def of(leaf: LocationAttr, type: str = "", module: str = "") -> Layer:
         """The layer of a leaf; of one without a place, `file` is empty and `node` -1."""
-        for place in positions(leaf):
-            return Layer(leaf_name(leaf), place.filename.data, place.line.data, leaf, type, module)
-        return Layer(leaf_name(leaf), "", -1, leaf, type, module)
+        file, line = next((at[:2] for at in positions(leaf)), ("", -1))
+        return Layer(leaf_name(leaf), file, line, leaf, type, module)
 
     @property
     def place(self) -> str:

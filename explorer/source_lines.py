@@ -29,9 +29,12 @@ class SourceLine:
     """The calls that led there, the innermost first."""
 
     @property
-    def place(self) -> str:
+    def origin(self) -> str:
         """`net.py:12`."""
         return f"{self.file}:{self.line}"
+
+    def __str__(self) -> str:
+        return f"{self.origin}  {self.code}".rstrip()
 
 
 def source_lines(ledger: Ledger, leaves: Iterable[LocationAttr]) -> tuple[SourceLine, ...]:
@@ -40,17 +43,17 @@ def source_lines(ledger: Ledger, leaves: Iterable[LocationAttr]) -> tuple[Source
     Layers of models that no exporter wrote lines into have none.
     """
 
-    def at(place: Caller, callers: tuple[SourceLine, ...] = ()) -> SourceLine:
-        return SourceLine(*place, ledger.code.get(place, ""), callers)
+    def at(call: Caller, callers: tuple[SourceLine, ...] = ()) -> SourceLine:
+        return SourceLine(*call, ledger.code.get(call, ""), callers)
 
-    ways = dict.fromkeys(tuple((place.filename.data, place.line.data) for place in positions(leaf)) for leaf in leaves)
+    ways = dict.fromkeys(tuple(at[:2] for at in positions(leaf)) for leaf in leaves)
     return tuple(at(way[0], tuple(map(at, way[1:]))) for way in ways if way and (len(way) > 1 or way[0] in ledger.code))
 
 
 def table_of_lines(lines: Iterable[SourceLine], indent: str = "  ") -> str:
     """Show lines with their text, those that called them further to the right; "" for none."""
     rows = [
-        (("  from " if depth else "") + shown(line.place), shown(line.code)[:_WIDTH])
+        (("  from " if depth else "") + shown(line.origin), shown(line.code)[:_WIDTH])
         for first in lines
         for depth, line in enumerate((first, *first.callers))
     ]

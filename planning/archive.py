@@ -46,7 +46,7 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
         "gives": [[table.number(leaf), index, *ops.value(value)] for (leaf, index), value in ledger.gives.items()],
         "op_types": [[table.number(leaf), text] for leaf, text in ledger.op_types.items()],
         "modules": [[table.number(leaf), text] for leaf, text in ledger.modules.items()],
-        "code": [[*place, text] for place, text in ledger.code.items()],
+        "code": [[*line, text] for line, text in ledger.code.items()],
         "plan": [plan.workspaces, plan.arena_bytes, plan.peak_bytes, plan.algorithm, plan.pools],
         "host": artifact.target.host,
         "tuned": {
@@ -103,6 +103,6 @@ class _Locations:
 def _leaf(location: NameLoc | FileLineColLoc) -> list[Any]:
     """Name (None for a place alone); of the place, if any, file, line and column; files and lines of its callers."""
     row: list[Any] = [location.desc.data if isinstance(location, NameLoc) else None]
-    for number, place in enumerate(positions(location)):
-        row += [place.filename.data, place.line.data] + ([] if number else [place.column.data])
+    for number, (file, line, column) in enumerate(positions(location)):
+        row += [file, line] if number else [file, line, column]
     return row

@@ -34,9 +34,9 @@ def _place(leaf: LocationAttr) -> str:
     match leaf:
         case NameLoc(desc=name):
             at = next(iter(positions(leaf)), None)
-            if at is None or at.filename.data == UNWRITTEN:
+            if at is None or at.file == UNWRITTEN:
                 return f"layer '{shown(name.data)}'"
-            return f"layer '{shown(name.data)}', {shown(position(at.filename.data, at.line.data))}"
+            return f"layer '{shown(name.data)}', {shown(position(at.file, at.line))}"
         case FileLineColLoc():
             return f"{leaf.filename.data}:{leaf.line.data}:{leaf.column.data}"
         case _:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -36,6 +36,14 @@ Caller: TypeAlias = "tuple[str, int]"
 """File and line of a call."""
 
 
+class Position(NamedTuple):
+    """A position in a source: of a model, `line` is the number of the node."""
+
+    file: str
+    line: int
+    column: int = 0
+
+
 def layer_location(name: str, file: str, index: int, column: int = 0, callers: tuple[Caller, ...] = ()) -> NameLoc:
     """The leaf of the layer `name`, node number `index` of `file` (for text: its line and column).
 
@@ -46,33 +54,29 @@ def layer_location(name: str, file: str, index: int, column: int = 0, callers: t
 
 @lru_cache(_CACHE_LIMIT)
 def _layer_location(name: str, file: str, index: int, column: int, callers: tuple[Caller, ...]) -> NameLoc:
-    place = FileLineColLoc(StringAttr(file), IntAttr(index), IntAttr(column))
-    return NameLoc(StringAttr(name), _called(place, callers) if callers else place)
+    chain = [Position(file, index, column), *(Position(*caller) for caller in callers)]
+    *inner, outermost = [FileLineColLoc(StringAttr(at.file), IntAttr(at.line), IntAttr(at.column)) for at in chain]
+    location: LocationAttr = outermost
+    for call in reversed(inner):
+        location = CallSiteLoc(call, location)
+    return NameLoc(StringAttr(name), location)
 
 
-def _called(place: FileLineColLoc, callers: Sequence[Caller]) -> LocationAttr:
-    chain: list[LocationAttr] = [place, *(FileLineColLoc(StringAttr(f), IntAttr(n), IntAttr(0)) for f, n in callers)]
-    result = chain.pop()
-    while chain:
-        result = CallSiteLoc(chain.pop(), result)
-    return result
-
-
-def positions(leaf: Attribute) -> tuple[FileLineColLoc, ...]:
-    """The place of a leaf, and then those that it was called from; none of a leaf that is only a name."""
-    places: list[FileLineColLoc] = []
+def positions(leaf: Attribute) -> tuple[Position, ...]:
+    """Where a leaf stands, and then what called that; none of a leaf that is only a name."""
+    result: list[Position] = []
     waiting: list[Attribute] = [leaf]
     while waiting:
         match waiting.pop():
-            case FileLineColLoc() as place:
-                places.append(place)
+            case FileLineColLoc(filename=file, line=line, column=column):
+                result.append(Position(file.data, line.data, column.data))
             case NameLoc(location=inner):
                 waiting.append(inner)
             case CallSiteLoc(callee=callee, caller=caller):
                 waiting += [caller, callee]
             case _:
                 continue
-    return tuple(places)
+    return tuple(result)
 
 
 @lru_cache(_CACHE_LIMIT)
@@ -216,10 +220,9 @@ class Span:
             case FusedLoc():
                 return SequentialSpan([location])
             case NameLoc(desc=name):
-                if not (places := positions(location)):
+                if not (chain := positions(location)):
                     return Span(SourceName(name.data))
-                file, line, column = (at := places[0]).filename.data, at.line.data, at.column.data
-                callers = tuple((caller.filename.data, caller.line.data) for caller in places[1:])
+                (file, line, column), callers = chain[0], tuple(caller[:2] for caller in chain[1:])
                 return Span(SourceName(name.data), line, line, column, column, file, callers)
             case FileLineColLoc():
                 line, column = location.line.data, location.column.data

@@ -25,7 +25,7 @@ def span_of(location: LocationAttr) -> AnySpan:
 
 
 def _is_unwritten(leaf: LocationAttr) -> bool:
-    return isinstance(leaf, NameLoc) and any(place.filename.data == UNWRITTEN for place in positions(leaf)[:1])
+    return isinstance(leaf, NameLoc) and any(at.file == UNWRITTEN for at in positions(leaf)[:1])
 
 
 class Places:

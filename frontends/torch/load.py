@@ -100,4 +100,4 @@ def _listed(result: Mapping[str, list[str]]) -> list[str]:
 
 def _place(step: Step) -> str:
     at = positions(node_of(step).leaf)[0]
-    return f"{step.layer} at {at.filename.data}:{at.line.data}"
+    return f"{step.layer} at {at.file}:{at.line}"

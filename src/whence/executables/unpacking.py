@@ -114,12 +114,12 @@ def _locations(rows: Sequence[Sequence[Any]]) -> dict[int, LocationAttr]:
         if not row or isinstance(row[0], int):
             fused.append(number)
             continue
-        name, *place = row
+        name, *position = row
         if name is None:
-            locations[number] = FileLineColLoc(StringAttr(place[0]), IntAttr(place[1]), IntAttr(place[2]))
-        elif place:
-            callers = tuple(zip(place[3::2], place[4::2], strict=True))
-            locations[number] = layer_location(name, place[0], place[1], place[2], callers)
+            locations[number] = FileLineColLoc(StringAttr(position[0]), IntAttr(position[1]), IntAttr(position[2]))
+        elif position:
+            callers = tuple(zip(position[3::2], position[4::2], strict=True))
+            locations[number] = layer_location(name, *position[:3], callers)
         else:
             locations[number] = NameLoc(StringAttr(name), NoneAttr())
     for number in fused:

@@ -32,8 +32,8 @@ def lines(name: str, **shapes: list[int]) -> dict[str, set[str]]:
             continue
         (leaf,) = leaves(op.location)
         assert isinstance(leaf, NameLoc)
-        assert {place.filename.data for place in positions(leaf)} == {"networks.py"}
-        found.setdefault(leaf.desc.data, set()).add(SOURCE[positions(leaf)[0].line.data - 1].strip())
+        assert {at.file for at in positions(leaf)} == {"networks.py"}
+        found.setdefault(leaf.desc.data, set()).add(SOURCE[positions(leaf)[0].line - 1].strip())
     return found
 
 
@@ -50,9 +50,9 @@ def test_the_calls_that_led_to_a_layer_are_call_sites_of_its_place():
     module = from_exported_program(PROGRAMS / "cnn.pt2", shapes={"image": [2, 3, 16, 16]})
     (conv,) = {leaf for op in module.walk() for leaf in leaves(op.location) if leaf_name(leaf) == "stem.conv/conv2d"}
     inner, outer = positions(conv)
-    assert SOURCE[inner.line.data - 1].strip() == "return F.relu(self.bn(self.conv(x)))"
-    assert SOURCE[outer.line.data - 1].strip() == "x = F.max_pool2d(self.down(self.stem(image)), 3, 2, 1)"
-    assert f'"stem.conv/conv2d"(callsite("networks.py":{inner.line.data}:0 at "networks.py":' in str(conv)
+    assert SOURCE[inner.line - 1].strip() == "return F.relu(self.bn(self.conv(x)))"
+    assert SOURCE[outer.line - 1].strip() == "x = F.max_pool2d(self.down(self.stem(image)), 3, 2, 1)"
+    assert f'"stem.conv/conv2d"(callsite("networks.py":{inner.line}:0 at "networks.py":' in str(conv)
     span = Span.of(conv)
     assert span is not None
     assert span.location is conv
@@ -65,7 +65,7 @@ def test_what_a_write_does_belongs_to_it_and_views_to_their_own_lines():
     for op in main_of(module).block.ops:
         if isinstance(op, Operator) and not isinstance(op, ConstantOp):
             (leaf,) = leaves(op.location)
-            source = SOURCE[positions(leaf)[0].line.data - 1].partition("#")[0].strip()
+            source = SOURCE[positions(leaf)[0].line - 1].partition("#")[0].strip()
             kinds.setdefault(source, set()).add(op.name.removeprefix("relay."))
     assert kinds["row.add_(1)"] == {"add", "expand_dims", "strided_slice", "concatenate", "copy"}
     assert kinds["row = y[:, 0]"] == {"strided_slice", "squeeze"}
