@@ -47,7 +47,8 @@ def source_lines(ledger: Ledger, leaves: Iterable[LocationAttr]) -> tuple[Source
         return SourceLine(*call, ledger.code.get(call, ""), callers)
 
     ways = dict.fromkeys(tuple(at[:2] for at in positions(leaf)) for leaf in leaves)
-    return tuple(at(way[0], tuple(map(at, way[1:]))) for way in ways if way and (len(way) > 1 or way[0] in ledger.code))
+    lines = [at(way[0], tuple(map(at, way[1:]))) for way in ways if way]
+    return tuple(line for line in lines if line.code or line.callers)
 
 
 def table_of_lines(lines: Iterable[SourceLine], indent: str = "  ") -> str:

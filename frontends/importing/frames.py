@@ -69,7 +69,5 @@ def user_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
 
 def frames_location(layer: str, frames: Sequence[Frame]) -> NameLoc:
     """The leaf of a layer that was called by the first of `user_frames`, and that by the others."""
-    innermost, *callers = frames
-    return layer_location(
-        layer, innermost.file, innermost.line, callers=tuple((frame.file, frame.line) for frame in callers)
-    )
+    innermost, *callers = ((frame.file, frame.line) for frame in frames)
+    return layer_location(layer, *innermost, callers=tuple(callers))

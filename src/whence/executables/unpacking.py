@@ -119,7 +119,7 @@ def _locations(rows: Sequence[Sequence[Any]]) -> dict[int, LocationAttr]:
             locations[number] = FileLineColLoc(StringAttr(position[0]), IntAttr(position[1]), IntAttr(position[2]))
         elif position:
             callers = tuple(zip(position[3::2], position[4::2], strict=True))
-            locations[number] = layer_location(name, *position[:3], callers)
+            locations[number] = layer_location(name, position[0], position[1], position[2], callers)
         else:
             locations[number] = NameLoc(StringAttr(name), NoneAttr())
     for number in fused:
