@@ -31,10 +31,10 @@ class CustomOps:
         self._functions: dict[str, CustomOp] = {}
         self._met: set[str] = set()
         for name, function in (functions or {}).items():
-            if not callable(function) and not isinstance(function, CustomOp):
-                expected = "a function or a CustomOp"
-                raise FrontendError(f"custom_ops: expected {expected} for '{name}', got {type(function).__name__}")
             custom = function if isinstance(function, CustomOp) else CustomOp(function)
+            if not callable(custom.function):
+                actual = type(custom.function).__name__
+                raise FrontendError(f"custom_ops: expected a function or a CustomOp for '{name}', got {actual}")
             self._functions[_canonical(name)] = custom
 
     def find(self, names: Iterable[str]) -> CustomOp | None:

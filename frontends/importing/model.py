@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
@@ -15,9 +15,6 @@ from ...runtime.flow import Region
 from ...runtime.open_specs import OpenSpec
 from .custom import NO_CUSTOM_OPS, CustomOps
 from .tensor import Undecided
-
-if TYPE_CHECKING:
-    from .importer import Importer
 
 
 class Model(ABC):
@@ -35,8 +32,8 @@ class Model(ABC):
     """The operators that Python functions compute."""
 
     @abstractmethod
-    def importer(self, region: Region) -> Importer:
-        """Return the importer of the steps of a region."""
+    def importer(self, region: Region) -> Any:
+        """Return the `Importer` of the steps of a region."""
 
     @abstractmethod
     def input_types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:

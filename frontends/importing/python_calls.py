@@ -147,11 +147,11 @@ def _shown(extent: int | None) -> str:
 def _promised(ctx: Context, result: Function, call: PythonCall, operands: Sequence[SSAValue]) -> list[Kind]:
     """The types of the results that the user says."""
     specs = [TensorSpec(value.name_hint or "", shape_of(value), dtype_of(value)) for value in operands]
-    known = {name: value for name, value in call.attributes.items() if takes(result, (name,))}
+    attributes = {name: value for name, value in call.attributes.items() if takes(result, (name,))}
     try:
-        given = call.bound(result, known)(*specs)
-        several = isinstance(given, list) or (isinstance(given, tuple) and not _is_kind(cast("tuple[Any, ...]", given)))
-        return [_kind(one) for one in (cast("Sequence[Any]", given) if several else [given])]
+        types: Any = call.bound(result, attributes)(*specs)
+        several = isinstance(types, list) or (isinstance(types, tuple) and not _is_kind(cast("tuple[Any, ...]", types)))
+        return [_kind(type_) for type_ in cast("list[Any]", types if several else [types])]
     except Exception as error:
         actual = f"{type(error).__name__}: {error}"
         raise FrontendError(message(ctx.op_type, "the types of results", actual, ctx.leaf)) from error

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, LocationAttr, NameLoc
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import LocationAttr
 
+from ...provenance.span import positions
 from ...support.errors import FrontendError
 from ...support.names import shown
 
@@ -31,12 +31,8 @@ class Call(NamedTuple):
 
 def source_line(leaf: LocationAttr) -> tuple[str, int] | None:
     """Return file and line of the user's Python that a layer's leaf names; None where it names a node of the model."""
-    position: Attribute = leaf.location if isinstance(leaf, NameLoc) else leaf
-    while isinstance(position, CallSiteLoc):
-        position = position.callee
-    if not isinstance(position, FileLineColLoc) or not position.filename.data.endswith(".py"):
-        return None
-    return position.filename.data, position.line.data
+    innermost = next(iter(positions(leaf)), None)
+    return innermost[:2] if innermost is not None and innermost.file.endswith(".py") else None
 
 
 def plain_stem(name: str) -> str:

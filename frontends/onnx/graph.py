@@ -124,8 +124,8 @@ class Importer(importer.Importer):
         step = region.steps[at]
         node = node_of(step)
         names = self.operator_names(step)
-        known = self.source.custom_ops.has(*names) or converter_of(canonical(node.proto.domain), node.proto.op_type)
-        if step.kind or known:
+        converter = converter_of(canonical(node.proto.domain), node.proto.op_type)
+        if step.kind or converter is not None or self.source.custom_ops.has(*names):
             return False
         function = body_of(
             node, lambda: [self.type_of(name, region, step) for name in step.inputs], self.onnx.functions

@@ -50,11 +50,11 @@ def _value(ctx: Context, attribute: AttributeProto) -> Any:
 
 
 def _stated(info: ValueInfoProto | None, inferred: TypeProto | None) -> Stated:
-    """What is known of a result; what the standard says of these inputs goes before what the file says of any."""
+    """The type of a result: that which the standard says for these inputs goes before the file's for any inputs."""
     types = [type_ for type_ in (inferred, info.type if info is not None else None) if type_ is not None]
-    known = [_of_type(type_) for type_ in types if type_.HasField("tensor_type")]
-    whole = [stated for stated in known if stated.shape is not None and None not in stated.shape]
-    return next(iter([*whole, *known]), Stated())
+    tensors = [_of_type(type_) for type_ in types if type_.HasField("tensor_type")]
+    whole = [stated for stated in tensors if stated.shape is not None and None not in stated.shape]
+    return next(iter([*whole, *tensors]), Stated())
 
 
 def _of_type(type_: TypeProto) -> Stated:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ...runtime.flow import Step
@@ -34,7 +33,8 @@ def _value(ctx: Context, name: str, value: Any) -> Any:
         case "tensor":
             return array_of(value.tensor, f"attribute '{name}'")
         case "list":
-            numbers: Sequence[Any] = next((list(f) for f in (value.list.i, value.list.f, value.list.b) if len(f)), [])
+            fields: tuple[Any, ...] = (value.list.i, value.list.f, value.list.b)
+            numbers = [number for field in fields for number in field]
             return [text.decode(errors="replace") for text in value.list.s] or numbers
         case "i" | "f" | "b" as kind:
             return getattr(value, kind)

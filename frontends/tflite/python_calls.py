@@ -39,7 +39,9 @@ def _attributes(ctx: Context) -> dict[str, Any]:
 
 def _fields(options: Any) -> dict[str, Any]:
     """The fields of a table of options, `StrideW` as `stride_w`."""
-    methods = [name for name, value in vars(type(options)).items() if callable(value) and name[:1].isupper()]
+    methods: list[str] = [
+        name for name, value in vars(cast(Any, type(options))).items() if callable(value) and name[:1].isupper()
+    ]
     vectors = {name.removesuffix("AsNumpy") for name in methods if name.endswith("AsNumpy")}
     helpers = {f"{vector}{end}" for vector in vectors for end in ("AsNumpy", "Length", "IsNone")}
     fields: dict[str, Any] = {}

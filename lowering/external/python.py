@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -22,9 +22,9 @@ def build(part: ModuleOp) -> ExternalFunction:
 
 
 def _plain(array: Any) -> Any:
-    """Return an operand as a plain numpy array; it stays a read-only view of the program's memory."""
+    """Return a plain numpy array of what may be another kind; of an operand it is still a view."""
     return np.asarray(array)
 
 
 def _results(returned: Any) -> Any:
-    return [np.asarray(value) for value in returned] if isinstance(returned, list | tuple) else np.asarray(returned)
+    return list(map(_plain, cast("list[Any]", returned))) if isinstance(returned, list | tuple) else _plain(returned)

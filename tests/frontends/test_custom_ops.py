@@ -1,3 +1,4 @@
+# pyright: reportUnknownLambdaType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 """Operators that Python functions of the user's compute: a kernel of the program at its layer, in every frontend."""
 
 from __future__ import annotations
@@ -166,7 +167,7 @@ def test_tflite():
     net = Net()
     x = net.input("x", [2, 8])
     wave_out, y = net.tensor("wave", [2, 8]), net.tensor("y", [2, 8])
-    builder = flexbuffers.Builder()
+    builder: Any = flexbuffers.Builder()
     with builder.Map():
         builder.Float("height", 2.0)
     net.op("CUSTOM", [x], [wave_out], custom=("Wave", bytes(builder.Finish())))
@@ -214,10 +215,10 @@ def test_tensorflow():
 
 def test_keras_layers_get_their_variables_and_their_configuration():
     """One that has a row is computed by the function, too."""
-    given: dict[str, Any] = {}
+    config_of_layer: dict[str, Any] = {}
 
     def dense(x: Array, kernel: Array, bias: Array, **config: Any) -> Array:
-        given.update(config)
+        config_of_layer.update(config)
         return x @ kernel + bias
 
     custom = whence.CustomOp(dense, lambda x, kernel, bias: ((*x.shape[:-1], kernel.shape[1]), x.dtype))
@@ -228,6 +229,6 @@ def test_keras_layers_get_their_variables_and_their_configuration():
     scores = exe.run({"image": image})["classes"]
     powers = np.exp(scores - scores.max(-1, keepdims=True))
     np.testing.assert_allclose(powers / powers.sum(-1, keepdims=True), expected["classes"], rtol=1e-4)
-    assert given["units"] == 5
-    assert given["activation"] == "softmax"
-    assert "name" not in given
+    assert config_of_layer["units"] == 5
+    assert config_of_layer["activation"] == "softmax"
+    assert "name" not in config_of_layer
