@@ -39,9 +39,8 @@ def _attributes(ctx: Context) -> dict[str, Any]:
 
 def _fields(options: Any) -> dict[str, Any]:
     """The fields of a table of options, `StrideW` as `stride_w`."""
-    methods: list[str] = [
-        name for name, value in vars(cast(Any, type(options))).items() if callable(value) and name[:1].isupper()
-    ]
+    members: dict[str, Any] = dict(vars(cast(Any, type(options))))
+    methods = [name for name, member in members.items() if callable(member) and name[:1].isupper()]
     vectors = {name.removesuffix("AsNumpy") for name in methods if name.endswith("AsNumpy")}
     helpers = {f"{vector}{end}" for vector in vectors for end in ("AsNumpy", "Length", "IsNone")}
     fields: dict[str, Any] = {}
