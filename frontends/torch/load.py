@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import FileLineColLoc, NameLoc
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
+from ...support.dtypes import Array
 from ...support.errors import FrontendError, FrontendWarning
 from ..importing.files import read_model
 from ..importing.node import node_of
@@ -64,12 +65,22 @@ def serialised(program: Any) -> bytes:
 
 def _checked(data: bytes, file: str, keep: bool) -> Source:
     archive, reader = Archive(data, file), Reader(file)
-    program = reader.program(archive.document(archive.model()))
-    builder = Builder(program, Tensors(archive, reader), file, keep)
+    return checked(reader.program(archive.document(archive.model())), Tensors(archive, reader), file, keep)
+
+
+def checked(
+    program: Program,
+    tensors: Mapping[str, Array],
+    file: str,
+    keep: bool = False,
+    converted: Callable[[str], bool] = CONVERTERS.__contains__,
+) -> Source:
+    """Check a program that was read. converted: callback that decides if there is a converter of an operator."""
+    builder = Builder(program, tensors, file, keep)
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")
-    _check_supported(region)
+    _check_supported(region, converted)
     if builder.changed:
         listed = ", ".join(f"'{name}'" for name in builder.changed)
         text = f"{file}: expected inputs that stay as they are, got writes to {listed}: callers' arrays are not changed"
@@ -77,14 +88,14 @@ def _checked(data: bytes, file: str, keep: bool) -> Source:
     return Source(file, program, region, builder)
 
 
-def _check_supported(region: Region) -> None:
+def _check_supported(region: Region, converted: Callable[[str], bool]) -> None:
     """Complain about all unsupported operators at once, each with layers, the lines of their calls, and how many."""
     result: dict[str, list[str]] = {}
     waiting = [region]
     while waiting:
         for step in waiting.pop().steps:
             waiting += step.bodies.values()
-            if not step.kind and node_of(step).op_type not in CONVERTERS:
+            if not step.kind and not converted(node_of(step).op_type):
                 result.setdefault(node_of(step).op_type, []).append(_place(step))
     if result:
         raise FrontendError(

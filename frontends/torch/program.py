@@ -15,13 +15,13 @@ import numpy as np
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
+from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.frames import user_line
 from .calls import At, Call, Constants, Operand, State, placed, values_in
 from .places import layer_name
 from .results import output_labels
 from .schema import Argument, Graph, InputSpec, Name, Node, Program, TensorMeta
-from .tensors import Tensors
 from .views import VIEWS, functional, operator_of, written_by
 
 _MOST = 1_000_000
@@ -51,7 +51,7 @@ class Builder:
     """
 
     program: Program
-    tensors: Tensors
+    tensors: Mapping[str, Array]
     file: str
     keep: bool = False
     states: list[State] = field(default_factory=list[State])

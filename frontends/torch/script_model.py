@@ -1,0 +1,67 @@
+# pyright: basic, reportMissingImports=false
+"""TorchScript as the importer takes it: layers and tensors have TVM's names, and users may convert operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...runtime.flow import Region, Step
+from ..importing.converter import Converter
+from ..importing.node import node_of
+from .context import Context
+from .graph import Importer, Model
+from .load import Source, checked
+from .program import RENAMING
+from .script import MEMORY, Options, Script, graph_of, kind_of, read_script, traced_specs
+from .script_inputs import Structure
+
+
+class ScriptModel(Model):
+    """A TorchScript program that was read."""
+
+    def __init__(self, source: Source, script: Script, options: Options):
+        super().__init__(source)
+        self.script, self.options = script, options
+
+    def importer(self, region: Region) -> Importer:
+        return ScriptImporter(self, region)
+
+
+class ScriptImporter(Importer):
+    """The state of one import."""
+
+    source: ScriptModel  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
+        """An input or weight is `<layer>.<tensor>` for a layer that reads it; with scopes kept, a weight is its own."""
+        step = reader or self.users(region).get(name)
+        script = self.source.script
+        if step is None or (not script.leaves and name in script.tensors):
+            return name, 0
+        place, index = self.beside(node_of(step), script.leaves.get(name, name))
+        if script.separator == ".":
+            return place, index
+        friendly = f"{step.layer}{script.separator}{script.leaves.get(name, name)}"
+        if (position := self.positions.get((place, index))) is not None:
+            self.positions[friendly, index] = position
+        return friendly, index
+
+    def converter(self, step: Step) -> Converter[Context] | None:
+        op_type = node_of(step).op_type
+        if op_type != RENAMING and kind_of(op_type) in self.source.options.custom:
+            return None
+        return super().converter(step)
+
+
+def script_model(
+    module: Any,
+    specs: Sequence[tuple[str, Structure]] | None = None,
+    options: Options | None = None,
+    keep: bool = False,
+) -> ScriptModel:
+    """Read a TorchScript module or function for inputs of known types; without, for those that tracing saw."""
+    options = options or Options()
+    graph, inputs = graph_of(module)
+    script = read_script(module, traced_specs(inputs) if specs is None else specs, graph, options)
+    return ScriptModel(checked(script.program, script.tensors, MEMORY, keep, options.converted), script, options)
