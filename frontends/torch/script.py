@@ -7,16 +7,19 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, OperatorsMissing
+from ...support.files import write_text
 from .convert import CONVERTERS
 from .schema import Argument, Graph, InputSpec, Name, OutputSpec, Program
 from .script_evaluate import Evaluation
 from .script_inputs import Spec, Structure, dtype_named
-from .script_names import Names
+from .script_names import Names, nodes_in
 from .script_values import Member, Number, Tensor, array_of, leaves_of
 from .views import functional
 
@@ -42,6 +45,8 @@ class Script:
 
     program: Program
     tensors: Mapping[str, Array]
+    weights: frozenset[str]
+    """Those of the tensors that the module has."""
     leaves: Mapping[str, str]
     """Tensor of the module -> what it is called beside a layer that reads it; none where it has a name of its own."""
     separator: str
@@ -90,6 +95,15 @@ def graph_of(module: Any) -> tuple[Any, Sequence[Any]]:
         torch._C._jit_pass_onnx_function_substitution(graph)
     inputs = list(graph.inputs())
     return graph, inputs[1:] if isinstance(module, torch.jit.ScriptModule) else inputs
+
+
+def write_graph(graph: Any, options: Options, folder: str) -> None:
+    """Write a graph to `tvm_exported_c_graph_<time>.txt` in a folder, each line behind the name of its layer."""
+    names = Names(graph, friendly=options.friendly, scopes=options.scopes)
+    lines = [f"{names.layer(node)}: {str(node).rstrip()}" for node in nodes_in(graph)]
+    path = Path(folder) / f"tvm_exported_c_graph_{datetime.now():%Y_%m_%d_%H_%M_%S}.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, "\n".join(lines))
 
 
 def traced_specs(inputs: Sequence[Any]) -> list[tuple[str, Structure]]:
@@ -182,7 +196,7 @@ def _program(evaluation: Evaluation, inputs: Sequence[Tensor], results: Sequence
         evaluation.torch.__version__,
     )
     tensors = {targets[path]: tensor for path, tensor in evaluation.weights.items() if path in targets}
-    return Script(program, Weights(tensors | evaluation.constants), leaves, separator)
+    return Script(program, Weights(tensors | evaluation.constants), frozenset(tensors), leaves, separator)
 
 
 def _tree(value: Any) -> dict[str, Any]:

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from xdsl.dialects.builtin import NameLoc
+
 from ...runtime.flow import Region, Step
 from ..importing.converter import Converter
-from ..importing.node import node_of
+from ..importing.node import Node, node_of
 from .context import Context
 from .graph import Importer, Model
 from .load import Source, checked
@@ -24,6 +26,16 @@ class ScriptModel(Model):
         super().__init__(source)
         self.script, self.options = script, options
 
+        self.weights = script.weights
+        """The names of the module's tensors."""
+
+    def place_of(self, name: str, node: Node) -> str:
+        """The name of an input or weight for a node that reads it."""
+        script = self.script
+        if not script.leaves and name in self.weights:
+            return name
+        return f"{node.layer}{script.separator}{script.leaves.get(name, name)}"
+
     def importer(self, region: Region) -> Importer:
         return ScriptImporter(self, region)
 
@@ -35,17 +47,13 @@ class ScriptImporter(Importer):
 
     def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
         """An input or weight is `<layer>.<tensor>` for a layer that reads it; with scopes kept, a weight is its own."""
-        step = reader or self.users(region).get(name)
-        script = self.source.script
-        if step is None or (not script.leaves and name in script.tensors):
+        if (step := reader or self.users(region).get(name)) is None:
             return name, 0
-        place, index = self.beside(node_of(step), script.leaves.get(name, name))
-        if script.separator == ".":
-            return place, index
-        friendly = f"{step.layer}{script.separator}{script.leaves.get(name, name)}"
-        if (position := self.positions.get((place, index))) is not None:
-            self.positions[friendly, index] = position
-        return friendly, index
+        node = node_of(step)
+        place = self.source.place_of(name, node)
+        if isinstance(node.leaf, NameLoc):
+            self.positions[place, node.index] = node.leaf.location
+        return place, node.index
 
     def converter(self, step: Step) -> Converter[Context] | None:
         op_type = node_of(step).op_type
