@@ -92,7 +92,7 @@ def graph_of(module: Any) -> tuple[Any, Sequence[Any]]:
     graph = module.graph.copy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch._C._jit_pass_onnx_function_substitution(graph)
+        torch._C._jit_pass_inline(graph)
     inputs = list(graph.inputs())
     return graph, inputs[1:] if isinstance(module, torch.jit.ScriptModule) else inputs
 

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Operators of TorchScript on numbers, lists and texts, which Python computes, and those that ask for a tensor's type."""
+"""Operators of TorchScript on numbers, lists and texts, which Python computes."""
 
 from __future__ import annotations
 

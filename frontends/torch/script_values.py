@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""The values of a TorchScript program while it is read: numbers and lists as Python has them, and what calls compute."""
+"""The values of a TorchScript program while it is read: Python's numbers and lists, and what calls compute."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def from_pytorch(
 ) -> tuple[IRModule, dict[str, Array]]:
     """The module of a TorchScript program, and the values of the parameters that its weights are.
 
-    script_module: what `torch.jit.trace` or `torch.jit.script` gave, a module or a function. input_infos: name and shape
+    script_module: what `torch.jit.trace` or `torch.jit.script` gave, module or function. input_infos: name and shape
     of each input, in order, `("x", (1, 3))` or `("x", ((1, 3), "int64"))`; of tuples and lists of tensors, those of
     shapes. custom_convert_map: operator, as "aten::foo" -> a function of its arguments, which are expressions, numbers
     and lists, and of their element types, that gives an expression or a list of them; it goes before our own.
