@@ -6,6 +6,7 @@ document: `graph.nodes[3].inputs[1]`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias, cast
@@ -67,6 +68,8 @@ class Node:
     frames: Sequence[tuple[str, int, str]]
     """File, line and function of the calls around it, the outermost first."""
     where: str
+    numbered: bool = False
+    """True if its name tells it from those of other graphs, and so is all of the layer's."""
 
 
 Size: TypeAlias = "int | str"
@@ -430,6 +433,8 @@ class Reader:
 
 
 _STRIDED = 7
+_EXPORTED = re.compile(r"_export_root(?:\.|$)")
+"""What strict exports call the outermost module in graphs that nodes run."""
 _HOOK = "_empty_nn_module_stack_from_metadata_hook"
 
 
@@ -439,5 +444,5 @@ def modules_in(text: str) -> tuple[tuple[str, str], ...]:
     for entry in filter(None, text.split(";")):
         parts = entry.split(",")
         if len(parts) >= 3 and parts[0] != _HOOK:
-            raw.append((parts[1], parts[-1]))
+            raw.append((_EXPORTED.sub("", parts[1]), parts[-1]))
     return tuple(raw)

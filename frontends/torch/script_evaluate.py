@@ -225,7 +225,7 @@ class Evaluation:
         """A call at the layer and line of a node."""
         where = f"{self.file}: {self.names.own(node)}"
         layer = self.names.layer(node)
-        self.nodes.append(Node(layer, f"torch.ops.{target}", dict(arguments), outputs, (), frames_of(node), where))
+        self.nodes.append(Node(layer, f"torch.ops.{target}", dict(arguments), outputs, (), frames_of(node), where, True))
 
     def call(self, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
         """A call that computes tensors, and its results."""
