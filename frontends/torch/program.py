@@ -10,6 +10,7 @@ import numpy as np
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
+from ...support.dtypes import Array
 from .calls import At, Call, Constants, State, placed, values_in
 from .contents import Contents, Made, viewed
 from .control import CONTROL, Control, flat

@@ -18,12 +18,15 @@ from typing import Any, NamedTuple
 from ...support.errors import FrontendError
 from ..importing.frames import user_line
 from .schema import Argument, Name, Node, ScalarType, TensorMeta, Unread
+from .script_control import branch, loop, raise_error
 from .script_names import Names, frames_of
 from .script_numbers import LISTS, NUMBERS, PLAIN
 from .script_values import CODES, Member, Number, Tensor, computed_in, leaves_of, meta_of
 
 _KNOWN = 1024
 """Elements of a tensor up to which its own are computed where they follow from the program."""
+_OWN_SPACES = ("_operator.", "math.", "torch.", "whence.")
+"""Beginnings of operators that are none of torch's."""
 _MOST = 1_000_000
 """Nodes of a program, whose loops are unrolled."""
 _DEFAULTED = ("layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "requires_grad")
@@ -88,6 +91,8 @@ class Evaluation:
         self.unknown: set[int] = set()
         """The storages of known tensors that something unknown was written to."""
         self.tensors: dict[str, Tensor] = {}
+        self.depth = 0
+        """The number of graphs around that a call decides about."""
 
     def fail(self, node: Any, expected: str, actual: str) -> FrontendError:
         return FrontendError(f"{node.kind()}: expected {expected}, got {actual} ({self.place(node)})")
@@ -106,6 +111,12 @@ class Evaluation:
             name = f"{wanted}:{count}"
         self.taken.add(name)
         return name
+
+    def extent(self) -> Any:
+        """A symbol for an extent that only values decide."""
+        symbol = self.mode.shape_env.create_unbacked_symint()
+        self.torch._check(symbol >= 0)
+        return symbol
 
     def fake(self, tensor: Any) -> Any:
         with warnings.catch_warnings():
@@ -225,7 +236,8 @@ class Evaluation:
         """A call at the layer and line of a node."""
         where = f"{self.file}: {self.names.own(node)}"
         layer = self.names.layer(node)
-        self.nodes.append(Node(layer, f"torch.ops.{target}", dict(arguments), outputs, (), frames_of(node), where, True))
+        own = target if target.startswith(_OWN_SPACES) else f"torch.ops.{target}"
+        self.nodes.append(Node(layer, own, dict(arguments), outputs, (), frames_of(node), where, True))
 
     def call(self, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
         """A call that computes tensors, and its results."""
@@ -274,6 +286,7 @@ class Evaluation:
             not any(isinstance(value, Number) or self.known(value) is None for value in computed)
             and self.torch.Tag.nondeterministic_seeded not in function.tags
             and "empty" not in signature.name
+            and not (self.depth and signature.name.endswith("_"))
         ):
             with self.torch.no_grad():
                 reals = self.tried(node, signature, function, values, known=True)
@@ -443,35 +456,6 @@ def _member(evaluation: Evaluation, value: Any, path: str) -> Any:
     return Member(value, path)
 
 
-def _branch(evaluation: Evaluation, node: Any) -> list[Any]:
-    (condition,) = evaluation.inputs(node)
-    if isinstance(condition, Number):
-        raise evaluation.fail(node, "a condition that sizes and constants decide", "one that values decide")
-    then, other = node.blocks()
-    return evaluation.block(then if condition else other)
-
-
-def _loop(evaluation: Evaluation, node: Any) -> list[Any]:
-    most, condition, *carried = evaluation.inputs(node)
-    (body,) = node.blocks()
-    turn = 0
-    while True:
-        if isinstance(condition, Number) or isinstance(most, Number):
-            raise evaluation.fail(node, "a loop whose turns sizes and constants decide", "one that values decide")
-        if not condition or turn >= most:
-            return carried
-        counter, *entering = body.inputs()
-        evaluation.env[counter.debugName()] = turn
-        evaluation.env.update(zip((value.debugName() for value in entering), carried, strict=True))
-        condition, *carried = evaluation.block(body)
-        turn += 1
-
-
-def _raise(evaluation: Evaluation, node: Any) -> list[Any]:
-    text = next(iter(evaluation.inputs(node)), "")
-    raise evaluation.fail(node, "inputs that the program takes", f"its error '{text}'")
-
-
 def _unpacked(evaluation: Evaluation, node: Any) -> list[Any]:
     (values,) = evaluation.inputs(node)
     if isinstance(values, Tensor) or len(values) != node.outputsSize():
@@ -488,11 +472,11 @@ OWN: Mapping[str, Callable[[Evaluation, Any], list[Any]]] = {
     "prim::Constant": _constant,
     "prim::DictConstruct": _dictionary,
     "prim::GetAttr": _attribute,
-    "prim::If": _branch,
+    "prim::If": branch,
     "prim::ListConstruct": lambda evaluation, node: [evaluation.inputs(node)],
     "prim::ListUnpack": _unpacked,
-    "prim::Loop": _loop,
-    "prim::RaiseException": _raise,
+    "prim::Loop": loop,
+    "prim::RaiseException": raise_error,
     "prim::TupleConstruct": lambda evaluation, node: [tuple(evaluation.inputs(node))],
     "prim::TupleIndex": lambda evaluation, node: [operator_item(*evaluation.inputs(node))],
     "prim::TupleUnpack": _unpacked,

@@ -73,3 +73,11 @@ def script_model(
     graph, inputs = graph_of(module)
     script = read_script(module, traced_specs(inputs) if specs is None else specs, graph, options)
     return ScriptModel(checked(script.program, script.tensors, MEMORY, keep, options.converted), script, options)
+
+
+def open_model(model: Any, keep: bool = False) -> ScriptModel:
+    """Read a TorchScript module or function for the inputs that tracing saw; raises FrontendError where it saw none.
+
+    keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
+    """
+    return script_model(model, keep=keep)

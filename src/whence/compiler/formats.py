@@ -34,6 +34,12 @@ def is_pytorch(source: object) -> bool:
     return any(base.__module__.partition(".")[0] == "torch" for base in type(source).__mro__)
 
 
+def is_torchscript(source: object) -> bool:
+    """Return whether a source is TorchScript, a module or a function that was traced or scripted."""
+    names = {f"{base.__module__}.{base.__name__}" for base in type(source).__mro__}
+    return not names.isdisjoint(("torch.jit._script.ScriptModule", "torch.jit.ScriptFunction"))
+
+
 def is_keras(source: object) -> bool:
     """Return whether a source is a Keras model: a file of that name, bytes that say so, or a model in memory."""
     if isinstance(source, Path):
@@ -66,6 +72,7 @@ class Format(NamedTuple):
 
 FORMATS = (
     Format("tflite", is_tflite, "whence.frontends.tflite.graph", signed=True, stateful=True),
+    Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True),
     Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
     Format("keras", is_keras, "whence.frontends.keras.graph"),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
