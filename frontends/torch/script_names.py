@@ -57,15 +57,8 @@ def first_output(node: Any) -> str:
 
 
 def module_path(scope: str) -> str:
-    """The path of the module of a scope: `block.conv` of `Net::/Block::block/torch.nn.modules.conv.Conv2d::block.conv`.
-
-    Scopes say either each module's own part of the path, or the whole of it.
-    """
-    parts = [part.partition("::")[2] for part in scope.split("/") if "::" in part]
-    path = ""
-    for part in filter(None, parts):
-        path = part if not path or part.startswith(f"{path}.") else f"{path}.{part}"
-    return path
+    """The path of the module of a scope: `block.conv` of `__module.block/__module.block.conv`; "" for the outermost."""
+    return scope.rpartition("/")[2].removeprefix("__module").removeprefix(".")
 
 
 def frames_of(node: Any) -> tuple[Frame, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import whence
+from whence import relay
 from whence.support.errors import FrontendError, FrontendWarning
 
 torch = pytest.importorskip("torch")
@@ -258,6 +259,24 @@ def test_what_a_call_decides(kind: Any):
         results, expected = (value if isinstance(value, tuple | list) else (value,) for value in (results, expected))
         for result, wanted in zip(results, expected, strict=True):
             np.testing.assert_allclose(np.asarray(result), np.asarray(wanted), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", DECIDED, ids=lambda kind: kind.__name__)
+def test_branches_and_loops_of_the_language(kind: Any):
+    """The same as a module of Relay, run by the virtual machine."""
+    module = kind().eval()
+    lowered, params = relay.frontend.from_pytorch(scripted(module), [("x", (10, 20))])
+    text = str(lowered["main"])
+    assert "if (" in text
+    assert ("let %" in text) == kind.__name__.startswith(("While", "For"))
+    function = relay.create_executor("vm", lowered).evaluate()
+    for argument in (X, X.abs(), -X.abs() * 3, X * 0.01):
+        results = function(array(argument), **params)
+        expected = module(argument.clone())
+        results, expected = (value if isinstance(value, tuple | list) else (value,) for value in (results, expected))
+        assert len(results) == len(expected)
+        for result, wanted in zip(results, expected, strict=True):
+            np.testing.assert_allclose(result.numpy(), np.asarray(wanted), rtol=2e-5, atol=2e-5)
 
 
 def test_an_error_that_a_call_decides_is_ignored_with_a_warning():

@@ -162,6 +162,7 @@ def from_exported_program(
     from whence.frontends.torch.graph import open_model
 
     opened = open_model(program)
+    opened.language = True
     module = import_model(opened, shape_dict or {})
     params: dict[str, Array] = {}
     if keep_params_as_input:
@@ -215,6 +216,7 @@ def from_pytorch(
     if export_renamed_c_graph_path:
         write_graph(graph, options, export_renamed_c_graph_path)
     opened = script_model(script_module, specs, options)
+    opened.language = True
     spans = spans_enabled()
     with PassContext(config={"relay.frontend.fill_span": True}):  # parameters are found by the names of layers
         module = import_model(opened, {})
