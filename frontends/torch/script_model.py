@@ -13,7 +13,7 @@ from ..importing.converter import Converter
 from ..importing.node import Node, node_of
 from .context import Context
 from .graph import Importer, Model
-from .load import Source, checked
+from .load import Source, made
 from .program import RENAMING
 from .script import MEMORY, Options, Script, graph_of, kind_of, read_script, traced_specs
 from .script_inputs import Structure
@@ -72,7 +72,7 @@ def script_model(
     options = options or Options()
     graph, inputs = graph_of(module)
     script = read_script(module, traced_specs(inputs) if specs is None else specs, graph, options)
-    return ScriptModel(checked(script.program, script.tensors, MEMORY, keep, options.converted), script, options)
+    return ScriptModel(made(script.program, script.tensors, MEMORY, keep), script, options)
 
 
 def open_model(model: Any, keep: bool = False) -> ScriptModel:
