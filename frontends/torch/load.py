@@ -14,12 +14,14 @@ from xdsl.dialects.builtin import FileLineColLoc, NameLoc
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
+from ...support.dtypes import Array
 from ...support.errors import FrontendError, FrontendWarning
 from ..importing.files import read_model
 from ..importing.node import node_of
 from .archive import Archive
+from .captured import Captured
 from .convert import CONVERTERS
-from .program import Builder
+from .program import IGNORED, INLINED, Builder
 from .schema import Program, Reader
 from .tensors import Tensors
 
@@ -38,17 +40,19 @@ class Source:
 
 
 def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Source:
-    """Read and check a program: a path, the bytes of a .pt2 file, or an ExportedProgram.
+    """Read and check a program: a path, the bytes of a .pt2 file, an ExportedProgram, or a captured graph.
 
     keep: whether what a call changes is kept for the next one (`program.Builder`).
     Raises FrontendError when it is none, damaged, or uses unsupported operators.
     """
     if isinstance(model, bytes):
-        return _checked(model, "<memory>", keep)
+        return _unpacked(model, "<memory>", keep)
     if isinstance(model, str | os.PathLike):
         path, data = read_model(cast("str | os.PathLike[str]", model), "PyTorch (.pt2)")
-        return _checked(data, path.name, keep)
-    return _checked(serialised(model), "<memory>", keep)
+        return _unpacked(data, path.name, keep)
+    if isinstance(model, Captured):
+        return _checked(Reader(model.file).program(model.document()), model.weights, model.file, keep)
+    return _unpacked(serialised(model), "<memory>", keep)
 
 
 def serialised(program: Any) -> bytes:
@@ -62,10 +66,13 @@ def serialised(program: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _checked(data: bytes, file: str, keep: bool) -> Source:
+def _unpacked(data: bytes, file: str, keep: bool) -> Source:
     archive, reader = Archive(data, file), Reader(file)
-    program = reader.program(archive.document(archive.model()))
-    builder = Builder(program, Tensors(archive, reader), file, keep)
+    return _checked(reader.program(archive.document(archive.model())), Tensors(archive, reader), file, keep)
+
+
+def _checked(program: Program, tensors: Mapping[str, Array], file: str, keep: bool) -> Source:
+    builder = Builder(program, tensors, file, keep)
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")
@@ -75,6 +82,11 @@ def _checked(data: bytes, file: str, keep: bool) -> Source:
         text = f"{file}: expected inputs that stay as they are, got writes to {listed}: callers' arrays are not changed"
         warnings.warn(FrontendWarning(text), stacklevel=2)
     return Source(file, program, region, builder)
+
+
+def supported(name: str) -> bool:
+    """Return whether there is a row for an operator, called as in the tables: `aten.conv2d.default`."""
+    return name in CONVERTERS or name.rpartition(".")[0] in IGNORED or f"torch.ops.{name}" in INLINED
 
 
 def _check_supported(region: Region) -> None:
@@ -88,11 +100,12 @@ def _check_supported(region: Region) -> None:
                 result.setdefault(node_of(step).op_type, []).append(_place(step))
     if result:
         raise FrontendError(
-            f"The following operators are not supported for frontend PyTorch: {', '.join(_listed(result))}"
+            f"The following operators are not supported for frontend PyTorch: {', '.join(listed(result))}"
         )
 
 
-def _listed(result: Mapping[str, list[str]]) -> list[str]:
+def listed(result: Mapping[str, list[str]]) -> list[str]:
+    """Operators, each with its layers and the lines of their calls: the first, and how many there are."""
     parts: list[str] = []
     for name, places in sorted(result.items()):
         more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""

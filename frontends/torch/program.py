@@ -15,18 +15,18 @@ import numpy as np
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
+from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.frames import user_line
 from .calls import At, Call, Constants, Operand, State, placed, values_in
 from .places import layer_name
 from .results import output_labels
 from .schema import Argument, Graph, InputSpec, Name, Node, Program, TensorMeta
-from .tensors import Tensors
 from .views import VIEWS, functional, operator_of, written_by
 
 _MOST = 1_000_000
 """Steps of a program: a graph that runs others twice may stand for many more nodes than it has."""
-_IGNORED = frozenset({"aten._assert_tensor_metadata", "aten.requires_grad_"})
+IGNORED = frozenset({"aten._assert_tensor_metadata", "aten.requires_grad_"})
 """Operators that compute nothing, and say nothing that is not known."""
 
 
@@ -51,7 +51,7 @@ class Builder:
     """
 
     program: Program
-    tensors: Tensors
+    tensors: Mapping[str, Array]
     file: str
     keep: bool = False
     states: list[State] = field(default_factory=list[State])
@@ -213,7 +213,7 @@ class Builder:
             self.counter += 1
             if self.counter > _MOST:
                 raise self.fail(node.where, f"at most {_MOST} steps", "graphs that run others more often")
-            if operator_of(node) in _IGNORED:
+            if operator_of(node) in IGNORED:
                 continue
             if node.target in INLINED:
                 self._inlined(node, names, depth)

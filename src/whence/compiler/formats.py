@@ -25,12 +25,15 @@ def is_tflite(source: object) -> bool:
 def is_pytorch(source: object) -> bool:
     """Return whether a source is an exported PyTorch program: a .pt2 file, bytes that say so, or one in memory.
 
-    What torch writes otherwise, .pt or .pth files and modules, is taken for one, too, and refused with the way out.
+    So is a graph that `torch.compile` captured. What torch writes otherwise, .pt or .pth files and modules, is taken
+    for one, too, and refused with the way out.
     """
     if isinstance(source, Path):
         return source.suffix in PYTORCH
     if isinstance(source, bytes):
         return source.startswith(b"PK") and b"/archive_format" in source
+    if type(source).__module__ == "whence.frontends.torch.captured":
+        return True
     return any(base.__module__.partition(".")[0] == "torch" for base in type(source).__mro__)
 
 
