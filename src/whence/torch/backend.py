@@ -21,9 +21,9 @@ from whence.executables.executable import Executable
 from whence.frontends.torch.load import supported
 from whence.support.errors import FrontendError, FrontendWarning
 from whence.torch.compiled import Compiled
-from whence.torch.graphs import argument_name, lift_constants, note_layers
+from whence.torch.graphs import argument_name, lift_constants, note_layers, set_views_apart
 from whence.torch.options import Options
-from whence.torch.partition import operator_name, split
+from whence.torch.partition import operator_name, split, without_support
 
 
 class Capture:
@@ -89,7 +89,7 @@ def executables(model: Any) -> list[Executable]:
     Each answers `why`, `where` and all else that `whence.compile` returns does. There are as many as calls have made:
     graphs that only eager PyTorch runs have none.
     """
-    return [part.executable for part in _parts(model) if part.executable is not None]
+    return [executable for part in _parts(model) for executable in part.executables]
 
 
 def repack(model: Any) -> None:
@@ -178,8 +178,8 @@ def _compiled(
     fixed = range(len(nodes), len(nodes) + len(constants))
     bindable = {at for at, index in origin.items() if index in weights - written}.union(fixed)
     own = {at: names[index] for at, index in origin.items() if index in names}
-    run, parts = split(graph, bindable, own, options)
-    capture.parts += parts
+    apart = {*set_views_apart(graph), *without_support(graph, options)}
+    run = split(graph, bindable, own, options, capture.parts, apart)
     capture.number = next(_numbers)
     _captures.add(capture)
 

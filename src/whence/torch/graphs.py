@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,59 @@ def lift_constants(graph: GraphModule) -> list[torch.Tensor]:
     return constants
 
 
+def set_views_apart(graph: GraphModule) -> list[Node]:
+    """Have results that share memory be views of one tensor, in place; return the nodes of these views.
+
+    What reads a result that is a view in eager torch sees what others write to it: no copy of it will do.
+    """
+    leave = graph.graph.output_node()
+    results = [node for node in leave.args[0] if isinstance(node, Node) and tensors_in(node.meta.get("val"))]
+    placeholders = graph.graph.find_nodes(op="placeholder")
+    holders = Counter(key for node in {*results, *placeholders} for key in _storages(node))
+    apart: list[Node] = []
+    views: dict[Node, Node] = {}
+    for node in results:
+        if node in views or node.op == "placeholder" or holders[next(iter(_storages(node)))] < 2:
+            continue
+        chain = [node]
+        while (whole := _whole(chain[-1])) is not None:
+            chain.append(whole)
+        last = chain.pop()
+        for view in reversed(chain):
+            if view not in views:
+                with graph.graph.inserting_before(leave):
+                    views[view] = graph.graph.node_copy(
+                        view, lambda other, whole=_whole(view): views.get(other, other) if other is whole else other
+                    )
+                apart.append(views[view])
+        views.setdefault(last, last)
+    if apart:
+        leave.args = (tuple(views.get(node, node) if isinstance(node, Node) else node for node in leave.args[0]),)
+        graph.graph.eliminate_dead_code()
+        graph.recompile()
+    return apart
+
+
+def _storages(node: Node) -> set[int]:
+    """What stands for the memory of the tensors that a node gives."""
+    return {tensor.untyped_storage()._cdata for tensor in tensors_in(node.meta.get("val"))}
+
+
+def _whole(node: Node) -> Node | None:
+    """The argument that a node gives a view of; None where it gives memory of its own."""
+    if node.op != "call_function":
+        return None
+    own = _storages(node)
+    return next((other for other in node.all_input_nodes if own & _storages(other)), None)
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    """The tensors among what a node gives."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    return [tensor for item in value for tensor in tensors_in(item)] if isinstance(value, list | tuple) else []
+
+
 # Layers.
 
 
@@ -63,9 +117,10 @@ def module_path(source: str) -> str:
 
 
 def argument_name(source: str) -> str:
-    """The name of an argument that Dynamo calls `L['x']`, or of a tensor that it finds in one."""
-    path = module_path(source)
-    return path or (re.findall(r"\w+", source) or [""])[-1]
+    """The name of an argument that Dynamo calls `L['x']` or `L['args'][0]`, or the path of a module's tensor."""
+    if re.search(r"\._(?:modules|parameters|buffers)\[", source):
+        return module_path(source)
+    return "_".join(re.findall(r"\w+", source)[1:])
 
 
 def layer_of(node: Node) -> str:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import operator
+import re
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import torch
@@ -15,46 +16,69 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 from whence.frontends.torch.load import listed, supported
-from whence.support.errors import FrontendError, FrontendWarning
-from whence.torch.compiled import Compiled
-from whence.torch.graphs import place_of
+from whence.support.errors import FrontendError, FrontendWarning, WhenceError
+from whence.torch.compiled import Compiled, Runs
+from whence.torch.graphs import layer_of, place_of, tensors_in
 from whence.torch.options import Options
 from whence.torch.tensors import DTYPES
 
-Runs = Callable[[Sequence[Any]], Sequence[Any]]
-"""A function of the arguments of a graph."""
-
 
 def split(
-    graph: GraphModule, bindable: Collection[int], names: Mapping[int, str], options: Options
-) -> tuple[Runs, list[Compiled]]:
-    """Return a function that runs a graph, and the parts of it that Whence computes.
+    graph: GraphModule,
+    bindable: Collection[int],
+    names: Mapping[int, str],
+    options: Options,
+    parts: list[Compiled],
+    apart: Collection[Node],
+) -> Runs:
+    """Return a function that runs a graph, and add the parts of it that Whence computes to `parts`.
 
-    One warning names all operators that it does not; with the option `fallback="error"` it is a FrontendError.
+    apart: nodes that it does not compute.
     """
-    reasons = {node: reason for node in graph.graph.nodes if (reason := unsupported(node))}
-    if not reasons:
-        whole = Compiled(graph, bindable, names, options)
-        return whole, [whole]
-    _complain(reasons, options)
+    if not apart:
+        return _part(graph, bindable, names, options, parts)
     weights = {node: at for at, node in enumerate(graph.graph.find_nodes(op="placeholder"))}
-    partitioner = CapabilityBasedPartitioner(graph, _Supported(reasons), allows_single_node_partition=True)
+    partitioner = CapabilityBasedPartitioner(graph, _Supported(apart), allows_single_node_partition=True)
     partitions = [partition.nodes for partition in partitioner.propose_partitions()]
     fuse_by_partitions(graph, partitions, prefix="whence_", always_return_tuple=True)
-    parts: list[Compiled] = []
     for node in graph.graph.find_nodes(op="call_module"):
-        inner = graph.get_submodule(node.target)
         own = {at: weights[value] for at, value in enumerate(node.args) if value in weights}
-        part = Compiled(
-            inner,
-            [at for at, outer in own.items() if outer in bindable],
-            {at: names[outer] for at, outer in own.items() if outer in names},
-            options,
-        )
-        setattr(graph, node.target, _Part(part))
-        parts.append(part)
+        bound = [at for at, outer in own.items() if outer in bindable]
+        named = {at: names[outer] for at, outer in own.items() if outer in names}
+        setattr(graph, node.target, _Part(_part(graph.get_submodule(node.target), bound, named, options, parts)))
     graph.recompile()
-    return lambda args: graph(*args), parts
+    return lambda args: graph(*args)
+
+
+def _part(
+    graph: GraphModule, bindable: Collection[int], names: Mapping[int, str], options: Options, parts: list[Compiled]
+) -> Compiled:
+    """A graph of operators that have support, some of whose arguments may have none."""
+
+    def refused(error: WhenceError) -> Runs:
+        parts.remove(part)
+        warnings.warn(
+            FrontendWarning(f"torch.compile: eager PyTorch runs what does not compile: {error}"), stacklevel=2
+        )
+        culprits = _culprits(graph, error)
+        if not culprits:
+            return lambda args: graph(*args)
+        return split(graph, bindable, names, options, parts, culprits)
+
+    part = Compiled(graph, bindable, names, options, refused)
+    parts.append(part)
+    return part
+
+
+def _culprits(graph: GraphModule, error: WhenceError) -> list[Node]:
+    """The nodes whose layers an error names."""
+    layers = set(re.findall(r"layer '([^']*)'", str(error)))
+    culprits = [node for node in graph.graph.find_nodes(op="call_function") if layer_of(node) in layers]
+    return culprits + [
+        node
+        for node in graph.graph.nodes
+        if node.target is operator.getitem and node.args[0] in culprits and node not in culprits
+    ]
 
 
 class _Part(torch.nn.Module):
@@ -71,22 +95,33 @@ class _Part(torch.nn.Module):
 class _Supported(OperatorSupportBase):
     """All nodes that compute something, but for some."""
 
-    def __init__(self, reasons: Collection[Node]):
-        self._reasons = reasons
+    def __init__(self, apart: Collection[Node]):
+        self._apart = frozenset(apart)
 
     def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:
-        return node.op == "call_function" and node not in self._reasons
+        return node.op == "call_function" and node not in self._apart
 
 
-def unsupported(node: Node) -> str:
+def without_support(graph: GraphModule, options: Options) -> list[Node]:
+    """The nodes of a graph that Whence does not compute.
+
+    One warning names all their operators; with the option `fallback="error"` it is a FrontendError.
+    """
+    reasons = {node: reason for node in graph.graph.nodes if (reason := _unsupported(node))}
+    if reasons:
+        _complain(reasons, options)
+    return list(reasons)
+
+
+def _unsupported(node: Node) -> str:
     """What of a node has no support: its operator, or the kind of its tensors; "" where all has."""
     if node.op == "call_function":
         if node.target is operator.getitem:
-            return unsupported(node.args[0]) if isinstance(node.args[0], Node) else ""
+            return _unsupported(node.args[0]) if isinstance(node.args[0], Node) else ""
         name = operator_name(node.target)
         if not supported(name):
             return name
-        for tensor in _tensors([node.meta.get("val"), *(other.meta.get("val") for other in node.all_input_nodes)]):
+        for tensor in tensors_in([node.meta.get("val"), *(other.meta.get("val") for other in node.all_input_nodes)]):
             if kind := _kind(tensor):
                 return f"{name} of {kind}"
     return ""
@@ -98,12 +133,6 @@ def operator_name(target: Any) -> str:
 
     written = GraphModuleSerializer.serialize_operator(None, target)  # pyright: ignore[reportArgumentType]
     return written.removeprefix("torch.ops.")
-
-
-def _tensors(value: Any) -> list[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        return [value]
-    return [tensor for item in value for tensor in _tensors(item)] if isinstance(value, list | tuple) else []
 
 
 def _kind(tensor: torch.Tensor) -> str:

@@ -32,7 +32,7 @@ _CARRIERS = {DTYPES[dtype]: (DTYPES[carrier], dtype) for dtype, carrier in _UNKN
 
 
 def array_of(tensor: torch.Tensor, order: Sequence[int] | None = None) -> np.ndarray[Any, Any]:
-    """The elements of a tensor in row-major order, with its axes in another order; copied only if they lie otherwise."""
+    """The elements of a tensor in row-major order, in another order of axes; copied only where they lie otherwise."""
     if order is not None:
         tensor = tensor.permute(order)
     if not tensor.is_contiguous():
