@@ -21,6 +21,7 @@ from whence.executables.executable import Executable
 from whence.frontends.torch.load import supported
 from whence.support.errors import FrontendError, FrontendWarning
 from whence.torch.compiled import Compiled
+from whence.torch.decompositions import RULES
 from whence.torch.graphs import argument_name, lift_constants, note_layers, set_views_apart
 from whence.torch.options import Options
 from whence.torch.partition import operator_name, split, without_support
@@ -149,7 +150,8 @@ def _is_weight(value: Any) -> bool:
 def _tables() -> tuple[list[Any], dict[Any, Any]]:
     """The composite operators that have rows and stay whole, and the decompositions of operators that have none."""
     rows = [op for op in _composites() if _is_preservable_cia_op(op)]
-    decompositions = {op: rule for op, rule in core_aten_decompositions().items() if not supported(operator_name(op))}
+    rules = {**dict(core_aten_decompositions().items()), **RULES}
+    decompositions = {op: rule for op, rule in rules.items() if not supported(operator_name(op))}
     return rows, decompositions
 
 

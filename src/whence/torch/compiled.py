@@ -214,9 +214,10 @@ class Compiled:
         }
         try:
             return compile(source, tier=options.tier, **arguments)
-        except FrontendError:
-            if options.tier != "symbolic":
+        except FrontendError as error:
+            if not str(error).startswith('tier "symbolic"'):
                 raise
+            # Where one program for all sizes cannot be, there is one for each.
             return compile(source, tier="auto", **arguments)
 
 

@@ -73,7 +73,7 @@ def _part(
 def _culprits(graph: GraphModule, error: WhenceError) -> list[Node]:
     """The nodes whose layers an error names."""
     layers = set(re.findall(r"layer '([^']*)'", str(error)))
-    culprits = [node for node in graph.graph.find_nodes(op="call_function") if layer_of(node) in layers]
+    culprits = [node for node in graph.graph.nodes if node.op == "call_function" and layer_of(node) in layers]
     return culprits + [
         node
         for node in graph.graph.nodes
