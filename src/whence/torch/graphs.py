@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from whence.frontends.importing.frames import frames_in, user_line
+from whence.frontends.importing.frames import frames_in, user_frames
 
 Order = tuple[int, ...]
 """The axes of a tensor in another order."""
@@ -130,10 +130,10 @@ def layer_of(node: Node) -> str:
     return f"{path}/{node.name}" if path else node.name
 
 
-def place_of(node: Node) -> str:
-    """The layer that a node is, and the user's own line that called it."""
-    line = user_line(frames_in(node.meta.get("stack_trace") or ""))
-    return layer_of(node) if line is None else f"{layer_of(node)} at {line[0]}:{line[1]}"
+def line_of(node: Node) -> tuple[str, int] | None:
+    """File and line of the user's own code that called a node; None where nothing says so."""
+    frames = user_frames(frames_in(node.meta.get("stack_trace") or ""))
+    return (frames[0].file, frames[0].line) if frames else None
 
 
 # Programs.

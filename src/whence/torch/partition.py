@@ -15,10 +15,11 @@ from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
 from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
-from whence.frontends.torch.load import listed, supported
-from whence.support.errors import FrontendError, FrontendWarning, WhenceError
+from whence.frontends.importing.unsupported import Call, refusal
+from whence.frontends.torch.load import overloads, supported, without_overload
+from whence.support.errors import FrontendWarning, WhenceError
 from whence.torch.compiled import Compiled, Runs
-from whence.torch.graphs import layer_of, place_of, tensors_in
+from whence.torch.graphs import layer_of, line_of, tensors_in
 from whence.torch.options import Options
 from whence.torch.tensors import DTYPES
 
@@ -123,7 +124,7 @@ def _unsupported(node: Node) -> str:
             return name
         for tensor in tensors_in([node.meta.get("val"), *(other.meta.get("val") for other in node.all_input_nodes)]):
             if kind := _kind(tensor):
-                return f"{name} of {kind}"
+                return f"{kind} {name}"
     return ""
 
 
@@ -146,11 +147,13 @@ def _kind(tensor: torch.Tensor) -> str:
 
 def _complain(reasons: Mapping[Node, str], options: Options) -> None:
     """Say once which operators run in eager PyTorch, with their layers and lines."""
-    places: dict[str, list[str]] = {}
-    for node, reason in reasons.items():
-        if node.target is not operator.getitem:
-            places.setdefault(reason, []).append(place_of(node))
-    text = ", ".join(listed(places))
-    if options.fallback == "error":
-        raise FrontendError(f"The following operators are not supported for frontend PyTorch: {text}")
-    warnings.warn(FrontendWarning(f"torch.compile: eager PyTorch runs what is not supported: {text}"), stacklevel=2)
+    calls = [
+        Call(reason, layer_of(node), line_of(node))
+        for node, reason in reasons.items()
+        if node.target is not operator.getitem
+    ]
+    instead = "eager PyTorch runs them" if options.fallback == "eager" else ""
+    error = refusal("torch.compile", "PyTorch", calls, overloads(), without_overload, instead)
+    if not instead:
+        raise error
+    warnings.warn(FrontendWarning(str(error)), stacklevel=2)
