@@ -28,7 +28,7 @@ from whence.torch.partition import operator_name, split, without_support
 
 
 class Capture:
-    """What became of one graph of Dynamo's."""
+    """One graph of Dynamo's: its parts, and who asked for it."""
 
     def __init__(self, requester: Any, owner: Any):
         self._requester = ref(requester) if requester is not None else None
@@ -38,11 +38,11 @@ class Capture:
     def belongs(self, requester: Any, model: Any) -> bool:
         """Return whether a call of `torch.compile` led to it, or one that says the same of the same module."""
         own = self._requester() if self._requester is not None else None
-        if own is None or own is requester:
-            return own is not None
+        if own is not None and (own is requester or own != requester):
+            return own is requester
+        # Dynamo lets what says the same share its graphs, also after it has gone itself.
         owner = self._owner() if self._owner is not None else None
-        same = isinstance(model, torch.nn.Module) and any(owner is module for module in model.modules())
-        return same and own == requester
+        return isinstance(model, torch.nn.Module) and any(owner is module for module in model.modules())
 
 
 _captures: WeakSet[Capture] = WeakSet()
@@ -62,8 +62,7 @@ def backend(
     without support if the option `fallback` is "error".
     """
     wanted = Options.of(options, mode)
-    tensors = [value for value in example_inputs if isinstance(value, torch.Tensor)]
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+    if _asks_for_gradients(graph, example_inputs):
         reason = "whence compiles inference; wrap in torch.no_grad()"
         if wanted.fallback == "error":
             raise FrontendError(f"torch.compile: expected a call without gradients, got one with: {reason}")
@@ -100,7 +99,8 @@ def repack(model: Any) -> None:
 
 
 def _parts(model: Any) -> list[Compiled]:
-    requester = _requester(model)
+    # `module.compile()` keeps what was compiled in the module.
+    requester = _requester(getattr(model, "_compiled_call_impl", None) or model)
     target = getattr(model, "_orig_mod", model)
     captures = sorted((capture for capture in _captures if capture.belongs(requester, target)), key=_order)
     return [part for capture in captures for part in capture.parts]
@@ -111,6 +111,15 @@ _numbers = iter(range(sys.maxsize))
 
 def _order(capture: Any) -> int:
     return capture.number
+
+
+def _asks_for_gradients(graph: GraphModule, inputs: Sequence[Any]) -> bool:
+    """Return whether calls keep what a backward pass needs: not so where the model itself begins with no_grad."""
+    first = next((node for node in graph.graph.nodes if node.op not in ("placeholder", "get_attr")), None)
+    if first is not None and first.target is torch._C._set_grad_enabled and first.args == (False,):
+        return False
+    required = any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor))
+    return required and torch.is_grad_enabled()
 
 
 def _requester(model: Any) -> Any:
@@ -130,9 +139,11 @@ def _owner() -> Any:
     from torch._dynamo.symbolic_convert import InstructionTranslator
 
     try:
-        return InstructionTranslator.current_tx().output.root_tx.f_locals.get("self")
-    except AttributeError:
+        root = InstructionTranslator.current_tx().output.root_tx
+        first = root.f_locals[root.f_code.co_varnames[0]]
+    except (AttributeError, LookupError):
         return None
+    return getattr(first, "__self__", first)
 
 
 def _source(node: Any) -> str:
@@ -196,5 +207,5 @@ def _compiled(
 
 
 def _results(graph: GraphModule) -> Sequence[Any]:
-    """What `aot_autograd` says of each result."""
+    """The notes of `aot_autograd` on each result."""
     return graph.graph.output_node().meta.get("desc") or ()

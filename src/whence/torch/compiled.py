@@ -119,7 +119,7 @@ class Compiled:
         self._lock = Lock()
         self._changes: Counter[int] = Counter()
         self.compilations = 0
-        """How often it was compiled."""
+        """The number of times that it was compiled."""
         self._bind(bindable if options.weights == "bound" else ())
 
     def _bind(self, positions: Collection[int]) -> None:

@@ -73,7 +73,7 @@ def set_views_apart(graph: GraphModule) -> list[Node]:
 
 
 def _storages(node: Node) -> set[int]:
-    """What stands for the memory of the tensors that a node gives."""
+    """Numbers that stand for the memory of the tensors that a node gives."""
     return {tensor.untyped_storage()._cdata for tensor in tensors_in(node.meta.get("val"))}
 
 

@@ -12,10 +12,10 @@ from whence.support.errors import PipelineError
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may ask for; all but `fallback` and `weights` are arguments of `whence.compile`."""
+    """The options and their defaults; all but `fallback` and `weights` are arguments of `whence.compile`."""
 
     fallback: Literal["eager", "error"] = "eager"
-    """What becomes of operators without support, and of graphs that do not compile: eager PyTorch, or an error."""
+    """The way out for operators without support and graphs that do not compile: eager PyTorch, or an error."""
     weights: Literal["bound", "arguments"] = "bound"
     """Weights are packed once and watched for changes, or read at every call."""
     target: str = "native"
@@ -31,12 +31,12 @@ class Options:
     def of(options: Mapping[str, Any] | None, mode: str | None) -> Options:
         """The options that a user gives; raises PipelineError for unknown ones, all in one error."""
         names = [field.name for field in fields(Options)]
-        given = dict(options or {})
+        chosen = dict(options or {})
         if mode is not None:
             raise PipelineError(f"mode: expected none for backend 'whence', got {mode!r}")
-        if unknown := [str(name) for name in given if name not in names]:
+        if unknown := [str(name) for name in chosen if name not in names]:
             raise PipelineError(f"options: expected some of {', '.join(names)}, got {', '.join(unknown)}")
-        result = Options(**given)
+        result = Options(**chosen)
         for name, choices in (("fallback", ("eager", "error")), ("weights", ("bound", "arguments"))):
             if getattr(result, name) not in choices:
                 raise PipelineError(f"{name}: expected {' or '.join(choices)}, got {getattr(result, name)!r}")

@@ -115,7 +115,7 @@ def without_support(graph: GraphModule, options: Options) -> list[Node]:
 
 
 def _unsupported(node: Node) -> str:
-    """What of a node has no support: its operator, or the kind of its tensors; "" where all has."""
+    """The part of a node that has no support: its operator, or the kind of its tensors; "" where all has."""
     if node.op == "call_function":
         if node.target is operator.getitem:
             return _unsupported(node.args[0]) if isinstance(node.args[0], Node) else ""

@@ -406,6 +406,23 @@ def test_executables_are_those_of_one_model():
     assert names == [["image"], ["args_0"]]
 
 
+def test_a_model_that_is_compiled_again_has_the_same_executables():
+    """Dynamo keeps the graphs of the first time."""
+    model, image = small(), torch.randn(2, 3, 8, 8)
+    compiled(model)(image)
+    again = compiled(model)
+    close(again(image), model(image))
+    assert len(whence_torch.executables(again)) == 1
+
+
+def test_modules_compile_themselves():
+    model, image = small(), torch.randn(2, 3, 8, 8)
+    expected = model(image)
+    model.compile(backend="whence")
+    close(model(image), expected)
+    assert len(whence_torch.executables(model)) == 1
+
+
 def test_a_graph_break_makes_two_graphs():
     def broken(x: Any) -> Any:
         y = x.relu() + 1

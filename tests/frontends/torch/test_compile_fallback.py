@@ -166,6 +166,25 @@ def test_gradients_that_nobody_asks_for_are_no_obstacle():
     assert len(whence_torch.executables(fast)) == 1
 
 
+def test_models_may_turn_gradients_off_themselves():
+    class Quiet(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.linear = nn.Linear(3, 2)
+
+        @torch.no_grad()
+        def forward(self, x: Any) -> Any:
+            return self.linear(x).relu()
+
+    model, x = Quiet().eval(), torch.randn(4, 3)
+    fast = torch.compile(model, backend="whence")
+    with torch.enable_grad():
+        result, texts = warned(fast, x)
+    torch.testing.assert_close(result, model(x), rtol=2e-5, atol=2e-5)
+    assert texts == []
+    assert len(whence_torch.executables(fast)) == 1
+
+
 def test_dropout_in_training_mode_stays_random():
     fast = torch.compile(nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5)), backend="whence")
     results = [warned(fast, torch.ones(64, 8))[0] for _ in range(2)]
