@@ -19,6 +19,7 @@ from ..importing.unsupported import Call as UnsupportedCall
 from ..importing.unsupported import refuse, source_line
 from .archive import Archive
 from .captured import Captured
+from .control import CONTROL
 from .convert import CONVERTERS
 from .program import IGNORED, INLINED, Builder
 from .schema import Program, Reader
@@ -82,7 +83,8 @@ def _checked(program: Program, tensors: Mapping[str, Array], file: str, keep: bo
 
 def supported(name: str) -> bool:
     """Return whether there is a row for an operator, called as in the tables: `aten.conv2d.default`."""
-    return name in CONVERTERS or name.rpartition(".")[0] in IGNORED or f"torch.ops.{name}" in INLINED
+    target = f"torch.ops.{name}"
+    return name in CONVERTERS or name.rpartition(".")[0] in IGNORED or target in INLINED or target in CONTROL
 
 
 def _check_supported(region: Region, file: str) -> None:

@@ -100,7 +100,8 @@ class _Supported(OperatorSupportBase):
         self._apart = frozenset(apart)
 
     def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:
-        return node.op == "call_function" and node not in self._apart
+        # A graph that a node runs is no argument that a part could have.
+        return node.op == "call_function" and node not in self._apart and not _graphs_of(node)
 
 
 def without_support(graph: GraphModule, options: Options) -> list[Node]:
@@ -122,10 +123,19 @@ def _unsupported(node: Node) -> str:
         name = operator_name(node.target)
         if not supported(name):
             return name
+        if inner := [other for graph in _graphs_of(node) for other in graph.graph.nodes if _unsupported(other)]:
+            return f"{name} of {_unsupported(inner[0])}"
         for tensor in tensors_in([node.meta.get("val"), *(other.meta.get("val") for other in node.all_input_nodes)]):
             if kind := _kind(tensor):
                 return f"{kind} {name}"
     return ""
+
+
+def _graphs_of(node: Node) -> list[GraphModule]:
+    """The graphs that a node runs."""
+    owner = node.graph.owning_module
+    values = [getattr(owner, str(other.target), None) for other in node.all_input_nodes if other.op == "get_attr"]
+    return [value for value in values if isinstance(value, GraphModule)]
 
 
 def operator_name(target: Any) -> str:

@@ -220,3 +220,26 @@ def test_modes_are_refused():
 def test_what_is_not_compiled_has_no_executables():
     with pytest.raises(FrontendError, match=r"expected what torch\.compile returned, got Linear"):
         whence_torch.executables(nn.Linear(2, 2))
+
+
+def test_branches_that_values_decide_are_compiled():
+    def function(x: Any) -> Any:
+        return torch.cond(x.sum() > 0, lambda y: y.sin() * 2, lambda y: y.cos(), (x,)) + 1
+
+    fast = torch.compile(function, backend="whence")
+    for x in (torch.ones(3), -torch.ones(3)):
+        result, texts = warned(fast, x)
+        torch.testing.assert_close(result, function(x), rtol=2e-5, atol=2e-5)
+        assert texts == []
+    assert [executable.choice.kind for executable in whence_torch.executables(fast)] == ["interpreted"]
+
+
+def test_branches_beside_what_has_no_rows_run_in_eager_torch():
+    def function(x: Any) -> Any:
+        chosen = torch.cond(x.sum() > 0, lambda y: y.sin() * 2, lambda y: y.cos(), (x,))
+        return torch.special.bessel_j0(chosen) + 1
+
+    x = torch.ones(3)
+    result, texts = warned(torch.compile(function, backend="whence"), x)
+    torch.testing.assert_close(result, function(x), rtol=2e-5, atol=2e-5)
+    assert len(texts) == 1
