@@ -18,8 +18,10 @@ from ..importing.node import node_of
 from ..importing.unsupported import Call as UnsupportedCall
 from ..importing.unsupported import refuse, source_line
 from .archive import Archive
+from .captured import Captured
+from .control import CONTROL
 from .convert import CONVERTERS
-from .program import Builder
+from .program import IGNORED, INLINED, Builder
 from .schema import Program, Reader
 from .tensors import Tensors
 
@@ -35,17 +37,19 @@ class Source:
 
 
 def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Source:
-    """Read and check a program: a path, the bytes of a .pt2 file, or an ExportedProgram.
+    """Read and check a program: a path, the bytes of a .pt2 file, an ExportedProgram, or a captured graph.
 
     keep: whether what a call changes is kept for the next one (`program.Builder`).
     Raises FrontendError when it is none, damaged, or uses unsupported operators.
     """
     if isinstance(model, bytes):
-        return _checked(model, "<memory>", keep)
+        return _unpacked(model, "<memory>", keep)
     if isinstance(model, str | os.PathLike):
         path, data = read_model(cast("str | os.PathLike[str]", model), "PyTorch (.pt2)")
-        return _checked(data, path.name, keep)
-    return _checked(serialised(model), "<memory>", keep)
+        return _unpacked(data, path.name, keep)
+    if isinstance(model, Captured):
+        return _supported(Reader(model.file).program(model.document()), model.weights, model.file, keep)
+    return _unpacked(serialised(model), "<memory>", keep)
 
 
 def serialised(program: Any) -> bytes:
@@ -59,9 +63,13 @@ def serialised(program: Any) -> bytes:
     return buffer.getvalue()
 
 
-def _checked(data: bytes, file: str, keep: bool) -> Source:
+def _unpacked(data: bytes, file: str, keep: bool) -> Source:
     archive, reader = Archive(data, file), Reader(file)
-    source = made(reader.program(archive.document(archive.model())), Tensors(archive, reader), file, keep)
+    return _supported(reader.program(archive.document(archive.model())), Tensors(archive, reader), file, keep)
+
+
+def _supported(program: Program, tensors: Mapping[str, Array], file: str, keep: bool) -> Source:
+    source = made(program, tensors, file, keep)
     _check_supported(source.region, file)
     return source
 
@@ -79,6 +87,12 @@ def made(program: Program, tensors: Mapping[str, Array], file: str, keep: bool) 
     return Source(file, program, region, builder)
 
 
+def supported(name: str) -> bool:
+    """Return whether there is a row for an operator, called as in the tables: `aten.conv2d.default`."""
+    target = f"torch.ops.{name}"
+    return name in CONVERTERS or name.rpartition(".")[0] in IGNORED or target in INLINED or target in CONTROL
+
+
 def _check_supported(region: Region, file: str) -> None:
     """Complain about all unsupported operators at once."""
     calls: list[UnsupportedCall] = []
@@ -88,7 +102,12 @@ def _check_supported(region: Region, file: str) -> None:
             waiting += step.bodies.values()
             if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
                 calls.append(UnsupportedCall(node.op_type, step.layer, source_line(node.leaf)))
-    refuse(file, "PyTorch", calls, (name for name in CONVERTERS if name.count(".") == 2), without_overload)
+    refuse(file, "PyTorch", calls, overloads(), without_overload)
+
+
+def overloads() -> list[str]:
+    """Return the operators that have rows."""
+    return [name for name in CONVERTERS if name.count(".") == 2]
 
 
 def without_overload(name: str) -> str:

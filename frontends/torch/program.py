@@ -24,7 +24,7 @@ _MOST = 1_000_000
 """Steps of a program: a graph that runs others twice may stand for many more nodes than it has."""
 _DEEPEST = 100
 """The names of nodes and graphs around a node."""
-_IGNORED = frozenset({"aten._assert_tensor_metadata", "aten.requires_grad_"})
+IGNORED = frozenset({"aten._assert_tensor_metadata", "aten.requires_grad_"})
 """Operators that compute nothing, and say nothing that is not known."""
 
 
@@ -180,7 +180,7 @@ class Builder(Contents):
             self.counter += 1
             if self.counter > _MOST:
                 raise self.fail(node.where, f"at most {_MOST} steps", "graphs that run others more often")
-            if operator_of(node) in _IGNORED:
+            if operator_of(node) in IGNORED:
                 continue
             if node.target in INLINED:
                 self._inlined(node, names, outer)
