@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Generator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NoReturn, cast
@@ -121,7 +121,7 @@ class Contents(ABC):
         return user_line(node.frames) or outer.line
 
     @contextmanager
-    def inside(self, region: Region) -> Iterator[None]:
+    def inside(self, region: Region) -> Generator[None]:
         """Make the steps of a body; what it leaves of values around it is forgotten behind it."""
         saved = self.steps, self.current, self.version
         self.steps, self.current, self.version = region.steps, dict(self.current), dict(self.version)
@@ -243,7 +243,7 @@ class Contents(ABC):
 
 def viewed(node: Node, of: str) -> Argument:
     """The argument that a result is a view of."""
-    return cast(Argument, node.arguments.get(of) or next(iter(node.arguments.values()), None))
+    return node.arguments.get(of) or next(iter(node.arguments.values()), None)
 
 
 def _places(node: Node) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ from ..importing.files import read_model
 from ..importing.node import node_of
 from .archive import Archive
 from .convert import CONVERTERS
+from .guards import Extent, UnknownGuard, parse_guard
 from .program import Builder
 from .schema import Program, Reader
 from .tensors import Tensors
@@ -48,7 +49,7 @@ def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Sou
     if isinstance(model, str | os.PathLike):
         path, data = read_model(cast("str | os.PathLike[str]", model), "PyTorch (.pt2)")
         return _checked(data, path.name, keep)
-    return _checked(serialised(model), "<memory>", keep)
+    return _checked(serialised(model), "<memory>", keep, dims_of(model))
 
 
 def serialised(program: Any) -> bytes:
@@ -58,14 +59,36 @@ def serialised(program: Any) -> bytes:
         result = type(program).__name__
         raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {result}")
     buffer = BytesIO()
-    torch.export.save(program, buffer)
+    try:
+        torch.export.save(program, buffer)
+    except Exception as error:
+        # What torch cannot write: loops that carry Python's numbers, for one.
+        result = f"one that torch cannot: {' '.join(str(error).split())[:300]}"
+        raise FrontendError(f"<memory>: expected a program that torch.export.save writes, got {result}") from error
     return buffer.getvalue()
 
 
-def _checked(data: bytes, file: str, keep: bool) -> Source:
+def dims_of(program: Any) -> dict[Extent, str]:
+    """Extents of the arguments of a program in memory -> the names of their `Dim`s."""
+    values = [node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"]
+    mode = next((value.fake_mode for value in values if hasattr(value, "fake_mode")), None)
+    named: Mapping[str, str] = getattr(getattr(mode, "shape_env", None), "source_name_to_debug_name", {})
+    result: dict[Extent, str] = {}
+    for source, name in named.items():
+        try:
+            tree = parse_guard(source)
+        except UnknownGuard:
+            continue
+        if isinstance(tree, Extent):
+            result[tree] = name
+    return result
+
+
+def _checked(data: bytes, file: str, keep: bool, dims: Mapping[Extent, str] | None = None) -> Source:
     archive, reader = Archive(data, file), Reader(file)
     program = reader.program(archive.document(archive.model()))
     builder = Builder(program, Tensors(archive, reader), file, keep)
+    builder.named = dims or {}
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")
