@@ -11,7 +11,7 @@ from collections import ChainMap
 from collections.abc import Generator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import numpy as np
 

@@ -228,7 +228,7 @@ class _Parser:
 
 
 def _value(ctx: Context, tree: Operand) -> Any:
-    """What a guard, or a part of it, is."""
+    """Return the value of a guard, or of a part of it."""
     if isinstance(tree, At):
         return ctx.size(tree.index, "a number of a guard")
     if not isinstance(tree, tuple):

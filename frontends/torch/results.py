@@ -83,6 +83,6 @@ def _keys(tree: Any, fields: Fields, count: int) -> Sequence[Any]:
         keys = json.loads(context)
         parts: list[Any] = cast("list[Any]", keys) if isinstance(keys, list) else []
         if len(parts) == 2 and isinstance(parts[0], list):
-            keys = parts[0]  # of a dataclass: its fields, and those that are None
+            keys = cast(Any, parts[0])  # of a dataclass: its fields, and those that are None
     named = isinstance(keys, Sequence) and all(isinstance(key, str | int) for key in cast("Sequence[Any]", keys))
     return cast("Sequence[Any]", keys) if named and len(cast("Sequence[Any]", keys)) == count else ()

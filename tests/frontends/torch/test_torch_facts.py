@@ -1,4 +1,4 @@
-"""Facts that programs state beside operators: guards, numbers, sizes that values are, and results that are no new tensors."""
+"""Facts that programs state beside operators: guards, numbers, sizes that values are, and results of other kinds."""
 
 from __future__ import annotations
 
