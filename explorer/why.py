@@ -12,7 +12,7 @@ from ..dialects.relay.operator import Operator
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.tuned import Applied
 from ..planning.artifact import Artifact, Call
-from ..provenance.ledger import Entry
+from ..provenance.ledger import Entry, Ledger
 from ..provenance.numbers import number_of
 from ..provenance.span import layer_names, leaves
 from ..support.errors import FrontendError
@@ -23,6 +23,7 @@ from .events import told
 from .index import Index
 from .layers import Layer, unique_leaves
 from .report import count, percent, some, table
+from .source_lines import SourceLine, source_lines, table_of_lines
 from .times import Times
 
 _INSTRUCTIONS = 40
@@ -114,6 +115,8 @@ class Line:
     layers: tuple[tuple[str, tuple[str, ...]], ...]
     """(call, layers)."""
     instructions: tuple[str, ...]
+    lines: tuple[SourceLine, ...] = ()
+    """The lines of the exported program that called these layers."""
 
     def __str__(self) -> str:
         lines = [f"line {self.number}: {self.text.strip()}"]
@@ -121,6 +124,8 @@ class Line:
         for call, names in self.layers:
             served = ", ".join(map(shown, names)) or "no layer"
             lines.append(f"  serves {served}" + (f"  in {call}" if several else ""))
+        if self.lines:
+            lines.append(table_of_lines(self.lines, indent="    "))
         if self.instructions:
             lines.append(f"  became {count(len(self.instructions), 'machine instruction')}")
         else:
@@ -145,6 +150,8 @@ class Why:
     """The external compiler that runs it; "" for machine code of ours."""
     tuned: Applied | None = None
     """The decisions of tuning about it; None: it is made by rule."""
+    lines: tuple[SourceLine, ...] = ()
+    """The lines of the exported program that called its layers."""
 
     def __str__(self) -> str:
         parts = [f"kernel {self.symbol}" + (f", run by {self.compiler}" if self.compiler else "")]
@@ -155,6 +162,8 @@ class Why:
         if self.line is not None:
             return "\n\n".join([*parts, str(self.line)])
         parts += map(str, self.calls)
+        if self.lines:
+            parts.append(f"lines of the program:\n{table_of_lines(self.lines)}")
         if self.calls:
             first = self.calls[0]
             title = "operators" if len(self.calls) == 1 else f"operators, as in {first.name}"
@@ -180,7 +189,7 @@ def why(
     code = kernel_of(index.artifact, selection.kernel)
     if line is not None:
         others = tuple(kernel_call.name for kernel_call in selection.others)
-        line_of = _line(code, line, selection.asked)
+        line_of = _line(code, line, selection.asked, index.artifact.ledger)
         return Why(code.symbol, (), others, line_of, tuned=index.artifact.tuned.get(code.symbol))
     return _why(index, selection, times)
 
@@ -201,7 +210,9 @@ def _why(index: Index, selection: Found, times: Times | None) -> Why:
     code = kernel_of(index.artifact, selection.kernel)
     others = tuple(kernel_call.name for kernel_call in selection.others)
     origins = tuple(_origin(index, kernel_call, times) for kernel_call in selection.asked)
-    return Why(code.symbol, origins, others, None, compiler_of(code), index.artifact.tuned.get(code.symbol))
+    layers = dict.fromkeys(part.layer.leaf for origin in origins for part in origin.layers)
+    tuned, lines = index.artifact.tuned.get(code.symbol), source_lines(index.artifact.ledger, layers)
+    return Why(code.symbol, origins, others, None, compiler_of(code), tuned, lines)
 
 
 def _origin(index: Index, call: Call, times: Times | None) -> CallOrigin:
@@ -255,19 +266,21 @@ def _sorted(locations: Sequence[LocationAttr]) -> list[LocationAttr]:
     return sorted(locations, key=position)
 
 
-def _line(kernel: Kernel, number: int, calls: Sequence[Call]) -> Line:
+def _line(kernel: Kernel, number: int, calls: Sequence[Call], ledger: Ledger) -> Line:
     text = kernel.tir.splitlines()
     if compiler := compiler_of(kernel):
         raise FrontendError(f"line {number}: expected a kernel with TIR, got {kernel.symbol}, which {compiler} runs")
     if not 1 <= number <= len(text):
         raise FrontendError(f"line {number}: expected one from 1 to {len(text)} (the TIR of {kernel.symbol})")
+    served = [(call.name, line_location(kernel, number, call.layers)) for call in calls]
     return Line(
         number,
         text[number - 1],
-        tuple((call.name, layer_names(line_location(kernel, number, call.layers))) for call in calls),
+        tuple((call, layer_names(location)) for call, location in served),
         tuple(
             instruction.text + ("" if instruction.exact else "  (inferred)")
             for instruction in machine_code(kernel)
             if instruction.line == number
         ),
+        source_lines(ledger, unique_leaves(location for _, location in served)),
     )

@@ -18,7 +18,6 @@ import numpy as np
 from ...provenance.diagnostics import message
 from ...runtime.flow import Region, Step
 from ...support.errors import FrontendError
-from ..importing.frames import user_line
 from .calls import At, Call, Constants, Operand, placed, values_in
 from .places import Outer
 from .schema import Argument, Graph, Name, Node, TensorMeta
@@ -115,10 +114,6 @@ class Contents(ABC):
     @abstractmethod
     def nodes(self, graph: Graph, names: MutableMapping[str, str], outer: Outer) -> None:
         """Add the steps of a graph, whose values have the names in `names`; it gets those of results."""
-
-    def line_of(self, node: Node, outer: Outer) -> tuple[str, int] | None:
-        """File and line of the call that a node is, or of the one that runs its graph."""
-        return user_line(node.frames) or outer.line
 
     @contextmanager
     def inside(self, region: Region) -> Generator[None]:

@@ -116,8 +116,7 @@ class Control:
                     builder.metas[name] = builder.metas[root]
             inner = {name: own for name, own in zip(inputs, (*entering, *around), strict=True) if name}
             names = ChainMap(inner, dict(self.names))
-            line = builder.line_of(self.node, self.outer)
-            builder.nodes(graph, names, self.outer.inside(self.node, role, line))
+            builder.nodes(graph, names, self.outer.inside(self.node, role))
             results: list[str] = []
             for value in flat(graph.outputs):
                 named = isinstance(value, Name)

@@ -11,13 +11,14 @@ from typing import Any, cast
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.errors import FrontendWarning
+from ..importing.frames import frames_location
 from .calls import At, Call, Constants, Operand, State, placed, values_in
 from .contents import Contents, Made, viewed
 from .control import CONTROL, Control, flat
 from .expressions import lone_symbol
 from .guards import GUARD, Extent, UnknownGuard, extents_in, parse_guard, placed_in
 from .inputs import Symbol, limits_of, symbols_of
-from .places import MAIN, Outer, layer_name
+from .places import MAIN, Outer, frames_of, layer_name
 from .results import output_labels, paths_of
 from .schema import Argument, Graph, InputSpec, Name, Node, Program, TensorMeta
 from .tensors import Tensors
@@ -280,7 +281,7 @@ class Builder(Contents):
             if isinstance(wanted, Name) and isinstance(value, Name):
                 inner[wanted.name] = self.resolved(value.name, names, node.where)
         if node.target in _LABELLED:
-            outer = outer.inside(node, "", self.line_of(node, outer))
+            outer = outer.inside(node, "")
         self.nodes(graph, inner, outer)
         results = [name for group in node.outputs for name in group]
         leaving = flat(graph.outputs)
@@ -322,14 +323,15 @@ class Builder(Contents):
 
     def _call(self, node: Node, index: int, own: Mapping[str, str], renamed: Mapping[str, str], outer: Outer) -> Call:
         order = {name: at for at, name in enumerate(values_in(node.arguments))}
-        layer, line = layer_name(node, outer), self.line_of(node, outer)
-        leaf = layer_location(layer, *line) if line is not None else layer_location(layer, self.file, index)
+        layer, frames = layer_name(node, outer), frames_of(node, outer)
+        leaf = frames_location(layer, frames) if frames else layer_location(layer, self.file, index)
         metas = [self.metas.get(renamed.get(name, "")) for group in node.outputs for name in group]
         return Call(
             op_type=node.target.removeprefix("torch.ops."),
             leaf=leaf,
             layer=layer,
-            index=line[1] if line is not None else index,
+            index=frames[0].line if frames else index,
+            frames=frames,
             arguments={key: placed(value, order) for key, value in node.arguments.items()},
             metas=metas,
         )

@@ -298,22 +298,22 @@ def checked(seed: int, folder: Any) -> str:
 
 def misplaced(program: Program, exported: Any, data: bytes, file: str) -> str:
     """Return what is wrong with the lines of the ops: each is that of its node's call, which computes such a thing."""
-    from xdsl.dialects.builtin import FileLineColLoc, NameLoc
+    from xdsl.dialects.builtin import NameLoc
 
     from whence.dialects.relay.core import ConstantOp, ReturnOp
     from whence.dialects.relay.size_ranges import main_of
     from whence.frontends.torch import from_exported_program
-    from whence.provenance.span import leaves
+    from whence.provenance.span import leaves, positions
 
     lines = {node.name: _line(node, file) for node in exported.graph.nodes}
     for op in main_of(from_exported_program(data)).block.ops:
         if isinstance(op, ReturnOp | ConstantOp):
             continue
         for leaf in leaves(op.location):
-            if not isinstance(leaf, NameLoc) or not isinstance(leaf.location, FileLineColLoc):
+            if not isinstance(leaf, NameLoc) or not (found := positions(leaf)):
                 return f"{op.name} has no line"
-            line, layer = leaf.location.line.data, leaf.desc.data
-            if not leaf.location.filename.data.endswith(file) or lines.get(layer) != line:
+            line, layer = found[0].line, leaf.desc.data
+            if not found[0].file.endswith(file) or lines.get(layer) != line:
                 return f"{op.name} of '{layer}' is at {line}, its call at {lines.get(layer)}"
             at = line - program.first_line()
             kind = op.name.removeprefix("relay.")

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from exported_programs import PROGRAMS, agree, calls
 from written_programs import BOOL, Number, graph, inner, node, program
-from xdsl.dialects.builtin import FileLineColLoc, NameLoc
+from xdsl.dialects.builtin import NameLoc
 
 import whence
 from whence.executables.sized import SizedExecutable
 from whence.frontends.torch.graph import open_model
+from whence.provenance.span import positions
 from whence.runtime.flow import Region, Step
 from whence.support.errors import FrontendError
 
@@ -54,9 +55,8 @@ def layers(name: str) -> dict[str, str]:
     for step in steps(open_model(PROGRAMS / f"{name}.pt2").region):
         leaf = cast(Any, step.source).leaf
         assert isinstance(leaf, NameLoc)
-        assert isinstance(leaf.location, FileLineColLoc)
         assert leaf.desc.data == step.layer
-        result[step.layer] = SOURCE[leaf.location.line.data - 1].partition("#")[0].strip()
+        result[step.layer] = SOURCE[positions(leaf)[0].line - 1].partition("#")[0].strip()
     return result
 
 
