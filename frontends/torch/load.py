@@ -21,6 +21,7 @@ from .archive import Archive
 from .captured import Captured
 from .control import CONTROL
 from .convert import CONVERTERS
+from .guards import Extent, UnknownGuard, parse_guard
 from .program import IGNORED, INLINED, Builder
 from .schema import Program, Reader
 from .tensors import Tensors
@@ -49,7 +50,7 @@ def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Sou
         return _unpacked(data, path.name, keep)
     if isinstance(model, Captured):
         return _supported(Reader(model.file).program(model.document()), model.weights, model.file, keep)
-    return _unpacked(serialised(model), "<memory>", keep)
+    return _unpacked(serialised(model), "<memory>", keep, dims_of(model))
 
 
 def serialised(program: Any) -> bytes:
@@ -59,24 +60,49 @@ def serialised(program: Any) -> bytes:
         result = type(program).__name__
         raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {result}")
     buffer = BytesIO()
-    torch.export.save(program, buffer)
+    try:
+        torch.export.save(program, buffer)
+    except Exception as error:
+        # What torch cannot write: loops that carry Python's numbers, for one.
+        result = f"one that torch cannot: {' '.join(str(error).split())[:300]}"
+        raise FrontendError(f"<memory>: expected a program that torch.export.save writes, got {result}") from error
     return buffer.getvalue()
 
 
-def _unpacked(data: bytes, file: str, keep: bool) -> Source:
+def dims_of(program: Any) -> dict[Extent, str]:
+    """Extents of the arguments of a program in memory -> the names of their `Dim`s."""
+    values = [node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"]
+    mode = next((value.fake_mode for value in values if hasattr(value, "fake_mode")), None)
+    named: Mapping[str, str] = getattr(getattr(mode, "shape_env", None), "source_name_to_debug_name", {})
+    result: dict[Extent, str] = {}
+    for source, name in named.items():
+        try:
+            tree = parse_guard(source)
+        except UnknownGuard:
+            continue
+        if isinstance(tree, Extent):
+            result[tree] = name
+    return result
+
+
+def _unpacked(data: bytes, file: str, keep: bool, dims: Mapping[Extent, str] | None = None) -> Source:
     archive, reader = Archive(data, file), Reader(file)
-    return _supported(reader.program(archive.document(archive.model())), Tensors(archive, reader), file, keep)
+    return _supported(reader.program(archive.document(archive.model())), Tensors(archive, reader), file, keep, dims)
 
 
-def _supported(program: Program, tensors: Mapping[str, Array], file: str, keep: bool) -> Source:
-    source = made(program, tensors, file, keep)
+def _supported(
+    program: Program, tensors: Mapping[str, Array], file: str, keep: bool, dims: Mapping[Extent, str] | None = None
+) -> Source:
+    source = made(program, tensors, file, keep, dims)
     _check_supported(source.region, file)
     return source
 
 
-def made(program: Program, tensors: Mapping[str, Array], file: str, keep: bool) -> Source:
+def made(
+    program: Program, tensors: Mapping[str, Array], file: str, keep: bool, dims: Mapping[Extent, str] | None = None
+) -> Source:
     """Return a program that was read, as steps; its tensors are by the module's names."""
-    builder = Builder(program, tensors, file, keep)
+    builder = Builder(program, tensors, file, keep, dims)
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")

@@ -286,7 +286,7 @@ def test_all_operators_without_a_converter_are_named_at_once():
 
 
 def test_what_is_no_script_is_refused():
-    with pytest.raises(FrontendError, match="expected the result of .*, got Network"):
+    with pytest.raises(FrontendError, match=r"expected the result of .*, got Network"):
         relay.frontend.from_pytorch(Network(), [("x", (1, 3, 5, 5))])
 
 
