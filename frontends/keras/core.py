@@ -6,15 +6,18 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from ...dialects.relay.logic import NotEqualOp
 from ...dialects.relay.matmul import BiasAddOp
+from ...dialects.relay.reduce import AnyOp
 from ...dialects.relay.transform import TakeOp
 from ..importing.einsum import contraction
 from ..importing.products import dense as product
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term
+from ..importing.terms import Term, where
 from .activations import activated
 from .context import Config, Context
+from .masks import KEPT, Masks
 from .rows import Row, own
 from .weights import Variables
 
@@ -45,8 +48,6 @@ def einsum_dense(ctx: Context) -> SSAValue:
 
 def embedding(ctx: Context) -> SSAValue:
     """The rows of a table; indices outside of it are brought inside."""
-    if ctx.bool("mask_zero", False):
-        ctx.fail("mask_zero false: layers that are told to leave out steps are not supported", "true")
     rows, width = ctx.positive("input_dim"), ctx.positive("output_dim")
     references = ctx.references()
     if len(references) != 1:
@@ -57,6 +58,29 @@ def embedding(ctx: Context) -> SSAValue:
     else:
         ctx.require_indices(references[0], (rows,))
     return ctx.emit(TakeOp, ctx.weight("embeddings", (rows, width)), indices, axis=0, mode="clip")
+
+
+def _nonzero(ctx: Context) -> SSAValue:
+    """The mask of an Embedding: true at indices that are not 0."""
+    indices = super(Context, ctx).value(ctx.references()[0])
+    return ctx.emit(NotEqualOp, indices, ctx.scalar(0, indices))
+
+
+def _unlike(ctx: Context) -> Term:
+    """The mask of a Masking, with an axis of 1: true at steps that have another number than `mask_value` in them."""
+    data = ctx.data()
+    different = ctx.emit(NotEqualOp, data, ctx.scalar(ctx.float("mask_value", 0.0), data))
+    return Term(ctx, different).apply(AnyOp, axis=(-1,), keepdims=True)
+
+
+def masking(ctx: Context) -> SSAValue:
+    """0 at the steps that the mask leaves out."""
+    return where(_unlike(ctx), Term(ctx, ctx.data()), 0.0).value
+
+
+def _mask_of_masking(ctx: Context) -> SSAValue:
+    mask = _unlike(ctx)
+    return mask.reshape(*mask.shape[:-1]).value
 
 
 def layer_scale(ctx: Context) -> SSAValue:
@@ -73,11 +97,14 @@ def _einsum_bias(config: Config) -> tuple[Variables, ...]:
     return (Variables(("kernel", "bias") if config.get("bias_axes") is not None else ("kernel",)),)
 
 
+_MASK_OF_EMBEDDING = Masks(computed=_nonzero, condition=lambda config, masked: config.get("mask_zero") is True)
 TABLE = {
-    "Dense": Row(dense, own("kernel", "bias?use_bias")),
+    "Dense": Row(dense, own("kernel", "bias?use_bias"), KEPT),
     "EinsumDense": Row(einsum_dense, _einsum_bias),
-    "Embedding": Row(embedding, own("embeddings")),
+    "Embedding": Row(embedding, own("embeddings"), _MASK_OF_EMBEDDING),
     "LayerScale": Row(layer_scale, own("gamma")),
+    "Masking": Row(masking, masks=Masks(computed=_mask_of_masking)),
+    "StochasticDepth": Row(identity),
     **dict.fromkeys(
         (
             "ActivityRegularization",
@@ -89,8 +116,7 @@ TABLE = {
             "SpatialDropout1D",
             "SpatialDropout2D",
             "SpatialDropout3D",
-            "StochasticDepth",
         ),
-        Row(identity),
+        Row(identity, masks=KEPT),
     ),
 }

@@ -26,6 +26,7 @@ from .context import Context, Node
 from .convert import row_of
 from .load import Source, load
 from .program import InputInfo
+from .rows import Row
 
 BATCH = "batch"
 """The symbol of the first dimension of every input: they agree on it."""
@@ -155,4 +156,5 @@ class Importer(importer.Importer):
 
     def converter(self, step: Step) -> Converter[Context] | None:
         node = cast(Node, step.source)
-        return row_of(node.op_type, node.is_layer)
+        row = row_of(node.op_type, node.is_layer)
+        return Row(row.masks.computed) if row is not None and node.is_mask and row.masks.computed else row

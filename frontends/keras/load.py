@@ -14,6 +14,7 @@ from ...support.errors import FrontendError
 from .archive import Saved, open_saved
 from .convert import row_of
 from .layers import INPUT, MODELS, Layer, Reader
+from .masks import UNMASKED, Masks
 from .program import Builder, InputInfo
 from .weights import Variables
 
@@ -49,7 +50,7 @@ def load(model: bytes | str | os.PathLike[str] | Any) -> Source:
         raise FrontendError(f"{saved.file}: expected a Sequential or Functional model, got {kind}")
     _check_code(saved)
     _check_supported(saved, reader, main)
-    builder = Builder(saved, _variables)
+    builder = Builder(saved, _variables, _masks)
     region = builder.main(main)
     return Source(saved.file, main.name, region, builder.inputs)
 
@@ -68,6 +69,11 @@ def _bytes(model: Any) -> bytes:
 def _variables(layer: Layer) -> Sequence[Variables]:
     row = row_of(layer.kind, not layer.is_operation)
     return () if row is None else row.variables(layer.config)
+
+
+def _masks(layer: Layer) -> Masks:
+    row = row_of(layer.kind, not layer.is_operation)
+    return UNMASKED if row is None else row.masks
 
 
 def _check_code(saved: Saved) -> None:

@@ -15,13 +15,15 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.rearrange import ReverseOp
 from ...dialects.relay.recurrent import GRUOp, LSTMOp, RNNOp
 from ...dialects.relay.transform import PadOp, StridedSliceOp, TransposeOp
-from ...dialects.sizes import same, symbols_of
+from ...dialects.sizes import same, same_shape, symbols_of
 from ...support.dtypes import Array
 from ..importing.products import reshaped
 from ..importing.recurrent_weights import padded_units, panels
 from ..importing.tensor import shape_of
 from .activations import function_of, number
 from .context import Config, Context
+from .masked_steps import MaskedSteps
+from .masks import Masks
 from .nests import entries_of, items_of
 from .rows import Row
 from .weights import Variables
@@ -219,11 +221,16 @@ def time_first(ctx: Context, value: SSAValue) -> SSAValue:
 
 
 def sequence(
-    ctx: Context, operands: Sequence[SSAValue], states: Sequence[SSAValue] | None, flip: bool
+    ctx: Context,
+    operands: Sequence[SSAValue],
+    states: Sequence[SSAValue] | None,
+    flip: bool,
+    mask: SSAValue | None = None,
 ) -> list[SSAValue]:
     """The results of a recurrent layer: all steps or the last one, then the states where they are wanted.
 
-    flip: whether results of a layer that goes backwards are in the order of its steps, as Keras has them.
+    flip: whether results of a layer that goes backwards are in the order of its steps, as Keras has them. mask: (batch,
+    time), false at steps that change nothing.
     """
     data = operands[0]
     if len(shape_of(data)) != 3:
@@ -233,7 +240,9 @@ def sequence(
             ctx.fail(f"'{option}' false: each call starts anew, the batch first", "true")
     if len(operands) > 1:
         states = operands[1:]
-    reverse = ctx.bool("go_backwards", False)
+    reverse, every = ctx.bool("go_backwards", False), ctx.bool("return_sequences", False)
+    masked = None if mask is None else _masked(ctx, mask, data)
+    data = data if masked is None else masked.joined(data)
     steps, last = time_first(ctx, data), list[SSAValue]()
     cells = cells_of(ctx)
     if states is not None and len(states) != sum(cell.kind.states for cell in cells):
@@ -242,13 +251,18 @@ def sequence(
     for cell in cells:
         entry = None if states is None else states[at : at + cell.kind.states]
         at += cell.kind.states
-        steps, *own = cell.run(steps, entry, reverse)
+        steps, *own = cell.run(steps, entry, reverse, None if masked is None else masked.lengths)
         last += own
     result = last[-cells[-1].kind.states]
-    if ctx.bool("return_sequences", False):
+    zero = ctx.bool("zero_output_for_mask", False)
+    if every:
         result = time_first(ctx, steps)
+        if masked is not None:
+            result = masked.apart(result, reverse, zero)
         if reverse and flip:
             result = ctx.emit(ReverseOp, result, axis=(1,))
+    elif masked is not None and zero:
+        result = masked.at_end(result, reverse)
     return [result, *(last if ctx.bool("return_state", False) else ())]
 
 
@@ -257,7 +271,13 @@ def recurrent(ctx: Context) -> tuple[SSAValue, ...]:
     if states is None and ctx.argument(0, "sequences") is None:
         ctx.fail("a sequence", "none")
     operands = ctx.operands(0, "sequences")
-    return tuple(sequence(ctx, operands, states, flip=True))
+    return tuple(sequence(ctx, operands, states, flip=True, mask=ctx.mask(2)))
+
+
+def _masked(ctx: Context, mask: SSAValue, data: SSAValue) -> MaskedSteps:
+    if not same_shape(shape_of(mask), shape_of(data)[:2]):
+        ctx.fail(f"a mask of shape {list(shape_of(data)[:2])}", f"shape {list(shape_of(mask))}")
+    return MaskedSteps(ctx, mask)
 
 
 def variables_of(kind: str, config: Config) -> tuple[Variables, ...]:
@@ -267,8 +287,11 @@ def variables_of(kind: str, config: Config) -> tuple[Variables, ...]:
     return tuple(Variables((*names, "bias") if own.get("use_bias", True) else names, path) for path, _, own in cells)
 
 
+MASKS = Masks({"mask": 2}, kept=lambda config: int(config.get("return_sequences") is True))
+
+
 def _row(kind: str) -> Row:
-    return Row(recurrent, lambda config: variables_of(kind, config))
+    return Row(recurrent, lambda config: variables_of(kind, config), MASKS)
 
 
 TABLE = {kind: _row(kind) for kind in (*KINDS, "RNN")}

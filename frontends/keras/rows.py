@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..importing.converter import Converter, Result
 from .context import Config, Context
+from .masks import UNMASKED, Masks
 from .weights import Variables
 
 Convert = Callable[[Context], "Result | tuple[Result, ...]"]
@@ -22,6 +23,8 @@ class Row(Converter[Context]):
 
     variables: Callable[[Config], Sequence[Variables]] = _none
     """The variables of a layer by its configuration; raises ValueError for one that makes no sense."""
+    masks: Masks = UNMASKED
+    """The masks that it reads and gives."""
 
 
 def own(*names: str) -> Callable[[Config], Sequence[Variables]]:

@@ -12,6 +12,7 @@ from ...dialects.relay.transform import ConcatenateOp
 from ..importing.products import reshaped, scaled
 from ..importing.tensor import shape_of
 from .context import Config, Context
+from .masks import Masks
 from .recurrent import KINDS, entry_of, sequence, variables_of
 from .rows import Row
 from .weights import Variables
@@ -32,8 +33,10 @@ def bidirectional(ctx: Context) -> tuple[SSAValue, ...]:
         ("forward_layer", there, states if half is None or states is None else states[:half]),
         ("backward_layer", back, states if half is None or states is None else states[half:]),
     ):
+        # Steps that a mask leaves out are 0 in both directions, whatever the layers say.
+        config = {**config, "zero_output_for_mask": config.get("return_sequences", False)}
         inner = ctx.inside(attribute, kind, config)
-        results.append(sequence(inner, operands, own_states, flip=False))
+        results.append(sequence(inner, operands, own_states, flip=False, mask=ctx.mask(2)))
     (forward, *last), (backward, *last_back) = results
     mode = ctx.option("merge_mode", "concat")
     states_out = [*last, *last_back]
@@ -91,7 +94,11 @@ def wrapped(rows: Mapping[str, Row]) -> dict[str, Row]:
         if len(rest) < 1:
             ctx.fail("an input of at least 3 dimensions (batch, time, ..)", f"shape {list(shape_of(data))}")
         flat = reshaped(ctx, data, (batch * time, *rest))
-        result = row.convert(ctx.with_values(flat).inside("layer", kind, config))
+        inner, mask = ctx.with_values(flat), ctx.mask(2)
+        if mask is not None and len(shape_of(mask)) > 2 and "mask" in row.masks.reads:
+            _, _, *steps = shape_of(mask)
+            inner = ctx.with_values(flat, reshaped(ctx, mask, (batch * time, *steps)), names=("", "mask"))
+        result = row.convert(inner.inside("layer", kind, config))
         if not isinstance(result, SSAValue):
             ctx.fail("a layer of one result", kind)
         _, *rest = shape_of(result)
@@ -113,8 +120,14 @@ def wrapped(rows: Mapping[str, Row]) -> dict[str, Row]:
 
     return {
         "SpectralNormalization": Row(spectral, of_spectral),
-        "TimeDistributed": Row(time_distributed, inner),
+        "TimeDistributed": Row(time_distributed, inner, Masks({"mask": 2}, kept=lambda config: 1)),
     }
 
 
-TABLE = {"Bidirectional": Row(bidirectional, _of_both)}
+def _kept(config: Config) -> int:
+    """Return how many of the results are of all steps."""
+    (_, there), _ = _directions(config)
+    return (2 if config.get("merge_mode", "concat") is None else 1) if there.get("return_sequences") is True else 0
+
+
+TABLE = {"Bidirectional": Row(bidirectional, _of_both, Masks({"mask": 2}, _kept))}

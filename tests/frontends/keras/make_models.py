@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -179,6 +180,70 @@ def attention() -> Any:
     return model((x, y), outputs, "attention")
 
 
+def masks() -> Any:
+    tokens, x = inputs((6,), SEQUENCE, x0="int32")
+    y = L.Embedding(6, 4, mask_zero=True, name="words")(tokens)
+    some = x * ops.expand_dims(ops.cast(tokens > 1, "float32"), -1)
+    z = L.Masking(name="steps")(some)
+    both = {"return_sequences": True}
+    outputs = [
+        z,
+        L.LSTM(5, **both)(y),
+        L.LSTM(5, zero_output_for_mask=True, **both)(y),
+        L.LSTM(5, zero_output_for_mask=True)(z),
+        *L.LSTM(5, return_state=True)(z),
+        L.GRU(5, go_backwards=True, **both)(y),
+        L.GRU(8, go_backwards=True)(L.Dense(3, activation="relu")(z)),
+        L.SimpleRNN(3, unroll=True, **both)(y),
+        L.GRU(3)(L.LSTM(4, **both)(L.Dropout(0.1)(y))),
+        L.RNN([L.LSTMCell(3), L.GRUCell(4)], **both)(y),
+        L.Bidirectional(L.LSTM(3, **both))(y),
+        L.Bidirectional(L.GRU(3), merge_mode="ave")(z),
+        *L.Bidirectional(L.SimpleRNN(3, **both), merge_mode=None)(y),
+        L.SimpleRNN(2)(L.Bidirectional(L.GRU(3, **both))(y)),
+        L.GRU(2)(L.TimeDistributed(L.Dense(3))(y)),
+        L.GRU(2)(L.Reshape((3, 8))(y)),
+        L.LSTM(3, **both)(x, mask=tokens > 2),
+        L.GRU(4, **both)(y, initial_state=L.Dense(4)(L.Flatten()(x))),
+        L.GlobalAveragePooling1D(keepdims=True)(z),
+        L.GlobalAveragePooling1D()(L.LayerNormalization()(y)),
+    ]
+    return model((tokens, x), outputs, "masks")
+
+
+def merged_masks() -> Any:
+    tokens, x = inputs((6,), SEQUENCE, x0="int32")
+    words = L.Embedding(6, 4, mask_zero=True, name="words")
+    y, z = words(tokens), words(tokens // 2)
+    layers = [L.Add(), L.Subtract(), L.Multiply(), L.Average(), L.Maximum(), L.Minimum()]
+    layers += [L.Concatenate(), L.Concatenate(axis=1)]
+    outputs: list[Any] = []
+    for layer in layers:
+        both = layer([y, z])
+        outputs += [both, L.GlobalAveragePooling1D()(both)]
+    for layer in (L.Multiply(), L.Maximum(), L.Minimum(), L.Concatenate(), L.Concatenate(axis=1)):
+        both = layer([y, x])
+        outputs += [both, L.GlobalAveragePooling1D()(both)]
+    entry = keras.Input((6,), dtype="int32")
+    block = keras.Model(entry, L.Dense(3)(L.Embedding(6, 3, mask_zero=True)(entry)), name="block")
+    outputs += [
+        L.GlobalAveragePooling1D()(block(tokens)),
+        L.Dot(axes=2)([y, z]),
+        L.Attention()([y, z]),
+        L.Attention(use_scale=True)([y, z, x], use_causal_mask=True),
+        L.AdditiveAttention()([x, y]),
+        L.GlobalAveragePooling1D()(L.Attention()([y, x])),
+        L.MultiHeadAttention(2, 3)(y, z),
+        L.MultiHeadAttention(2, 3, dropout=0.1)(y, z),
+        *L.MultiHeadAttention(2, 3)(y, z, x, use_causal_mask=True, return_attention_scores=True),
+        L.GlobalAveragePooling1D()(L.MultiHeadAttention(2, 3)(y, x)),
+        L.GroupQueryAttention(2, 4, 2)(y, y),
+        L.MultiHeadAttention(2, 3)(x, x, attention_mask=ops.expand_dims(tokens > 1, 1)),
+        L.Softmax(axis=1)(ops.cast(tokens, "float32"), mask=tokens > 1),
+    ]
+    return model((tokens, x), outputs, "merged_masks")
+
+
 def activations() -> Any:
     (x,) = inputs(SEQUENCE)
     names = """relu leaky_relu relu6 softmax celu elu selu softplus softsign squareplus soft_shrink sparse_plus silu
@@ -323,6 +388,8 @@ MODELS: dict[str, Callable[[], Any]] = {
     "elementwise": elementwise,
     "functional": functional,
     "halves": halves,
+    "masks": masks,
+    "merged_masks": merged_masks,
     "merging": merging,
     "normalizations": normalizations,
     "poolings": poolings,
@@ -360,11 +427,21 @@ def arrays(net: Any, batch: int, rng: np.random.Generator) -> list[Any]:
     return outputs
 
 
+def compress(path: Path) -> None:
+    """Have the parts of an archive compressed, which Keras stores as they are."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+
+
 def write(name: str) -> None:
     keras.backend.clear_session()
     rng, net = np.random.default_rng(zlib.crc32(name.encode())), MODELS[name]()
     randomize(net, rng)
     net.save(FOLDER / f"{name}.keras")
+    compress(FOLDER / f"{name}.keras")
     if name in LEGACY:
         net.save(FOLDER / f"{name}.h5")
     kept: dict[str, Any] = {}
