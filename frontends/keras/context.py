@@ -39,6 +39,8 @@ class Node(ModelNode):
     keywords: Mapping[str, Any]
     weights: Mapping[str, int]
     """Name in the layer -> place among the inputs of the step."""
+    states: Sequence[int] = ()
+    """The inputs that are its states from the last call of the program."""
     is_mask: bool = False
     """True for a step that computes the mask of the layer's output."""
     major: int = 3

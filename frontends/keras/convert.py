@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from . import (
     activations,
     attention,
+    conv_lstm,
     convolution,
     core,
     images,
@@ -27,6 +28,7 @@ from .rows import Row
 _PLAIN: Mapping[str, Row] = {
     **activations.TABLE,
     **attention.TABLE,
+    **conv_lstm.TABLE,
     **convolution.TABLE,
     **core.TABLE,
     **images.TABLE,

@@ -11,11 +11,14 @@ from typing import Any, cast
 
 from ...runtime.flow import Region
 from ...support.errors import FrontendError
+from ..importing.state import State
 from .archive import Saved, open_saved
 from .convert import row_of
+from .kept_states import InputInfo
 from .layers import INPUT, MODELS, Layer, Reader
 from .masks import UNMASKED, Masks
-from .program import Builder, InputInfo
+from .program import Builder
+from .rows import Carried
 from .weights import Variables
 
 _SHOWN = 3
@@ -33,11 +36,14 @@ class Source:
     region: Region
     """Its steps."""
     inputs: Mapping[str, InputInfo]
+    states: tuple[State, ...] = ()
+    """What a call changes for the next one."""
 
 
-def load(model: bytes | str | os.PathLike[str] | Any) -> Source:
+def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Source:
     """Read and check a model: a path, the bytes of a file, or a Keras model in memory.
 
+    keep: whether states of layers are inputs and outputs, to be kept for the next call; else each call begins anew.
     Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
     """
     if not isinstance(model, bytes | str | os.PathLike):
@@ -50,9 +56,9 @@ def load(model: bytes | str | os.PathLike[str] | Any) -> Source:
         raise FrontendError(f"{saved.file}: expected a Sequential or Functional model, got {kind}")
     _check_code(saved)
     _check_supported(saved, reader, main)
-    builder = Builder(saved, _variables, _masks)
+    builder = Builder(saved, _variables, _masks, _carried if keep else _forgets)
     region = builder.main(main)
-    return Source(saved.file, main.name, region, builder.inputs)
+    return Source(saved.file, main.name, region, builder.inputs, builder.kept.states)
 
 
 def _bytes(model: Any) -> bytes:
@@ -74,6 +80,15 @@ def _variables(layer: Layer) -> Sequence[Variables]:
 def _masks(layer: Layer) -> Masks:
     row = row_of(layer.kind, not layer.is_operation)
     return UNMASKED if row is None else row.masks
+
+
+def _carried(layer: Layer) -> Carried | None:
+    row = row_of(layer.kind, not layer.is_operation)
+    return None if row is None else row.carried(layer.config)
+
+
+def _forgets(layer: Layer) -> Carried | None:
+    return None
 
 
 def _check_code(saved: Saved) -> None:

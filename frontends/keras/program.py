@@ -7,31 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from .archive import Saved
 from .context import Node, Reference
 from .execution_order import execution_order, takings
+from .kept_states import InputInfo, KeptStates
 from .layers import INPUT, Call, Graph, Layer, Reader, Tensor, tensors_in
 from .masks import OWNERS, Masks
 from .nests import entries_of, items_of, leaves, replaced, whole
+from .rows import Carried
 from .weights import Attributed, Constants, Named, Place, Store, Variables
 
+AnswerT = TypeVar("AnswerT")
 _DEEPEST = 64
 """Models inside each other: each is part of the names inside."""
 _MOST = 1_000_000
 """Steps of a program: models that call models twice double what a few lines stand for."""
-
-
-@dataclass(frozen=True)
-class InputInfo:
-    """An input of the model: its shape, with None where that is open, and dtype."""
-
-    name: str
-    shape: tuple[int | None, ...]
-    dtype: str
 
 
 @dataclass(eq=False)
@@ -65,17 +59,26 @@ class Builder:
     """Makes the steps of a model."""
 
     def __init__(
-        self, saved: Saved, variables: Callable[[Layer], Sequence[Variables]], masks: Callable[[Layer], Masks]
+        self,
+        saved: Saved,
+        variables: Callable[[Layer], Sequence[Variables]],
+        masks: Callable[[Layer], Masks],
+        carried: Callable[[Layer], Carried | None],
     ):
-        """variables: of a layer; raises ValueError for a configuration that makes no sense. masks: what it does."""
+        """Begin with a file. The callbacks say what a layer has, by its configuration.
+
+        variables, carried: of a layer; raise ValueError for a configuration that makes no sense. carried: None where
+        each call of the program begins anew.
+        """
         self.saved, self.file = saved, saved.file
         self.reader = Reader(saved.file)
         self.store: Store = Named(saved.weights) if saved.legacy else Attributed(saved.weights)
         self.constants = Constants(saved.weights)
-        self.variables, self.masks = variables, masks
+        self.variables, self.masks, self.carried = variables, masks, carried
         self.steps: list[Step] = []
         self.inputs: dict[str, InputInfo] = {}
         self._names: set[str] = set()
+        self.kept = KeptStates(saved.file)
         self._calls = 0
         self._mask_of: dict[str, str] = {}
         """Tensor -> its mask, by names."""
@@ -91,6 +94,9 @@ class Builder:
         names = tuple(leaves(outputs, str))
         if not names:
             raise self.reader.fail(model.name, "a model with at least one output", "none")
+        self.inputs |= {info.name: info for info in self.kept.inputs}
+        entering += [state.name for state in self.kept.states]
+        names = (*names, *(state.next for state in self.kept.states))
         return Region(tuple(entering), names, _read(self.steps, names), self.constants)
 
     def _input(self, graph: Graph, tensor: Tensor) -> InputInfo:
@@ -254,6 +260,10 @@ class Builder:
             filled = replaced(nest, Tensor, masked)
             if any(True for _ in leaves(filled, Reference)):
                 by_name[argument] = filled
+        carried = self._of_layer(instance, layer, self.carried)
+        states = range(len(inputs), len(inputs) + (0 if carried is None else len(carried.widths)))
+        if carried is not None:
+            inputs += self.kept.read(instance.home + layer.name, carried, layer.config, self.inputs)
         weights: dict[str, int] = {}
         for weight, full_name in self._weights(instance, layer):
             weights[weight] = len(inputs)
@@ -272,8 +282,12 @@ class Builder:
             weights=weights,
             major=self.saved.major,
             is_layer=not layer.is_operation,
+            states=states,
         )
-        names = [full, *(f"{full}:{at}" for at in range(1, reading.outputs))]
+        results = reading.outputs if carried is None else carried.results + len(carried.widths)
+        names = [full, *(f"{full}:{at}" for at in range(1, results))]
+        if carried is not None:
+            self.kept.write(instance.home + layer.name, names[carried.results :])
         self._claim(full, names)
         self.steps.append(Step(tuple(inputs), tuple(names), full, source=node))
         given = [reading.mask_of(tensor) for tensor in tensors_in(_first(call))]
@@ -311,13 +325,17 @@ class Builder:
             elif self.saved.major < 3 or not any(True for _ in tensors_in(others)):
                 yield argument, first
 
-    def _weights(self, instance: Instance, layer: Layer) -> Iterator[tuple[str, str]]:
-        """The weights of a layer, by their names in the layer and in the whole model."""
+    def _of_layer(self, instance: Instance, layer: Layer, question: Callable[[Layer], AnswerT]) -> AnswerT:
+        """What a callback says of a layer; raises FrontendError for a configuration that makes no sense."""
         try:
-            variables = self.variables(layer)
+            return question(layer)
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             wanted = f"the configuration of a {layer.kind}"
             raise self.reader.fail(instance.home + layer.name, wanted, str(error)) from error
+
+    def _weights(self, instance: Instance, layer: Layer) -> Iterator[tuple[str, str]]:
+        """The weights of a layer, by their names in the layer and in the whole model."""
+        variables = self._of_layer(instance, layer, self.variables)
         for weight, dataset in self.store.find(instance.position, layer.name, variables).items():
             full = f"{instance.home}{layer.name}.{weight}"
             self.constants.datasets[full] = dataset

@@ -19,13 +19,14 @@ from ...dialects.sizes import same, same_shape, symbols_of
 from ...support.dtypes import Array
 from ..importing.products import reshaped
 from ..importing.recurrent_weights import padded_units, panels
-from ..importing.tensor import shape_of
+from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term
 from .activations import function_of, number
 from .context import Config, Context
 from .masked_steps import MaskedSteps
 from .masks import Masks
-from .nests import entries_of, items_of
-from .rows import Row
+from .nests import entries_of, items_of, whole
+from .rows import Carried, Row
 from .weights import Variables
 
 
@@ -235,11 +236,12 @@ def sequence(
     data = operands[0]
     if len(shape_of(data)) != 3:
         ctx.fail("an input of 3 dimensions (batch, time, features)", f"shape {list(shape_of(data))}")
-    for option in ("stateful", "time_major"):
-        if ctx.bool(option, False):
-            ctx.fail(f"'{option}' false: each call starts anew, the batch first", "true")
+    if ctx.bool("time_major", False):
+        ctx.fail("'time_major' false: the batch first", "true")
     if len(operands) > 1:
         states = operands[1:]
+    carried = [ctx.value(at) for at in ctx.node.states]
+    states = states or carried or None
     reverse, every = ctx.bool("go_backwards", False), ctx.bool("return_sequences", False)
     masked = None if mask is None else _masked(ctx, mask, data)
     data = data if masked is None else masked.joined(data)
@@ -263,7 +265,8 @@ def sequence(
             result = ctx.emit(ReverseOp, result, axis=(1,))
     elif masked is not None and zero:
         result = masked.at_end(result, reverse)
-    return [result, *(last if ctx.bool("return_state", False) else ())]
+    kept = [Term(ctx, state).to(dtype_of(was)).value for state, was in zip(last, carried, strict=bool(carried))]
+    return [result, *(last if ctx.bool("return_state", False) else ()), *kept]
 
 
 def recurrent(ctx: Context) -> tuple[SSAValue, ...]:
@@ -290,8 +293,22 @@ def variables_of(kind: str, config: Config) -> tuple[Variables, ...]:
 MASKS = Masks({"mask": 2}, kept=lambda config: int(config.get("return_sequences") is True))
 
 
+def carried_by(kind: str, config: Config) -> Carried | None:
+    """The states that a recurrent layer keeps from call to call, by its class and configuration."""
+    if config.get("stateful") is not True:
+        return None
+    cells = [("cell", kind, config)] if kind in KINDS else _cells(config)
+    widths: list[int] = []
+    for _, name, own in cells:
+        units, cell = whole(own.get("units")), KINDS.get(name.removesuffix("Cell"))
+        if units is None or units < 1 or cell is None:
+            raise ValueError(f"units of a {name} that keeps its states, got {own.get('units')!r}")
+        widths += [units] * cell.states
+    return Carried(tuple(widths), 1 + (len(widths) if config.get("return_state") is True else 0))
+
+
 def _row(kind: str) -> Row:
-    return Row(recurrent, lambda config: variables_of(kind, config), MASKS)
+    return Row(recurrent, lambda config: variables_of(kind, config), MASKS, lambda config: carried_by(kind, config))
 
 
 TABLE = {kind: _row(kind) for kind in (*KINDS, "RNN")}

@@ -18,6 +18,20 @@ def _none(config: Config) -> Sequence[Variables]:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """What a layer keeps from call to call."""
+
+    widths: tuple[int, ...]
+    """Those of its states, each (batch, width), whose next values are its last results."""
+    results: int
+    """The number of results before them."""
+
+
+def _forgets(config: Config) -> Carried | None:
+    return None
+
+
+@dataclass(frozen=True)
 class Row(Converter[Context]):
     """The import of one class of layers."""
 
@@ -25,6 +39,8 @@ class Row(Converter[Context]):
     """The variables of a layer by its configuration; raises ValueError for one that makes no sense."""
     masks: Masks = UNMASKED
     """The masks that it reads and gives."""
+    carried: Callable[[Config], Carried | None] = _forgets
+    """The states that a layer keeps, by its configuration; None where each call begins anew."""
 
 
 def own(*names: str) -> Callable[[Config], Sequence[Variables]]:

@@ -180,6 +180,24 @@ def attention() -> Any:
     return model((x, y), outputs, "attention")
 
 
+def conv_lstm() -> Any:
+    x, y, z, tokens = inputs((3, 5, 2), (3, 4, 5, 2), (2, 2, 3, 4, 2), (3,), x3="int32")
+    first = {"data_format": "channels_first"}
+    steps = L.Masking()(y * ops.reshape(ops.cast(tokens > 2, "float32"), (-1, 3, 1, 1, 1)))
+    outputs = [
+        L.ConvLSTM1D(3, 3, padding="same", return_sequences=True)(x),
+        *L.ConvLSTM1D(2, 2, strides=2, recurrent_activation="hard_sigmoid", return_state=True)(x),
+        L.ConvLSTM2D(3, (2, 3), return_sequences=True, go_backwards=True)(y),
+        L.ConvLSTM2D(2, 3, padding="same", dilation_rate=2, use_bias=False)(y),
+        L.ConvLSTM2D(2, 2, **first)(L.Permute((1, 4, 2, 3))(y)),
+        L.ConvLSTM3D(2, 2, activation="relu")(z),
+        L.ConvLSTM2D(2, 2, return_sequences=True)(y, mask=tokens > 2),
+        L.Bidirectional(L.ConvLSTM1D(2, 2, return_sequences=True))(x),
+        L.GlobalAveragePooling3D()(steps),
+    ]
+    return model((x, y, z, tokens), outputs, "conv_lstm")
+
+
 def masks() -> Any:
     tokens, x = inputs((6,), SEQUENCE, x0="int32")
     y = L.Embedding(6, 4, mask_zero=True, name="words")(tokens)
@@ -383,6 +401,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "attention": attention,
     "channels_first": channels_first,
     "cnn": cnn,
+    "conv_lstm": conv_lstm,
     "convolutions": convolutions,
     "directions": directions,
     "elementwise": elementwise,
