@@ -50,17 +50,21 @@ class Node(ModelNode):
 
 
 def policy_of(config: Config) -> str:
-    """Return the name of the dtype policy of a layer: `float32`, `mixed_float16`, ..; raises ValueError for none."""
+    """Return the name of the dtype policy of a layer: `float32`, `mixed_float16`, ..; raises ValueError for none.
+
+    Of a quantised layer it is that of the layer before.
+    """
     policy_name = config.get("dtype")
     for _ in range(3):
         if (policy := entries_of(policy_name)) is None:
             break
-        policy_name = (entries_of(policy.get("config")) or {}).get("name")
+        inner = entries_of(policy.get("config")) or {}
+        policy_name = inner.get("source_name", inner.get("name"))
     if policy_name is None:
         return "float32"
     if not isinstance(policy_name, str):
         raise ValueError(type(policy_name).__name__)
-    return policy_name
+    return policy_name.rpartition("_from_")[2]
 
 
 def compute_dtype(policy: str) -> str:

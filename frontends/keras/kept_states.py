@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...support.errors import FrontendError
 from ..importing.state import State
 from .context import Config, policy_of
+from .nests import entries_of, items_of
 from .rows import Carried
 
 
@@ -20,6 +22,20 @@ class InputInfo:
     name: str
     shape: tuple[int | None, ...]
     dtype: str
+
+
+def is_stateful(config: Config) -> bool:
+    """Return whether a layer of a model keeps its states."""
+    stack: list[Any] = [config]
+    while stack:
+        nest = stack.pop()
+        if (entries := entries_of(nest)) is not None:
+            if entries.get("stateful") is True:
+                return True
+            stack.extend(entries.values())
+        else:
+            stack.extend(items_of(nest) or ())
+    return False
 
 
 class KeptStates:

@@ -56,9 +56,9 @@ def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Sou
         raise FrontendError(f"{saved.file}: expected a Sequential or Functional model, got {kind}")
     _check_code(saved)
     _check_supported(saved, reader, main)
-    builder = Builder(saved, _variables, _masks, _carried if keep else _forgets)
+    builder = Builder(saved, _variables, _masks, _carried, keep)
     region = builder.main(main)
-    return Source(saved.file, main.name, region, builder.inputs, builder.kept.states)
+    return Source(saved.file, main.name, region, builder.inputs, builder.kept.states if keep else ())
 
 
 def _bytes(model: Any) -> bytes:
@@ -85,10 +85,6 @@ def _masks(layer: Layer) -> Masks:
 def _carried(layer: Layer) -> Carried | None:
     row = row_of(layer.kind, not layer.is_operation)
     return None if row is None else row.carried(layer.config)
-
-
-def _forgets(layer: Layer) -> Carried | None:
-    return None
 
 
 def _check_code(saved: Saved) -> None:

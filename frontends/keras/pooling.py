@@ -8,7 +8,16 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.nn import AvgPool1DOp, AvgPool2DOp, AvgPool3DOp, MaxPool1DOp, MaxPool2DOp, MaxPool3DOp
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.pooling import GlobalAvgPool2DOp, GlobalMaxPool2DOp
+from ...dialects.relay.pooling import (
+    AdaptiveAvgPool1DOp,
+    AdaptiveAvgPool2DOp,
+    AdaptiveAvgPool3DOp,
+    AdaptiveMaxPool1DOp,
+    AdaptiveMaxPool2DOp,
+    AdaptiveMaxPool3DOp,
+    GlobalAvgPool2DOp,
+    GlobalMaxPool2DOp,
+)
 from ...dialects.relay.reduce import MaxOp, MeanOp
 from ..importing.products import reshaped
 from ..importing.tensor import shape_of
@@ -20,6 +29,14 @@ from .rows import Row
 
 MAX: Mapping[int, type[Operator]] = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}
 AVERAGE: Mapping[int, type[Operator]] = {1: AvgPool1DOp, 2: AvgPool2DOp, 3: AvgPool3DOp}
+
+
+ADAPTIVE_AVERAGE: Mapping[int, type[Operator]] = {
+    1: AdaptiveAvgPool1DOp,
+    2: AdaptiveAvgPool2DOp,
+    3: AdaptiveAvgPool3DOp,
+}
+ADAPTIVE_MAX: Mapping[int, type[Operator]] = {1: AdaptiveMaxPool1DOp, 2: AdaptiveMaxPool2DOp, 3: AdaptiveMaxPool3DOp}
 
 
 def pool(ops: Mapping[int, type[Operator]], rank: int) -> Callable[[Context], SSAValue]:
@@ -74,8 +91,21 @@ def _masked_average(ctx: Context) -> SSAValue:
     return reshaped(ctx, result.value, tuple(n for at, n in enumerate(result.shape) if at != axis))
 
 
+def adaptive(ops: Mapping[int, type[Operator]], rank: int) -> Callable[[Context], SSAValue]:
+    """A pooling to a size, whose windows may overlap by an element."""
+
+    def convert(ctx: Context) -> SSAValue:
+        data, size = ctx.data(), ctx.positives("output_size", rank)
+        image_of(ctx, data, rank)
+        return ctx.emit(ops[rank], data, output_size=size, layout=layout_of(ctx, rank))
+
+    return convert
+
+
 _average = global_pool(MeanOp, GlobalAvgPool2DOp, 1)
 TABLE = {
+    **{f"AdaptiveAveragePooling{rank}D": Row(adaptive(ADAPTIVE_AVERAGE, rank)) for rank in (1, 2, 3)},
+    **{f"AdaptiveMaxPooling{rank}D": Row(adaptive(ADAPTIVE_MAX, rank)) for rank in (1, 2, 3)},
     **{f"AveragePooling{rank}D": Row(pool(AVERAGE, rank)) for rank in (1, 2, 3)},
     **{f"MaxPooling{rank}D": Row(pool(MAX, rank)) for rank in (1, 2, 3)},
     "GlobalAveragePooling1D": Row(_masked_average, masks=Masks({"mask": 1})),

@@ -14,7 +14,7 @@ from ...runtime.flow import Region, Step
 from .archive import Saved
 from .context import Node, Reference
 from .execution_order import execution_order, takings
-from .kept_states import InputInfo, KeptStates
+from .kept_states import InputInfo, KeptStates, is_stateful
 from .layers import INPUT, Call, Graph, Layer, Reader, Tensor, tensors_in
 from .masks import OWNERS, Masks
 from .nests import entries_of, items_of, leaves, replaced, whole
@@ -64,11 +64,12 @@ class Builder:
         variables: Callable[[Layer], Sequence[Variables]],
         masks: Callable[[Layer], Masks],
         carried: Callable[[Layer], Carried | None],
+        keep: bool,
     ):
         """Begin with a file. The callbacks say what a layer has, by its configuration.
 
-        variables, carried: of a layer; raise ValueError for a configuration that makes no sense. carried: None where
-        each call of the program begins anew.
+        variables, carried: of a layer; raise ValueError for a configuration that makes no sense. keep: whether states
+        of layers are inputs and outputs of the program; else each of its calls begins anew.
         """
         self.saved, self.file = saved, saved.file
         self.reader = Reader(saved.file)
@@ -78,7 +79,8 @@ class Builder:
         self.steps: list[Step] = []
         self.inputs: dict[str, InputInfo] = {}
         self._names: set[str] = set()
-        self.kept = KeptStates(saved.file)
+        self.kept, self.keep = KeptStates(saved.file), keep
+        self._in_order = is_stateful(saved.config)
         self._calls = 0
         self._mask_of: dict[str, str] = {}
         """Tensor -> its mask, by names."""
@@ -94,9 +96,12 @@ class Builder:
         names = tuple(leaves(outputs, str))
         if not names:
             raise self.reader.fail(model.name, "a model with at least one output", "none")
-        self.inputs |= {info.name: info for info in self.kept.inputs}
-        entering += [state.name for state in self.kept.states]
-        names = (*names, *(state.next for state in self.kept.states))
+        if self.keep:
+            self.inputs |= {info.name: info for info in self.kept.inputs}
+            entering += [state.name for state in self.kept.states]
+            names = (*names, *(state.next for state in self.kept.states))
+        else:
+            self.constants.arrays |= {state.name: state.initial for state in self.kept.states}
         return Region(tuple(entering), names, _read(self.steps, names), self.constants)
 
     def _input(self, graph: Graph, tensor: Tensor) -> InputInfo:
@@ -135,9 +140,12 @@ class Builder:
             return names[tensor.index]
 
         taken = takings(graph, self._takers(graph))
-        order = execution_order(graph) if taken else {}
-
-        for layer, at in self._ordered(graph, set(results)):
+        order = execution_order(graph) if taken or self._in_order else {}
+        calls = self._ordered(graph, set(results))
+        if self._in_order:
+            # A stateful layer that is called twice goes on from the call that Keras runs first.
+            calls = sorted(calls, key=lambda call: order.get((call[0].name, call[1]), len(order)))
+        for layer, at in calls:
             call, now = layer.calls[at], order.get((layer.name, at), 0)
 
             def mask_of(tensor: Tensor, now: int = now) -> str | None:
@@ -151,7 +159,7 @@ class Builder:
                 position = instance.position.inside(layer.name, _siblings(inner))
                 scope, home = f"{instance.scope}{name}/", f"{instance.home}{layer.name}/"
                 nest = call.arguments[0] if call.arguments else call.keywords.get("inputs")
-                if call.keywords.get("mask") is not None:
+                if any(True for _ in tensors_in(call.keywords.get("mask"))):
                     raise self.reader.fail(instance.scope + name, "a model called without a mask of its own", "one")
                 tensors = self._matched(inner, nest)
                 unmasked = frozenset(name_of(tensor) for tensor in tensors if mask_of(tensor) is None)

@@ -1,9 +1,10 @@
 """Write the models beside this file and what Keras computes with them: `models/NAME.keras`, `.h5` and `.npz`.
 
-    KERAS_BACKEND=jax python tests/frontends/keras/make_models.py [NAME ...]
+    KERAS_BACKEND=tensorflow python tests/frontends/keras/make_models.py [NAME ...]
 
 An .npz has inputs and outputs for two batches: `in_1_x` is input x of a batch of 1, `out_3_0` output 0 of a batch of 3.
-Weights and inputs are random, from one seed for each model. Needs keras and the backend's package.
+A model of a fixed batch has those of its first, second and third call. Weights and inputs are random, from one seed
+for each model. Needs keras and the backend's package; of other backends some have no masks for ConvLSTM.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 FOLDER = Path(__file__).parent / "models"
-BATCHES = (1, 3)
+BATCHES, CALLS = (1, 3), (1, 2, 3)
 keras: Any = importlib.import_module("keras")
 L, ops = keras.layers, keras.ops
 SEQUENCE, IMAGE, VOLUME = (6, 4), (7, 8, 4), (4, 5, 6, 4)
@@ -262,6 +263,37 @@ def merged_masks() -> Any:
     return model((tokens, x), outputs, "merged_masks")
 
 
+def stateful() -> Any:
+    x = keras.Input(batch_shape=(2, 4, 3), name="x0")
+    keep = {"stateful": True}
+    y = L.LSTM(5, return_sequences=True, name="lstm", **keep)(x)
+    y = L.Bidirectional(L.GRU(3, return_sequences=True, **keep), name="both")(y)
+    inner = keras.Sequential([keras.Input(batch_shape=(2, 4, 6)), L.SimpleRNN(4, name="rnn", **keep)], name="inner")
+    stack = L.RNN([L.LSTMCell(3), L.GRUCell(2)], name="stack", return_state=True, **keep)
+    return keras.Model(x, [inner(y), inner(y), *stack(y)], name="stateful")
+
+
+def quantized() -> Any:
+    """Weights of 8 and 4 bits, in models inside."""
+    x, tokens = inputs(SEQUENCE, (5,), x1="int32")
+    outputs: list[Any] = []
+    for mode in ("int8", "int4", "int4_rows"):
+        a, b = keras.Input(SEQUENCE), keras.Input((5,), dtype="int32")
+        results = [
+            L.Dense(5, activation="relu")(a),
+            L.Dense(3, use_bias=False)(L.Flatten()(a)),
+            L.EinsumDense("abc,cde->abde", output_shape=(6, 3, 2), bias_axes="e")(a),
+            L.EinsumDense("abc,bcd->ad", output_shape=7)(a),
+            L.Embedding(6, 5)(b),
+        ]
+        net = keras.Model([a, b], results, name=mode)
+        randomize(net, np.random.default_rng(len(mode)))
+        config = keras.quantizers.Int4QuantizationConfig(block_size=-1 if mode == "int4_rows" else 3)
+        net.quantize(config=config if mode != "int8" else keras.quantizers.Int8QuantizationConfig())
+        outputs += net([x, tokens])
+    return model((x, tokens), outputs, "quantized")
+
+
 def activations() -> Any:
     (x,) = inputs(SEQUENCE)
     names = """relu leaky_relu relu6 softmax celu elu selu softplus softsign squareplus soft_shrink sparse_plus silu
@@ -301,6 +333,10 @@ def shapes() -> Any:
         L.UpSampling2D(2, interpolation="bilinear")(y),
         L.UpSampling2D(2, interpolation="bicubic")(y),
         L.UpSampling3D((2, 1, 3))(z),
+        L.AdaptiveAveragePooling1D(4)(x),
+        L.AdaptiveMaxPooling2D((3, 5))(y),
+        L.AdaptiveAveragePooling2D((2, 8))(y),
+        L.AdaptiveMaxPooling3D(2)(z),
         L.Resizing(5, 13)(y),
         L.Resizing(3, 5, interpolation="nearest")(y),
         L.Resizing(4, 4, antialias=True)(y),
@@ -314,8 +350,11 @@ def shapes() -> Any:
 def merging() -> Any:
     x, tokens = inputs(SEQUENCE, (5,), x1="int32")
     dense = L.Dense(4)(x)
+    table, untied = L.ReversibleEmbedding(6, 3), L.ReversibleEmbedding(6, 3, tie_weights=False, logit_soft_cap=2.0)
     outputs = [
         L.Embedding(6, 3)(tokens),
+        table(table(tokens), reverse=True),
+        untied(L.Dense(3)(x), reverse=True),
         L.Add()([x, dense]),
         L.Subtract()([x, dense]),
         L.Multiply()([x, dense]),
@@ -413,9 +452,11 @@ MODELS: dict[str, Callable[[], Any]] = {
     "normalizations": normalizations,
     "poolings": poolings,
     "preparation": preparation,
+    "quantized": quantized,
     "rearranged": rearranged,
     "recurrent": recurrent,
     "shapes": shapes,
+    "stateful": stateful,
 }
 LEGACY = ("attention", "cnn", "directions", "functional", "normalizations", "recurrent")
 """Models that are written as `.h5`, too."""
@@ -425,7 +466,7 @@ def randomize(net: Any, rng: np.random.Generator) -> None:
     """Give every weight random numbers, of about one size for any width of a layer."""
     for variable in net.weights:
         shape = tuple(variable.shape)
-        if not variable.dtype.startswith("float"):
+        if not variable.dtype.startswith("float") or variable.name.endswith(("_scale", "g_idx")):
             continue
         numbers = rng.standard_normal(shape) * (0.3 if len(shape) < 2 else 1 / np.sqrt(np.prod(shape[:-1])))
         if "variance" in variable.name or variable.name in ("gamma", "scale"):
@@ -464,8 +505,9 @@ def write(name: str) -> None:
     if name in LEGACY:
         net.save(FOLDER / f"{name}.h5")
     kept: dict[str, Any] = {}
-    for batch in BATCHES:
-        tensors = arrays(net, batch, rng)
+    own = net.inputs[0].shape[0]
+    for batch in BATCHES if own is None else CALLS:
+        tensors = arrays(net, own or batch, rng)
         results = net(tensors if len(tensors) > 1 else tensors[0], training=False)
         kept |= {f"in_{batch}_{tensor.name}": array for tensor, array in zip(net.inputs, tensors, strict=True)}
         flat = keras.tree.flatten(results)
