@@ -178,7 +178,9 @@ class Context(context.Context):
             self.fail("a dtype policy of one dtype, or a mixed one", str(error))
 
     def channels_first(self) -> bool:
-        return self.choice("data_format", ("channels_last", "channels_first"), "channels_last") == "channels_first"
+        if self.option("data_format") is None:
+            return False
+        return self.choice("data_format", ("channels_last", "channels_first")) == "channels_first"
 
     def axis(self, axis: int, rank: int) -> int:
         """An axis counted from the front."""

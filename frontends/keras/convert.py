@@ -15,8 +15,11 @@ from . import (
     normalization,
     operations_elementwise,
     operations_indexing,
+    operations_nn,
+    operations_parts,
     operations_reduce,
     operations_shape,
+    operations_statistics,
     pooling,
     preprocessing,
     recurrent,
@@ -44,8 +47,11 @@ LAYERS: Mapping[str, Row] = {**_PLAIN, **wrappers.wrapped(_PLAIN)}
 OPERATIONS: Mapping[str, Row] = {
     **operations_elementwise.TABLE,
     **operations_indexing.TABLE,
+    **operations_nn.TABLE,
+    **operations_parts.TABLE,
     **operations_reduce.TABLE,
     **operations_shape.TABLE,
+    **operations_statistics.TABLE,
 }
 """Operations of `keras.ops` that were called outside of layers."""
 _ALIASES = {**convolution.ALIASES, **pooling.ALIASES}

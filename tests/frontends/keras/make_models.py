@@ -411,6 +411,49 @@ def rearranged() -> Any:
     return model((x,), outputs, "rearranged")
 
 
+def statistics() -> Any:
+    """Operations of keras.ops that few models have."""
+    (x,) = inputs(SEQUENCE)
+    gaps = ops.where(x > 1, float("nan"), x)
+    outputs = [getattr(ops, name)(gaps, axis=1) for name in "nanmax nanmin nansum nanmean nanvar nanstd".split()]
+    outputs += [getattr(ops, name)(gaps, axis=1) for name in ("nanprod", "nancumsum", "nancumprod")]
+    outputs += [
+        ops.median(x, axis=1), ops.quantile(x, [0.2, 0.5], axis=(1, 2)), ops.percentile(x, 30.0, -1, keepdims=True),
+        ops.ptp(x, axis=1), ops.average(x, axis=1), ops.average(x, axis=1, weights=np.arange(6, dtype="float32")),
+        ops.diff(x, n=2, axis=1), ops.digitize(x, np.asarray([-1.0, 0.0, 0.5], "float32")), ops.trapezoid(x, dx=0.5),
+        ops.searchsorted(np.asarray([-1.0, 0.5], "float32"), x), ops.inner(x, x[0]), ops.vdot(x, x),
+        ops.arctan2(x, x[:, ::-1]), ops.cbrt(x), ops.heaviside(x, x), ops.isclose(x, x + 1e-9), ops.fmod(x, x[:, ::-1]),
+        ops.isneginf(x), ops.logaddexp2(x, 2 * x), ops.saturate_cast(x * 300, "uint8"), ops.real(x),
+        ops.rot90(x, 1, (1, 2)), ops.rot90(x, 3, (1, 2)), ops.rot90(x, 2, (1, 2)), ops.append(x, x, axis=1),
+        ops.fliplr(x), ops.dstack([x, x]), *ops.hsplit(x, 3), *ops.array_split(x, 4, axis=1), *ops.dsplit(x, [1, 3]),
+        ops.diagonal(x, 1, 1, 2), ops.trace(x, -1, 1, 2), ops.kron(x, np.ones((1, 2, 1), "float32")),
+        ops.select([x > 1, x > 0], [x, 2 * x], -1.0), ops.ldexp(x, ops.cast(x * 2, "int32")),
+    ]  # fmt: skip
+    return model((x,), outputs, "statistics")
+
+
+def neural() -> Any:
+    """Operations of keras.ops that layers are made of."""
+    x, y = inputs(SEQUENCE, (7, 8, 4))
+    rng = np.random.default_rng(0)
+
+    def numbers(*shape: int) -> Any:
+        return rng.standard_normal(shape).astype("float32")
+
+    outputs = [
+        ops.conv(x, numbers(3, 4, 6), strides=2, padding="same"), ops.conv(y, numbers(2, 3, 4, 5), dilation_rate=2),
+        ops.depthwise_conv(y, numbers(3, 3, 4, 2), padding="same"), ops.average_pool(x, 3, 2, "same"),
+        ops.separable_conv(y, numbers(3, 3, 4, 2), numbers(1, 1, 8, 3)), ops.adaptive_average_pool(y, (3, 5)),
+        ops.conv_transpose(y, numbers(3, 3, 2, 4), strides=2, padding="same"), ops.adaptive_max_pool(x, (4,)),
+        ops.batch_normalization(y, numbers(4), numbers(4) ** 2 + 1, -1, numbers(4), numbers(4)), ops.max_pool(y, (2, 2), (2, 2)),
+        ops.layer_normalization(x, numbers(4), numbers(4)), ops.layer_normalization(y, axis=(1, 2)),
+        ops.rms_normalization(x), ops.rms_normalization(x, numbers(4)), ops.depth_to_space(y, 2),
+        ops.space_to_depth(y[:, :6], 2),
+        ops.image.resize(y, (5, 6)), ops.image.rgb_to_grayscale(y[..., :3]), ops.multi_hot(ops.argmax(x, 1), 6),
+    ]  # fmt: skip
+    return model((x, y), outputs, "neural")
+
+
 def halves() -> Any:
     """Layers that compute in float16 with weights of float32."""
     x = keras.Input((8, 8, 3), name="image")
@@ -449,6 +492,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "masks": masks,
     "merged_masks": merged_masks,
     "merging": merging,
+    "neural": neural,
     "normalizations": normalizations,
     "poolings": poolings,
     "preparation": preparation,
@@ -457,6 +501,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "recurrent": recurrent,
     "shapes": shapes,
     "stateful": stateful,
+    "statistics": statistics,
 }
 LEGACY = ("attention", "cnn", "directions", "functional", "normalizations", "recurrent")
 """Models that are written as `.h5`, too."""
