@@ -155,7 +155,10 @@ def conv_transpose(rank: int) -> Callable[[Context], SSAValue]:
         _, channels = image_of(ctx, data, rank)
         size, strides = ctx.positives("kernel_size", rank), ctx.positives("strides", rank)
         dilation = ctx.positives("dilation_rate", rank)
-        before, after, more = cut_of(ctx, size, strides, dilation)
+        wanted = ctx.ints("output_padding", rank) if ctx.option("output_padding") is not None else (None,) * rank
+        same = ctx.choice("padding", ("valid", "same"), "valid") == "same"
+        rows = (_cut(k, s, d, n, same) for k, s, d, n in zip(size, strides, dilation, wanted, strict=True))
+        before, after, more = zip(*rows, strict=True)
         letters = SPATIAL[rank]
         kernel = (*size, filters, channels)
         result = ctx.emit(
@@ -174,16 +177,6 @@ def conv_transpose(rank: int) -> Callable[[Context], SSAValue]:
         return with_bias(ctx, result, filters)
 
     return convert
-
-
-def cut_of(ctx: Context, size: Sizes, strides: Sizes, dilation: Sizes) -> tuple[Sizes, Sizes, Sizes]:
-    """What is cut off before and after each axis of a transposed convolution, and added at its end."""
-    rank = len(size)
-    wanted = ctx.ints("output_padding", rank) if ctx.option("output_padding") is not None else (None,) * rank
-    same = ctx.choice("padding", ("valid", "same"), "valid") == "same"
-    rows = [_cut(k, s, d, n, same) for k, s, d, n in zip(size, strides, dilation, wanted, strict=True)]
-    before, after, more = zip(*rows, strict=True)
-    return before, after, more
 
 
 def _cut(size: int, stride: int, dilation: int, wanted_padding: int | None, same: bool) -> tuple[int, int, int]:

@@ -19,7 +19,7 @@ from ..importing.tensor import shape_of
 from ..importing.terms import Term
 from ..importing.terms import sqrt as root
 from .context import Context
-from .convolution import CONV, CONV_TRANSPOSE, cut_of, image_of, layout_of, window_of
+from .convolution import CONV, image_of, layout_of, window_of
 from .images import resized
 from .normalization import axes_of
 from .operands import argument_term, operands
@@ -96,28 +96,6 @@ def _separable(ctx: Context) -> SSAValue:
         )
     )
     return _convolved(ctx, _convolved(ctx, data, spread, True), mixing, False, point=True)
-
-
-def _transposed(ctx: Context) -> SSAValue:
-    data, kernel = _both(ctx)
-    rank = len(shape_of(data)) - 2
-    image_of(ctx, data, rank)
-    *size, outputs, _ = shape_of(kernel)
-    strides, dilation = _sizes(ctx, "strides", rank), _sizes(ctx, "dilation_rate", rank)
-    before, after, more = cut_of(ctx, tuple(size), strides, dilation)
-    return ctx.emit(
-        CONV_TRANSPOSE[rank],
-        data,
-        ctx.emit(TransposeOp, kernel, axes=(rank + 1, rank, *range(rank))),
-        strides=strides,
-        padding=(*before, *after),
-        output_padding=more,
-        dilation=dilation,
-        channels=outputs,
-        kernel_size=tuple(size),
-        data_layout=layout_of(ctx, rank),
-        kernel_layout=f"IO{SPATIAL[rank]}",
-    )
 
 
 def _optional(ctx: Context, index: int, name: str) -> Term | None:
@@ -205,7 +183,6 @@ TABLE: dict[str, Row] = {
     "AveragePool": _by_rank(pool, AVERAGE),
     "BatchNorm": Row(_batch_norm),
     "Conv": _conv(False),
-    "ConvTranspose": Row(_transposed),
     "DepthToSpace": _blocks(DepthToSpaceOp),
     "DepthwiseConv": _conv(True),
     "LayerNorm": Row(_layer_norm),
