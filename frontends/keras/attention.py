@@ -47,7 +47,7 @@ def lowest(dtype: np.dtype[np.generic]) -> float:
 
 
 def hidden(ctx: Context, mask: Term | None, like: SSAValue, low: float) -> SSAValue | None:
-    """What a mask adds to scores: `low` where it is false; None without a mask."""
+    """A mask as an addend of scores: `low` where it is false; None without a mask."""
     return None if mask is None else masked(ctx, mask.value, like, ctx.scalar(low, like))
 
 

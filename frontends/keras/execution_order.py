@@ -53,14 +53,14 @@ def _traversed(graph: Graph) -> Iterator[Position]:
                 stack.extend((parent, False) for parent in reversed(_parents(graph, position)))
 
 
-def takings(graph: Graph, takers: Mapping[Position, list[Tensor]]) -> dict[Tensor, int]:
+def removals(graph: Graph, takers: Mapping[Position, list[Tensor]]) -> dict[Tensor, int]:
     """Return the place of the first call, of those that take masks off tensors, that does so with a tensor."""
     if not takers:
         return {}
     order = execution_order(graph)
-    taken: dict[Tensor, int] = {}
+    removed: dict[Tensor, int] = {}
     for position, tensors in takers.items():
         at = order.get(position)
         for tensor in tensors if at is not None else ():
-            taken[tensor] = min(at, taken.get(tensor, at))
-    return taken
+            removed[tensor] = min(at, removed.get(tensor, at))
+    return removed

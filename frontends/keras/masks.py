@@ -33,7 +33,7 @@ def some(config: Config, masked: Sequence[bool]) -> bool:
 
 @dataclass(frozen=True)
 class Masks:
-    """What a class of layers does with masks."""
+    """The masks of a class of layers: those that it reads, and those that its outputs have."""
 
     reads: Mapping[str, int] = field(default_factory=dict[str, int])
     """The arguments that Keras gives masks in: name -> place. `mask` is that of the first argument."""

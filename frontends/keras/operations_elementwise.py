@@ -149,7 +149,7 @@ def _angle(y: Term, x: Term) -> Term:
 
 
 def _close(ctx: Context) -> SSAValue:
-    """Whether elements differ by no more than a part of the second, and a number."""
+    """True where elements differ by no more than a part of the second, and a number."""
     a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"), floats=True)
     widths = [
         array_of(ctx, ctx.argument(at, name, default)) for at, name, default in ((2, "rtol", 1e-5), (3, "atol", 1e-8))

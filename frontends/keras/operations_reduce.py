@@ -204,8 +204,8 @@ def _norm(ctx: Context) -> SSAValue:
 
 def _attention(ctx: Context) -> SSAValue:
     """Queries, keys and values (batch, length, heads, size), of which heads of keys may be shared."""
-    given = (ctx.data(at, name) for at, name in enumerate(("query", "key", "value")))
-    query, key, value = (ctx.emit(TransposeOp, term, axes=(0, 2, 1, 3)) for term in given)
+    parts = (ctx.data(at, name) for at, name in enumerate(("query", "key", "value")))
+    query, key, value = (ctx.emit(TransposeOp, term, axes=(0, 2, 1, 3)) for term in parts)
     scale, cap = ctx.argument(5, "scale"), ctx.option("attn_logits_soft_cap")
     mask = None if ctx.argument(4, "mask") is None else argument_term(ctx, 4, "mask").to("bool")
     if ctx.bool("is_causal", False):

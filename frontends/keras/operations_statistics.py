@@ -27,7 +27,7 @@ from .rows import Row
 
 
 def _numbers(x: Term, other: float) -> Term:
-    """What is no number as another one."""
+    """The term with another number for what is none."""
     return where(x.apply(ew.IsNanOp), other, x)
 
 
@@ -107,8 +107,8 @@ def _between(ordered: Term, axis: int, at: float) -> Term:
     """Of sorted elements what lies at a place that may be between two."""
     low = int(np.floor(at))
 
-    def element(place: int) -> Term:
-        return ordered.apply(StridedSliceOp, begin=(place,), end=(place + 1,), axes=(axis,))
+    def element(index: int) -> Term:
+        return ordered.apply(StridedSliceOp, begin=(index,), end=(index + 1,), axes=(axis,))
 
     part = at - low
     return element(low) if part == 0 else element(low) * (1 - part) + element(low + 1) * part

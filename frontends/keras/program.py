@@ -13,7 +13,7 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from .archive import Saved
 from .context import Node, Reference
-from .execution_order import execution_order, takings
+from .execution_order import execution_order, removals
 from .kept_states import InputInfo, KeptStates, is_stateful
 from .layers import INPUT, Call, Graph, Layer, Reader, Tensor, tensors_in
 from .masks import OWNERS, Masks
@@ -139,8 +139,8 @@ class Builder:
                 raise self.reader.fail(owner, f"an output {tensor.index}", f"{len(names)} outputs")
             return names[tensor.index]
 
-        taken = takings(graph, self._takers(graph))
-        order = execution_order(graph) if taken or self._in_order else {}
+        removed = removals(graph, self._takers(graph))
+        order = execution_order(graph) if removed or self._in_order else {}
         calls = self._ordered(graph, set(results))
         if self._in_order:
             # A stateful layer that is called twice goes on from the call that Keras runs first.
@@ -150,7 +150,7 @@ class Builder:
 
             def mask_of(tensor: Tensor, now: int = now) -> str | None:
                 tensor_name = name_of(tensor)
-                gone = tensor_name in instance.unmasked or taken.get(tensor, now) < now
+                gone = tensor_name in instance.unmasked or removed.get(tensor, now) < now
                 return None if gone else self._mask_of.get(tensor_name)
 
             name = f"{layer.name}#{at}" if at else layer.name
@@ -230,14 +230,14 @@ class Builder:
         takers: dict[tuple[str, int], list[Tensor]] = {}
         for layer in graph.layers.values() if self.saved.major >= 3 else ():
             inner = self.reader.graph(layer) if layer.is_model else None
-            inside = {} if inner is None else takings(inner, self._takers(inner))
+            inside = {} if inner is None else removals(inner, self._takers(inner))
             for at, call in enumerate(layer.calls):
                 if inner is not None:
                     nest = call.arguments[0] if call.arguments else call.keywords.get("inputs")
                     pairs = zip(tensors_in(inner.inputs), self._matched(inner, nest), strict=False)
                     read = [tensor for entry, tensor in pairs if entry in inside]
                 else:
-                    values = (call.argument(place, owner) for place, owner in enumerate(OWNERS))
+                    values = (call.argument(position, owner) for position, owner in enumerate(OWNERS))
                     read = list(tensors_in(list(values))) if self.masks(layer).takes else []
                 if read:
                     takers[layer.name, at] = read
@@ -298,15 +298,15 @@ class Builder:
             self.kept.write(instance.home + layer.name, names[carried.results :])
         self._claim(full, names)
         self.steps.append(Step(tuple(inputs), tuple(names), full, source=node))
-        given = [reading.mask_of(tensor) for tensor in tensors_in(_first(call))]
-        if masks.computed is not None and masks.condition(layer.config, [mask is not None for mask in given]):
+        own_masks = [reading.mask_of(tensor) for tensor in tensors_in(_first(call))]
+        if masks.computed is not None and masks.condition(layer.config, [mask is not None for mask in own_masks]):
             mask = f"{full}.mask"
             self._claim(full, [mask])
             self.steps.append(Step(tuple(inputs), (mask,), full, source=replace(node, is_mask=True)))
             self._mask_of[names[0]] = mask
         own = call.keywords.get("mask") if "mask" in masks.reads else None
         explicit = next(tensors_in(own), None)
-        kept = name_of(explicit) if explicit is not None else given[0] if given else None
+        kept = name_of(explicit) if explicit is not None else own_masks[0] if own_masks else None
         if kept is not None:
             self._mask_of |= dict.fromkeys(names[: masks.kept(layer.config)], kept)
         return names
@@ -334,7 +334,7 @@ class Builder:
                 yield argument, first
 
     def _of_layer(self, instance: Instance, layer: Layer, question: Callable[[Layer], AnswerT]) -> AnswerT:
-        """What a callback says of a layer; raises FrontendError for a configuration that makes no sense."""
+        """Return a callback's answer about a layer; raises FrontendError for a configuration that makes no sense."""
         try:
             return question(layer)
         except (ValueError, TypeError, AttributeError, KeyError) as error:

@@ -34,7 +34,7 @@ class Activations:
 
 @dataclass(frozen=True)
 class Quantization:
-    """How the weights of a layer are quantised."""
+    """The form of the quantised weights of a layer."""
 
     bits: int
     block: int | None = None

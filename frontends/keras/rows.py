@@ -19,7 +19,7 @@ def _none(config: Config) -> Sequence[Variables]:
 
 @dataclass(frozen=True)
 class Carried:
-    """What a layer keeps from call to call."""
+    """The states that a layer keeps from call to call."""
 
     widths: tuple[int, ...]
     """Those of its states, each (batch, width), whose next values are its last results."""

@@ -41,8 +41,8 @@ def bidirectional(ctx: Context) -> tuple[SSAValue, ...]:
         results.append(run(inner, operands, first, flip=False, mask=ctx.mask(2)))
     (forward, *last), (backward, *last_back) = results
     kept = len(ctx.node.states) // 2
-    given = len(last) - kept
-    states_out = [*last[:given], *last_back[:given], *last[given:], *last_back[given:]]
+    shown = len(last) - kept
+    states_out = [*last[:shown], *last_back[:shown], *last[shown:], *last_back[shown:]]
     mode = ctx.option("merge_mode", "concat")
     if mode is None:
         return forward, backward, *states_out
