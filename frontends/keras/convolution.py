@@ -89,6 +89,14 @@ def convolved(
         weight = ctx.arranged(name, kernel, tuple(order), shape)
     else:
         weight, layout = ctx.weight(name, kernel), f"{letters}IO"
+    return convolution(ctx, data, weight, window, groups, outputs, layout)
+
+
+def convolution(
+    ctx: Context, data: SSAValue, weight: SSAValue, window: Window, groups: int, channels: int, kernel_layout: str
+) -> SSAValue:
+    """nn.conv1d, 2d or 3d of a weight in a layout, to so many channels."""
+    rank = len(window.kernel)
     return ctx.emit(
         CONV[rank],
         data,
@@ -97,10 +105,10 @@ def convolved(
         padding=window.padding,
         dilation=window.dilation,
         groups=groups,
-        channels=outputs,
+        channels=channels,
         kernel_size=window.kernel,
         data_layout=layout_of(ctx, rank),
-        kernel_layout=layout,
+        kernel_layout=kernel_layout,
     )
 
 
@@ -204,6 +212,6 @@ TABLE = {
 }
 ALIASES = {
     **{f"Convolution{rank}D": f"Conv{rank}D" for rank in (1, 2, 3)},
-    **{f"Convolution{rank}DTranspose": f"Conv{rank}DTranspose" for rank in (2, 3)},
+    **{f"Convolution{rank}DTranspose": f"Conv{rank}DTranspose" for rank in (1, 2, 3)},
     **{f"SeparableConvolution{rank}D": f"SeparableConv{rank}D" for rank in (1, 2)},
 }

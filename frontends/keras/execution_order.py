@@ -60,7 +60,6 @@ def removals(graph: Graph, takers: Mapping[Position, list[Tensor]]) -> dict[Tens
     order = execution_order(graph)
     removed: dict[Tensor, int] = {}
     for position, tensors in takers.items():
-        at = order.get(position)
-        for tensor in tensors if at is not None else ():
-            removed[tensor] = min(at, removed.get(tensor, at))
+        if (at := order.get(position)) is not None:
+            removed |= {tensor: min(at, removed.get(tensor, at)) for tensor in tensors}
     return removed

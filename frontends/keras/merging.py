@@ -99,6 +99,14 @@ def average(ctx: Context) -> SSAValue:
     return scaled(ctx, reduce(lambda a, b: ctx.emit(ew.AddOp, a, b), values), 1 / len(values))
 
 
+def scaled_sum(ctx: Context) -> SSAValue:
+    """One tensor and another times a number: a layer of InceptionResNetV2 in keras.applications."""
+    values = ctx.operands()
+    if len(values) != 2:
+        ctx.fail("two tensors", str(len(values)))
+    return ctx.emit(ew.AddOp, values[0], scaled(ctx, values[1], ctx.float("scale")))
+
+
 def concatenate(ctx: Context) -> SSAValue:
     values = ctx.operands()
     if not values:
@@ -160,6 +168,7 @@ TABLE = {
     "Add": Row(merged(ew.AddOp), masks=_ANY),
     "Average": Row(average, masks=_ANY),
     "Concatenate": Row(concatenate, masks=Masks({"mask": 1}, computed=_mask_of_joined, condition=some)),
+    "CustomScaleLayer": Row(scaled_sum),
     "Dot": Row(dot),
     "Maximum": Row(extreme(ew.MaximumOp), masks=_ANY),
     "Minimum": Row(extreme(ew.MinimumOp), masks=_ANY),

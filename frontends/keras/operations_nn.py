@@ -19,7 +19,7 @@ from ..importing.tensor import shape_of
 from ..importing.terms import Term
 from ..importing.terms import sqrt as root
 from .context import Context
-from .convolution import CONV, image_of, layout_of, window_of
+from .convolution import CONV, convolution, image_of, layout_of, window_of
 from .images import resized
 from .normalization import axes_of
 from .operands import argument_term, operands
@@ -65,19 +65,7 @@ def _convolved(ctx: Context, data: SSAValue, kernel: SSAValue, depthwise: bool, 
         ctx.fail(f"a kernel for {channels} channels", f"shape {list(shape_of(kernel))}")
     strides, dilation = (ones, ones) if point else (_sizes(ctx, "strides", rank), _sizes(ctx, "dilation_rate", rank))
     window = window_of(ctx, image, tuple(size), strides, dilation, "valid" if point else None)
-    return ctx.emit(
-        CONV[rank],
-        data,
-        weight,
-        strides=window.strides,
-        padding=window.padding,
-        dilation=window.dilation,
-        groups=groups,
-        channels=outputs,
-        kernel_size=window.kernel,
-        data_layout=layout_of(ctx, rank),
-        kernel_layout=layout,
-    )
+    return convolution(ctx, data, weight, window, groups, outputs, layout)
 
 
 def _sizes(ctx: Context, name: str, rank: int) -> tuple[int, ...]:
@@ -85,7 +73,11 @@ def _sizes(ctx: Context, name: str, rank: int) -> tuple[int, ...]:
 
 
 def _conv(depthwise: bool) -> Row:
-    return Row(lambda ctx: _convolved(ctx, *_both(ctx), depthwise))
+    def convert(ctx: Context) -> SSAValue:
+        data, kernel = _both(ctx)
+        return _convolved(ctx, data, kernel, depthwise)
+
+    return Row(convert)
 
 
 def _separable(ctx: Context) -> SSAValue:

@@ -93,7 +93,7 @@ def from_4_bits(ctx: Context, quantization: Quantization, name: str, shape: tupl
     rows, columns = shape
     numbers = unpacked(ctx.numbers(name, (rows, -(-columns // 2))).astype(np.int8), columns)
     if quantization.block is None:
-        scale: Array = ctx.numbers(f"{name}_scale", (shape[1 - axis],))
+        scale = ctx.numbers(f"{name}_scale", (shape[1 - axis],)).astype(np.float32)
         return (numbers / np.expand_dims(scale, axis)).astype(np.float32)
     groups = -(-shape[axis] // quantization.block)
     kept = (groups, columns) if axis == 0 else (rows, groups)

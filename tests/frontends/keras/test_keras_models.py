@@ -11,6 +11,7 @@ import pytest
 
 import whence
 from whence.dialects.relay.interpret import evaluate_module
+from whence.executables.stateful import Stateful
 from whence.frontends.keras import from_keras
 from whence.provenance.audit import check_located
 from whence.support.dtypes import Array
@@ -63,9 +64,10 @@ def test_one_program_is_for_all_batches(path: Path):
 
 def test_states_are_kept_from_call_to_call():
     program, calls = whence.compile(STATEFUL, audit=True), kept(STATEFUL)
+    assert isinstance(program, Stateful)
     for _ in range(2):
         for tensors, wanted in calls.values():
-            assert_near(program(*tensors.values()), wanted, 2e-5)
+            assert_near(list(program(*tensors.values())), wanted, 2e-5)
         program.reset()
     assert [spec.name for spec in program.inputs] == ["x0"]
     names = {"lstm": 2, "both": 2, "inner/rnn": 1, "stack": 3}
