@@ -80,7 +80,7 @@ FORMATS = (
     Format("tflite", is_tflite, "whence.frontends.tflite.graph", signed=True, stateful=True),
     Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True),
     Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
-    Format("keras", is_keras, "whence.frontends.keras.graph"),
+    Format("keras", is_keras, "whence.frontends.keras.graph", stateful=True),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
 )
 """All but ONNX, which is what nothing else is."""
