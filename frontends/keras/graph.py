@@ -26,8 +26,9 @@ from ..importing.python_calls import PythonCall, Stated
 from ..importing.tensor import Tensor, Undecided
 from .context import Context, Node
 from .convert import row_of
+from .kept_states import InputInfo
 from .load import Source, load
-from .program import InputInfo
+from .rows import Row
 
 BATCH = "batch"
 """The symbol of the first dimension of every input: they agree on it."""
@@ -46,6 +47,8 @@ class Model(importer.Model):
         self.source = source
         self.file, self.region, self.name = source.file, source.region, source.name
         self.custom_ops = source.custom_ops
+        self.states = source.states
+        """What a call changes for the next one."""
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)
@@ -93,7 +96,13 @@ class Model(importer.Model):
         return tuple(specs)
 
     def open_outputs(self) -> tuple[OpenSpec, ...]:
-        return tuple(OpenSpec(name, (), np.dtype(np.float32), (), ranked=False) for name in self.region.outputs)
+        by_name = {state.next: state.initial for state in self.states}
+        return tuple(
+            OpenSpec(name, by_name[name].shape, by_name[name].dtype, (None,) * by_name[name].ndim)
+            if name in by_name
+            else OpenSpec(name, (), np.dtype(np.float32), (), ranked=False)
+            for name in self.region.outputs
+        )
 
     def _check_names(self, shapes: Mapping[str, object]) -> None:
         if unknown := [name for name in shapes if name not in self.source.inputs]:
@@ -112,12 +121,15 @@ class Model(importer.Model):
         return set(self.region.constants)
 
 
-def open_model(model: bytes | str | os.PathLike[str] | Any, custom_ops: CustomOps = NO_CUSTOM_OPS) -> Model:
+def open_model(
+    model: bytes | str | os.PathLike[str] | Any, keep: bool = False, custom_ops: CustomOps = NO_CUSTOM_OPS
+) -> Model:
     """Read and check a model: a path, the bytes of a file, or a Keras model in memory.
 
+    keep: whether states of layers are inputs and outputs (`Model.states`), to be kept for the next call.
     Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
     """
-    return Model(load(model, custom_ops))
+    return Model(load(model, keep, custom_ops))
 
 
 def _check_shape(info: InputInfo, shape: Sequence[Size]) -> None:
@@ -159,7 +171,8 @@ class Importer(importer.Importer):
         )
 
     def operator_names(self, step: Step) -> tuple[str, ...]:
-        return cast(Node, step.source).names
+        node = cast(Node, step.source)
+        return () if node.is_mask else node.names
 
     def python_call(self, step: Step, context: Context) -> PythonCall:
         """Tensors of the call, then the layer's variables; the configuration by name, but for what any layer has."""
@@ -172,4 +185,5 @@ class Importer(importer.Importer):
 
     def converter(self, step: Step) -> Converter[Context] | None:
         node = cast(Node, step.source)
-        return row_of(node.op_type, node.is_layer)
+        row = row_of(node.op_type, node.is_layer)
+        return Row(row.masks.computed) if row is not None and node.is_mask and row.masks.computed else row

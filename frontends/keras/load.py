@@ -13,11 +13,15 @@ from typing import Any, cast
 from ...runtime.flow import Region
 from ...support.errors import FrontendError
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
+from ..importing.state import State
 from ..importing.unsupported import Call, refuse
 from .archive import Saved, open_saved
 from .convert import row_of, supported
+from .kept_states import InputInfo
 from .layers import INPUT, MODELS, Layer, Reader
-from .program import Builder, InputInfo
+from .masks import UNMASKED, Masks
+from .program import Builder
+from .rows import Carried
 from .weights import Variables
 
 _CODE = ("Lambda", "__lambda__")
@@ -33,13 +37,18 @@ class Source:
     region: Region
     """Its steps."""
     inputs: Mapping[str, InputInfo]
-    custom_ops: CustomOps
+    states: tuple[State, ...] = ()
+    """What a call changes for the next one."""
+    custom_ops: CustomOps = NO_CUSTOM_OPS
     """The layers that Python functions compute."""
 
 
-def load(model: bytes | str | os.PathLike[str] | Any, custom_ops: CustomOps = NO_CUSTOM_OPS) -> Source:
+def load(
+    model: bytes | str | os.PathLike[str] | Any, keep: bool = False, custom_ops: CustomOps = NO_CUSTOM_OPS
+) -> Source:
     """Read and check a model: a path, the bytes of a file, or a Keras model in memory.
 
+    keep: whether states of layers are inputs and outputs, to be kept for the next call; else each call begins anew.
     custom_ops: the layers that Python functions compute.
     Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
     """
@@ -53,9 +62,10 @@ def load(model: bytes | str | os.PathLike[str] | Any, custom_ops: CustomOps = NO
         raise FrontendError(f"{saved.file}: expected a Sequential or Functional model, got {kind}")
     _check_code(saved)
     _check_supported(saved, reader, main, custom_ops)
-    builder = Builder(saved, partial(_variables, custom_ops))
+    builder = Builder(saved, partial(_variables, custom_ops), _masks, _carried, keep)
     region = builder.main(main)
-    return Source(saved.file, main.name, region, builder.inputs, custom_ops)
+    states = builder.kept.states if keep else ()
+    return Source(saved.file, main.name, region, builder.inputs, states, custom_ops)
 
 
 def _bytes(model: Any) -> bytes:
@@ -75,6 +85,16 @@ def _variables(custom_ops: CustomOps, layer: Layer) -> Sequence[Variables]:
         return (Variables(tuple(custom.variables)),)
     row = row_of(layer.kind, not layer.is_operation)
     return () if row is None else row.variables(layer.config)
+
+
+def _masks(layer: Layer) -> Masks:
+    row = row_of(layer.kind, not layer.is_operation)
+    return UNMASKED if row is None else row.masks
+
+
+def _carried(layer: Layer) -> Carried | None:
+    row = row_of(layer.kind, not layer.is_operation)
+    return None if row is None else row.carried(layer.config)
 
 
 def _check_code(saved: Saved) -> None:

@@ -18,16 +18,18 @@ from ..importing.converter import Converter, Narrowed, Result
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.node import node_of
 from ..importing.python_calls import PythonCall
-from ..importing.tensor import Tensor, Undecided, dtype_of, shape_of
+from ..importing.tensor import Tensor, dtype_of, shape_of
 from .calls import Call, State
 from .context import Context
 from .convert import CONVERTERS
 from .expressions import lone_symbol
 from .inputs import Inputs
+from .late_numbers import LATE, late_number
 from .load import Source, load, operator_names
 from .program import RENAMING
 from .promotion import cast_to
 from .python_calls import python_call_of
+from .relay_control import choose_in_language
 from .schema import TensorMeta
 from .shaping import broadcast
 from .tensors import DTYPES
@@ -38,12 +40,14 @@ class Model(importer.Model):
     """A loaded PyTorch program."""
 
     prefix = "torch"
+    language = False
+    """True if what only values decide becomes branches and loops of the language; else it is for the interpreter."""
 
     def __init__(self, source: Source):
         self.source = source
         self.file, self.region, self.custom_ops = source.file, source.region, source.custom_ops
         self.name = "main"
-        self.inputs = Inputs(source.file, source.builder.inputs, source.program.ranges)
+        self.inputs = Inputs(source.file, source.builder.inputs, source.program.ranges, source.builder.dims)
         self.states: Sequence[State] = source.builder.states
         """What a call changes for the next one."""
 
@@ -58,9 +62,7 @@ class Model(importer.Model):
         return self.inputs.types(shapes) | {state.name: _type_of(state) for state in self.states}
 
     def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
-        if self.states:
-            raise Undecided(f"{self.file}: what a model keeps from call to call has one size", None)
-        return self.inputs.symbolic_types(shapes)
+        return self.inputs.symbolic_types(shapes) | {state.name: _type_of(state) for state in self.states}
 
     def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
         return (*self.inputs.specs(shapes), *map(_spec_of, self.states))
@@ -101,6 +103,8 @@ def open_model(
 class Importer(importer.Importer):
     """The state of one import."""
 
+    source: Model  # pyright: ignore[reportIncompatibleVariableOverride]
+
     def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
         """An input or weight is `<layer>.<tensor>` for a layer that reads it, of a weight the last part of its name."""
         if (step := reader or self.users(region).get(name)) is None:
@@ -127,7 +131,7 @@ class Importer(importer.Importer):
     def _symbols(self) -> dict[str, Size]:
         """The sizes that symbols of the exporter are, by the inputs that there are."""
         symbols: dict[str, Size] = {}
-        for name, meta in cast(Model, self.source).inputs.metas.items():
+        for name, meta in self.source.inputs.metas.items():
             tensor = self.tensors.get(name)
             if tensor is None or tensor.value is None:
                 continue
@@ -136,8 +140,19 @@ class Importer(importer.Importer):
                     symbols.setdefault(symbol, extent)
         return symbols
 
+    def choose(self, step: Step, region: Region) -> bool:
+        """A branch or loop that only values decide is one of the language where the model says so."""
+        if not self.source.language or (
+            step.kind == "If" and self.lookup(step.inputs[0], region, step).array is not None
+        ):
+            return super().choose(step, region)
+        choose_in_language(self, step, region)
+        return False
+
     def converter(self, step: Step) -> Converter[Context] | None:
         converter = CONVERTERS[node_of(step).op_type]
+        if self.source.language and node_of(step).op_type in LATE:
+            return Converter(lambda ctx: late_number(ctx) or converter.convert(ctx))
         return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
 
 
