@@ -16,7 +16,7 @@ from ...runtime.open_specs import OPEN, OpenSpec
 from ..importing import importer
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.node import node_of
-from ..importing.tensor import Tensor, Undecided, dtype_of, shape_of
+from ..importing.tensor import Tensor, dtype_of, shape_of
 from .calls import Call, State
 from .context import Context
 from .convert import CONVERTERS
@@ -43,7 +43,7 @@ class Model(importer.Model):
         self.source = source
         self.file, self.region = source.file, source.region
         self.name = "main"
-        self.inputs = Inputs(source.file, source.builder.inputs, source.program.ranges)
+        self.inputs = Inputs(source.file, source.builder.inputs, source.program.ranges, source.builder.dims)
         self.states: Sequence[State] = source.builder.states
         """What a call changes for the next one."""
 
@@ -58,9 +58,7 @@ class Model(importer.Model):
         return self.inputs.types(shapes) | {state.name: _type_of(state) for state in self.states}
 
     def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
-        if self.states:
-            raise Undecided(f"{self.file}: what a model keeps from call to call has one size", None)
-        return self.inputs.symbolic_types(shapes)
+        return self.inputs.symbolic_types(shapes) | {state.name: _type_of(state) for state in self.states}
 
     def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
         return (*self.inputs.specs(shapes), *map(_spec_of, self.states))
