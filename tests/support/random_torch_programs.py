@@ -36,6 +36,8 @@ MOVES = {
     "zeros", "sizes",
 }  # fmt: skip
 """Operators of relay that only move elements: any view or write may need them."""
+PUTS = {"concatenate", "scatter_elements", "scatter_nd", "where"}
+"""Those that put a part into a whole: no view needs them."""
 
 
 @dataclass
@@ -60,6 +62,8 @@ class Program:
     """For each line the relay operators that compute, beyond moving elements."""
     values: list[Value] = field(default_factory=list[Value])
     count: int = 0
+    views: set[int] = field(default_factory=set[int])
+    """The numbers of the lines that make views."""
 
     def line(self, text: str, *computes: str) -> None:
         self.lines.append(f"        {text}")
@@ -116,7 +120,11 @@ def generated(seed: int, steps: int = 14) -> Program:
     program.line("v0 = x * 2" if rng.random() < 0.7 else "v0 = x", "multiply")
     program.values.append(Value("v0", (4, 6)))
     for _ in range(rng.randrange(steps // 2, steps + 1)):
-        rng.choice([_new, _view, _view, _view, _write, _write, _write])(program)
+        add = rng.choice([_new, _view, _view, _view, _write, _write, _write])
+        first = len(program.lines)
+        add(program)
+        if add is _view:
+            program.views |= {*range(first, len(program.lines))}
     _write(program)
     return program
 
@@ -365,7 +373,8 @@ def misplaced(program: Program, data: bytes, file: str) -> str:
             at = line - program.first_line()
             kind = op.name.removeprefix("relay.")
             allowed = program.computes[at] if 0 <= at < len(program.computes) else set[str]()
-            if kind not in MOVES | allowed:
+            puts = PUTS if at in program.views else set[str]()
+            if kind not in (MOVES - puts) | allowed:
                 return f"{kind} at line {line}, which is {program.lines[at].strip()!r}"
     return ""
 
