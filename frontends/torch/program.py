@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
+from ...support.dtypes import Array
 from ...support.errors import FrontendWarning
 from ..importing.frames import frames_location
 from .calls import At, Call, Constants, Operand, State, placed, values_in
@@ -21,14 +22,13 @@ from .inputs import Symbol, limits_of, symbols_of
 from .places import MAIN, Outer, frames_of, layer_name
 from .results import output_labels, paths_of
 from .schema import Argument, Graph, InputSpec, Name, Node, Program, TensorMeta
-from .tensors import Tensors
 from .views import VIEWS, operator_of, written_by
 
 _MOST = 1_000_000
 """Steps of a program: a graph that runs others twice may stand for many more nodes than it has."""
 _DEEPEST = 100
 """The names of nodes and graphs around a node."""
-_IGNORED = frozenset({"aten._assert_tensor_metadata", "aten.requires_grad_"})
+IGNORED = frozenset({"aten._assert_tensor_metadata", "aten.requires_grad_"})
 """Operators that compute nothing, and say nothing that is not known."""
 
 
@@ -36,13 +36,20 @@ class Builder(Contents):
     """Makes the region of a program.
 
     keep: whether tensors of the module that a call changes are inputs and outputs, to be kept for the next call.
+    named: extent of an argument -> the name of its `Dim`, of programs in memory.
     """
 
-    def __init__(self, program: Program, tensors: Tensors, file: str, keep: bool = False):
+    def __init__(
+        self,
+        program: Program,
+        tensors: Mapping[str, Array],
+        file: str,
+        keep: bool = False,
+        named: Mapping[Extent, str] | None = None,
+    ):
         super().__init__(file, Constants(tensors))
         self.program, self.tensors, self.keep = program, tensors, keep
-        self.named: Mapping[Extent, str] = {}
-        """Extent of an argument -> the name of its `Dim`, for programs in memory."""
+        self.named = named or {}
         self.states: list[State] = []
         self.inputs: dict[str, TensorMeta] = {}
         """The types of the inputs of a call, in order."""
@@ -250,7 +257,7 @@ class Builder(Contents):
             self.counter += 1
             if self.counter > _MOST:
                 raise self.fail(node.where, f"at most {_MOST} steps", "graphs that run others more often")
-            if operator_of(node) in _IGNORED:
+            if operator_of(node) in IGNORED:
                 continue
             if node.target in INLINED:
                 self._inlined(node, names, outer)

@@ -73,6 +73,8 @@ class Node:
     frames: Sequence[Frame]
     """File, line and function of the calls around it, the outermost first."""
     where: str
+    numbered: bool = False
+    """True if its name tells it from those of other graphs, and so is all of the layer's."""
 
 
 Size: TypeAlias = "int | str"
