@@ -10,10 +10,14 @@ from io import BytesIO
 from typing import Any, cast
 
 from ...support.errors import FrontendError
+from ...support.names import shortened, shown
 
 _LARGEST_DOCUMENT = 1 << 30
 """Bytes of a JSON document: what it becomes in memory is many times as much."""
 _ENCRYPTED = 1
+_DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
+SHOWN = 300
+"""Characters of a file that an error has."""
 _OLD = "serialized_exported_program.json"
 _AGAIN = "have torch.export.save of torch 2.8 or later write it again"
 
@@ -45,7 +49,8 @@ class Archive:
         self._check_kind()
 
     def fail(self, expected: str, actual: str) -> FrontendError:
-        return FrontendError(f"{self.file}: expected {expected}, got {actual}")
+        text = f"expected {shortened(shown(expected), SHOWN)}, got {shortened(shown(actual), SHOWN)}"
+        return FrontendError(f"{self.file}: {text}")
 
     def _check(self, info: zipfile.ZipInfo, root: str) -> None:
         """Complain about an entry that no exporter writes."""
@@ -89,7 +94,7 @@ class Archive:
         info = self._info(name)
         try:
             data = self._zip.read(info)
-        except (zipfile.BadZipFile, struct.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
+        except _DAMAGED as error:
             raise self.fail(f"a readable entry '{name}'", str(error)) from error
         if len(data) != info.file_size:
             raise self.fail(f"{info.file_size} bytes in '{name}'", str(len(data)))
