@@ -183,15 +183,6 @@ def _affine_grid(ctx: Context) -> SSAValue:
     return ctx.emit(TransposeOp, grid, axes=(0, *range(2, rank), 1))
 
 
-def _cdist(ctx: Context) -> SSAValue:
-    """Distances of the rows of two matrices."""
-    if ctx.float("p", 2.0) != 2.0:
-        ctx.fail("p of 2", str(ctx.float("p", 2.0)))
-    a, b = ctx.term("x1"), ctx.term("x2")
-    apart = a.reshape(*a.shape[:-1], 1, a.shape[-1]) - b.reshape(*b.shape[:-2], 1, *b.shape[-2:])
-    return sqrt((apart * apart).apply(SumOp, axis=(len(apart.shape) - 1,), keepdims=False)).value
-
-
 def _tensordot(ctx: Context) -> SSAValue:
     left, right = ctx.of("self"), ctx.of("other")
     ranks = len(shape_of(left)), len(shape_of(right))
@@ -319,7 +310,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.adaptive_max_pool3d.default": _adaptive_max(3),
     "aten.affine_grid_generator.default": Converter(_affine_grid),
     "aten.broadcast_tensors.default": Converter(_broadcast_tensors),
-    "aten.cdist.default": Converter(_cdist),
     "aten.col2im.default": Converter(_col2im),
     "aten.column_stack.default": _column_stack(1, 2),
     "aten.count_nonzero.default": Converter(_count_nonzero),

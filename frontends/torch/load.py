@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
@@ -22,9 +21,7 @@ from .convert import CONVERTERS
 from .program import Builder
 from .schema import Program, Reader
 from .tensors import Tensors
-
-_SHOWN = 3
-"""The largest number of calls of an operator that an error names."""
+from .unsupported import refused
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +75,7 @@ def _checked(data: bytes, file: str, keep: bool) -> Source:
 
 
 def _check_supported(region: Region) -> None:
-    """Complain about all unsupported operators at once, each with layers, the lines of their calls, and how many."""
+    """Complain about all unsupported operators at once, each with its calls and the nearest supported form."""
     result: dict[str, list[str]] = {}
     waiting = [region]
     while waiting:
@@ -87,17 +84,7 @@ def _check_supported(region: Region) -> None:
             if not step.kind and node_of(step).op_type not in CONVERTERS:
                 result.setdefault(node_of(step).op_type, []).append(_place(step))
     if result:
-        raise FrontendError(
-            f"The following operators are not supported for frontend PyTorch: {', '.join(_listed(result))}"
-        )
-
-
-def _listed(result: Mapping[str, list[str]]) -> list[str]:
-    parts: list[str] = []
-    for name, places in sorted(result.items()):
-        more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-        parts.append(f"{name} ({'call' if len(places) == 1 else 'calls'} {', '.join(places[:_SHOWN])}{more})")
-    return parts
+        raise refused(result, CONVERTERS)
 
 
 def _place(step: Step) -> str:

@@ -317,6 +317,7 @@ class Builder:
             index=line[1] if line is not None else index,
             arguments={key: placed(value, order) for key, value in node.arguments.items()},
             metas=metas,
+            operands=[self.metas.get(own[name]) for name in order],
         )
 
     def _step(self, call: Call, own: Mapping[str, str], node: Node, outputs: tuple[str, ...]) -> None:

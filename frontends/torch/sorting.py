@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term
 from .context import Context
-from .promotion import BOOL
+from .promotion import BOOL, common_type, operand
 from .shaping import shaped
 
 
@@ -78,9 +79,11 @@ def _bucketize(ctx: Context) -> SSAValue:
 
 def _isin(ctx: Context) -> SSAValue:
     """True for each element that is one of others."""
-    x, others = ctx.term("elements"), ctx.term("test_elements")
-    flat = others.reshape(int(np.prod(others.shape)))
-    equal = x.reshape(*x.shape, 1).equal(flat.to(x.dtype))
+    names = ["elements" if ctx.given("elements") else "element"]
+    names.append("test_elements" if ctx.given("test_elements") else "test_element")
+    dtype = common_type(ctx, names)
+    x, others = (operand(ctx, name, dtype) for name in names)
+    equal = x.reshape(*x.shape, 1).equal(others.reshape(prod(others.shape)))
     result = equal.apply(AnyOp, axis=(len(x.shape),), keepdims=False)
     return (result.apply(LogicalNotOp) if ctx.bool("invert") else result).value
 

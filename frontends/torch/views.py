@@ -133,6 +133,7 @@ _SHAPED = View(scattered=_reshaped, when=_strides_allow)
 _DROPPED = View("input", _reshaped, _in_inference)
 
 VIEWS: Mapping[str, View] = {
+    "aten._reshape_alias": _SAME,
     "aten.alias": _SAME,
     "aten.as_strided": View(),
     "aten.broadcast_to": View(),
@@ -149,6 +150,7 @@ VIEWS: Mapping[str, View] = {
     "aten.lift_fresh": _SAME,
     "aten.mT": View(scattered=_by("whence.swapped_back")),
     "aten.movedim": View(scattered=_by("whence.moved_back")),
+    "aten.moveaxis": View(scattered=_by("whence.moved_back")),
     "aten.narrow": View(scattered=_by("whence.narrow_scatter")),
     "aten.numpy_T": View(scattered=_by("whence.permuted_back")),
     "aten.permute": View(scattered=_by("whence.permuted_back")),

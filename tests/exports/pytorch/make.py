@@ -19,6 +19,7 @@ from typing import Any
 
 import networks
 import numpy as np
+import quantized_networks
 import torch
 from torch.export import Dim, ExportedProgram, export, save
 
@@ -44,7 +45,19 @@ PROGRAMS: dict[str, tuple[Callable[[], torch.nn.Module], Any, Inputs, Inputs]] =
     "chosen": (networks.Chosen, None, numbers((4, 5)), numbers((4, 5))),
     "cnn": (networks.CNN, {"image": {0: Dim("batch", max=64)}}, numbers((2, 3, 16, 16)), numbers((5, 3, 16, 16))),
     "counter": (networks.Counter, None, numbers((4, 3)), numbers((4, 3))),
+    "dynamically_quantized": (
+        quantized_networks.DynamicallyQuantized,
+        {"x": {0: Dim("rows")}},
+        numbers((3, 8)),
+        numbers((5, 8)),
+    ),
     "mixed": (networks.Mixed, {"x": {0: Dim("batch")}}, numbers((2, 4, 5, 6)), numbers((3, 4, 5, 6))),
+    "quantized": (
+        quantized_networks.QuantizedCNN,
+        {"image": {0: Dim("batch")}},
+        numbers((2, 3, 12, 12)),
+        numbers((3, 3, 12, 12)),
+    ),
     "recurrent": (networks.Recurrent, {"x": {0: Dim("batch")}}, numbers((2, 5, 4)), numbers((3, 5, 4))),
     "transformer": (networks.Transformer, {"ids": {0: Dim.DYNAMIC, 1: Dim("length", max=32)}}, ids(2, 6), ids(3, 9)),
     "unknown": (networks.Unknown, None, numbers((3,)), numbers((3,))),
