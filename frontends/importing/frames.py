@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 Frame: TypeAlias = "tuple[str, int, str]"
@@ -36,10 +36,11 @@ def user_line(frames: Sequence[Frame]) -> tuple[str, int] | None:
 
     None without frames of files. Names of files in installed packages begin with the package's name.
     """
-    return _last(frame for frame in frames if not _LIBRARY.search(frame[0])) or _last(frames)
-
-
-def _last(frames: Iterable[Frame]) -> tuple[str, int] | None:
-    """The innermost frame of a file: `<stdin>` and `<eval_with_key>.1` are none."""
-    in_files = [(file, line) for file, line, _ in frames if not file.startswith("<")]
-    return (_INSTALLED.sub("", in_files[-1][0]), in_files[-1][1]) if in_files else None
+    library: Frame | None = None
+    for frame in reversed(frames):
+        if frame[0].startswith("<"):  # `<stdin>` and `<eval_with_key>.1` are no files
+            continue
+        if not _LIBRARY.search(frame[0]):
+            return _INSTALLED.sub("", frame[0]), frame[1]
+        library = library or frame
+    return None if library is None else (_INSTALLED.sub("", library[0]), library[1])
