@@ -203,7 +203,7 @@ def _fits(program: Any, inputs: Any) -> bool:
         if node.op == "placeholder" and node.name in _names(program)
     ]
     return all(
-        isinstance(size, torch.SymInt) or size == extent
+        (isinstance(size, torch.SymInt) and not size.node.expr.is_number) or size == extent
         for shape, x in zip(shapes, inputs, strict=True)
         for size, extent in zip(shape, x.shape, strict=True)
     )

@@ -115,6 +115,6 @@ NETWORKS: dict[str, Callable[[], Case]] = {
     "nn/lstm_tagger": lambda: Case(Tagger(), (_ids(2, 5),), (_ids(3, 8),), ((0, 1),)),
     "nn/lstm_projected_gru": lambda: Case(Projected(), (torch.randn(2, 5, 6),), (torch.randn(3, 7, 6),), ((0, 1),)),
     "nn/transformer": lambda: Case(Translator(), (_ids(2, 6), _ids(2, 5)), (_ids(3, 9), _ids(3, 7)), ((0, 1), (0, 1))),
-    "nn/unet": lambda: Case(UNet(), (torch.randn(1, 3, 32, 32),), (torch.randn(2, 3, 32, 32),), ((0,),)),
+    "nn/unet": lambda: Case(UNet(), (torch.randn(2, 3, 32, 32),), (torch.randn(3, 3, 48, 32),), ((0, 2, 3),)),
     "nn/selective_scan": lambda: Case(Scan(), (torch.randn(2, 6, 8),), (torch.randn(3, 6, 8),), ((0,),)),
 }

@@ -178,13 +178,13 @@ def _ssd() -> Case:
 def _video() -> Case:
     models = _torchvision("video.resnet")
     network = models.VideoResNet(models.BasicBlock, [models.Conv3DSimple] * 4, [1, 1, 1, 1], models.BasicStem, 10)
-    return Case(network, (torch.randn(1, 3, 4, 32, 32),), (torch.randn(2, 3, 4, 32, 32),), ((0,),))
+    return Case(network, (torch.randn(2, 3, 4, 32, 32),), (torch.randn(3, 3, 4, 32, 32),), ((0,),))
 
 
 def _mixed_video() -> Case:
     models = _torchvision("video.resnet")
     network = models.VideoResNet(models.BasicBlock, [models.Conv2Plus1D] * 4, [1, 1, 1, 1], models.R2Plus1dStem, 10)
-    return Case(network, (torch.randn(1, 3, 4, 32, 32),), (torch.randn(2, 3, 4, 32, 32),), ((0,),))
+    return Case(network, (torch.randn(2, 3, 4, 32, 32),), (torch.randn(3, 3, 4, 32, 32),), ((0,),))
 
 
 def _raft() -> Case:

@@ -11,6 +11,7 @@ from . import convolution as convolution
 from . import counting as counting
 from . import creation as creation
 from . import elementwise as elementwise
+from . import encoder_layers as encoder_layers
 from . import indexing as indexing
 from . import linear_algebra as linear_algebra
 from . import losses as losses

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from difflib import SequenceMatcher
 
 from ...support.errors import FrontendError
 
@@ -60,6 +61,7 @@ REASONS: Mapping[str, str] = {
     "svd": _FACTORS,
     "sym_is_contiguous": _MEMORY,
     "sym_storage_offset": _MEMORY,
+    "torchvision.ps_roi_align": "pooling by place has no kernel: torchvision.roi_align.default has one",
     "vander": _OTHERWISE,
 }
 """Operator of aten, or overload of one -> why it has no row, or what stands for it."""
@@ -88,6 +90,6 @@ def nearest(name: str, supported: frozenset[str]) -> str:
         return reason
     others = sorted(other for other in supported if other.rpartition(".")[0] == operator)
     if others:
-        likest = min(others, key=lambda other: (not overload.startswith(other.rpartition(".")[2]), len(other)))
+        likest = max(others, key=lambda other: SequenceMatcher(None, name, other).ratio())
         return f"{likest} is supported"
     return ""

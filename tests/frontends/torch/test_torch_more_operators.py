@@ -181,6 +181,41 @@ def test_elements_at_distances():
         check(lambda x: x.t().as_strided((2,), (1,)), numbers(5, 3))
 
 
+HIDDEN = {
+    0: torch.ones(5, 5, dtype=torch.bool).triu(1),
+    1: torch.arange(5)[None] >= torch.tensor([[5], [3]]),
+    2: torch.zeros(2, 2, 5, 5).masked_fill(torch.ones(5, 5, dtype=torch.bool).triu(1), -1e9),
+}
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_layers_of_an_encoder_as_one_operator(kind: int):
+    """Eager has no rule for all kinds of masks on the CPU: the layer's slow path says what is right."""
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 12, batch_first=True, norm_first=kind == 1).eval()
+    own = layer.self_attn
+    weights = [own.in_proj_weight, own.in_proj_bias, own.out_proj.weight, own.out_proj.bias]
+    norms = [layer.norm1.weight, layer.norm1.bias, layer.norm2.weight, layer.norm2.bias]
+    dense = [layer.linear1.weight, layer.linear1.bias, layer.linear2.weight, layer.linear2.bias]
+
+    def fast(x: Any, mask: Any, *rest: Any) -> Any:
+        first, second = rest[:4], rest[4:]
+        return (
+            torch._transformer_encoder_layer_fwd(x, 8, 2, *first, False, kind == 1, 1e-5, *second, mask, kind),
+            *torch._native_multi_head_attention(x, x, x, 8, 2, *first, mask, True, True, kind),
+        )
+
+    x, mask = numbers(2, 5, 8), HIDDEN[kind]
+    with torch.no_grad():
+        names = {0: "src_mask", 1: "src_key_padding_mask", 2: "src_mask"}
+        torch.backends.mha.set_fastpath_enabled(False)
+        whole_mask = mask.flatten(0, 1) if kind == 2 else mask
+        expected = [layer(x, **{names[kind]: whole_mask})]
+        attended = {"key_padding_mask": mask} if kind == 1 else {"attn_mask": whole_mask}
+        expected += own(x, x, x, **attended)
+        torch.backends.mha.set_fastpath_enabled(True)
+        check(fast, x, mask, *weights, *norms, *dense, expected=expected)
+
+
 def test_dropout_in_training_is_refused():
     program = torch.export.export(torch.nn.Dropout().train(), (numbers(3),))
     with pytest.raises(FrontendError, match="dropout in training mode"):
