@@ -9,19 +9,18 @@ from importlib import import_module
 from io import BytesIO
 from typing import Any, cast
 
-from xdsl.dialects.builtin import FileLineColLoc, NameLoc
-
-from ...provenance.span import layer_location
-from ...runtime.flow import Region, Step
+from ...runtime.flow import Region
 from ...support.errors import FrontendError, FrontendWarning
 from ..importing.files import read_model
 from ..importing.node import node_of
+from ..importing.unsupported import Call as UnsupportedCall
+from ..importing.unsupported import refuse, source_line
 from .archive import Archive
 from .convert import CONVERTERS
 from .program import Builder
 from .schema import Program, Reader
 from .tensors import Tensors
-from .unsupported import refused
+from .unsupported import reason_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +54,11 @@ def serialised(program: Any) -> bytes:
         result = type(program).__name__
         raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {result}")
     buffer = BytesIO()
-    torch.export.save(program, buffer)
+    try:
+        torch.export.save(program, buffer)
+    except Exception as error:  # of any kind, as torch has no error of its own for it
+        text = str(error).strip().partition("\n")[0]
+        raise FrontendError(f"<memory>: expected a program that torch.export.save can write, got: {text}") from error
     return buffer.getvalue()
 
 
@@ -66,7 +69,7 @@ def _checked(data: bytes, file: str, keep: bool) -> Source:
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")
-    _check_supported(region)
+    _check_supported(region, file)
     if builder.changed:
         listed = ", ".join(f"'{name}'" for name in builder.changed)
         text = f"{file}: expected inputs that stay as they are, got writes to {listed}: callers' arrays are not changed"
@@ -74,21 +77,22 @@ def _checked(data: bytes, file: str, keep: bool) -> Source:
     return Source(file, program, region, builder)
 
 
-def _check_supported(region: Region) -> None:
-    """Complain about all unsupported operators at once, each with its calls and the nearest supported form."""
-    result: dict[str, list[str]] = {}
+OVERLOADS = tuple(name for name in CONVERTERS if name.count(".") == 2)
+"""The operators that have a row."""
+
+
+def _check_supported(region: Region, file: str) -> None:
+    """Complain about all unsupported operators at once."""
+    calls: list[UnsupportedCall] = []
     waiting = [region]
     while waiting:
         for step in waiting.pop().steps:
             waiting += step.bodies.values()
-            if not step.kind and node_of(step).op_type not in CONVERTERS:
-                result.setdefault(node_of(step).op_type, []).append(_place(step))
-    if result:
-        raise refused(result, CONVERTERS)
+            if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
+                calls.append(UnsupportedCall(node.op_type, step.layer, source_line(node.leaf)))
+    refuse(file, "PyTorch", calls, OVERLOADS, without_overload, reason=reason_of)
 
 
-def _place(step: Step) -> str:
-    leaf = node_of(step).leaf
-    at = leaf.location if isinstance(leaf, NameLoc) else layer_location(step.layer, "", 0).location
-    assert isinstance(at, FileLineColLoc)
-    return f"{step.layer} at {at.filename.data}:{at.line.data}"
+def without_overload(name: str) -> str:
+    """Return what an operator is called in all of its overloads, in place or not: `aten.add`."""
+    return ".".join(name.split(".")[:2]).rstrip("_")

@@ -1,14 +1,9 @@
-"""Complaints of operators without a row: all at once, each with its calls and the nearest form that has one."""
+"""Operators that have no row on purpose, each with the reason, which errors about it say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Mapping
 
-from ...support.errors import FrontendError
-
-_SHOWN = 3
-"""The largest number of calls of an operator that an error names."""
 _GRADIENTS = "gradients are no part of inference"
 _RANDOM = "random numbers are made outside of a program: pass them as an input"
 _COMPLEX = "complex numbers are no element type here"
@@ -67,29 +62,8 @@ REASONS: Mapping[str, str] = {
 """Operator of aten, or overload of one -> why it has no row, or what stands for it."""
 
 
-def refused(places: Mapping[str, Sequence[str]], supported: Iterable[str]) -> FrontendError:
-    """The error about operators without a row.
-
-    places: operator -> the layers and lines of its calls. supported: the operators that have a row.
-    """
-    parts: list[str] = []
-    known = frozenset(supported)
-    for name, calls in sorted(places.items()):
-        more = f" and {len(calls) - _SHOWN} more" if len(calls) > _SHOWN else ""
-        hint = nearest(name, known)
-        said = f"{'call' if len(calls) == 1 else 'calls'} {', '.join(calls[:_SHOWN])}{more}"
-        parts.append(f"{name} ({said}{'; ' + hint if hint else ''})")
-    return FrontendError(f"The following operators are not supported for frontend PyTorch: {', '.join(parts)}")
-
-
-def nearest(name: str, supported: frozenset[str]) -> str:
-    """The nearest form of an operator that has a row, or the reason why there is none; "" where nothing is known."""
+def reason_of(name: str) -> str:
+    """The reason why an overload has no row, or what stands for it; "" where nothing is known."""
     operator, _, overload = name.rpartition(".")
     short = operator.removeprefix("aten.")
-    if (reason := REASONS.get(f"{short}.{overload}") or REASONS.get(short)) is not None:
-        return reason
-    others = sorted(other for other in supported if other.rpartition(".")[0] == operator)
-    if others:
-        likest = max(others, key=lambda other: SequenceMatcher(None, name, other).ratio())
-        return f"{likest} is supported"
-    return ""
+    return REASONS.get(f"{short}.{overload}") or REASONS.get(short, "")
