@@ -224,9 +224,9 @@ def _timm_class(module: str, cls: str, size: int = 64, **options: Any) -> Case:
 
 
 def _gated_mixer() -> Case:
-    block = import_module("timm.models.mlp_mixer").SpatialGatingBlock
+    block, mlp = import_module("timm.models.mlp_mixer").SpatialGatingBlock, import_module("timm.layers").GatedMlp
     options: dict[str, Any] = {"img_size": 32, "patch_size": 8, "num_blocks": 2, "embed_dim": 32, "mlp_ratio": 4}
-    return _timm_class("mlp_mixer", "MlpMixer", 32, block_layer=block, **options)
+    return _timm_class("mlp_mixer", "MlpMixer", 32, block_layer=block, mlp_layer=mlp, **options)
 
 
 NETWORKS: dict[str, Callable[[], Case]] = {

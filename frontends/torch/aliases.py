@@ -62,7 +62,6 @@ _SAME: Mapping[str, str] = {
 """Operator of aten -> the one whose overloads are its own."""
 _OVERLOADS: Mapping[str, str] = {
     "_reshape_alias.default": "view.default",
-    "_safe_softmax.default": "softmax.int",
     "pdist.default": "_pdist_forward.default",
     "special_log_softmax.default": "log_softmax.int",
     "special_softmax.default": "softmax.int",
@@ -71,6 +70,14 @@ _OVERLOADS: Mapping[str, str] = {
     "special_xlogy.self_scalar": "xlogy.Tensor",
     "xlogy.Scalar_Other": "xlogy.Tensor",
     "xlogy.Scalar_Self": "xlogy.Tensor",
+    "conj_physical.default": "positive.default",
+    "mH.default": "mT.default",
+    "matrix_H.default": "mT.default",
+    "narrow_copy.default": "narrow.default",
+    "new_empty_strided.default": "new_empty.default",
+    "real.default": "positive.default",
+    "resolve_conj.default": "positive.default",
+    "resolve_neg.default": "positive.default",
     "_cdist_forward.default": "cdist.default",
     "isin.Scalar_Tensor": "isin.Tensor_Tensor",
     "isin.Tensor_Scalar": "isin.Tensor_Tensor",

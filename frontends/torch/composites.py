@@ -19,7 +19,7 @@ from ...dialects.relay.sampling import AffineGridOp
 from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ConcatenateOp, PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
-from ...dialects.sizes import Size, broadcast_sizes
+from ...dialects.sizes import Size, broadcast_sizes, same
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.products import product, reshaped
 from ..importing.tensor import shape_of
@@ -188,6 +188,13 @@ def _tensordot(ctx: Context) -> SSAValue:
     ranks = len(shape_of(left)), len(shape_of(right))
     inner = [ctx.axis_in(axis, ranks[0]) for axis in ctx.ints("dims_self")]
     other = [ctx.axis_in(axis, ranks[1]) for axis in ctx.ints("dims_other")]
+    # An axis of one element meets one of many: the sum is that of the many times the one.
+    for axis, beside in zip(inner, other, strict=True):
+        pair = shape_of(left)[axis], shape_of(right)[beside]
+        if same(pair[0], 1) and not same(pair[1], 1):
+            right = ctx.emit(SumOp, right, axis=(beside,), keepdims=True)
+        elif same(pair[1], 1) and not same(pair[0], 1):
+            left = ctx.emit(SumOp, left, axis=(axis,), keepdims=True)
     rows = [axis for axis in range(ranks[0]) if axis not in inner]
     columns = [axis for axis in range(ranks[1]) if axis not in other]
     a, b = ctx.emit(TransposeOp, left, axes=(*rows, *inner)), ctx.emit(TransposeOp, right, axes=(*other, *columns))
@@ -209,6 +216,8 @@ def _kth(ctx: Context) -> tuple[SSAValue, ...]:
 def _ranked(ctx: Context, rank_of: Callable[[int], int]) -> tuple[SSAValue, ...]:
     """The element that comes so many after the smallest along an axis, and its place."""
     data = ctx.of("self")
+    if not shape_of(data):
+        return ctx.emit(ew.CopyOp, data), ctx.constant(np.zeros((), np.int64), "places")
     axis = ctx.axis("dim", len(shape_of(data)), -1)
     extent = shape_of(data)[axis]
     if not isinstance(cast(Size, extent), int):
@@ -270,6 +279,8 @@ def _weight_norm(ctx: Context) -> SSAValue:
 
 def _logcumsumexp(ctx: Context) -> SSAValue:
     x = ctx.term("self")
+    if not x.shape:
+        return x.apply(ew.CopyOp).value
     axis = ctx.axis("dim", len(x.shape))
     largest = x.apply(MaxOp, axis=(axis,), keepdims=True)
     return (log(exp(x - largest).apply(CumsumOp, axis=axis)) + largest).value
@@ -303,6 +314,8 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.__lshift__.Tensor": _shift(left=True),
     "aten.__rshift__.Scalar": _shift(left=False),
     "aten.__rshift__.Tensor": _shift(left=False),
+    **{f"aten.bitwise_left_shift.{form}": _shift(left=True) for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")},
+    **{f"aten.bitwise_right_shift.{form}": _shift(left=False) for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")},
     "aten._unique2.default": Converter(_unique),
     "aten._weight_norm.default": Converter(_weight_norm),
     "aten.adaptive_max_pool1d.default": _adaptive_max(1),

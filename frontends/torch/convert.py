@@ -29,6 +29,7 @@ from . import shaping as shaping
 from . import size_arithmetic as size_arithmetic
 from . import sorting as sorting
 from . import special as special
+from . import stacks as stacks
 from .aliases import aliased
 from .context import Context
 from .program import RENAMING

@@ -213,7 +213,8 @@ def _pdist(ctx: Context) -> SSAValue:
 
 
 def _pairwise_distance(ctx: Context) -> SSAValue:
-    a, b = ctx.term("x1"), ctx.term("x2")
+    dtype = floating(common_type(ctx, ("x1", "x2")))
+    a, b = operand(ctx, "x1", dtype), operand(ctx, "x2", dtype)
     apart = a - b + ctx.float("eps", 1e-6)
     return norm_of(apart, ctx.float("p", 2.0), [len(apart.shape) - 1], ctx.bool("keepdim")).value
 

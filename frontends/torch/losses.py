@@ -14,7 +14,7 @@ from ..importing.converter import Converter
 from ..importing.terms import Term, absolute, constant, exp, log, log1p, maximum, minimum, sqrt, where
 from .context import Context
 from .normalization import norm_of
-from .promotion import LONG, common_type, operand
+from .promotion import LONG, common_type, floating, operand
 from .shaping import shaped
 
 
@@ -30,8 +30,8 @@ def reduced(ctx: Context, each: Term) -> SSAValue:
 
 
 def _meeting(ctx: Context, *names: str) -> list[Term]:
-    """Arguments in the element type in which they meet."""
-    dtype = common_type(ctx, names)
+    """Arguments in the element type of floats in which they meet."""
+    dtype = floating(common_type(ctx, names))
     return [operand(ctx, name, dtype) for name in names]
 
 
@@ -130,7 +130,7 @@ def _triplet(ctx: Context) -> SSAValue:
         between = a - b + eps
         return norm_of(between, power, [len(between.shape) - 1], False)
 
-    anchor, positive, negative = (ctx.term(name) for name in ("anchor", "positive", "negative"))
+    anchor, positive, negative = _meeting(ctx, "anchor", "positive", "negative")
     far = apart(anchor, negative)
     if ctx.bool("swap"):
         far = minimum(far, apart(positive, negative))

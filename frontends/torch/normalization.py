@@ -171,6 +171,8 @@ def norm_of(x: Term, p: float, axes: list[int], keepdims: bool) -> Term:
     def total(y: Term) -> Term:
         return y.apply(SumOp, axis=axes, keepdims=keepdims)
 
+    if not x.shape:
+        return absolute(x) if p else x.apply(NotEqualOp, 0.0).to(x.dtype)
     if p == 2.0:
         return sqrt(total(x * x))
     if p == 1.0:
@@ -213,6 +215,7 @@ def _of_rank(x: Term, rank: int) -> Term:
 
 TABLE: dict[str, Converter[Context]] = {
     "aten.batch_norm.default": Converter(_batch_norm),
+    "aten.native_batch_norm.default": Converter(_batch_norm_in_training),
     "aten._native_batch_norm_legit.default": Converter(_batch_norm_in_training),
     "aten._native_batch_norm_legit.no_stats": Converter(_batch_norm_in_training),
     "aten._native_batch_norm_legit_no_training.default": Converter(_batch_norm_in_parts),

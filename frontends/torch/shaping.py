@@ -20,7 +20,7 @@ from ...dialects.relay.transform import (
     StridedSliceOp,
     TransposeOp,
 )
-from ...dialects.sizes import ENDLESS, Size, SizeExpr, proves, same, same_shape, size_max, size_min
+from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, proves, same, same_shape, size_max, size_min
 from ..importing.converter import Converter
 from ..importing.decisions import compared
 from ..importing.tensor import dtype_of, shape_of
@@ -166,6 +166,17 @@ def _copy(ctx: Context) -> SSAValue:
 def broadcast(ctx: Context, value: SSAValue, shape: Sequence[int]) -> SSAValue:
     """A value of a shape that it broadcasts to."""
     return value if same_shape(shape_of(value), shape) else ctx.emit(BroadcastToOp, value, shape=tuple(shape))
+
+
+def of_one_shape(ctx: Context, *names: str) -> list[SSAValue]:
+    """Arguments in the shape to which they broadcast."""
+    shape: tuple[Size, ...] = ()
+    for name in names:
+        wider = broadcast_sizes(shape, ctx.shape_of(name))
+        if wider is None:
+            ctx.fail("shapes that broadcast", str([list(ctx.shape_of(one)) for one in names]))
+        shape = wider
+    return [broadcast(ctx, ctx.of(name), cast("tuple[int, ...]", shape)) for name in names]
 
 
 def _expand(ctx: Context) -> SSAValue:

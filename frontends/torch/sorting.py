@@ -24,6 +24,8 @@ def _topk(ctx: Context) -> tuple[SSAValue, ...]:
     """topk; what is wanted unsorted may be sorted."""
     data, k = ctx.of("self"), ctx.int("k")
     shape = shape_of(data)
+    if not shape:
+        return ctx.emit(CopyOp, data), ctx.constant(np.zeros((), np.int64), "places")
     axis = ctx.axis("dim", len(shape), -1)
     ctx.require_least(shape[axis], k, f"whether there are {k} of {shape[axis]} elements")
     if same(k, 0) or not isinstance(cast(Size, k), int):

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay.logic import LogicalAndOp
+from ...dialects.relay.logic import LogicalAndOp, LogicalOrOp
 from ...dialects.relay.rearrange import ReverseOp, StackOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.sorting import TopKOp
@@ -79,6 +79,39 @@ def _logaddexp2(a: Term, b: Term) -> Term:
 def _xlog1py(x: Term, y: Term) -> Term:
     defined = y.apply(ew.IsNanOp).apply(ew.LogicalNotOp)
     return where(x.equal(0.0).apply(LogicalAndOp, defined), 0.0, x * log1p(y))
+
+
+def _ignoring_nan(function: Callable[[Term, Term], Term]) -> Converter[Context]:
+    """The larger or smaller of two, of which one that is no number does not count."""
+
+    def convert(ctx: Context) -> SSAValue:
+        dtype = common_type(ctx, ("self", "other"))
+        a, b = operand(ctx, "self", dtype), operand(ctx, "other", dtype)
+        if kind_of(dtype) < 2:
+            return function(a, b).value
+        return where(a.apply(ew.IsNanOp), b, where(b.apply(ew.IsNanOp), a, function(a, b))).value
+
+    return Converter(convert)
+
+
+def _negative(x: Term) -> Term:
+    """True for what is below 0, and for -0."""
+    if kind_of(x.dtype) < 2:
+        return x.to("int64") < 0
+    return (x < 0.0).apply(LogicalOrOp, x.equal(0.0).apply(LogicalAndOp, (1.0 / x) < 0.0))
+
+
+def _copysign(a: Term, b: Term) -> Term:
+    size = absolute(a)
+    return where(_negative(b), -size, size)
+
+
+def _angle(x: Term) -> Term:
+    return where(x.apply(ew.IsNanOp), x, where(x < 0.0, x.number(pi), 0.0))
+
+
+def _ldexp(x: Term, exponent: Term) -> Term:
+    return x * exponent.number(2.0).apply(ew.PowerOp, exponent)
 
 
 def _float_power(ctx: Context) -> SSAValue:
@@ -197,6 +230,7 @@ def _trapezoid(ctx: Context) -> SSAValue:
         extent = x.shape[along]
         return Term(ctx, cut(ctx, x.value, along, 0, extent - 1)), Term(ctx, cut(ctx, x.value, along, 1, extent))
 
+    y = y if kind_of(y.dtype) == 2 else y.to(FLOAT)
     before, after = steps(y, axis)
     total = before + after
     if ctx.given("x"):
@@ -206,6 +240,7 @@ def _trapezoid(ctx: Context) -> SSAValue:
         width = second - first
         if len(x.shape) == 1:
             width = width.reshape(width.shape[0], *(1,) * (len(y.shape) - 1 - axis))
+        width = width.to(total.dtype)
         return ((total * width).apply(SumOp, axis=(axis,), keepdims=False) * 0.5).value
     return (total.apply(SumOp, axis=(axis,), keepdims=False) * (ctx.float("dx", 1.0) / 2)).value
 
@@ -279,18 +314,25 @@ TABLE: dict[str, Converter[Context]] = {
     **{f"aten.special_xlog1py.{form}": _of_two(_xlog1py) for form in ("default", "other_scalar", "self_scalar")},
     **{f"aten.quantile.{form}": Converter(_quantile) for form in ("default", "scalar")},
     **{f"aten.{name}.{form}": Converter(_trapezoid) for name in ("trapezoid", "trapz") for form in ("x", "dx")},
+    "aten.angle.default": _function(_angle),
+    "aten.copysign.Scalar": _of_two(_copysign),
+    "aten.copysign.Tensor": _of_two(_copysign),
     "aten.cross.default": Converter(_cross),
     "aten.erfinv.default": _function(_inverse_error),
     "aten.fliplr.default": _reversed(1),
     "aten.flipud.default": _reversed(0),
+    "aten.fmax.default": _ignoring_nan(maximum),
+    "aten.fmin.default": _ignoring_nan(minimum),
     "aten.isneginf.default": _infinite(-1.0),
     "aten.isposinf.default": _infinite(1.0),
+    "aten.ldexp.Tensor": _of_two(_ldexp),
     "aten.log_sigmoid_forward.default": Converter(_log_sigmoid_forward),
     "aten.logaddexp2.default": _of_two(_logaddexp2),
     "aten.logspace.default": Converter(_logspace),
     "aten.median.default": Converter(_median),
     "aten.msort.default": Converter(_sorted),
     "aten.rot90.default": Converter(_turned),
+    "aten.signbit.default": Converter(lambda ctx: _negative(ctx.term("self")).value),
     "aten.sinc.default": _function(_sinc),
     "aten.special_entr.default": _function(_entropy),
     "aten.special_ndtr.default": _function(_normal_distribution),
