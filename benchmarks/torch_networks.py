@@ -216,7 +216,7 @@ def _leaves(results: Any) -> list[Any]:
 
 
 def _exactly(module: Any, inputs: Any) -> list[Any]:
-    """What eager computes in float64."""
+    """The results of eager in float64."""
     import copy
 
     import torch

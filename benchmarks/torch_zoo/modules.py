@@ -112,8 +112,8 @@ def _ids(batch: int, length: int) -> Tensor:
 
 
 NETWORKS: dict[str, Callable[[], Case]] = {
-    "nn/lstm_tagger": lambda: Case(Tagger(), (_ids(2, 5),), (_ids(3, 8),), ((0, 1),)),
-    "nn/lstm_projected_gru": lambda: Case(Projected(), (torch.randn(2, 5, 6),), (torch.randn(3, 7, 6),), ((0, 1),)),
+    "nn/lstm_tagger": lambda: Case(Tagger(), (_ids(2, 5),), (_ids(3, 5),), ((0,),)),
+    "nn/lstm_projected_gru": lambda: Case(Projected(), (torch.randn(2, 5, 6),), (torch.randn(3, 5, 6),), ((0,),)),
     "nn/transformer": lambda: Case(Translator(), (_ids(2, 6), _ids(2, 5)), (_ids(3, 9), _ids(3, 7)), ((0, 1), (0, 1))),
     "nn/unet": lambda: Case(UNet(), (torch.randn(2, 3, 32, 32),), (torch.randn(3, 3, 48, 32),), ((0, 2, 3),)),
     "nn/selective_scan": lambda: Case(Scan(), (torch.randn(2, 6, 8),), (torch.randn(3, 6, 8),), ((0,),)),

@@ -281,6 +281,7 @@ NETWORKS: dict[str, Callable[[], Case]] = {
         depth=2,
         num_heads=2,
         use_rot_pos_emb=True,
+        head_init_scale=1.0,
     ),
     "timm/levit": partial(
         _timm_class, "levit", "Levit", 64, img_size=64, embed_dim=(32, 48), key_dim=8, depth=(1, 1), num_heads=(2, 3)

@@ -21,7 +21,7 @@ _SHAPES = {0: "a mask of queries and keys", 1: "a mask of the batch and keys", 2
 
 
 def _bias(ctx: Context, like: SSAValue) -> SSAValue | None:
-    """What is added to scores (batch, heads, queries, keys); a mask of truth values hides keys where it is true."""
+    """The bias of scores (batch, heads, queries, keys); a mask of truth values hides keys where it is true."""
     if not ctx.given("mask"):
         return None
     mask, kind = ctx.of("mask"), ctx.int("mask_type", 2)

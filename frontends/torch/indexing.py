@@ -295,7 +295,7 @@ def _index_add(reduction: str) -> Converter[Context]:
 
 
 def _back(ctx: Context, result: SSAValue, front: Sequence[int]) -> SSAValue:
-    """What was turned to have an axis in front, as the data were."""
+    """Undo the transposition that put an axis in front."""
     if not ctx.shape_of("self"):
         return shaped(ctx, result, ())
     return ctx.emit(TransposeOp, result, axes=[front.index(at) for at in range(len(front))])

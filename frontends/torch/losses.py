@@ -87,7 +87,7 @@ def _soft_margin(ctx: Context) -> SSAValue:
 
 
 def _margin_ranking(ctx: Context) -> SSAValue:
-    """How far the order of two inputs is from what the target, 1 or -1, says."""
+    """The distance from the order of two inputs that the target, 1 or -1, says, to one at a margin."""
     a, b, y = _meeting(ctx, "input1", "input2", "target")
     return reduced(ctx, maximum(-(y * (a - b)) + ctx.float("margin"), 0.0))
 
@@ -123,7 +123,7 @@ def _cosine_embedding(ctx: Context) -> SSAValue:
 
 
 def _triplet(ctx: Context) -> SSAValue:
-    """How much nearer than a margin says a negative is to an anchor than a positive."""
+    """The excess over a margin of the distance from anchor to positive beyond that to a negative."""
     power, eps = ctx.float("p", 2.0), ctx.float("eps", 1e-6)
 
     def apart(a: Term, b: Term) -> Term:

@@ -174,7 +174,7 @@ def of_one_shape(ctx: Context, *names: str) -> list[SSAValue]:
     for name in names:
         wider = broadcast_sizes(shape, ctx.shape_of(name))
         if wider is None:
-            ctx.fail("shapes that broadcast", str([list(ctx.shape_of(one)) for one in names]))
+            ctx.fail("shapes that broadcast", str([list(ctx.shape_of(other)) for other in names]))
         shape = wider
     return [broadcast(ctx, ctx.of(name), cast("tuple[int, ...]", shape)) for name in names]
 

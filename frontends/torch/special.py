@@ -180,8 +180,8 @@ def _quantile(ctx: Context) -> SSAValue:
     value, _ = ctx.emit_all(TopKOp, x.value, k=0, axis=at, is_ascend=True, dtype="int64")
     results: list[Term] = []
     for part in np.atleast_1d(parts).astype(np.float64):
-        place = float(np.float32(part)) * (extent - 1) if x.dtype == FLOAT else part * (extent - 1)
-        results.append(_between(ctx, value, at, place, how))
+        position = float(np.float32(part)) * (extent - 1) if x.dtype == FLOAT else part * (extent - 1)
+        results.append(_between(ctx, value, at, position, how))
     missing = x.apply(ew.IsNanOp).to(x.dtype).apply(SumOp, axis=(at,), keepdims=True) > 0.0
     results = [where(missing, np.nan, result) for result in results]
     if axis is None and ctx.bool("keepdim"):
@@ -193,16 +193,16 @@ def _quantile(ctx: Context) -> SSAValue:
     return ctx.emit(StackOp, *[result.value for result in results], axis=0)
 
 
-def _between(ctx: Context, value: SSAValue, axis: int, place: float, how: str) -> Term:
-    low, high = int(np.floor(place)), int(np.ceil(place))
+def _between(ctx: Context, value: SSAValue, axis: int, position: float, how: str) -> Term:
+    low, high = int(np.floor(position)), int(np.ceil(position))
     if how == "nearest":
-        low = high = int(np.round(place))
+        low = high = int(np.round(position))
     lower, higher = (Term(ctx, cut(ctx, value, axis, n, n + 1)) for n in (low, high))
     if how == "lower" or low == high:
         return lower
     if how == "higher":
         return higher
-    weight = 0.5 if how == "midpoint" else place - low
+    weight = 0.5 if how == "midpoint" else position - low
     return lower + (higher - lower) * weight
 
 

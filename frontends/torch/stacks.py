@@ -95,24 +95,24 @@ def _running(smallest: bool) -> Converter[Context]:
         if isinstance(cast(Size, extent), SizeExpr):
             ctx.fail("an axis of known extent", str(extent))
         value = x.to("int32") if x.dtype.kind == "b" else x.apply(CopyOp)
-        place = Term(ctx, ctx.emit(BroadcastToOp, places(ctx, extent, rank, axis).value, shape=x.shape))
+        order = Term(ctx, ctx.emit(BroadcastToOp, places(ctx, extent, rank, axis).value, shape=x.shape))
         back = 1
         while back < extent:
             before, here = (Term(ctx, part) for part in _apart(ctx, value.value, axis, back))
             stays = before < here if smallest else before > here
             if kind_of(value.dtype) == 2:
-                lost, found = before.apply(IsNanOp), here.apply(IsNanOp)
-                stays = stays.apply(LogicalOrOp, lost).apply(LogicalAndOp, found.apply(LogicalNotOp))
+                lost, missing = before.apply(IsNanOp), here.apply(IsNanOp)
+                stays = stays.apply(LogicalOrOp, lost).apply(LogicalAndOp, missing.apply(LogicalNotOp))
             value = _chosen(ctx, stays, value, axis, back)
-            place = _chosen(ctx, stays, place, axis, back)
+            order = _chosen(ctx, stays, order, axis, back)
             back *= 2
-        return value.to(x.dtype).value, place.value
+        return value.to(x.dtype).value, order.value
 
     return Converter(convert)
 
 
 def _apart(ctx: Context, value: SSAValue, axis: int, back: int) -> tuple[SSAValue, SSAValue]:
-    """What is so far before each element that has anything there, and these elements."""
+    """The elements so far before others, and those others."""
     extent = shape_of(value)[axis]
     return cut(ctx, value, axis, 0, extent - back), cut(ctx, value, axis, back, extent)
 

@@ -1,4 +1,4 @@
-"""Networks as quantising tools leave them for the export: weights of int8, and (de)quantised data between the layers."""
+"""Networks as quantising tools leave them: weights of int8, and data (de)quantised between the layers."""
 
 from __future__ import annotations
 
