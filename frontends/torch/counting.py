@@ -203,12 +203,14 @@ def _where_true(ctx: Context) -> tuple[Narrowed, ...]:
 
 def _is_close(ctx: Context) -> SSAValue:
     a, b = ctx.term("self"), ctx.term("other")
+    if a.dtype.kind == "b":
+        return a.equal(b).value
     near = (
         absolute(a - b)
         .to(FLOAT)
         .apply(LessEqualOp, absolute(b).to(FLOAT) * ctx.float("rtol", 1e-5) + ctx.float("atol", 1e-8))
     )
-    if a.dtype.kind in "iub":
+    if a.dtype.kind in "iu":
         return near.value
     finite = b.apply(ew.IsFiniteOp)
     result = near.apply(LogicalAndOp, finite).apply(LogicalOrOp, a.equal(b))

@@ -30,7 +30,11 @@ T = whole(3, 4, most=2) * 2 - 1
 CASES: dict[str, tuple[Any, ...]] = {
     "histograms": (lambda a: (a.histc(7, -1, 1), a.histc(5)), V.repeat(9)),
     "the last bin has its end": (lambda a: a.histc(4, 0, 3), whole(30, most=4).float()),
-    "close": (lambda a, b: (torch.isclose(a, b), torch.isclose(a, a, equal_nan=True)), GAPS, GAPS.flip(0)),
+    "close": (
+        lambda a, b: (torch.isclose(a, b), torch.isclose(a, a, equal_nan=True), torch.isclose(a > 0, b > 0)),
+        GAPS,
+        GAPS.flip(0),
+    ),
     "infinities": (lambda a, n: (a.isposinf(), a.isneginf(), n.isneginf()), GAPS, N),
     "without NaN": (lambda a, n: (a[:, :1].nansum(), a[::2].nanmean(1), n.nansum(1)), GAPS, N),
     "quantiles": (lambda a: (a.quantile(0.3, 1), a.quantile(torch.tensor([0.1, 0.5]), 0, True), a.quantile(0.9)), X),
