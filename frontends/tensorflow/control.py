@@ -49,7 +49,7 @@ class Builder(Protocol):
         ...
 
     def step_node(
-        self, op: str, layer: str, index: int, attributes: Mapping[str, Any] | None = None, outputs: int = 1
+        self, op: str, layer: str, node: NodeInfo, attributes: Mapping[str, Any] | None = None, outputs: int = 1
     ) -> Node:
         """Return the node that a step comes from."""
         ...
@@ -97,7 +97,7 @@ class Control:
     def _derived(self, kind: str, source: str, scope: Scope, number: int = 0) -> str:
         """Add the step that makes a condition of what the node is given."""
         name = self.builder.names.named(f"{self.layer}:condition", "", "")
-        step_node = replace(self.builder.step_node(kind, self.layer, self.node.index), number=number)
+        step_node = replace(self.builder.step_node(kind, self.layer, self.node), number=number)
         scope.region.steps.append(Step((source,), (name,), self.layer, "", {}, {}, step_node))
         return name
 
@@ -199,6 +199,6 @@ class Control:
         for key in changed:
             names.append(self.builder.names.named(f"{name}:{key[1]}", "", ""))
             scope.current[key] = names[-1]
-        step_node = self.builder.step_node(self.node.op, self.layer, self.node.index, self.node.attributes, len(names))
+        step_node = self.builder.step_node(self.node.op, self.layer, self.node, self.node.attributes, len(names))
         scope.region.steps.append(Step(inputs, tuple(names), self.layer, kind, bodies, {}, step_node))
         return leaving

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from xdsl.dialects.builtin import NameLoc
+
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
@@ -85,8 +87,9 @@ class Builder:
             kept = value in scope.region.inputs or value in scope.current.values()
             if kept or value in wanted or value in self.constants:
                 if value != name:
-                    layer, index = self._layer_of(instance, ref)
-                    node = self.step_node("Identity", name, index)
+                    origin = graph.nodes[ref.name]
+                    node = self.step_node("Identity", name, origin)
+                    layer = instance.layers.get(ref.name, ref.name)
                     scope.region.steps.append(Step((value,), (name,), layer, "", {}, {}, node, renames=True))
             else:
                 wanted[value] = name
@@ -102,10 +105,6 @@ class Builder:
         self.inputs[name] = node
         self.places[name] = name, node.index
         scope.region.inputs += (name,)
-
-    def _layer_of(self, instance: Instance, ref: Ref) -> tuple[str, int]:
-        node = instance.graph.nodes[ref.name]
-        return instance.layers.get(ref.name, ref.name), node.index
 
     def _close(self, scope: Scope) -> None:
         """Have variables that were changed be states, or constants as the others."""
@@ -252,7 +251,7 @@ class Builder:
         elif node.op in READS and operands:
             values[Ref(node.name)] = self.tensor(operands[0], scope, layer)
         elif node.op in SAME and operands and isinstance(operands[0], str) and operands[0] not in self.constants:
-            step_node = self.step_node(node.op, layer, node.index, node.attributes)
+            step_node = self.step_node(node.op, layer, node, node.attributes)
             scope.region.steps.append(Step((operands[0],), (layer,), layer, "", {}, {}, step_node, renames=True))
             values[Ref(node.name)] = layer
         elif node.op in SAME and operands:
@@ -272,10 +271,14 @@ class Builder:
         return decode
 
     def step_node(
-        self, op: str, layer: str, index: int, attributes: Mapping[str, Any] | None = None, outputs: int = 1
+        self, op: str, layer: str, node: NodeInfo, attributes: Mapping[str, Any] | None = None, outputs: int = 1
     ) -> Node:
-        leaf = layer_location(layer, self.file, index)
-        return Node(op_type=op, leaf=leaf, layer=layer, index=index, attributes=attributes or {}, outputs=outputs)
+        leaf = self._leaf(layer, node)
+        return Node(op_type=op, leaf=leaf, layer=layer, index=node.index, attributes=attributes or {}, outputs=outputs)
+
+    def _leaf(self, layer: str, node: NodeInfo) -> NameLoc:
+        """Return the location of a layer: the line that made its node, else the node's number in the file."""
+        return layer_location(layer, *((self.file, node.index) if node.line is None else node.line))
 
     def _operator(
         self, node: NodeInfo, layer: str, operands: Sequence[Value], instance: Instance, scope: Scope
@@ -286,7 +289,7 @@ class Builder:
         names = [layer if slot == 0 else f"{layer}:{slot}" for slot in range(slots)]
         # What stands for tables and the like goes only to operators that are unsupported.
         inputs = () if self.unsupported else tuple(self.tensor(value, scope, layer) for value in operands)
-        step_node = self.step_node(node.op, layer, node.index, node.attributes, slots)
+        step_node = self.step_node(node.op, layer, node, node.attributes, slots)
         scope.region.steps.append(Step(inputs, tuple(names), layer, "", {}, {}, step_node))
         instance.values |= {Ref(node.name, slot): name for slot, name in enumerate(names)}
 
@@ -319,12 +322,11 @@ class Builder:
     def _update(self, node: NodeInfo, layer: str, operands: Sequence[Value], scope: Scope) -> None:
         """Note the value that a node gives to a variable."""
         if len(operands) != 2 or not isinstance(operands[0], Handle):
-            leaf = layer_location(layer, self.file, node.index)
-            raise FrontendError(message(node.op, "a variable and a value", "others", leaf))
+            raise FrontendError(message(node.op, "a variable and a value", "others", self._leaf(layer, node)))
         value = self.tensor(operands[1], scope, layer)
         if node.op in ADDING:
             before = self.variable(operands[0].key, scope, layer)
-            step_node = self.step_node(node.op, layer, node.index, node.attributes)
+            step_node = self.step_node(node.op, layer, node, node.attributes)
             scope.region.steps.append(Step((before, value), (layer,), layer, "", {}, {}, step_node))
             value = layer
         scope.current[operands[0].key] = value

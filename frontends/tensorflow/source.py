@@ -14,6 +14,7 @@ from ...support.names import did_you_mean
 from ..importing.files import read_model
 from .checkpoint import Checkpoint
 from .conditionals import without_merges
+from .debug_info import DEBUG_INFO, DebugInfo, Line
 from .frames import without_frames
 from .graphs import Graph, Ref, function_graph, main_graph, tensor_ref
 from .messages import parse
@@ -35,8 +36,10 @@ class Signature:
 
     inputs: Mapping[str, Ref]
     outputs: Mapping[str, Ref]
-    infos: Mapping[str, Any]
-    """Input or output -> TensorInfo."""
+    input_infos: Mapping[str, Any]
+    """Input -> TensorInfo."""
+    output_infos: Mapping[str, Any]
+    """Output -> TensorInfo; an output may be called as an input is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +54,14 @@ class ModelFile:
     checkpoint: Checkpoint | None = None
     restore: str = ""
     """The node of a saved model that gives variables their values."""
+    debug_info: DebugInfo | None = None
+    """The lines that made nodes."""
     _graphs: dict[str, Graph] = field(default_factory=lambda: dict[str, Graph]())
 
     @cached_property
     def main(self) -> Graph:
         """The main graph, as the file has it."""
-        return main_graph(self.proto, self.file)
+        return main_graph(self.proto, self.file, self._lines(""))
 
     @cached_property
     def structured(self) -> Graph:
@@ -77,9 +82,12 @@ class ModelFile:
         if name not in self._graphs:
             if name not in self._functions:
                 raise FrontendError(f"{self.file}: {what}: expected a function of the model, got '{name}'")
-            graph = function_graph(*self._functions[name], self.file)
+            graph = function_graph(*self._functions[name], self.file, self._lines(name))
             self._graphs[name] = without_merges(without_frames(graph, self.file))
         return self._graphs[name]
+
+    def _lines(self, function: str) -> Mapping[str, Line]:
+        return {} if self.debug_info is None else self.debug_info.lines(function)
 
     @cached_property
     def keys(self) -> Mapping[tuple[str, str], str]:
@@ -136,7 +144,8 @@ def _saved(folder: Path, signature: str | None) -> ModelFile:
     wanted = _signature(meta.signature_def, signature, str(path))
     variables = folder / "variables" / "variables"
     checkpoint = Checkpoint(variables) if variables.with_name("variables.index").exists() else None
-    return ModelFile(file, meta.graph_def, wanted, checkpoint, meta.saver_def.restore_op_name)
+    debug_info = DebugInfo(folder / DEBUG_INFO) if (folder / DEBUG_INFO).exists() else None
+    return ModelFile(file, meta.graph_def, wanted, checkpoint, meta.saver_def.restore_op_name, debug_info)
 
 
 def _signature(definitions: Mapping[str, Any], wanted: str | None, what: str) -> Signature:
@@ -152,8 +161,7 @@ def _signature(definitions: Mapping[str, Any], wanted: str | None, what: str) ->
         {name: tensor_ref(infos[name].name, f"{what}: '{name}' of signature '{wanted}'") for name in _ordered(infos)}
         for infos in (definition.inputs, definition.outputs)
     )
-    infos = {name: entries[name] for entries in (definition.outputs, definition.inputs) for name in entries}
-    return Signature(inputs, outputs, infos)
+    return Signature(inputs, outputs, definition.inputs, definition.outputs)
 
 
 def _ordered(infos: Mapping[str, Any]) -> list[str]:

@@ -3,13 +3,16 @@
 
 `operators_<family>.npz` has for each case of `tensorflow_operator_cases.py` the GraphDef, the inputs and the outputs,
 under `<case>|graph`, `<case>|in|<name>` and `<case>|out|<name>`. The others are models with an `.npz` of the same name
-beside them, which has `<call>|in|<name>` and `<call>|out|<name>`.
+beside them, which has `<call>|in|<name>` and `<call>|out|<name>`. Arguments are patterns of the names of files to write,
+without their suffixes; without arguments all are written.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,11 @@ from tensorflow.python.framework.convert_to_constants import (  # type: ignore[i
 DATA = Path(__file__).parents[1] / "frontends/tensorflow/data"
 
 
+def wanted(name: str) -> bool:
+    """Return whether the arguments ask for a file."""
+    return not sys.argv[1:] or any(fnmatch(name, pattern) for pattern in sys.argv[1:])
+
+
 def place(name: str) -> str:
     """`node` or `node:slot` for the name of a tensor."""
     return name.removesuffix(":0")
@@ -33,6 +41,8 @@ def place(name: str) -> str:
 
 def write_operators() -> None:
     for family, rows in tensorflow_operator_cases.cases(tf).items():
+        if not wanted(f"operators_{family}"):
+            continue
         arrays: dict[str, Any] = {}
         for case, (function, inputs) in rows.items():
             specs = [tf.TensorSpec(np.shape(x), np.asarray(x).dtype, f"in{k}") for k, x in enumerate(inputs)]
@@ -48,6 +58,8 @@ def write_operators() -> None:
 
 def write_models() -> None:
     for name, case in tensorflow_model_cases.frozen_models(tf).items():
+        if not wanted(name):
+            continue
         concrete = case.function.get_concrete_function(*case.specs)
         graph = frozen(concrete, lower_control_flow=case.lowered)
         (DATA / f"{name}.pb").write_bytes(graph.graph.as_graph_def().SerializeToString())
@@ -59,6 +71,8 @@ def write_models() -> None:
             arrays |= {f"{k}|out|{n}": r.numpy() for n, r in zip(names, results, strict=True)}
         np.savez_compressed(DATA / f"{name}.npz", **arrays)
     for name, save in tensorflow_model_cases.saved_models(tf).items():
+        if not wanted(name):
+            continue
         folder = DATA / name
         shutil.rmtree(folder, ignore_errors=True)
         calls = save(str(folder))

@@ -6,7 +6,7 @@ The first possible kind is chosen; `Executable.choice` gives the reason.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,7 @@ from whence.support.errors import FrontendWarning, ScheduleError
 
 if TYPE_CHECKING:
     from whence.frontends.importing.importer import Model
+    from whence.frontends.importing.state import State
 
 
 _EACH = "each size that comes has a program of its own, as asked"
@@ -60,9 +61,10 @@ class Policy:
         if not is_sized(module):
             return self._static(module, opened.model, opened.again)
         # The module has the weights: those of the model make room for what becomes of them.
+        states = states_of(opened.model)
         opened.model = opened.module = None
         try:
-            return self._sized(module)
+            return self._sized(module, states)
         except (VerifyException, ScheduleError) as error:
             if self.tier == "symbolic":
                 raise refused(error) from error
@@ -102,12 +104,19 @@ class Policy:
         executable.keep(states)
         return executable
 
-    def _sized(self, module: ModuleOp) -> Executable:
-        symbols = ", ".join(sorted(symbols_in(main_of(module))))
-        executable = SizedExecutable(
-            self.build(module, self.ledger), self.build, self.threads, tier=self.tier, specialize=self.specialize
-        )
-        executable.choice = Choice("sized", f"a call decides {symbols}")
+    def _sized(self, module: ModuleOp, states: Sequence[State] = ()) -> Executable:
+        choice = Choice("sized", f"a call decides {', '.join(sorted(symbols_in(main_of(module))))}")
+        artifact = self.build(module, self.ledger)
+        if states:
+            from whence.executables.stateful import StatefulSizedExecutable
+
+            executable = StatefulSizedExecutable(
+                artifact, self.build, self.threads, tier=self.tier, specialize=self.specialize
+            )
+            executable.keep(states)
+        else:
+            executable = SizedExecutable(artifact, self.build, self.threads, tier=self.tier, specialize=self.specialize)
+        executable.choice = choice
         return executable
 
     def _interpreted(self, model: Model, reason: str) -> Executable:

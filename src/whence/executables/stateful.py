@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from whence.executables.dynamic import DynamicExecutable
 from whence.executables.executable import Executable
+from whence.executables.sized import SizedExecutable
 from whence.support.doors import doors
 from whence.support.errors import FrontendError
 
@@ -26,9 +27,9 @@ class Stateful(Executable):
 
     _states: tuple[State, ...] = ()
 
-    def keep(self, states: tuple[State, ...]) -> None:
+    def keep(self, states: Sequence[State]) -> None:
         """Keep these inputs and outputs from call to call, beginning with their initial values."""
-        self._states = states
+        self._states = tuple(states)
         self._lock = Lock()
         self.reset()
 
@@ -98,6 +99,10 @@ class Stateful(Executable):
 
 class StatefulExecutable(Stateful):
     """One native program."""
+
+
+class StatefulSizedExecutable(Stateful, SizedExecutable):
+    """One native program for all sizes."""
 
 
 class StatefulDynamicExecutable(Stateful, DynamicExecutable):
