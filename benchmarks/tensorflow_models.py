@@ -24,12 +24,12 @@ from typing import Any
 
 os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "CUDA_VISIBLE_DEVICES": ""}
 
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
-from tensorflow_networks import NETWORKS  # noqa: E402
+import numpy as np
+import tensorflow as tf
+from tensorflow_networks import NETWORKS
 
-import whence  # noqa: E402
-from whence.support.errors import WhenceError  # noqa: E402
+import whence
+from whence.support.errors import WhenceError
 
 MOST = 2e-5
 """How far results may be off."""
@@ -90,10 +90,8 @@ def compare(name: str, threads: int, rounds: int) -> bool:
                         column.append(time.perf_counter() - begin)
         ours, other = (1e3 * statistics.median(column) for column in times)
         mark = "" if off <= MOST else "  WRONG"
-        print(
-            f"{name:22} {exe.choice.kind:11} {len(exe.layers):6} {compiled:7.1f} {ours:8.2f} {other:8.2f} {off:8.1e}{mark}",
-            flush=True,
-        )
+        program = f"{exe.choice.kind:11} {len(exe.layers):6} {compiled:9.1f}"
+        print(f"{name:22} {program} {ours:8.2f} {other:10.2f} {off:7.1e}{mark}", flush=True)
         return off <= MOST
 
 

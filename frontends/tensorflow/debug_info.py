@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from os.path import commonprefix
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,6 +19,14 @@ _LONGEST = 1024
 Line: TypeAlias = "tuple[str, int]"
 """A file, and the number of a line of it."""
 Trace: TypeAlias = "tuple[Frame, ...]"
+
+
+def _shared(traces: Sequence[Trace]) -> int:
+    """Return how many frames all traces begin with: those that the first and the last one in order begin with."""
+    if not traces:
+        return 0
+    pairs = zip(min(traces), max(traces), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 class DebugInfo:
@@ -38,7 +46,7 @@ class DebugInfo:
         What the traces of all nodes begin with led to the function: the call that saved the model is no layer's.
         """
         traces = self._traces.get(function, {})
-        shared = len(commonprefix(list(traces.values())))
+        shared = _shared(list(traces.values()))
         lines = {node: user_line(trace[shared:]) or user_line(trace) for node, trace in traces.items()}
         return {node: line for node, line in lines.items() if line is not None}
 

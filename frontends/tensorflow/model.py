@@ -23,9 +23,10 @@ from .context import DEFAULT, Context, Conversion
 from .convert import CONVERTERS
 from .graphs import Graph, Ref, tensor_ref
 from .inputs import Input, input_of, input_types, stated, symbolic_types
+from .model_file import ModelFile
 from .program import Builder
 from .scopes import Node
-from .source import ModelFile, read
+from .source import read
 from .symbolic import folded_sizes
 
 _NO_RESULT = ("Assert", "Const", "NoOp", "Placeholder", "Print", "PrintV2", "Switch", "VarHandleOp")

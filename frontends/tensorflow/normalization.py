@@ -26,10 +26,9 @@ def fused_batch_norm(ctx: Context) -> tuple[Result, ...]:
         mean, variance = term(ctx, 3), term(ctx, 4)
         statistics = mean, variance
     else:
-        axes = tuple(axis for axis in range(rank) if axis != channel)
-        mean = data.to(wide).apply(MeanOp, axis=axes, keepdims=False)
-        whole = data.to(wide).apply(MeanOp, axis=axes, keepdims=True)
-        variance = data.to(wide).apply(VarianceOp, whole, axis=axes, keepdims=False)
+        mean = data.to(wide).apply(MeanOp, axis=(channel,), keepdims=False, exclude=True)
+        whole = data.to(wide).apply(MeanOp, axis=(channel,), keepdims=True, exclude=True)
+        variance = data.to(wide).apply(VarianceOp, whole, axis=(channel,), keepdims=False, exclude=True)
         count = prod(extent for axis, extent in enumerate(data.shape) if axis != channel)
         statistics = mean, (variance * (count / max(count - 1, 1)) if ctx.node.outputs > 2 else variance)
     operands = [operand.value for operand in (data.to(wide), gamma, beta, mean, variance)]

@@ -17,10 +17,10 @@ from ..importing.state import State
 from .control import Control
 from .graphs import Graph, NodeInfo, Ref
 from .layer_names import LayerNames, scope_of
+from .model_file import ModelFile
 from .needed import needed_nodes
 from .restored import CALLS, HANDLES, Key, variable_key
 from .scopes import CONTROL, INPUTS, READS, RUN, SAME, Constants, Handle, Instance, Node, Scope, Value
-from .source import ModelFile
 from .values import RESOURCE, array_of, value_type
 from .variables import ADDING, UPDATES, changes
 

@@ -3,8 +3,8 @@
 
 `operators_<family>.npz` has for each case of `tensorflow_operator_cases.py` the GraphDef, the inputs and the outputs,
 under `<case>|graph`, `<case>|in|<name>` and `<case>|out|<name>`. The others are models with an `.npz` of the same name
-beside them, which has `<call>|in|<name>` and `<call>|out|<name>`. Arguments are patterns of the names of files to write,
-without their suffixes; without arguments all are written.
+beside them, which has `<call>|in|<name>` and `<call>|out|<name>`. Arguments are patterns of the names of files to
+write, without their suffixes; without arguments all are written.
 """
 
 from __future__ import annotations

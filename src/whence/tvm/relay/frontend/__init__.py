@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
 
+from whence.relay.frontend import tensorflow2 as tensorflow2
 from whence.relay.module import IRModule
 from whence.support.context import PassContext, spans_enabled
 from whence.support.doors import door
