@@ -21,6 +21,7 @@ class Builder(Protocol):
     file: str
     names: LayerNames
     places: dict[str, tuple[str, int]]
+    changing: set[Graph]
 
     def bodies(self, node: NodeInfo) -> Mapping[str, Graph]:
         """Return the graphs that a node runs, by attribute."""
@@ -169,6 +170,8 @@ class Control:
 
     def _written(self, graph: Graph, operands: Sequence[Value]) -> dict[Key, None]:
         """Return the variables that a graph changes."""
+        if graph not in self.builder.changing:
+            return {}
         handed = zip(graph.arguments, operands, strict=False)
         handles = {name: value.key for name, value in handed if isinstance(value, Handle)}
         return written(graph, handles, self.builder.bodies)

@@ -77,6 +77,11 @@ class ModelFile:
             self._graphs[name] = without_merges(without_frames(graph, self.file))
         return self._graphs[name]
 
+    @property
+    def count(self) -> int:
+        """How many nodes the graph and its functions have."""
+        return len(self.proto.node) + sum(len(function.node_def) for function in self.proto.library.function)
+
     def _lines(self, function: str) -> Mapping[str, Line]:
         return {} if self.debug_info is None else self.debug_info.lines(function)
 

@@ -22,14 +22,14 @@ from .needed import needed_nodes
 from .restored import CALLS, HANDLES, Key, variable_key
 from .scopes import CONTROL, INPUTS, READS, RUN, SAME, Constants, Handle, Instance, Node, Scope, Value
 from .values import RESOURCE, array_of, value_type
-from .variables import ADDING, UPDATES, changes
+from .variables import ADDING, UPDATES, changing
 
 _OF_TEXTS = ("Decode", "Encode", "Lookup", "Parse", "Regex", "String", "Substr", "AsString", "HashTable")
 """What the names of operators on texts and image files begin with."""
 _DEEPEST = 100
 """Calls around a call."""
-_MOST = 1_000_000
-"""Steps of a program: calls of calls may be many more than nodes."""
+_MOST, _MOST_CALLS = 50_000, 10
+"""The largest number of steps of any program, and how often on average a longer one may call what its file has."""
 
 
 class Builder:
@@ -55,7 +55,10 @@ class Builder:
         """Variable -> the name of its first value, and its node."""
         self._calls: dict[str, int] = {}
         """Function -> how many nodes call it."""
-        self._count = 0
+        self._count, self._most = 0, max(_MOST, _MOST_CALLS * model.count)
+        self.changing: set[Graph] = set()
+        """The graphs that give a variable a value, or run one that does."""
+        self._ordered: dict[Graph, list[NodeInfo]] = {}
 
     def main(self, inputs: Mapping[str, Ref], outputs: Mapping[str, Ref]) -> Region:
         """Return the region of the main graph; `inputs` and `outputs` name places in it.
@@ -63,6 +66,7 @@ class Builder:
         Other placeholders that the outputs need are inputs, too.
         """
         graph = replace(self.model.structured, results=tuple(outputs.values()))
+        self.changing = changing(graph, self.bodies)
         self._count_calls(graph)
         constants = Constants()
         scope = Scope(Region((), (), [], constants), constants, {})
@@ -73,8 +77,7 @@ class Builder:
             if ref.name not in graph.nodes:
                 raise FrontendError(f"{self.file}: input '{name}': expected a node of the graph, got '{ref.name}'")
             self._input(name, graph.nodes[ref.name], instance, scope)
-        nodes, _ = self._needed(graph, [ref.name for ref in outputs.values()])
-        for node in nodes:
+        for node in self._needed(graph):
             if node.op in INPUTS and Ref(node.name) not in instance.values:
                 self._input(node.name, node, instance, scope)
         # Layers that outputs are called after keep their names.
@@ -151,12 +154,16 @@ class Builder:
 
     # Nodes.
 
-    def _needed(self, graph: Graph, roots: Sequence[str]) -> tuple[list[NodeInfo], set[str]]:
-        return needed_nodes(graph, [*roots, *graph.controls], self._acts, self.file)
+    def _needed(self, graph: Graph) -> list[NodeInfo]:
+        """Return the nodes that the results of a graph need, in order."""
+        if graph not in self._ordered:
+            roots = [*(ref.name for ref in graph.results), *graph.controls]
+            self._ordered[graph] = needed_nodes(graph, roots, self._acts, self.file)
+        return self._ordered[graph]
 
     def _acts(self, node: NodeInfo) -> bool:
         """Return whether a node changes a variable."""
-        return node.op in UPDATES or any(changes(graph, self.bodies) for graph in self.bodies(node).values())
+        return node.op in UPDATES or any(graph in self.changing for graph in self.bodies(node).values())
 
     def bodies(self, node: NodeInfo) -> dict[str, Graph]:
         """Return the graphs that a node runs, by attribute."""
@@ -177,8 +184,7 @@ class Builder:
         waiting, seen = [graph], {graph.name}
         while waiting:
             current = waiting.pop()
-            nodes, _ = self._needed(current, [ref.name for ref in current.results])
-            for node in nodes:
+            for node in self._needed(current):
                 for inner in self.bodies(node).values():
                     self._calls[inner.name] = self._calls.get(inner.name, 0) + 1
                     if inner.name not in seen:
@@ -188,11 +194,11 @@ class Builder:
     def _emit(self, instance: Instance, scope: Scope, own: set[str] | None = None) -> list[Value]:
         """Add the steps of a graph; return its results. `own` are names that are kept for nodes called so."""
         graph = instance.graph
-        nodes, _ = self._needed(graph, [ref.name for ref in graph.results])
-        for node in nodes:
+        for node in self._needed(graph):
             self._count += 1
-            if self._count > _MOST:
-                raise FrontendError(f"{self.file}: expected at most {_MOST} steps, got functions called more often")
+            if self._count > self._most:
+                wanted = f"at most {self._most} steps"
+                raise FrontendError(f"{self.file}: expected {wanted}, got functions that are called more often")
             if Ref(node.name) in instance.values:
                 continue
             if own is not None and node.name in own:
