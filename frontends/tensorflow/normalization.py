@@ -36,6 +36,19 @@ def fused_batch_norm(ctx: Context) -> tuple[Result, ...]:
     return (result.value, *(statistic.value for statistic in statistics), mean.value, variance.value, mean.value)
 
 
+def batch_norm_with_global_normalization(ctx: Context) -> SSAValue:
+    """Inputs: images, mean, variance, beta, gamma."""
+    data, mean, variance, beta, gamma = (ctx.value(index) for index in range(5))
+    result = ctx.emit_all(
+        BatchNormOp,
+        *(data, gamma, beta, mean, variance),
+        axis=len(ctx.shape(0)) - 1,
+        epsilon=ctx.real("variance_epsilon", 1e-3),
+        scale=ctx.flag("scale_after_normalization"),
+    )
+    return result[0]
+
+
 def lrn(ctx: Context) -> SSAValue:
     """Over the channels; alpha is not divided by how many there are."""
     size = 2 * ctx.integer("depth_radius", 5) + 1
@@ -51,6 +64,7 @@ def lrn(ctx: Context) -> SSAValue:
 
 
 TABLE = {
+    "BatchNormWithGlobalNormalization": Converter(batch_norm_with_global_normalization),
     "FusedBatchNorm": Converter(fused_batch_norm),
     "FusedBatchNormV2": Converter(fused_batch_norm),
     "FusedBatchNormV3": Converter(fused_batch_norm),

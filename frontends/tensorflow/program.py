@@ -28,7 +28,7 @@ _OF_TEXTS = ("Decode", "Encode", "Lookup", "Parse", "Regex", "String", "Substr",
 """What the names of operators on texts and image files begin with."""
 _DEEPEST = 100
 """Calls around a call."""
-_MOST, _MOST_CALLS = 50_000, 10
+_MOST, _MOST_CALLS = 20_000, 10
 """The largest number of steps of any program, and how often on average a longer one may call what its file has."""
 
 
@@ -121,10 +121,16 @@ class Builder:
                 scope.constants.sources[name] = self._decoder(key, node)
 
     def _decoder(self, key: Key, node: NodeInfo) -> Callable[[], Array]:
-        return lambda: self._initial(key, node)
+        checkpoint, wanted = self._stored(key, node)
+        return lambda: checkpoint[wanted]
 
     def _initial(self, key: Key, node: NodeInfo) -> Array:
         """Return the value of a variable in the checkpoint."""
+        checkpoint, wanted = self._stored(key, node)
+        return checkpoint[wanted]
+
+    def _stored(self, key: Key, node: NodeInfo) -> tuple[Mapping[str, Array], str]:
+        """Return the checkpoint, and the key of a variable in it. Raises FrontendError where it is not there."""
         checkpoint = self.model.checkpoint
         wanted = self.model.keys.get(key, key[1])
         if checkpoint is None and self.model.signature is not None:
@@ -136,7 +142,7 @@ class Builder:
         if wanted not in checkpoint:
             what = f"a value of variable '{key[1]}'"
             raise FrontendError(f"{self.file}: node '{node.name}': expected {what} in the checkpoint, got none")
-        return checkpoint[wanted]
+        return checkpoint, wanted
 
     def _complain(self) -> None:
         """Name all unsupported operators at once."""

@@ -2,9 +2,10 @@
 """Writes the models of `tests/frontends/tensorflow/data/`, and what TensorFlow, which it needs, computes with them.
 
 `operators_<family>.npz` has for each case of `tensorflow_operator_cases.py` the GraphDef, the inputs and the outputs,
-under `<case>|graph`, `<case>|in|<name>` and `<case>|out|<name>`. The others are models with an `.npz` of the same name
-beside them, which has `<call>|in|<name>` and `<call>|out|<name>`. Arguments are patterns of the names of files to
-write, without their suffixes; without arguments all are written.
+under `<case>|graph`, `<case>|in|<name>` and `<case>|out|<name>`; loops and branches are frames of Switch and Merge. The
+others are models with an `.npz` of the same name beside them, which has `<call>|in|<name>` and `<call>|out|<name>`.
+
+Arguments are patterns of the names of files to write, without their suffixes; without arguments all are written.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def write_operators() -> None:
             specs = [tf.TensorSpec(np.shape(x), np.asarray(x).dtype, f"in{k}") for k, x in enumerate(inputs)]
             concrete = tf.function(lambda *args, function=function: function(*args)).get_concrete_function(*specs)
             results = tf.nest.flatten(concrete(*map(tf.constant, inputs)))
-            graph = frozen(concrete, lower_control_flow=False)
+            graph = frozen(concrete, lower_control_flow=family == "control")
             arrays[f"{case}|graph"] = np.frombuffer(graph.graph.as_graph_def().SerializeToString(), np.uint8)
             arrays |= {f"{case}|in|{place(t.name)}": np.asarray(x) for t, x in zip(graph.inputs, inputs, strict=True)}
             names = [place(t.name) for t in graph.outputs]

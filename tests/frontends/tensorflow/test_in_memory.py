@@ -31,7 +31,7 @@ class Layers(tf.Module):
         super().__init__()
         self.weight = tf.Variable(reals(3, 2), name="weight")
         self.calls = tf.Variable(0.0, name="calls")
-        self.table = tf.constant(reals(4, 2))
+        self.table = tf.constant(reals(400, 2))
 
     @tf.function(input_signature=[tf.TensorSpec((None, 3), name="x"), tf.TensorSpec((None,), tf.int32, name="rows")])
     def both(self, x: Any, rows: Any) -> Any:
