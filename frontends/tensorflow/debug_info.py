@@ -1,23 +1,22 @@
-"""Stack traces of nodes, which `tf.saved_model.save` writes with `save_debug_info=True`: the lines that made them."""
+"""Stack traces of nodes, which `tf.saved_model.save` writes with `save_debug_info=True`: the calls that made them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..importing.files import read_model
-from ..importing.frames import Frame, user_line
+from ..importing.frames import Frame, user_frames
+from .graphs import Frames
 from .messages import parse
 
 DEBUG_INFO = Path("debug", "saved_model_debug_info.pb")
 """Where the folder of a saved model has them."""
 _LONGEST = 1024
 """The characters of the longest name of a file or function that is read."""
-Line: TypeAlias = "tuple[str, int]"
-"""A file, and the number of a line of it."""
 Trace: TypeAlias = "tuple[Frame, ...]"
 
 
@@ -30,7 +29,7 @@ def _shared(traces: Sequence[Trace]) -> int:
 
 
 class DebugInfo:
-    """The lines of the user's own files that made the nodes of functions.
+    """The calls in the user's own files that made the nodes of functions.
 
     path: that of the file, a GraphDebugInfo. Raises FrontendError for one that is damaged.
     """
@@ -38,17 +37,17 @@ class DebugInfo:
     def __init__(self, path: Path):
         path, data = read_model(path, "TensorFlow")
         self._info: Any = parse("GraphDebugInfo", data, str(path))
-        self._frames: dict[int, Frame | None] = {}
+        self._numbered: dict[int, Frame | None] = {}
 
-    def lines(self, function: str) -> Mapping[str, Line]:
-        """Return node -> line, for the nodes of a function that have one; "" is the main graph.
+    def frames(self, function: str) -> Frames:
+        """Return node -> calls, the innermost first, for the nodes of a function that have any; "" is the main graph.
 
         What the traces of all nodes begin with led to the function: the call that saved the model is no layer's.
         """
         traces = self._traces.get(function, {})
         shared = _shared(list(traces.values()))
-        lines = {node: user_line(trace[shared:]) or user_line(trace) for node, trace in traces.items()}
-        return {node: line for node, line in lines.items() if line is not None}
+        calls = {node: user_frames(trace[shared:]) or user_frames(trace) for node, trace in traces.items()}
+        return {node: frames for node, frames in calls.items() if frames}
 
     @cached_property
     def _traces(self) -> dict[str, dict[str, Trace]]:
@@ -65,20 +64,23 @@ class DebugInfo:
 
     def _trace(self, trace: Any) -> Trace:
         frames = [self._frame(frame) for frame in trace.file_line_cols]
-        frames += [self._numbered(number) for number in trace.frame_id]
+        frames += [self._frame_of(number) for number in trace.frame_id]
         return tuple(frame for frame in frames if frame is not None)
 
-    def _numbered(self, number: int) -> Frame | None:
-        if number not in self._frames:
+    def _frame_of(self, number: int) -> Frame | None:
+        if number not in self._numbered:
             # Looking up a number that is not there would add it.
-            known = number in self._info.frames_by_id
-            self._frames[number] = self._frame(self._info.frames_by_id[number]) if known else None
-        return self._frames[number]
+            stated = number in self._info.frames_by_id
+            self._numbered[number] = self._frame(self._info.frames_by_id[number]) if stated else None
+        return self._numbered[number]
 
     def _frame(self, frame: Any) -> Frame | None:
         """Return a frame; None for one of no file."""
         if not 0 <= frame.file_index < len(self._info.files) or frame.line < 0:
             return None
         file = self._info.files[frame.file_index]
-        fit = 0 < len(file) <= _LONGEST and file.isprintable()
-        return (file, frame.line, frame.func[:_LONGEST]) if fit else None
+        if not (0 < len(file) <= _LONGEST and file.isprintable()):
+            return None
+        code = frame.code.strip()
+        code = code if len(code) <= _LONGEST and code.isprintable() else ""
+        return Frame(file, frame.line, frame.func[:_LONGEST], code)

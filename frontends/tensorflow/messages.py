@@ -55,7 +55,7 @@ _MESSAGES: dict[str, str] = {
         "1 files string*, 2 traces {StackTrace}, 4 frames_by_id fixed64{FileLineCol}, 5 name_to_trace_id {fixed64}, "
         "6 traces_by_id fixed64{StackTrace}"
     ),
-    "FileLineCol": "1 file_index int32, 2 line int32, 4 func string",
+    "FileLineCol": "1 file_index int32, 2 line int32, 4 func string, 5 code string",
     "StackTrace": "1 file_line_cols FileLineCol*, 2 frame_id fixed64*",
 }
 """Message -> its fields, as number, name and type: `*` marks repeated ones, `?` members of a choice, braces maps to a

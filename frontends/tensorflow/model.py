@@ -58,7 +58,7 @@ class Model(importer.Model):
             results = {text: tensor_ref(text, source.file) for text in outputs or _unread(main)}
         if not results:
             raise FrontendError(f"{source.file}: expected a graph with at least one output, got none")
-        self.builder = Builder(source, CONVERTERS.__contains__, keep)
+        self.builder = Builder(source, CONVERTERS, keep)
         # Values have one name each: an input that is called as another output is, has that of its placeholder.
         inputs = {ref.name if results.get(name, ref) != ref else name: ref for name, ref in signed.items()}
         self.region = self.builder.main(inputs, results)

@@ -11,9 +11,9 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ...support.names import did_you_mean
 from .conditionals import without_merges
-from .debug_info import DebugInfo, Line
+from .debug_info import DebugInfo
 from .frames import without_frames
-from .graphs import Graph, Ref, function_graph, main_graph
+from .graphs import Frames, Graph, Ref, function_graph, main_graph
 from .restored import restored_keys
 
 SERVING_DEFAULT = "serving_default"
@@ -46,13 +46,13 @@ class ModelFile:
     restore: str = ""
     """The node of a saved model that gives variables their values."""
     debug_info: DebugInfo | None = None
-    """The lines that made nodes."""
+    """The calls that made nodes."""
     _graphs: dict[str, Graph] = field(default_factory=lambda: dict[str, Graph]())
 
     @cached_property
     def main(self) -> Graph:
         """The main graph, as the file has it."""
-        return main_graph(self.proto, self.file, self._lines(""))
+        return main_graph(self.proto, self.file, self._frames(""))
 
     @cached_property
     def structured(self) -> Graph:
@@ -73,7 +73,7 @@ class ModelFile:
         if name not in self._graphs:
             if name not in self._functions:
                 raise FrontendError(f"{self.file}: {what}: expected a function of the model, got '{name}'")
-            graph = function_graph(*self._functions[name], self.file, self._lines(name))
+            graph = function_graph(*self._functions[name], self.file, self._frames(name))
             self._graphs[name] = without_merges(without_frames(graph, self.file))
         return self._graphs[name]
 
@@ -82,8 +82,8 @@ class ModelFile:
         """How many nodes the graph and its functions have."""
         return len(self.proto.node) + sum(len(function.node_def) for function in self.proto.library.function)
 
-    def _lines(self, function: str) -> Mapping[str, Line]:
-        return {} if self.debug_info is None else self.debug_info.lines(function)
+    def _frames(self, function: str) -> Frames:
+        return {} if self.debug_info is None else self.debug_info.frames(function)
 
     @cached_property
     def keys(self) -> Mapping[tuple[str, str], str]:

@@ -6,12 +6,13 @@ document: `graph.nodes[3].inputs[1]`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias, cast
 
 from ...support.errors import FrontendError
-from ..importing.frames import frames_in
+from ..importing.frames import Frame, frames_in
 
 MAJOR = 8
 """The version of the schema that is read."""
@@ -64,7 +65,7 @@ class Node:
     """The names of the values of each output; of one that is a list, several."""
     modules: Sequence[tuple[str, str]]
     """Path and class of the modules around it, the outermost first."""
-    frames: Sequence[tuple[str, int, str]]
+    frames: Sequence[Frame]
     """File, line and function of the calls around it, the outermost first."""
     where: str
 
@@ -430,6 +431,8 @@ class Reader:
 
 
 _STRIDED = 7
+_EXPORTED = re.compile(r"_export_root(?:\.|$)")
+"""What strict exports call the outermost module in graphs that nodes run."""
 _HOOK = "_empty_nn_module_stack_from_metadata_hook"
 
 
@@ -439,5 +442,5 @@ def modules_in(text: str) -> tuple[tuple[str, str], ...]:
     for entry in filter(None, text.split(";")):
         parts = entry.split(",")
         if len(parts) >= 3 and parts[0] != _HOOK:
-            raw.append((parts[1], parts[-1]))
+            raw.append((_EXPORTED.sub("", parts[1]), parts[-1]))
     return tuple(raw)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import branches
 import networks
 import numpy as np
 import torch
@@ -35,17 +36,27 @@ def numbers(*shapes: tuple[int, ...]) -> Inputs:
     return tuple(torch.randn(shape) for shape in shapes)
 
 
+def between(low: float, high: float) -> Inputs:
+    return (torch.linspace(low, high, 12).view(3, 4),)
+
+
 def cached(*places: int) -> Inputs:
     return torch.tensor(places), torch.randn(len(places), 4)
 
 
+STRICT = {"branches", "loops"}
+"""Programs whose graphs that nodes run have lines of their own: exports that are not strict do not keep them."""
 PROGRAMS: dict[str, tuple[Callable[[], torch.nn.Module], Any, Inputs, Inputs]] = {
+    "branches": (branches.Branches, None, between(-2, 1.5), between(-1, 1.9)),
     "cache": (networks.Cache, None, cached(1, 3), cached(3, 0)),
     "chosen": (networks.Chosen, None, numbers((4, 5)), numbers((4, 5))),
     "cnn": (networks.CNN, {"image": {0: Dim("batch", max=64)}}, numbers((2, 3, 16, 16)), numbers((5, 3, 16, 16))),
     "counter": (networks.Counter, None, numbers((4, 3)), numbers((4, 3))),
+    "loops": (branches.Loops, None, numbers((3, 4)), numbers((3, 4))),
+    "marked": (branches.Marked, {"x": {0: Dim("rows")}}, numbers((3, 4)), numbers((5, 4))),
     "mixed": (networks.Mixed, {"x": {0: Dim("batch")}}, numbers((2, 4, 5, 6)), numbers((3, 4, 5, 6))),
     "recurrent": (networks.Recurrent, {"x": {0: Dim("batch")}}, numbers((2, 5, 4)), numbers((3, 5, 4))),
+    "sized": (branches.Sized, {"x": {0: Dim("rows", max=64)}}, numbers((3, 4)), numbers((6, 4))),
     "transformer": (networks.Transformer, {"ids": {0: Dim.DYNAMIC, 1: Dim("length", max=32)}}, ids(2, 6), ids(3, 9)),
     "unknown": (networks.Unknown, None, numbers((3,)), numbers((3,))),
     "writes": (networks.Writes, {"x": {0: Dim("rows", min=4)}}, numbers((5, 4)), numbers((7, 4))),
@@ -85,7 +96,7 @@ def make(name: str) -> None:
             if isinstance(part, torch.nn.BatchNorm2d):
                 part.running_mean.uniform_(-1, 1)
                 part.running_var.uniform_(0.5, 2)
-        program = export(module, first, dynamic_shapes=dynamic)
+        program = export(module, first, dynamic_shapes=dynamic, strict=name in STRICT)
         written(program, name)
         if name == "counter":
             written(program.run_decompositions(), "counter.decomposed")
