@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -15,7 +15,7 @@ from ..importing.terms import Term, constant, maximum, minimum, term
 from .context import Context
 
 
-def _rounded(ctx: Context, low: Array, high: Array) -> SSAValue:
+def _rounded(ctx: Context, low: Any, high: Any) -> SSAValue:
     """Between the nearest numbers to `low` and `high` that have 0 as one of the steps between them (float32)."""
     bits, first = ctx.integer("num_bits", 8), int(ctx.flag("narrow_range"))
     if not 2 <= bits <= 16 or not (low < high).all():
@@ -32,13 +32,13 @@ def _rounded(ctx: Context, low: Array, high: Array) -> SSAValue:
     return (counts * _term(ctx, scale)).value
 
 
-def _term(ctx: Context, array: Array) -> Term:
+def _term(ctx: Context, array: Any) -> Term:
     return constant(ctx, cast(Array, np.asarray(array, np.float32)), "range")
 
 
 def by_attributes(ctx: Context) -> SSAValue:
     low, high = (np.float32(ctx.real(name, default)) for name, default in (("min", -6.0), ("max", 6.0)))
-    return _rounded(ctx, cast(Array, low), cast(Array, high))
+    return _rounded(ctx, low, high)
 
 
 def by_inputs(ctx: Context) -> SSAValue:
@@ -47,7 +47,7 @@ def by_inputs(ctx: Context) -> SSAValue:
 
 
 def bucketize(ctx: Context) -> SSAValue:
-    """How many of the boundaries each number is not below."""
+    """The number of boundaries that each number is not below."""
     bounds = np.asarray(ctx.attributes["boundaries"].list.f if "boundaries" in ctx.attributes else (), np.float32)
     value = term(ctx, 0).to("float32").value
     return ctx.emit(SearchSortedOp, ctx.constant(bounds, "boundaries"), value, right=True, dtype="int32")

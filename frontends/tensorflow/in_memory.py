@@ -111,7 +111,7 @@ def _captured(graph: Any, concrete: Any) -> dict[str, Array]:
 def _names(structure: Any, count: int) -> Sequence[str]:
     """Return names for the outputs of a function: the keys of its result, in the order that they are flattened in."""
     if isinstance(structure, Mapping):
-        keys = sorted(cast("Mapping[str, Any]", structure))
-        if len(keys) == count and all(isinstance(key, str) for key in keys):
+        keys = sorted(map(str, cast("Mapping[Any, Any]", structure)))
+        if len(keys) == count:
             return keys
     return [f"output_{at}" for at in range(count)]

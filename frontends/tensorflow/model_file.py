@@ -79,7 +79,7 @@ class ModelFile:
 
     @property
     def count(self) -> int:
-        """How many nodes the graph and its functions have."""
+        """The number of nodes of the graph and its functions."""
         return len(self.proto.node) + sum(len(function.node_def) for function in self.proto.library.function)
 
     def _frames(self, function: str) -> Frames:

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportArgumentType=false
 """Networks as people save them with TensorFlow, with random weights: each is written as a saved model or a graph.
 
 A writer is given a folder and returns the path of the model and the inputs of its calls. Needs TensorFlow.

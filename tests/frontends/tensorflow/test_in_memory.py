@@ -44,7 +44,7 @@ class Layers(tf.Module):
 
 
 def check(executable: whence.Executable, layers: Layers) -> None:
-    x, rows = reals(5, 3), np.int32([3, 0, 1, 1, 2])
+    x, rows = reals(5, 3), np.array([3, 0, 1, 1, 2], np.int32)
     expected = x @ layers.weight.numpy() + layers.table.numpy()[rows]
     for count in (1, 2):
         results = executable.run({"x": x, "rows": rows})
@@ -105,7 +105,7 @@ def test_nodes_stand_at_the_lines_that_made_them(tmp_path: Path):
     options = tf.saved_model.SaveOptions(save_debug_info=True)
     tf.saved_model.save(layers, str(tmp_path), signatures=layers.both, options=options)
     executable = whence.compile(tmp_path)
-    executable.run({"x": reals(2, 3), "rows": np.int32([0, 1])})
+    executable.run({"x": reals(2, 3), "rows": np.array([0, 1], np.int32)})
     line = Layers.both.python_function.__code__.co_firstlineno + 2
     for layer, at in (("AssignAddVariableOp", line), ("matmul", line + 1), ("GatherV2", line + 1)):
         assert f"{__file__}:{at}" in str(executable.where(layer)).splitlines()[0]

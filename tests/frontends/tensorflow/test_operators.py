@@ -156,7 +156,7 @@ def test_channels_in_front_compute_the_same(op: str):
     x = rng.standard_normal((2, 6, 8, 6, 4)[-rank - 2 :] if rank == 3 else (2, 6, 8, 4)).astype(np.float32)
     results: list[Any] = []
     for front in (False, True):
-        turned = {
+        turned: dict[str, Any] = {
             key: [value[0], value[-1], *value[1:-1]] if front and isinstance(value, list) else value
             for key, value in attributes.items()
         }

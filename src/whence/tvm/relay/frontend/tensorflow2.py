@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from whence.relay import frontend
+from whence.relay.frontend import tensorflow
 from whence.relay.module import IRModule
 from whence.support.doors import door
 from whence.support.dtypes import Array
@@ -22,4 +22,4 @@ def from_tensorflow(
 
     Arguments, results and errors are those of `relay.frontend.from_tensorflow`, which takes such graphs, too.
     """
-    return frontend.from_tensorflow(graph_def, layout, shape, outputs)
+    return tensorflow.from_tensorflow(graph_def, layout, shape, outputs)
