@@ -10,6 +10,7 @@ from . import composites as composites
 from . import convolution as convolution
 from . import creation as creation
 from . import elementwise as elementwise
+from . import guards as guards
 from . import indexing as indexing
 from . import losses as losses
 from . import normalization as normalization

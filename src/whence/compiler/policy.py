@@ -6,7 +6,7 @@ The first possible kind is chosen; `Executable.choice` gives the reason.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -104,19 +104,17 @@ class Policy:
         executable.keep(states)
         return executable
 
-    def _sized(self, module: ModuleOp, states: Sequence[State] = ()) -> Executable:
-        choice = Choice("sized", f"a call decides {', '.join(sorted(symbols_in(main_of(module))))}")
-        artifact = self.build(module, self.ledger)
+    def _sized(self, module: ModuleOp, states: tuple[State, ...] = ()) -> Executable:
+        symbols = ", ".join(sorted(symbols_in(main_of(module))))
+        artifact, options = self.build(module, self.ledger), (self.build, self.threads)
         if states:
             from whence.executables.stateful import StatefulSizedExecutable
 
-            executable = StatefulSizedExecutable(
-                artifact, self.build, self.threads, tier=self.tier, specialize=self.specialize
-            )
+            executable = StatefulSizedExecutable(artifact, *options, tier=self.tier, specialize=self.specialize)
             executable.keep(states)
         else:
-            executable = SizedExecutable(artifact, self.build, self.threads, tier=self.tier, specialize=self.specialize)
-        executable.choice = choice
+            executable = SizedExecutable(artifact, *options, tier=self.tier, specialize=self.specialize)
+        executable.choice = Choice("sized", f"a call decides {symbols}")
         return executable
 
     def _interpreted(self, model: Model, reason: str) -> Executable:

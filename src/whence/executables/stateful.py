@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,9 @@ class Stateful(Executable):
 
     _states: tuple[State, ...] = ()
 
-    def keep(self, states: Sequence[State]) -> None:
+    def keep(self, states: tuple[State, ...]) -> None:
         """Keep these inputs and outputs from call to call, beginning with their initial values."""
-        self._states = tuple(states)
+        self._states = states
         self._lock = Lock()
         self.reset()
 
@@ -102,7 +102,7 @@ class StatefulExecutable(Stateful):
 
 
 class StatefulSizedExecutable(Stateful, SizedExecutable):
-    """One native program for all sizes."""
+    """One program for all sizes; what it keeps has one size."""
 
 
 class StatefulDynamicExecutable(Stateful, DynamicExecutable):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
-
+from whence.relay.frontend.spans_off import forget_places
 from whence.relay.module import IRModule
 from whence.support.context import PassContext, spans_enabled
 from whence.support.doors import door
@@ -56,13 +55,5 @@ def from_tensorflow(
 
     params = as_parameters(module, name_of)
     if not spans:
-        _forget_places(module)
+        forget_places(module)
     return IRModule.of(module), params
-
-
-def _forget_places(module: ModuleOp) -> None:
-    """Have ops and arguments say nothing of where they come from."""
-    for op in module.walk():
-        op.location = UNKNOWN_LOC
-        for argument in (argument for region in op.regions for block in region.blocks for argument in block.args):
-            argument.location = UNKNOWN_LOC
