@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
@@ -28,6 +29,8 @@ class Model(ABC):
     """The ledger's prefix for operators of the model: `onnx` in `onnx.Conv`."""
     region: Region
     """Its steps."""
+    aliases: Mapping[str, str] = MappingProxyType({})
+    """Other name of an input, which a call may use -> its name."""
     custom_ops: CustomOps = NO_CUSTOM_OPS
     """The operators that Python functions compute."""
 

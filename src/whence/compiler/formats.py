@@ -59,11 +59,18 @@ def is_keras(source: object) -> bool:
 
 
 def is_tensorflow(source: object) -> bool:
-    """Return whether a source is a TensorFlow model: a folder, or a file or the bytes of a graph."""
+    """Return whether a source is a TensorFlow model: a folder, or the file or bytes of a graph; a GraphDef.
+
+    Functions and loaded models of TensorFlow in memory are, too; what else it has is taken for one and refused.
+    """
     if isinstance(source, Path):
         return source.suffix == ".pb" or source.is_dir()
-    # A graph begins with a node, which no ONNX model does.
-    return isinstance(source, bytes) and source[:1] == b"\n"
+    if isinstance(source, bytes):
+        # A graph begins with a node, which no ONNX model does.
+        return source[:1] == b"\n"
+    if getattr(getattr(source, "DESCRIPTOR", None), "name", "") == "GraphDef":
+        return True
+    return any(base.__module__.partition(".")[0] == "tensorflow" for base in type(source).__mro__)
 
 
 class Format(NamedTuple):
