@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whence.reading.models import KERAS, PYTORCH
-from whence.support.errors import FrontendWarning
+from whence.support.errors import FrontendWarning, PipelineError
 
 if TYPE_CHECKING:
     from whence.frontends.importing.custom import CustomOps
@@ -84,11 +84,13 @@ class Format(NamedTuple):
     """True if models have signatures, which name inputs and outputs."""
     stateful: bool = False
     """True if models may keep something from call to call."""
+    custom: bool = True
+    """True if Python functions may compute operators."""
 
 
 FORMATS = (
     Format("tflite", is_tflite, "whence.frontends.tflite.graph", signed=True, stateful=True),
-    Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True),
+    Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True, custom=False),
     Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
     Format("keras", is_keras, "whence.frontends.keras.graph", stateful=True),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
@@ -130,6 +132,8 @@ def read_model(
     options: dict[str, Any] = {"signature": signature} if row.signed else {}
     if row.stateful:
         options["keep"] = keep
+    if custom_ops is not None and not row.custom:
+        raise PipelineError(f"custom_ops: expected a model of another format, got one of {row.name}")
     if custom_ops is not None:
         options["custom_ops"] = custom_ops
     model = import_module(row.module).open_model(source, **options)
