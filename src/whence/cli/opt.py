@@ -26,7 +26,7 @@ from whence.passes.runner import run_passes
 from whence.planning.snapshots import SnapshotFolder
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
-from whence.reading.located_parser import LocatedParser
+from whence.dialects.located_parser import LocatedParser
 from whence.reading.models import model_path, shipped_models
 from whence.reading.pipeline_text import parse_passes
 from whence.reading.textio import attach_params, decoded, name_weights, relay_module, write_files

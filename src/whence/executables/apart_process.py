@@ -19,7 +19,7 @@ from whence.planning.archive import archived
 from whence.planning.artifact import Artifact
 from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
-from whence.reading.located_parser import LocatedParser
+from whence.dialects.located_parser import LocatedParser
 from whence.reading.textio import context
 from whence.runtime.package import Package, packed
 from whence.runtime.parent import end_with

@@ -23,7 +23,7 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.passes.transform.passes import HoldsModule
-from whence.reading.located_parser import LocatedParser
+from whence.dialects.located_parser import LocatedParser
 from whence.reading.textio import one_line
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError, ScheduleError

@@ -14,7 +14,7 @@ from whence.passes.pipelines import run_passes
 from whence.passes.relay.analysis.traversal import functions_of
 from whence.passes.relay.infer_type import InferTypePass, infer_types
 from whence.passes.runner import pass_context
-from whence.reading.located_parser import LocatedParser
+from whence.dialects.located_parser import LocatedParser
 from whence.support.errors import FrontendError
 
 Parse = Callable[[str], ModuleOp]
