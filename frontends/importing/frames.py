@@ -14,9 +14,11 @@ MOST_TEXT = 1 << 16
 
 _FRAME = re.compile(r'\s*File "([^"]{1,1024})", line ([0-9]{1,9})(?:, in (.*))?')
 _LIBRARY = re.compile(
-    r"(?:^|[\\/])torch[\\/](?:nn|_|fx|export|functional|utils|autograd|overrides|amp|ao|jit|distributions|onnx)"
+    r"(?:^|[\\/])(?:torch[\\/](?:nn|_|fx|export|functional|utils|autograd|overrides|amp|ao|jit|distributions|onnx)"
+    r"|jax[\\/](?:_src|nn|numpy|lax|scipy|interpreters|experimental)[\\/]|flax[\\/](?:linen|nnx|core)[\\/]"
+    r"|haiku[\\/]_src[\\/]|equinox[\\/](?:nn|_)|optax[\\/])"
 )
-"""Files of torch itself, in which no layer is written."""
+"""Files of torch, and of JAX and the libraries of layers for it, in which no layer of the user's is written."""
 _INSTALLED = re.compile(r"^.*[\\/](?:site|dist)-packages[\\/]")
 
 
@@ -32,7 +34,7 @@ def frames_in(text: str) -> tuple[Frame, ...]:
 
 
 def user_line(frames: Sequence[Frame]) -> tuple[str, int] | None:
-    """File and line of the innermost call that is no part of torch; of torch's where there is no other.
+    """File and line of the innermost call that is no part of a library of layers; of one where there is no other.
 
     None without frames of files. Names of files in installed packages begin with the package's name.
     """
