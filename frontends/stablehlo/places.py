@@ -76,9 +76,9 @@ def _frames(location: object) -> tuple[Frame, ...]:
 def _path(name: str) -> tuple[str, ...]:
     """The parts of a name, without what only runs others: the outermost `jit(f)` goes, others are `f`."""
     parts = _split(name.rstrip(":"))
-    while parts and _WRAPPED.fullmatch(parts[0]) is not None and parts[0].startswith(("jit(", "pjit(")):
-        parts = parts[1:]
-    return tuple(part for part in map(_unwrapped, parts) if part and part not in _CALLS)
+    outermost = parts[0].startswith(("jit(", "pjit(")) and _WRAPPED.fullmatch(parts[0]) is not None
+    inner = parts[1:] if outermost else parts
+    return tuple(part for part in map(_unwrapped, inner) if part and part not in _CALLS)
 
 
 def _unwrapped(part: str) -> str:

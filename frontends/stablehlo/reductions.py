@@ -76,7 +76,7 @@ def _with_places(ctx: Context) -> tuple[SSAValue, ...]:
     if data.dtype.kind not in "iub":
         asked = where(data.apply(ew.IsNanOp), np.inf if greatest else -np.inf, data)
     op = reduce.ArgMaxOp if greatest else reduce.ArgMinOp
-    places = Term(ctx, ctx.emit(op, asked.value, axis=[axis], keepdims=True, dtype="int64"))
+    places = asked.apply(op, axis=[axis], keepdims=True)
     values = ctx.emit(GatherOp, data.value, places.value, axis=axis)
     if counts_along(ctx, 1, axis):
         labels = places.to(ctx.dtype(1)).value

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count
+from math import prod
 
 import numpy as np
 from xdsl.context import Context
@@ -25,8 +27,9 @@ from ...dialects.stablehlo import Chlo, Stablehlo
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 
-_LARGE = re.compile(r'dense<"0x([0-9A-Fa-f]{129,}+)">')
-_RESOURCE = re.compile(r'([\w.$-]+|"[^"\n]*+")\s*:\s*"0x([0-9A-Fa-f]*+)"')
+_LARGE = re.compile(r'dense<"0x([0-9A-Fa-f]{129,}+)">|dense_resource<([\w.$-]+)>')
+_RESOURCE = re.compile(r'([\w.$-]+)\s*:\s*"0x([0-9A-Fa-f]*+)"')
+_texts = count()
 _ELIDED = "__elided__"
 _PRETTY = re.compile(r"^(?!\s*//).*?(?<![\"#!\w.<])(stablehlo|chlo)\.\w+", re.MULTILINE)
 GENERIC = (
@@ -57,9 +60,8 @@ class Program:
         except VerifyException as error:
             raise FrontendError(f"{self.file}: constant: {error}") from error
         shape = type_.get_shape()
-        count = int(np.prod(shape, dtype=np.int64))
         if isinstance(value, DenseResourceAttr):
-            return self._decoded(self._bytes(value), dtype, shape, count)
+            return self._decoded(self._bytes(value), dtype, shape, prod(shape))
         assert isinstance(value, DenseIntOrFPElementsAttr)
         data = value.data.data
         if dtype == np.bool_:
@@ -71,7 +73,8 @@ class Program:
     def _bytes(self, value: DenseResourceAttr) -> bytes:
         handle = value.resource_handle.data
         if handle not in self.spans:
-            what = "left out by its printer" if handle == _ELIDED else f"a resource '{handle}', which is not there"
+            left_out = handle.endswith(_ELIDED)
+            what = "that its printer left out" if left_out else "of a resource that is not there"
             raise FrontendError(f"{self.file}: expected the elements of a constant of {value.type}, got one {what}")
         begin, end, before = self.spans[handle]
         try:
@@ -79,18 +82,18 @@ class Program:
         except ValueError as error:
             raise FrontendError(f"{self.file}: expected two digits for each byte of a constant, got others") from error
 
-    def _decoded(self, data: bytes, dtype: np.dtype[np.generic], shape: tuple[int, ...], count: int) -> Array:
+    def _decoded(self, data: bytes, dtype: np.dtype[np.generic], shape: tuple[int, ...], size: int) -> Array:
         if dtype == np.bool_:
             # One bit for each, but a splat is one byte; how many bytes there are tells.
-            if len(data) == count:
+            if len(data) == size:
                 return np.frombuffer(data, np.uint8).astype(np.bool_).reshape(shape)
             bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
-            if len(data) != -(-count // 8):
+            if len(data) != -(-size // 8):
                 self._fail(data, dtype, shape)
-            return bits[:count].astype(np.bool_).reshape(shape)
+            return bits[:size].astype(np.bool_).reshape(shape)
         if len(data) == dtype.itemsize:
             return np.broadcast_to(np.frombuffer(data, dtype).reshape(()), shape).copy()
-        if len(data) != count * dtype.itemsize:
+        if len(data) != size * dtype.itemsize:
             self._fail(data, dtype, shape)
         return np.frombuffer(data, dtype).reshape(shape)
 
@@ -107,9 +110,13 @@ def _short(value: object) -> str:
 def parse(text: str, file: str) -> Program:
     """Parse a program in generic form; raises FrontendError for any other text."""
     spans: dict[str, tuple[int, int, int]] = {}
+    # xDSL renames handles that it has met before, in whichever text.
+    number = next(_texts)
 
     def stand_in(match: re.Match[str]) -> str:
-        handle = f"large_{len(spans)}"
+        if match[2] is not None:
+            return f"dense_resource<text_{number}_{match[2]}>"
+        handle = f"text_{number}_at_{match.start()}"
         spans[handle] = (*match.span(1), 0)
         return f"dense_resource<{handle}>"
 
@@ -118,7 +125,7 @@ def parse(text: str, file: str) -> Program:
         start = text.rfind("{-#")
         for match in _RESOURCE.finditer(text, start):
             # A blob begins with its alignment.
-            spans[match[1].strip('"')] = (*match.span(2), 4)
+            spans[f"text_{number}_{match[1]}"] = (*match.span(2), 4)
         short = short[:at]
     if (pretty := _PRETTY.search(short)) is not None:
         line = short.count("\n", 0, pretty.end()) + 1

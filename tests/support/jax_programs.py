@@ -13,13 +13,17 @@ import whence
 from whence.executables.executable import Executable
 
 
+def outputs(results: Any) -> list[Any]:
+    """The results of a call as a list: of one output there is no list."""
+    return list(results) if isinstance(results, list | tuple) else [results]
+
+
 def assert_as_jax(function: Callable[..., Any], *arguments: Any, tolerance: float = 2e-5) -> Executable:
     """Compile a function with all passes audited, and run it on arguments: results are those of JAX."""
     jitted = jax.jit(function)
     executable = whence.compile(jitted.lower(*arguments), audit=True)
-    results = executable(*(np.asarray(value) for value in jax.tree.leaves(arguments)))
+    results = outputs(executable(*(np.asarray(value) for value in jax.tree.leaves(arguments))))
     expected = jax.tree.leaves(jitted(*arguments))
-    results = results if isinstance(results, list | tuple) else [results]
     assert len(results) == len(expected)
     for result, wanted in zip(results, map(np.asarray, expected), strict=True):
         assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
