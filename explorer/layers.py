@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import Operator
 from ..planning.artifact import Artifact
 from ..provenance.lost import is_lost
-from ..provenance.span import leaf_name, leaves
+from ..provenance.span import leaf_name, leaves, positions
 from ..support.errors import FrontendError
 from ..support.identity import while_alive
 from ..support.names import shown
@@ -43,10 +43,8 @@ class Layer:
     @staticmethod
     def of(leaf: LocationAttr, type: str = "", module: str = "") -> Layer:
         """The layer of a leaf; of one without a place, `file` is empty and `node` -1."""
-        source = leaf.location if isinstance(leaf, NameLoc) else leaf
-        if isinstance(source, FileLineColLoc):
-            return Layer(leaf_name(leaf), source.filename.data, source.line.data, leaf, type, module)
-        return Layer(leaf_name(leaf), "", -1, leaf, type, module)
+        file, line = next((at[:2] for at in positions(leaf)), ("", -1))
+        return Layer(leaf_name(leaf), file, line, leaf, type, module)
 
     @property
     def place(self) -> str:

@@ -17,6 +17,7 @@ from .events import told
 from .index import Index, Param, unique_names
 from .layers import Layer
 from .report import count, percent, some, table
+from .source_lines import SourceLine, source_lines, table_of_lines
 from .times import Times
 
 _LINES = 12
@@ -89,6 +90,8 @@ class Where:
     """The parts of it that the interpreter does, not native code: relay ops, or the source's name of its operator."""
     interpreter: str = "the virtual machine"
     """Which one that is."""
+    lines: tuple[SourceLine, ...] = ()
+    """The lines of the exported program that called it."""
 
     @property
     def vanished(self) -> bool:
@@ -102,6 +105,8 @@ class Where:
         elif self.vanished:
             left = "no operator, and no constant" if not self.params else "no operator, only constants"
             parts[0] += f": {left} carries it after compilation" if not self.params else f": {left} carry it"
+        if self.lines:
+            parts[0] += f"\n{table_of_lines(self.lines)}"
         parts += map(str, self.kernels)
         if self.params:
             rows = [(param.name, param.type, some(param.calls, 2)) for param in self.params]
@@ -142,7 +147,9 @@ def _where(index: Index, layers: tuple[Layer, ...], times: Times | None) -> Wher
     names = {layer.name for layer in layers}
     fate = tuple((entry, tuple(name for name in index.into(entry) if name not in names)) for entry in entries)
     params = {id(param): param for leaf in wanted for param in index.params.get(leaf, ())}
-    return Where(layers, tuple(_kernels(index, layers, wanted, times)), tuple(params.values()), fate)
+    lines = source_lines(ledger, (layer.leaf for layer in layers))
+    kernels = tuple(_kernels(index, layers, wanted, times))
+    return Where(layers, kernels, tuple(params.values()), fate, lines=lines)
 
 
 def _kernels(

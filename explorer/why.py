@@ -23,6 +23,7 @@ from .events import told
 from .index import Index
 from .layers import Layer, unique_leaves
 from .report import count, percent, some, table
+from .source_lines import SourceLine, source_lines, table_of_lines
 from .times import Times
 
 _INSTRUCTIONS = 40
@@ -145,6 +146,8 @@ class Why:
     """The external compiler that runs it; "" for machine code of ours."""
     tuned: Applied | None = None
     """The decisions of tuning about it; None: it is made by rule."""
+    lines: tuple[SourceLine, ...] = ()
+    """The lines of the exported program that called its layers."""
 
     def __str__(self) -> str:
         parts = [f"kernel {self.symbol}" + (f", run by {self.compiler}" if self.compiler else "")]
@@ -155,6 +158,8 @@ class Why:
         if self.line is not None:
             return "\n\n".join([*parts, str(self.line)])
         parts += map(str, self.calls)
+        if self.lines:
+            parts.append(f"lines of the program:\n{table_of_lines(self.lines)}")
         if self.calls:
             first = self.calls[0]
             title = "operators" if len(self.calls) == 1 else f"operators, as in {first.name}"
@@ -201,7 +206,9 @@ def _why(index: Index, selection: Found, times: Times | None) -> Why:
     code = kernel_of(index.artifact, selection.kernel)
     others = tuple(kernel_call.name for kernel_call in selection.others)
     origins = tuple(_origin(index, kernel_call, times) for kernel_call in selection.asked)
-    return Why(code.symbol, origins, others, None, compiler_of(code), index.artifact.tuned.get(code.symbol))
+    layers = dict.fromkeys(part.layer.leaf for origin in origins for part in origin.layers)
+    tuned, lines = index.artifact.tuned.get(code.symbol), source_lines(index.artifact.ledger, layers)
+    return Why(code.symbol, origins, others, None, compiler_of(code), tuned, lines)
 
 
 def _origin(index: Index, call: Call, times: Times | None) -> CallOrigin:

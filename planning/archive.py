@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc, Unknown
 from ..lowering.cache import encode
 from ..lowering.kernel.record import Kernel
 from ..provenance.numbers import Value, number_of
-from ..provenance.span import leaves
+from ..provenance.span import leaves, positions
 from ..provenance.walk import walk
 from .artifact import Artifact
 
@@ -46,6 +46,7 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
         "gives": [[table.number(leaf), index, *ops.value(value)] for (leaf, index), value in ledger.gives.items()],
         "op_types": [[table.number(leaf), text] for leaf, text in ledger.op_types.items()],
         "modules": [[table.number(leaf), text] for leaf, text in ledger.modules.items()],
+        "code": [[*line, text] for line, text in ledger.code.items()],
         "plan": [plan.workspaces, plan.arena_bytes, plan.peak_bytes, plan.algorithm, plan.pools],
         "host": artifact.target.host,
         "tuned": {
@@ -79,7 +80,7 @@ class _Numbers:
 
 
 class _Locations:
-    """Locations by number, each written once. Row: the name, file, line and column of a leaf; or numbers of leaves."""
+    """Locations by number, each written once. Row: what `_leaf` says of a leaf; or numbers of leaves."""
 
     def __init__(self) -> None:
         self.rows: list[list[Any]] = []
@@ -100,9 +101,8 @@ class _Locations:
 
 
 def _leaf(location: NameLoc | FileLineColLoc) -> list[Any]:
-    """Name (None for a place alone), then file, line, column (where there is a place)."""
-    name = location.desc.data if isinstance(location, NameLoc) else None
-    source = location.location if isinstance(location, NameLoc) else location
-    if isinstance(source, FileLineColLoc):
-        return [name, source.filename.data, source.line.data, source.column.data]
-    return [name]
+    """Name (None for a place alone); of the place, if any, file, line and column; files and lines of its callers."""
+    row: list[Any] = [location.desc.data if isinstance(location, NameLoc) else None]
+    for number, (file, line, column) in enumerate(positions(location)):
+        row += [file, line] if number else [file, line, column]
+    return row

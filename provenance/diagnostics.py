@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..support.errors import WhenceError, enumerated, expectation
 from ..support.names import shown
-from .span import UNWRITTEN, leaves
+from .span import UNWRITTEN, leaves, positions
 
 
 class LocationError(VerifyException, WhenceError):
@@ -32,10 +32,11 @@ def position(file: str, number: int) -> str:
 
 def _place(leaf: LocationAttr) -> str:
     match leaf:
-        case NameLoc(desc=name, location=FileLineColLoc() as at) if at.filename.data != UNWRITTEN:
-            return f"layer '{shown(name.data)}', {shown(position(at.filename.data, at.line.data))}"
         case NameLoc(desc=name):
-            return f"layer '{shown(name.data)}'"
+            at = next(iter(positions(leaf)), None)
+            if at is None or at.file == UNWRITTEN:
+                return f"layer '{shown(name.data)}'"
+            return f"layer '{shown(name.data)}', {shown(position(at.file, at.line))}"
         case FileLineColLoc():
             return f"{leaf.filename.data}:{leaf.line.data}:{leaf.column.data}"
         case _:

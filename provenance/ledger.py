@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ..support.names import shown
 from .numbers import Value, number_of, numbered
-from .span import leaves
+from .span import Caller, leaves
 from .walk import walk
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -118,6 +118,8 @@ class Ledger:
     """Leaf of a layer -> what its source calls the operator: `Conv`. Text says nothing of the kind."""
     modules: dict[LocationAttr, str] = field(default_factory=lambda: dict[LocationAttr, str]())
     """Leaf of a layer -> the path of the module it is of in the program that was exported: `layer1.0.conv`."""
+    code: dict[Caller, str] = field(default_factory=lambda: dict[Caller, str]())
+    """File and line of a program -> the text of the line, where the model has it."""
     gives: dict[LayerValue, Value] = field(default_factory=lambda: dict[LayerValue, Value]())
     """The values of layers as they were imported, where the source says which tensors a layer gives."""
     copies: dict[int, tuple[int, int]] = field(default_factory=lambda: dict[int, tuple[int, int]]())
@@ -186,6 +188,7 @@ class Ledger:
         self.copies |= {copy: (op, earlier + position) for copy, (op, position) in other.copies.items()}
         self.op_types |= other.op_types
         self.modules |= other.modules
+        self.code |= other.code
         self.gives |= other.gives
 
     def history(self, number: int) -> list[Entry]:

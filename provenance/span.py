@@ -1,6 +1,7 @@
 """Spans and their MLIR form, the location: conversions, leaves, and `fuse`.
 
-A *leaf* is the location of one layer, `NameLoc("conv1", FileLineColLoc("model.onnx", node index, 0))`.
+A *leaf* is the location of one layer, `NameLoc("conv1", FileLineColLoc("model.onnx", node index, 0))`. Where the source
+says which calls led to it, these are call sites inside of the leaf, `NameLoc("conv1", CallSiteLoc(innermost, caller))`.
 A `FusedLoc` of leaves is what TVM calls a SequentialSpan. Locations are attributes: immutable and shared.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import NamedTuple, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -31,15 +32,51 @@ UNWRITTEN = "<expression>"
 """The file of layers that nobody named or wrote: expressions of Python without spans, which get names of their own."""
 _CACHE_LIMIT = 1 << 16
 _CACHED_LEAVES = 64
+Caller: TypeAlias = "tuple[str, int]"
+"""File and line of a call."""
+
+
+class Position(NamedTuple):
+    """A position in a source: of a model, `line` is the number of the node."""
+
+    file: str
+    line: int
+    column: int = 0
+
+
+def layer_location(name: str, file: str, index: int, column: int = 0, callers: tuple[Caller, ...] = ()) -> NameLoc:
+    """The leaf of the layer `name`, node number `index` of `file` (for text: its line and column).
+
+    callers: file and line of the calls that led there, the innermost first. Equal arguments give the same object.
+    """
+    return _layer_location(name, file, index, column, callers)
 
 
 @lru_cache(_CACHE_LIMIT)
-def layer_location(name: str, file: str, index: int, column: int = 0) -> NameLoc:
-    """The leaf of the layer `name`, node number `index` of `file` (for text: its line and column).
+def _layer_location(name: str, file: str, index: int, column: int, callers: tuple[Caller, ...]) -> NameLoc:
+    chain = [Position(file, index, column), *(Position(*caller) for caller in callers)]
+    *inner, outermost = [FileLineColLoc(StringAttr(at.file), IntAttr(at.line), IntAttr(at.column)) for at in chain]
+    location: LocationAttr = outermost
+    for call in reversed(inner):
+        location = CallSiteLoc(call, location)
+    return NameLoc(StringAttr(name), location)
 
-    Equal arguments give the same object.
-    """
-    return NameLoc(StringAttr(name), FileLineColLoc(StringAttr(file), IntAttr(index), IntAttr(column)))
+
+def positions(leaf: Attribute) -> tuple[Position, ...]:
+    """Where a leaf stands, and then what called that; none of a leaf that is only a name."""
+    result: list[Position] = []
+    waiting: list[Attribute] = [leaf]
+    while waiting:
+        match waiting.pop():
+            case FileLineColLoc(filename=file, line=line, column=column):
+                result.append(Position(file.data, line.data, column.data))
+            case NameLoc(location=inner):
+                waiting.append(inner)
+            case CallSiteLoc(callee=callee, caller=caller):
+                waiting += [caller, callee]
+            case _:
+                continue
+    return tuple(result)
 
 
 @lru_cache(_CACHE_LIMIT)
@@ -157,6 +194,8 @@ class Span:
     column: int = 0
     end_column: int = 0
     file: str = ""
+    callers: tuple[Caller, ...] = ()
+    """Of a layer, the calls that led to its place, the innermost first."""
 
     def same_as(self, other: object) -> bool:
         """Return whether it is the same object."""
@@ -170,7 +209,7 @@ class Span:
             return FileLineColLoc(StringAttr(name), IntAttr(self.line), IntAttr(self.column))
         if not self.file and not self.column:
             return _name_location(self.source_name.name)
-        return layer_location(self.source_name.name, self.file, self.line, self.column)
+        return layer_location(self.source_name.name, self.file, self.line, self.column, self.callers)
 
     @staticmethod
     def of(location: LocationAttr) -> Span | SequentialSpan | None:
@@ -180,11 +219,11 @@ class Span:
                 return None
             case FusedLoc():
                 return SequentialSpan([location])
-            case NameLoc(desc=name, location=FileLineColLoc() as at):
-                line, column = at.line.data, at.column.data
-                return Span(SourceName(name.data), line, line, column, column, at.filename.data)
             case NameLoc(desc=name):
-                return Span(SourceName(name.data))
+                if not (chain := positions(location)):
+                    return Span(SourceName(name.data))
+                (file, line, column), callers = chain[0], tuple(caller[:2] for caller in chain[1:])
+                return Span(SourceName(name.data), line, line, column, column, file, callers)
             case FileLineColLoc():
                 line, column = location.line.data, location.column.data
                 return Span(SourceName(location.filename.data), line, line, column, column)
@@ -206,6 +245,7 @@ class Span:
             min(self.column, other.column),
             max(self.end_column, other.end_column),
             self.file,
+            self.callers if self.callers == other.callers else (),
         )
 
     def __str__(self) -> str:

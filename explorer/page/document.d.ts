@@ -47,6 +47,8 @@ export interface Layers {
   scope: string[];
   /** Of a tensor the row of its layer; of a layer its own row. */
   owner: number[];
+  /** The lines of an exported program that called it, `net.py:12 return self.conv(x)`, the innermost first. */
+  code: string[][];
 }
 
 /** A compiled program. A model with open sizes, or run by an interpreter, has several. */

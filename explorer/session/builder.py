@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
+from xdsl.dialects.builtin import LocationAttr, ModuleOp
 
 from ...dialects.relay.core import FuncOp
 from ...planning.artifact import Artifact
 from ...provenance.lost import is_lost
-from ...provenance.span import leaf_name, leaves
+from ...provenance.span import leaf_name, leaves, positions
 from ...provenance.walk import walk
 from ...support.names import shown
 from ..layers import functions, op_types, owners, scope_of
+from ..source_lines import source_lines
 from .document import (
     VERSION,
     Body,
@@ -73,16 +74,16 @@ class Builder:
     def _row(self, leaf: LocationAttr) -> int:
         if (row := self._layers.get(leaf)) is None:
             row = self._layers[leaf] = len(self._layers)
-            origin = leaf.location if isinstance(leaf, NameLoc) else leaf
-            known = isinstance(origin, FileLineColLoc)
+            at = next(iter(positions(leaf)), None)
             name, layers = leaf_name(leaf), self.session.layers
             layers.name.append(name)
             layers.kind.append("lost" if is_lost(leaf) else "unknown")
             layers.type.append("")
-            layers.source.append(self.source(origin.filename.data) if known else -1)
-            layers.ordinal.append(origin.line.data if known else -1)
+            layers.source.append(self.source(at.file) if at is not None else -1)
+            layers.ordinal.append(at.line if at is not None else -1)
             layers.scope.append(scope_of(name))
             layers.owner.append(row)
+            layers.code.append([])
         return row
 
     def describe_layers(self, artifact: Artifact) -> None:
@@ -98,6 +99,9 @@ class Builder:
             layers.kind[row] = "layer" if row == of else "tensor"
             layers.type[row] = types.get(leaf, "") or layers.type[row]
             layers.scope[row] = scope_of(layers.name[row], layer.module)
+            if row == of:
+                lines = source_lines(artifact.ledger, [leaf])
+                layers.code[row] = [str(line) for first in lines for line in (first, *first.callers)]
         for func in functions(artifact.snapshots[0].module).values():
             for row in map(self.layer, leaves(func.location)):
                 if layers.kind[row] == "unknown":

@@ -77,6 +77,8 @@ class Layers:
     """The name scope, `layer1/block0`; "" for none."""
     owner: list[int] = field(default_factory=list[int])
     """Of a tensor the row of its layer; of a layer its own row."""
+    code: list[list[str]] = field(default_factory=list[list[str]])
+    """The lines of an exported program that called it, `net.py:12  return self.conv(x)`, the innermost first."""
 
 
 @dataclass

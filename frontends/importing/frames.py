@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import NamedTuple
 
-Frame: TypeAlias = "tuple[str, int, str]"
-"""File, line and function of a call."""
+from xdsl.dialects.builtin import NameLoc
+
+from ...provenance.span import layer_location
+
+
+class Frame(NamedTuple):
+    """A call in a stack trace."""
+
+    file: str
+    line: int
+    function: str = ""
+    code: str = ""
+    """The text of the line, where the exporter wrote it down."""
+
 
 MOST_TEXT = 1 << 16
 """The characters of the longest text of an exporter that is read."""
+_MOST_CALLS = 24
+"""The number of calls that a place has at most: the innermost ones."""
 
 _FRAME = re.compile(r'\s*File "([^"]{1,1024})", line ([0-9]{1,9})(?:, in (.*))?')
 _LIBRARY = re.compile(
@@ -23,25 +37,39 @@ _INSTALLED = re.compile(r"^.*[\\/](?:site|dist)-packages[\\/]")
 
 
 def frames_in(text: str) -> tuple[Frame, ...]:
-    """File, line and function of each frame of a stack trace as Python writes it, the outermost first.
+    """The frames of a stack trace as Python writes it, the outermost first; each may be followed by a line of code.
 
-    Lines that are no frames are left out; a text of more than `MOST_TEXT` characters has none.
+    Other lines are left out; a text of more than `MOST_TEXT` characters has no frames.
     """
     if len(text) > MOST_TEXT:
         return ()
-    matches = (_FRAME.fullmatch(line) for line in text.splitlines())
-    return tuple((m[1], int(m[2]), (m[3] or "").strip()) for m in matches if m is not None and m[1].isprintable())
+    frames: list[Frame] = []
+    fresh = False
+    for line in text.splitlines():
+        match = _FRAME.fullmatch(line)
+        if match is not None:
+            fresh = match[1].isprintable()
+            if fresh:
+                frames.append(Frame(match[1], int(match[2]), (match[3] or "").strip()))
+        elif fresh:
+            code = line.strip()
+            frames[-1] = frames[-1]._replace(code=code if code.isprintable() else "")
+            fresh = False
+    return tuple(frames)
 
 
-def user_line(frames: Sequence[Frame]) -> tuple[str, int] | None:
-    """File and line of the innermost call that is no part of a library of layers; of one where there is no other.
+def user_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The calls that are no part of a library of layers, the innermost first; of one the innermost where there is none.
 
-    None without frames of files. Names of files in installed packages begin with the package's name.
+    None without frames of files: `<stdin>` and `<eval_with_key>.1` are none. Names of files in installed packages begin
+    with the package's name.
     """
-    return _last(frame for frame in frames if not _LIBRARY.search(frame[0])) or _last(frames)
+    in_files = [frame for frame in reversed(frames) if not frame.file.startswith("<")]
+    own = [frame for frame in in_files if not _LIBRARY.search(frame.file)] or in_files[:1]
+    return tuple(frame._replace(file=_INSTALLED.sub("", frame.file)) for frame in own[:_MOST_CALLS])
 
 
-def _last(frames: Iterable[Frame]) -> tuple[str, int] | None:
-    """The innermost frame of a file: `<stdin>` and `<eval_with_key>.1` are none."""
-    in_files = [(file, line) for file, line, _ in frames if not file.startswith("<")]
-    return (_INSTALLED.sub("", in_files[-1][0]), in_files[-1][1]) if in_files else None
+def frames_location(layer: str, frames: Sequence[Frame]) -> NameLoc:
+    """The leaf of a layer that was called by the first of `user_frames`, and that by the others."""
+    innermost, *callers = ((frame.file, frame.line) for frame in frames)
+    return layer_location(layer, *innermost, callers=tuple(callers))

@@ -482,6 +482,7 @@ class Importer(ABC):
             nodes = [node_of(step) for step in self.converted]
             ledger.op_types |= {node.leaf: node.op_type for node in nodes}
             ledger.modules |= {node.leaf: node.module for node in nodes if node.module}
+            ledger.code |= {(at.file, at.line): at.code for node in nodes for at in node.frames if at.code}
             note_values(ledger, [(node_of(step), step.outputs) for step in self.converted], self.tensors)
             note_evaluated(ledger, nodes, self.reads, surviving_leaves(self.main), self.source.prefix)
         return self.module

@@ -8,6 +8,7 @@ from typing import cast
 from xdsl.dialects.builtin import LocationAttr
 
 from ...runtime.flow import Step
+from .frames import Frame
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -21,6 +22,8 @@ class Node:
     """Of the node of the main graph that it is, or is in."""
     module: str = ""
     """The path of the module of the source program that it is of, where the model says so."""
+    frames: tuple[Frame, ...] = ()
+    """The calls of the source program that made it, the innermost first, where the model says so."""
 
 
 def node_of(step: Step) -> Node:

@@ -49,6 +49,11 @@ OPERATIONS: Mapping[str, Row] = {
 _ALIASES = {**convolution.ALIASES, **pooling.ALIASES}
 
 
+def supported() -> list[str]:
+    """Return the names of all classes of layers, and of operations behind `keras.ops.`."""
+    return [*LAYERS, *_ALIASES, *(f"keras.ops.{name}" for name in OPERATIONS)]
+
+
 def row_of(kind: str, is_layer: bool) -> Row | None:
     """Return the row of a class of layers, or of an operation; None where there is none."""
     return LAYERS.get(_ALIASES.get(kind, kind)) if is_layer else OPERATIONS.get(kind)

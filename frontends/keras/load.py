@@ -11,14 +11,13 @@ from typing import Any, cast
 
 from ...runtime.flow import Region
 from ...support.errors import FrontendError
+from ..importing.unsupported import Call, refuse
 from .archive import Saved, open_saved
-from .convert import row_of
+from .convert import row_of, supported
 from .layers import INPUT, MODELS, Layer, Reader
 from .program import Builder, InputInfo
 from .weights import Variables
 
-_SHOWN = 3
-"""The largest number of layers of a class that an error names."""
 _CODE = ("Lambda", "__lambda__")
 """Classes whose configuration holds compiled code."""
 
@@ -93,22 +92,15 @@ def _check_code(saved: Saved) -> None:
 
 def _check_supported(saved: Saved, reader: Reader, main: Layer) -> None:
     """Complain about all unsupported layers at once, those of inner models included."""
-    unsupported: dict[str, list[str]] = {}
+    calls: list[Call] = []
     for name, layer in _all(reader, main):
         if layer.kind == INPUT or layer.is_model:
             continue
         strange = layer.package and layer.module and not layer.module.startswith("keras")
         if strange or row_of(layer.kind, not layer.is_operation) is None:
-            kind = f"keras.ops {layer.kind}" if layer.is_operation else layer.package if strange else layer.kind
-            unsupported.setdefault(kind, []).append(name)
-    if unsupported:
-        parts: list[str] = []
-        for kind, users in sorted(unsupported.items()):
-            more = f" and {len(users) - _SHOWN} more" if len(users) > _SHOWN else ""
-            parts.append(f"{kind} ({len(users)} layer{'s' * (len(users) > 1)}: {', '.join(users[:_SHOWN])}{more})")
-        raise FrontendError(
-            f"{saved.file}: The following layers are not supported in frontend Keras: {', '.join(parts)}"
-        )
+            kind = f"keras.ops.{layer.kind}" if layer.is_operation else layer.package if strange else layer.kind
+            calls.append(Call(kind, name))
+    refuse(saved.file, "Keras", calls, supported())
 
 
 def _all(reader: Reader, main: Layer) -> Iterator[tuple[str, Layer]]:

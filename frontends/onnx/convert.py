@@ -61,6 +61,16 @@ DOMAINS = {"": CONVERTERS, "ai.onnx": CONVERTERS, "com.microsoft": MICROSOFT, "a
 """Domain -> operator -> how it is imported."""
 
 
+def spelled(domain: str, op_type: str) -> str:
+    """Return the name of an operator with its domain, if that is not ONNX's own: `com.microsoft.Gelu`."""
+    return f"{domain}.{op_type}" if domain else op_type
+
+
+def supported() -> list[str]:
+    """Return the names of all operators, with their domains."""
+    return [spelled(domain, name) for domain, table in DOMAINS.items() for name in table if domain != "ai.onnx"]
+
+
 def converter_of(domain: str, op_type: str) -> Converter[Context] | None:
     """The row of an operator, if there is one."""
     return DOMAINS.get(domain, {}).get(op_type)

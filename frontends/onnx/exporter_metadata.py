@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from onnx import NodeProto
 
-from ..importing.frames import MOST_TEXT, frames_in, user_line
+from ..importing.frames import MOST_TEXT, Frame, frames_in, user_frames
 
 _STACK_TRACE = "pkg.torch.onnx.stack_trace"
 _NAME_SCOPES = "pkg.torch.onnx.name_scopes"
@@ -24,8 +24,8 @@ _LONGEST_PATH = 1024
 class Origin(NamedTuple):
     """Where a node comes from, as far as the exporter says."""
 
-    line: tuple[str, int] | None = None
-    """The user's own Python file, and the line in it."""
+    frames: tuple[Frame, ...] = ()
+    """The calls in the user's own Python files, the innermost first."""
     module: str = ""
     """The path of the innermost module, `layer1.0.conv`; empty in the outermost one."""
 
@@ -40,7 +40,7 @@ def origin_of(node: NodeProto) -> Origin:
         key, value = cast(object, entry.key), cast(object, entry.value)
         if isinstance(key, str) and isinstance(value, str):
             texts.setdefault(key, value)
-    return Origin(user_line(frames_in(texts.get(_STACK_TRACE, ""))), _module_in(texts.get(_NAME_SCOPES, "")))
+    return Origin(user_frames(frames_in(texts.get(_STACK_TRACE, ""))), _module_in(texts.get(_NAME_SCOPES, "")))
 
 
 def _module_in(text: str) -> str:

@@ -19,8 +19,9 @@ from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Result
 from ..importing.tensor import Tensor, shape_of
+from ..importing.unsupported import Call, refusal, source_line
 from .context import Context
-from .convert import converter_of
+from .convert import converter_of, spelled
 from .expand import body_of, expanded
 from .inputs import input_types, open_inputs, open_outputs, symbolic_types
 from .load import Source, load
@@ -117,10 +118,9 @@ class Importer(importer.Importer):
             node, lambda: [self.type_of(name, region, step) for name in step.inputs], self.onnx.functions
         )
         if function is None:
-            raise FrontendError(
-                f"The following operators are not supported for frontend ONNX: {node.proto.op_type} "
-                f"(node {node.layer}, for these types)"
-            )
+            name = spelled(canonical(node.proto.domain), node.op_type)
+            call = Call(name, f"{node.layer}, for these types", source_line(node.leaf))
+            raise refusal(self.source.file, "ONNX", [call], ())
         opsets = {**node.opsets, **{canonical(entry.domain): entry.version for entry in function.opset_import}}
         self._spliced += len(function.node)
         if self._spliced > MOST_SPLICED:

@@ -20,8 +20,10 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region
 from ...support.errors import FrontendError, FrontendWarning
 from ..importing.files import read_model
-from .convert import converter_of
+from ..importing.unsupported import Call, refuse
+from .convert import converter_of, spelled, supported
 from .expand import Functions, functions_of, has_body
+from .exporter_metadata import origin_of
 from .host import is_hosted_operator
 from .opsets import KNOWN, differs, warn_of
 from .program import CONTROL, Builder, canonical, layer_names
@@ -71,7 +73,7 @@ def _check(model: ModelProto, file: str, folder: Path | None) -> Source:
         raise FrontendError(f"{file}: expected a graph with at least one output, got none")
     opsets = {canonical(entry.domain): entry.version for entry in model.opset_import}
     functions = functions_of(model)
-    _check_supported(model, opsets, functions)
+    _check_supported(model, file, opsets, functions)
     if "" not in opsets and all(canonical(node.domain) for node in graph.node):
         # Of operators of the standard, if functions have any, they say the opset.
         opsets[""] = KNOWN[-1]
@@ -121,9 +123,9 @@ def _subgraphs(node: NodeProto) -> Iterator[GraphProto]:
                 yield from _subgraphs(inner)
 
 
-def _check_supported(model: ModelProto, opsets: Mapping[str, int], functions: Functions, limit: int = 3) -> None:
-    """Complain about all unsupported operators at once; at most `limit` nodes of each are spelled."""
-    found: dict[str, list[str]] = {}
+def _check_supported(model: ModelProto, file: str, opsets: Mapping[str, int], functions: Functions) -> None:
+    """Complain about all unsupported operators at once, those of subgraphs and functions included."""
+    calls: list[Call] = []
 
     def visit(nodes: Sequence[NodeProto], outer: str, versions: Mapping[str, int]) -> None:
         for node, name in zip(nodes, layer_names(nodes), strict=True):
@@ -131,8 +133,7 @@ def _check_supported(model: ModelProto, opsets: Mapping[str, int], functions: Fu
             known = converter_of(domain, node.op_type) is not None or is_hosted_operator(domain, node.op_type)
             known = known or (not domain and node.op_type in CONTROL)
             if not known and not has_body(node, versions.get(domain, 1), functions):
-                shown = f"{domain}.{node.op_type}" if domain else node.op_type
-                found.setdefault(shown, []).append(layer)
+                calls.append(Call(spelled(domain, node.op_type), layer, origin_of(node).line))
             for attribute in node.attribute:
                 if attribute.type == AttributeProto.GRAPH:
                     visit(attribute.g.node, f"{layer}/", versions)
@@ -140,18 +141,13 @@ def _check_supported(model: ModelProto, opsets: Mapping[str, int], functions: Fu
     visit(model.graph.node, "", opsets)
     for function in model.functions:
         visit(function.node, f"{function.name}/", {canonical(e.domain): e.version for e in function.opset_import})
-    if found:
-        parts: list[str] = []
-        for name, users in sorted(found.items()):
-            more = f" and {len(users) - limit} more" if len(users) > limit else ""
-            parts.append(f"{name} ({'node' if len(users) == 1 else 'nodes'} {', '.join(users[:limit])}{more})")
-        text = f"The following operators are not supported for frontend ONNX: {', '.join(parts)}"
-        raise FrontendError(text + (_MADE_FOR_A_MACHINE if any(name.startswith(_BLOCKED) for name in found) else ""))
+    blocked = any(call.operator.startswith(_BLOCKED) for call in calls)
+    refuse(file, "ONNX", calls, supported(), instead=_MADE_FOR_A_MACHINE if blocked else "")
 
 
 _BLOCKED = "com.microsoft.nchwc."
 _MADE_FOR_A_MACHINE = (
-    f"; {_BLOCKED}* stands for weights in the order of the processor that onnxruntime optimised the model on: "
+    f"{_BLOCKED}* stands for weights in the order of the processor that onnxruntime optimised the model on: "
     "have it write the model at ORT_ENABLE_EXTENDED"
 )
 

@@ -21,6 +21,7 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.context import spans_enabled
 from ...support.dtypes import Array
+from ..importing.frames import frames_location
 from ..importing.node import Node as ModelNode
 from .bodies import check_bodies
 from .exporter_metadata import Origin, origin_of
@@ -132,6 +133,7 @@ class Builder:
                 layer=layer,
                 index=index,
                 module=origin.module or (outer.module if outer is not None else ""),
+                frames=origin.frames,
                 proto=proto,
                 opsets=opsets,
             )
@@ -140,8 +142,8 @@ class Builder:
 
     def _leaf(self, layer: str, index: int, origin: Origin, outer: Node | None) -> LocationAttr:
         """The layer at the line of Python that the exporter says, else where node `outer` is, else in the model."""
-        if origin.line is not None:
-            return layer_location(layer, *origin.line)
+        if origin.frames:
+            return frames_location(layer, origin.frames)
         if outer is not None and isinstance(outer.leaf, NameLoc):
             return NameLoc(StringAttr(layer), outer.leaf.location)
         return layer_location(layer, self.file, index)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, FileLineColLoc, LocationAttr, NameLoc
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, NameLoc
 
-from ...provenance.span import UNWRITTEN, SequentialSpan, Span, is_known, layer_location, leaves
+from ...provenance.span import UNWRITTEN, SequentialSpan, Span, is_known, layer_location, leaves, positions
 from ...support.context import spans_enabled
 from .expr import AnySpan, Expr
 
@@ -25,8 +25,7 @@ def span_of(location: LocationAttr) -> AnySpan:
 
 
 def _is_unwritten(leaf: LocationAttr) -> bool:
-    inner = leaf.location if isinstance(leaf, NameLoc) else None
-    return isinstance(inner, FileLineColLoc) and inner.filename.data == UNWRITTEN
+    return isinstance(leaf, NameLoc) and any(at.file == UNWRITTEN for at in positions(leaf)[:1])
 
 
 class Places:

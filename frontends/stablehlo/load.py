@@ -9,20 +9,17 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import FileLineColLoc, NameLoc
-
-from ...runtime.flow import Region, Step
+from ...runtime.flow import Region
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.files import read_model
 from ..importing.node import node_of
+from ..importing.unsupported import Call, refuse, source_line
 from .convert import CONVERTERS, REFUSED
 from .jax_objects import text_of
 from .program import Builder
 from .text import GENERIC, parse
 
-_SHOWN = 3
-"""The largest number of layers of an operator that an error names."""
 _BYTECODE = b"ML\xefR"
 
 
@@ -92,32 +89,19 @@ def _checked(text: str, file: str, params: Mapping[str, Array]) -> Source:
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")
-    _check_supported(region)
+    _check_supported(region, file)
     name = program.module.sym_name
     return Source(file, name.data if name is not None else "main", region, builder)
 
 
-def _check_supported(region: Region) -> None:
-    """Complain about all unsupported operators at once, each with layers, their lines, and how many."""
-    found: dict[str, list[str]] = {}
+def _check_supported(region: Region, file: str) -> None:
+    """Complain about all unsupported operators at once."""
+    calls: dict[Call, None] = {}
     waiting = [region]
     while waiting:
         for step in waiting.pop().steps:
             waiting += step.bodies.values()
-            if not step.kind and node_of(step).op_type not in CONVERTERS:
-                found.setdefault(node_of(step).op_type, []).append(_place(step))
-    if found:
-        parts = ", ".join(_listed(name, list(dict.fromkeys(places))) for name, places in sorted(found.items()))
-        raise FrontendError(f"The following operators are not supported for frontend StableHLO: {parts}")
-
-
-def _listed(name: str, places: list[str]) -> str:
-    more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-    reason = f": {REFUSED[name]}" if name in REFUSED else ""
-    return f"{name} ({'layer' if len(places) == 1 else 'layers'} {', '.join(places[:_SHOWN])}{more}{reason})"
-
-
-def _place(step: Step) -> str:
-    leaf = node_of(step).leaf
-    at = leaf.location if isinstance(leaf, NameLoc) else None
-    return f"{step.layer} at {at.filename.data}:{at.line.data}" if isinstance(at, FileLineColLoc) else step.layer
+            if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
+                calls[Call(node.op_type, step.layer, source_line(node.leaf))] = None
+    reasons = dict.fromkeys(REFUSED[call.operator] for call in calls if call.operator in REFUSED)
+    refuse(file, "StableHLO", list(calls), CONVERTERS, instead="; ".join(reasons))

@@ -65,7 +65,7 @@ def _frames(location: object) -> tuple[Frame, ...]:
             case NameLoc():
                 stack.append((part.location, part.desc.data))
             case FileLineColLoc():
-                frames.append((part.filename.data, part.line.data, function))
+                frames.append(Frame(part.filename.data, part.line.data, function))
             case FusedLoc():
                 stack += [(inner, function) for inner in _parts(part)[:1]]
             case _:

@@ -16,7 +16,7 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from ..importing.frames import user_line
+from ..importing.frames import frames_location, user_frames
 from .bodies import described, name_of, recognised
 from .loops import MOST_STEPS, counted
 from .nodes import Constants, Node, Shape, attributes_of
@@ -219,8 +219,8 @@ class Builder:
         return name
 
     def _node(self, op: Operation, kind: str, layer: str, place: Place, attributes: Mapping[str, Any]) -> Node:
-        line = user_line(place.frames)
-        leaf = layer_location(layer, *line) if line is not None else layer_location(layer, self.file, 0)
+        frames = user_frames(place.frames)
+        leaf = frames_location(layer, frames) if frames else layer_location(layer, self.file, 0)
         types = tuple(
             cast("TensorType[Attribute]", result.type) for result in op.results if isinstance(result.type, TensorType)
         )
@@ -228,7 +228,8 @@ class Builder:
             op_type=kind,
             leaf=leaf,
             layer=layer,
-            index=line[1] if line is not None else 0,
+            index=frames[0].line if frames else 0,
+            frames=frames,
             module="/".join(place.path[:-1]),
             attributes=attributes,
             body=recognised(op),

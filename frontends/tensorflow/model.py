@@ -57,7 +57,7 @@ class Model(importer.Model):
             results = {text: tensor_ref(text, source.file) for text in outputs or _unread(main)}
         if not results:
             raise FrontendError(f"{source.file}: expected a graph with at least one output, got none")
-        self.builder = Builder(source, CONVERTERS.__contains__, keep)
+        self.builder = Builder(source, CONVERTERS, keep)
         self.region = self.builder.main(inputs, results)
         self.states = self.builder.states
         """The state that a call changes for the next one."""

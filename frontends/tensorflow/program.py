@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.state import State
+from ..importing.unsupported import Call, refuse
 from .control import Control
 from .graphs import Graph, NodeInfo, Ref
 from .layer_names import LayerNames, scope_of
@@ -24,6 +25,7 @@ from .variables import ADDING, UPDATES, changes
 
 _OF_TEXTS = ("Decode", "Encode", "Lookup", "Parse", "Regex", "String", "Substr", "AsString", "HashTable")
 """What the names of operators on texts and image files begin with."""
+_AFTER_TEXTS = "texts and image files are decoded before the model: take the outputs of the part after that"
 _DEEPEST = 100
 """Calls around a call."""
 _MOST = 1_000_000
@@ -33,19 +35,19 @@ _MOST = 1_000_000
 class Builder:
     """Makes regions of graphs.
 
-    supported: whether there is a converter for an operator.
+    supported: the operators that there are converters for.
     keep: whether variables that a call changes are inputs and outputs of the main region, to be kept for the next call.
     """
 
-    def __init__(self, model: ModelFile, supported: Callable[[str], bool], keep: bool):
+    def __init__(self, model: ModelFile, supported: Collection[str], keep: bool):
         self.model, self.file, self.supported, self.keep = model, model.file, supported, keep
         self.names = LayerNames()
         self.constants: set[str] = set()
         """The names of constants and variables."""
         self.places: dict[str, tuple[str, int]] = {}
         """Input of the model or a body -> its layer, and the number of its node."""
-        self.unsupported: dict[str, list[str]] = {}
-        """Operator -> the layers that it would compute."""
+        self.unsupported: list[Call] = []
+        """The nodes of operators that nothing computes."""
         self.states: list[State] = []
         self.inputs: dict[str, NodeInfo] = {}
         """Input -> its placeholder."""
@@ -138,17 +140,8 @@ class Builder:
 
     def _complain(self) -> None:
         """Name all unsupported operators at once."""
-        if not self.unsupported:
-            return
-        parts: list[str] = []
-        for op, layers in sorted(self.unsupported.items()):
-            shown = ", ".join(layers[:3]) + (f" and {len(layers) - 3} more" if len(layers) > 3 else "")
-            parts.append(f"{op} ({f'{len(layers)} nodes' if len(layers) > 1 else 'node'} {shown})")
-        reason = ""
-        if any(op.startswith(_OF_TEXTS) for op in self.unsupported):
-            reason = "; texts and image files are decoded before the model: take the outputs of the part after that"
-        text = f"The following operators are not supported in frontend TensorFlow: {', '.join(parts)}{reason}"
-        raise FrontendError(f"{self.file}: {text}")
+        texts = any(call.operator.startswith(_OF_TEXTS) for call in self.unsupported)
+        refuse(self.file, "TensorFlow", self.unsupported, self.supported, instead=_AFTER_TEXTS if texts else "")
 
     # Nodes.
 
@@ -280,8 +273,8 @@ class Builder:
     def _operator(
         self, node: NodeInfo, layer: str, operands: Sequence[Value], instance: Instance, scope: Scope
     ) -> None:
-        if not self.supported(node.op):
-            self.unsupported.setdefault(node.op, []).append(layer)
+        if node.op not in self.supported:
+            self.unsupported.append(Call(node.op, layer))
         slots = instance.graph.slots.get(node.name, 1)
         names = [layer if slot == 0 else f"{layer}:{slot}" for slot in range(slots)]
         # What stands for tables and the like goes only to operators that are unsupported.

@@ -11,14 +11,12 @@ from ...runtime.flow import Region
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.files import read_model
+from ..importing.unsupported import Call, refuse
 from .checks import check
 from .convert import CONVERTERS
 from .model import ModelFile, Subgraph
 from .program import CALL, COMPOSITE, CONTROL, Builder
 from .variables import ASSIGN, HANDLE, ONCE, READ, run_by
-
-_SHOWN = 3
-"""The largest number of operators of a kind that an error names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +82,7 @@ _FOLLOWED = {CALL, COMPOSITE, *CONTROL, HANDLE, READ, ASSIGN, ONCE}
 
 def _check_supported(model: ModelFile, main: int) -> None:
     """Complain about all unsupported operators at once, those of subgraphs included; then about what is amiss."""
-    found: dict[str, list[str]] = {}
+    calls: list[Call] = []
     graphs: list[Subgraph] = []
     waiting, seen = [main], {main}
     while waiting:
@@ -97,12 +95,7 @@ def _check_supported(model: ModelFile, main: int) -> None:
                 seen.update(inner)
             elif operator.op not in CONVERTERS:
                 names = ", ".join(graph.tensors[at].name for at in operator.outputs) or f"operator {operator.index}"
-                found.setdefault(operator.op.removeprefix("CUSTOM "), []).append(names)
-    if found:
-        parts: list[str] = []
-        for name, users in sorted(found.items()):
-            more = f" and {len(users) - _SHOWN} more" if len(users) > _SHOWN else ""
-            parts.append(f"{name} ({'node' if len(users) == 1 else 'nodes'} {', '.join(users[:_SHOWN])}{more})")
-        raise FrontendError(f"The following operators are not supported in frontend TFLite: {', '.join(parts)}")
+                calls.append(Call(operator.op.removeprefix("CUSTOM "), names))
+    refuse(model.file, "TFLite", calls, CONVERTERS)
     for graph in graphs:
         check(model, graph)

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
 from typing import Any, cast
 
-from xdsl.dialects.builtin import FileLineColLoc, NameLoc
-
-from ...provenance.span import layer_location
-from ...runtime.flow import Region, Step
+from ...runtime.flow import Region
 from ...support.errors import FrontendError, FrontendWarning
 from ..importing.files import read_model
 from ..importing.node import node_of
+from ..importing.unsupported import Call as UnsupportedCall
+from ..importing.unsupported import refuse, source_line
 from .archive import Archive
 from .convert import CONVERTERS
 from .program import Builder
 from .schema import Program, Reader
 from .tensors import Tensors
-
-_SHOWN = 3
-"""The largest number of calls of an operator that an error names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +64,7 @@ def _checked(data: bytes, file: str, keep: bool) -> Source:
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")
-    _check_supported(region)
+    _check_supported(region, file)
     if builder.changed:
         listed = ", ".join(f"'{name}'" for name in builder.changed)
         text = f"{file}: expected inputs that stay as they are, got writes to {listed}: callers' arrays are not changed"
@@ -77,31 +72,18 @@ def _checked(data: bytes, file: str, keep: bool) -> Source:
     return Source(file, program, region, builder)
 
 
-def _check_supported(region: Region) -> None:
-    """Complain about all unsupported operators at once, each with layers, the lines of their calls, and how many."""
-    result: dict[str, list[str]] = {}
+def _check_supported(region: Region, file: str) -> None:
+    """Complain about all unsupported operators at once."""
+    calls: list[UnsupportedCall] = []
     waiting = [region]
     while waiting:
         for step in waiting.pop().steps:
             waiting += step.bodies.values()
-            if not step.kind and node_of(step).op_type not in CONVERTERS:
-                result.setdefault(node_of(step).op_type, []).append(_place(step))
-    if result:
-        raise FrontendError(
-            f"The following operators are not supported for frontend PyTorch: {', '.join(_listed(result))}"
-        )
+            if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
+                calls.append(UnsupportedCall(node.op_type, step.layer, source_line(node.leaf)))
+    refuse(file, "PyTorch", calls, (name for name in CONVERTERS if name.count(".") == 2), without_overload)
 
 
-def _listed(result: Mapping[str, list[str]]) -> list[str]:
-    parts: list[str] = []
-    for name, places in sorted(result.items()):
-        more = f" and {len(places) - _SHOWN} more" if len(places) > _SHOWN else ""
-        parts.append(f"{name} ({'call' if len(places) == 1 else 'calls'} {', '.join(places[:_SHOWN])}{more})")
-    return parts
-
-
-def _place(step: Step) -> str:
-    leaf = node_of(step).leaf
-    at = leaf.location if isinstance(leaf, NameLoc) else layer_location(step.layer, "", 0).location
-    assert isinstance(at, FileLineColLoc)
-    return f"{step.layer} at {at.filename.data}:{at.line.data}"
+def without_overload(name: str) -> str:
+    """Return what an operator is called in all of its overloads, in place or not: `aten.add`."""
+    return ".".join(name.split(".")[:2]).rstrip("_")

@@ -16,7 +16,7 @@ from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.errors import FrontendError
-from ..importing.frames import user_line
+from ..importing.frames import frames_location, user_frames
 from .calls import At, Call, Constants, Operand, State, placed, values_in
 from .places import layer_name
 from .results import output_labels
@@ -307,14 +307,15 @@ class Builder:
     def _call(self, node: Node, index: int, own: Mapping[str, str], renamed: Mapping[str, str]) -> Call:
         order = {name: at for at, name in enumerate(values_in(node.arguments))}
         layer = layer_name(node)
-        line = user_line(node.frames)
-        leaf = layer_location(layer, *line) if line is not None else layer_location(layer, self.file, index)
+        frames = user_frames(node.frames)
+        leaf = frames_location(layer, frames) if frames else layer_location(layer, self.file, index)
         metas = [self.metas.get(renamed.get(name, "")) for group in node.outputs for name in group]
         return Call(
             op_type=node.target.removeprefix("torch.ops."),
             leaf=leaf,
             layer=layer,
-            index=line[1] if line is not None else index,
+            index=frames[0].line if frames else index,
+            frames=frames,
             arguments={key: placed(value, order) for key, value in node.arguments.items()},
             metas=metas,
         )

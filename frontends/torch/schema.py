@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias, cast
 
 from ...support.errors import FrontendError
-from ..importing.frames import frames_in
+from ..importing.frames import Frame, frames_in
 
 MAJOR = 8
 """The version of the schema that is read."""
@@ -64,7 +64,7 @@ class Node:
     """The names of the values of each output; of one that is a list, several."""
     modules: Sequence[tuple[str, str]]
     """Path and class of the modules around it, the outermost first."""
-    frames: Sequence[tuple[str, int, str]]
+    frames: Sequence[Frame]
     """File, line and function of the calls around it, the outermost first."""
     where: str
 

@@ -119,8 +119,8 @@ def test_unsupported_operators_are_listed_at_once():
     }"""
     fails(
         parse(text),
-        "The following operators are not supported for frontend ONNX: ImageDecoder (node ImageDecoder_0), "
-        "com.example.Bar (nodes first, Bar_0, Bar_1 and 1 more), com.example.Foo (node Foo_0)",
+        "The following operators are not supported for frontend ONNX: ImageDecoder (1 layer: ImageDecoder_0), "
+        "com.example.Bar (4 layers: first, Bar_0, Bar_1 and 1 more), com.example.Foo (1 layer: Foo_0)",
     )
 
 

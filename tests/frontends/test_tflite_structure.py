@@ -210,7 +210,8 @@ def test_unsupported_operators_are_listed_at_once():
     with pytest.raises(FrontendError) as error:
         from_tflite(net.build(parts))
     assert str(error.value) == (
-        "The following operators are not supported in frontend TFLite: FlexFoo (nodes a, c), HASHTABLE_FIND (node b)"
+        "<memory>: The following operators are not supported for frontend TFLite: FlexFoo (2 layers: a, c), "
+        "HASHTABLE_FIND (1 layer: b)"
     )
 
 

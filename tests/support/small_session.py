@@ -50,6 +50,7 @@ def small_session() -> d.Session:
         [0, 1, 2, 3, 4, -1],
         ["block", "block", "", "", "", ""],
         [0, 1, 2, 3, 0, 5],
+        [["net.py:7  return relu(self.conv(x))", "net.py:12  x = self.block(x)"], [], [], [], [], []],
     )
     sets = [[], [0], [1], [2], [3], [0, 1], [2, 3], [0, 4], [5]]
     slots = [[0], [1], [0, 1]]

@@ -104,7 +104,9 @@ def _layers(count: int) -> Layers:
     rows = list(range(count))
     scopes = [f"stage{row // 300}/block{row // 30}" for row in rows]
     names = [f"{scope}/conv{row}" for row, scope in enumerate(scopes)]
-    return Layers(names, ["layer"] * count, ["Conv"] * count, [0] * count, rows, scopes, rows.copy())
+    return Layers(
+        names, ["layer"] * count, ["Conv"] * count, [0] * count, rows, scopes, rows.copy(), [[] for _ in rows]
+    )
 
 
 def _runs(rng: random.Random, lines: int, values: int) -> Iterator[int]:

@@ -82,6 +82,7 @@ class Where {
       h("thead", {}, h("tr", {}, ...titles.map((title) => h("th", { scope: "col" }, title)))),
       h("tbody", {}, ...rows),
     );
+    const code = [...new Set(pin.rows.flatMap((row) => model.document.layers.code[row] ?? []))];
     const events = this.history.touching(model.setsMeeting(pin.rows));
     const told =
       events.length > 0
@@ -94,6 +95,7 @@ class Where {
       "article",
       { "data-vanished": alive ? null : "" },
       h("h3", {}, ...layerButtons(app, pin.rows)),
+      code.length > 0 && h("pre", { class: "lines", "data-test": "lines" }, code.join("\n")),
       verdict,
       rows.length > 0 && table,
       calls.length > MOST_CALLS && h("p", { class: "dim" }, `and ${count(calls.length - MOST_CALLS, "call")} more`),

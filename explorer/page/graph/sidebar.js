@@ -80,6 +80,7 @@ export function sidebar(app, { go, toggle, close }) {
       ...part("Attributes", nodes.attributes[id].map(([name, value]) => row(name, value))),
       ...part("Inputs", ends(scene, id, "source")),
       ...part("Outputs", ends(scene, id, "target")),
+      ...(own.length === 1 ? part("Lines", layers.code[own[0]].map((line) => row("", line))) : []),
       ...(own.length > 1 ? part("Layers", own.slice(0, MOST).map((layer) => row(layers.type[layer], app.model.layerName(layer)))) : []));
   }
   return { element, show };

@@ -25,7 +25,7 @@ from whence.planning.artifact import Artifact, Call, Snapshot
 from whence.planning.lifetimes import Plan, PoolUse
 from whence.provenance.ledger import Entry, Ledger
 from whence.provenance.numbers import fresh_numbers, set_number
-from whence.provenance.span import fuse
+from whence.provenance.span import fuse, layer_location
 from whence.provenance.walk import walk
 from whence.reading.textio import context
 from whence.runtime.package import Package
@@ -92,6 +92,7 @@ def artifact_of(package: Package, name: str) -> Artifact:
             entries,
             op_types={at[leaf]: text for leaf, text in data["op_types"]},
             modules={at[leaf]: text for leaf, text in data["modules"]},
+            code={(file, line): text for file, line, text in data["code"]},
             gives=gives,
             copies=copies,
         ),
@@ -114,12 +115,13 @@ def _locations(rows: Sequence[Sequence[Any]]) -> dict[int, LocationAttr]:
             fused.append(number)
             continue
         name, *position = row
-        where = (
-            FileLineColLoc(StringAttr(position[0]), IntAttr(position[1]), IntAttr(position[2]))
-            if position
-            else NoneAttr()
-        )
-        locations[number] = NameLoc(StringAttr(name), where) if name is not None else cast(LocationAttr, where)
+        if name is None:
+            locations[number] = FileLineColLoc(StringAttr(position[0]), IntAttr(position[1]), IntAttr(position[2]))
+        elif position:
+            callers = tuple(zip(position[3::2], position[4::2], strict=True))
+            locations[number] = layer_location(name, position[0], position[1], position[2], callers)
+        else:
+            locations[number] = NameLoc(StringAttr(name), NoneAttr())
     for number in fused:
         locations[number] = fuse([locations[leaf] for leaf in rows[number]])
     return locations

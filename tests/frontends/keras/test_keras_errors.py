@@ -90,7 +90,7 @@ def test_all_unsupported_layers_are_named_at_once():
         layers["flat"].update(class_name="Mine", module="my.layers", registered_name="mine>Mine")
 
     names = "Hologram (2 layers: relu, drop), mine>Mine (1 layer: flat)"
-    refused(edited(strange), f"The following layers are not supported in frontend Keras: {names}")
+    refused(edited(strange), f"The following operators are not supported for frontend Keras: {names}")
 
 
 @pytest.mark.parametrize(

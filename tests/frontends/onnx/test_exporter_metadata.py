@@ -15,7 +15,7 @@ import whence
 from whence.executables.restoring import read_artifact
 from whence.explorer.layers import layers_of, owners
 from whence.explorer.where import where
-from whence.frontends.importing.frames import MOST_TEXT, frames_in, user_line
+from whence.frontends.importing.frames import MOST_TEXT, Frame, frames_in, user_frames
 from whence.frontends.onnx import from_onnx
 from whence.frontends.onnx.exporter_metadata import Origin, origin_of
 from whence.lowering.kernel.record import Kernel
@@ -71,16 +71,27 @@ def network(conv: Mapping[str, str] = CONV, relu: Mapping[str, str] = RELU, seco
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
 
 
+CALLERS = (("net.py", 3), ("train.py", 40))
+
+
 def bare(**metadata: str) -> NodeProto:
     return node("Relu", ["x"], "y", "relu", {f"pkg.torch.onnx.{key}": value for key, value in metadata.items()})
 
 
 def test_layers_stand_at_the_innermost_line_that_is_no_part_of_torch():
     found = {leaf for op in from_onnx(network()).walk() for leaf in leaves(op.location)}
-    assert {layer_location("conv", "blocks.py", 7), layer_location("relu", "blocks.py", 8)} <= found
+    conv, relu = (layer_location(name, "blocks.py", at, 0, CALLERS) for name, at in (("conv", 7), ("relu", 8)))
+    assert {conv, relu} <= found
     # The weight stands with the layer that reads it; a node without metadata, in the model.
-    assert layer_location("conv.w", "blocks.py", 7) in found
+    assert layer_location("conv.w", "blocks.py", 7, 0, CALLERS) in found
     assert layer_location("swish", "<memory>", 2) in found
+
+
+CONV_IN_FULL = """layer conv (Conv, stem.conv, blocks.py:7)
+  blocks.py:7         return torch.relu(self.conv(x))
+    from net.py:3     x = self.stem(x)
+    from train.py:40  main()
+"""
 
 
 def test_questions_are_answered_with_module_and_line():
@@ -88,14 +99,15 @@ def test_questions_are_answered_with_module_and_line():
     answer = " ".join(str(executable.why(kernel)) for kernel in executable.kernels)
     for expected in ("stem.conv, blocks.py:7", "stem, blocks.py:8", "<memory>:2"):
         assert expected in answer
-    assert str(executable.where("conv")).startswith("layer conv (Conv, stem.conv, blocks.py:7)\n")
+    assert str(executable.where("conv")).startswith(CONV_IN_FULL)
+    assert executable.why(executable.kernels[0]).lines[0].callers[1].code == "main()"
     assert {leaf_name(leaf): layer.name for leaf, layer in owners(executable.artifact).items()}["conv.w"] == "conv"
 
 
 def test_exported_models_keep_the_modules(tmp_path: Path):
     path = tmp_path / "net.tar"
     whence.compile(network()).export_library(path)
-    assert str(where(read_artifact(path), "conv")).startswith("layer conv (Conv, stem.conv, blocks.py:7)\n")
+    assert str(where(read_artifact(path), "conv")).startswith(CONV_IN_FULL)
 
 
 def test_code_names_and_numbers_do_not_depend_on_metadata():
@@ -159,7 +171,7 @@ def test_errors_name_the_line():
     ],
 )
 def test_damaged_scopes_are_ignored(text: str):
-    assert origin_of(bare(name_scopes=text, stack_trace=trace(7))) == Origin(("blocks.py", 7))
+    assert origin_of(bare(name_scopes=text, stack_trace=trace(7))) == Origin(user_frames(frames_in(trace(7))))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +192,8 @@ def test_damaged_traces_are_ignored(text: str):
     damaged = {"pkg.torch.onnx.name_scopes": "[", "pkg.torch.onnx.stack_trace": text}
     assert origin_of(node("Relu", ["x"], "y", "relu", damaged)) == Origin()
     found = {leaf for op in from_onnx(network(damaged)).walk() for leaf in leaves(op.location)}
-    assert {layer_location("conv", "<memory>", 0), layer_location("relu", "blocks.py", 8)} <= found
+    relu = layer_location("relu", "blocks.py", 8, 0, CALLERS)
+    assert {layer_location("conv", "<memory>", 0), relu} <= found
 
 
 def test_metadata_that_is_not_text_is_ignored():
@@ -198,9 +211,14 @@ def test_scopes_are_lists_of_texts():
 
 def test_lines_of_users():
     frames = frames_in(trace(7))
-    assert frames[1] == ("net.py", 3, "forward")
-    assert user_line(frames) == ("blocks.py", 7)
-    assert user_line(frames[2:3]) == ("torch/nn/modules/module.py", 1773)
+    assert frames[1] == Frame("net.py", 3, "forward", "x = self.stem(x)")
+    assert [(at.file, at.line) for at in user_frames(frames)] == [("blocks.py", 7), *CALLERS]
+    assert user_frames(frames[2:3])[0][:2] == ("torch/nn/modules/module.py", 1773)
     installed = 'File "/x/site-packages/timm/mlp.py", line 4, in forward\n' + trace(7).splitlines()[4]
-    assert user_line(frames_in(installed)) == ("timm/mlp.py", 4)
-    assert user_line(()) is None
+    assert user_frames(frames_in(installed))[0][:2] == ("timm/mlp.py", 4)
+    assert user_frames(()) == ()
+
+
+def test_places_have_a_bounded_number_of_callers():
+    text = "".join(f'File "net.py", line {line}, in forward\n' for line in range(1000))
+    assert len(user_frames(frames_in(text))) == 24

@@ -32,7 +32,7 @@ def test_all_unsupported_operators_are_named_at_once():
     net.op("Digamma", "second", first)
     for k in range(5):
         net.op("Lgamma", f"more/{k}", x)
-    refused(net.build(), "<memory>", "Digamma (node second)", "Lgamma (6 nodes first, more/0, more/1 and 3 more)")
+    refused(net.build(), "<memory>", "Digamma (1 layer: second)", "Lgamma (6 layers: first, more/0, more/1 and 3 more)")
 
 
 def test_texts_are_refused_only_where_an_output_needs_them():
@@ -43,7 +43,7 @@ def test_texts_are_refused_only_where_an_output_needs_them():
     net.op("Assert", "assert", x, text)
     assert len(from_tensorflow(net.build()).ops) == 1
     net.op("StringToNumber", "number", text)
-    refused(net.build(), "AsString (node text)", "texts and image files are decoded before the model")
+    refused(net.build(), "AsString (1 layer: text)", "texts and image files are decoded before the model")
 
 
 def test_variables_need_a_checkpoint():

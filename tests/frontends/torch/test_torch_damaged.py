@@ -165,8 +165,8 @@ def test_unknown_operators_are_named_at_once_with_layers_lines_and_counts():
     with pytest.raises(FrontendError) as raised:
         whence.load(PROGRAMS / "unknown.pt2")
     text = str(raised.value)
-    assert "aten.igamma.default (call igamma at networks.py:" in text
-    assert "aten.special_bessel_j0.default (calls special_bessel_j0 at networks.py:" in text
+    assert "aten.igamma.default (1 layer: igamma at networks.py:" in text
+    assert "aten.special_bessel_j0.default (2 layers: special_bessel_j0 at networks.py:" in text
     assert "special_bessel_j0_1 at networks.py:" in text
 
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import FileLineColLoc, NameLoc
+from xdsl.dialects.builtin import NameLoc
 
 import whence
 from whence.dialects.relay.core import ConstantOp, ReturnOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.size_ranges import main_of
 from whence.executables.stateful import Stateful
-from whence.frontends.importing.frames import frames_in, user_line
+from whence.frontends.importing.frames import Frame, frames_in, user_frames
 from whence.frontends.torch import from_exported_program
 from whence.frontends.torch.schema import modules_in
-from whence.provenance.span import leaves
+from whence.provenance.span import Span, leaf_name, leaves, positions
 
 PROGRAMS = Path(__file__).parents[2] / "exports" / "pytorch"
 SOURCE = (PROGRAMS / "networks.py").read_text().splitlines()
@@ -31,9 +32,8 @@ def lines(name: str, **shapes: list[int]) -> dict[str, set[str]]:
             continue
         (leaf,) = leaves(op.location)
         assert isinstance(leaf, NameLoc)
-        assert isinstance(leaf.location, FileLineColLoc)
-        assert leaf.location.filename.data == "networks.py"
-        found.setdefault(leaf.desc.data, set()).add(SOURCE[leaf.location.line.data - 1].strip())
+        assert {at.file for at in positions(leaf)} == {"networks.py"}
+        found.setdefault(leaf.desc.data, set()).add(SOURCE[positions(leaf)[0].line - 1].strip())
     return found
 
 
@@ -46,6 +46,18 @@ def test_layers_are_paths_of_modules_at_the_lines_that_call_them():
     assert found["head/linear"] == found["pool/adaptive_avg_pool2d"] == {"return self.head(self.pool(x).flatten(1))"}
 
 
+def test_the_calls_that_led_to_a_layer_are_call_sites_of_its_place():
+    module = from_exported_program(PROGRAMS / "cnn.pt2", shapes={"image": [2, 3, 16, 16]})
+    (conv,) = {leaf for op in module.walk() for leaf in leaves(op.location) if leaf_name(leaf) == "stem.conv/conv2d"}
+    inner, outer = positions(conv)
+    assert SOURCE[inner.line - 1].strip() == "return F.relu(self.bn(self.conv(x)))"
+    assert SOURCE[outer.line - 1].strip() == "x = F.max_pool2d(self.down(self.stem(image)), 3, 2, 1)"
+    assert f'"stem.conv/conv2d"(callsite("networks.py":{inner.line}:0 at "networks.py":' in str(conv)
+    span = Span.of(conv)
+    assert span is not None
+    assert span.location is conv
+
+
 def test_what_a_write_does_belongs_to_it_and_views_to_their_own_lines():
     """The new contents, and what puts them back, are the write's; a view that is made again is the view's own."""
     module = from_exported_program(PROGRAMS / "writes.pt2", shapes={"x": [5, 4]})
@@ -53,9 +65,7 @@ def test_what_a_write_does_belongs_to_it_and_views_to_their_own_lines():
     for op in main_of(module).block.ops:
         if isinstance(op, Operator) and not isinstance(op, ConstantOp):
             (leaf,) = leaves(op.location)
-            assert isinstance(leaf, NameLoc)
-            assert isinstance(leaf.location, FileLineColLoc)
-            source = SOURCE[leaf.location.line.data - 1].partition("#")[0].strip()
+            source = SOURCE[positions(leaf)[0].line - 1].partition("#")[0].strip()
             kinds.setdefault(source, set()).add(op.name.removeprefix("relay."))
     assert kinds["row.add_(1)"] == {"add", "expand_dims", "strided_slice", "concatenate", "copy"}
     assert kinds["row = y[:, 0]"] == {"strided_slice", "squeeze"}
@@ -70,7 +80,8 @@ def test_why_and_where_print_the_line_of_the_python_file():
         result = subprocess.run(
             [*arguments, "--input-shapes", "image:[1,3,16,16]"], capture_output=True, text=True, check=True
         )
-        assert "networks.py:19" in result.stdout
+        assert re.search(r"\n  networks\.py:19 +return F\.relu\(self\.bn\(self\.conv\(x\)\)\)\n", result.stdout)
+        assert "    from networks.py:34  x = F.max_pool2d(self.down(self.stem(image)), 3, 2, 1)\n" in result.stdout
 
 
 TRACE = """File "/home/me/net.py", line 12, in forward
@@ -83,10 +94,10 @@ TRACE = """File "/home/me/net.py", line 12, in forward
 
 def test_the_innermost_line_that_is_no_part_of_torch():
     frames = frames_in(TRACE)
-    assert frames[0] == ("/home/me/net.py", 12, "forward")
-    assert user_line(frames) == ("timm/layers/mlp.py", 40)
-    assert user_line(frames[2:]) == ("torch/nn/modules/linear.py", 134)
-    assert user_line(()) is None
+    assert frames[0] == Frame("/home/me/net.py", 12, "forward", "return self.layer(x)")
+    assert [(at.file, at.line) for at in user_frames(frames)] == [("timm/layers/mlp.py", 40), ("/home/me/net.py", 12)]
+    assert user_frames(frames[2:])[0][:2] == ("torch/nn/modules/linear.py", 134)
+    assert user_frames(()) == ()
 
 
 def test_stacks_of_modules():

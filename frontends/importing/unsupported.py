@@ -1,0 +1,118 @@
+"""The operators of a model that no frontend imports: all of them, in one error of one form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import LocationAttr
+
+from ...provenance.span import positions
+from ...support.errors import FrontendError
+from ...support.names import shown
+
+_SHOWN = 3
+"""The largest number of layers of an operator that an error names."""
+_VERSION = re.compile(r"(?<=[a-z])_?v[0-9]+$")
+_LONG = 12
+"""The letters of the shortest name that is taken for a spelling of another."""
+
+
+class Call(NamedTuple):
+    """A layer that calls an operator."""
+
+    operator: str
+    """The name that `custom_ops` takes."""
+    layer: str
+    line: tuple[str, int] | None = None
+    """File and line of the user's source, where the model says so."""
+
+
+def source_line(leaf: LocationAttr) -> tuple[str, int] | None:
+    """Return file and line of the user's Python that a layer's leaf names; None where it names a node of the model."""
+    innermost = next(iter(positions(leaf)), None)
+    return innermost[:2] if innermost is not None and innermost.file.endswith(".py") else None
+
+
+def plain_stem(name: str) -> str:
+    """Return what names of one operator share: `fusedbatchnorm` of `FusedBatchNormV3`."""
+    return _VERSION.sub("", name.rpartition(".")[2].lower()).replace("_", "")
+
+
+def refuse(
+    file: str,
+    frontend: str,
+    calls: Sequence[Call],
+    supported: Iterable[str],
+    stem: Callable[[str], str] = plain_stem,
+    instead: str = "",
+) -> None:
+    """Raise the `refusal` of calls, if there are any."""
+    if calls:
+        raise refusal(file, frontend, calls, supported, stem, instead)
+
+
+def refusal(
+    file: str,
+    frontend: str,
+    calls: Sequence[Call],
+    supported: Iterable[str],
+    stem: Callable[[str], str] = plain_stem,
+    instead: str = "",
+) -> FrontendError:
+    """Return the error about calls of unsupported operators, which names each, its layers, and what is near it.
+
+    supported: the names of operators that the frontend imports. stem: what names of one operator, in another version,
+    overload or domain, have in common. instead: what to do.
+    """
+    layers: dict[str, list[str]] = {}
+    for call in calls:
+        line = "" if call.line is None else f" at {shown(call.line[0])}:{call.line[1]}"
+        layers.setdefault(call.operator, []).append(shown(call.layer) + line)
+    names = list(supported)
+    parts: list[str] = []
+    for operator, users in sorted(layers.items()):
+        near = nearest(operator, names, stem)
+        other = f"; {near} is supported" if near else ""
+        count = f"{len(users)} layer{'s' * (len(users) > 1)}"
+        parts.append(f"{shown(operator)} ({count}: {_listed(users)}{other})")
+    way = f"; {instead}" if instead else ""
+    text = f"The following operators are not supported for frontend {frontend}: {', '.join(parts)}"
+    return FrontendError(f"{file}: {text}{way}")
+
+
+def _listed(layers: Sequence[str]) -> str:
+    more = f" and {len(layers) - _SHOWN} more" if len(layers) > _SHOWN else ""
+    return ", ".join(layers[:_SHOWN]) + more
+
+
+def nearest(operator: str, supported: Iterable[str], stem: Callable[[str], str] = plain_stem) -> str | None:
+    """Return the supported form of an operator: another version, overload or domain, or another spelling of its name.
+
+    None where there is none: a name that only looks similar, as `Asin` beside `Asinh`, is another operator's.
+    """
+    root, domain = stem(operator), operator.rpartition(".")[0]
+    names = [name for name in supported if name != operator]
+    same = [name for name in names if stem(name) == root]
+    if same:
+        return min(same, key=lambda name: (name.count("."), _distance(name, operator), name))
+    spelt = [name for name in names if name.rpartition(".")[0] == domain and _one_word(stem(name), root)]
+    return min(spelt, default=None)
+
+
+def _one_word(a: str, b: str) -> bool:
+    """Return whether two names are spellings of one: long, with a letter inside that one lacks, or with s for z."""
+    if min(len(a), len(b)) < _LONG or a[0] != b[0] or a[-1] != b[-1]:
+        return False
+    return a.replace("z", "s") == b.replace("z", "s") or (len(a) != len(b) and _distance(a, b) == 1)
+
+
+def _distance(a: str, b: str) -> int:
+    """Return the number of letters to put in, take out or replace that makes one text of another."""
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        before, row[0] = row[0], i
+        for j, other in enumerate(b, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (letter != other))
+    return row[-1]
