@@ -45,9 +45,7 @@ def _convolution(ctx: Context) -> SSAValue:
     if rank not in CONV or len(ctx.shape(1)) != rank + 2:
         ctx.fail("data and a kernel of 3 to 5 dimensions", f"shapes {list(ctx.shape(0))} and {list(ctx.shape(1))}")
     data_labels, kernel_labels, result_labels = _labels(ctx)
-    strides, dilation, apart = (
-        ctx.ints(name, rank, 1) for name in ("window_strides", "rhs_dilation", "lhs_dilation")
-    )
+    strides, dilation, apart = (ctx.ints(name, rank, 1) for name in ("window_strides", "rhs_dilation", "lhs_dilation"))
     edges = ctx.ints("padding", 2 * rank, 0)
     reversal = ctx.ints("window_reversal", rank, 0)
     groups = ctx.integer("feature_group_count", 1)

@@ -89,9 +89,7 @@ class Importer(importer.Importer):
         converter = CONVERTERS[node_of(step).op_type]
         return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
 
-    def folded(
-        self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]
-    ) -> tuple[Result, ...] | None:
+    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
         if (sizes := folded_sizes(context)) is not None:
             return (sizes,)
         if context.op_type == "broadcast_in_dim" and context.dtype(0).kind not in "iub":

@@ -100,9 +100,7 @@ def _rows(
     return ctx.emit(TakeOp, ctx.value(0), rows, axis=axis, mode="clip")
 
 
-def starting_at(
-    ctx: importing.Context, begin: Term, rank: int, mapped: Numbers, free: Numbers, result: int
-) -> Term:
+def starting_at(ctx: importing.Context, begin: Term, rank: int, mapped: Numbers, free: Numbers, result: int) -> Term:
     """Of each axis of the data its own start, 0 of one that has none: `begin` (starts, ..) of the axes `mapped` as
     (rank, ..), in which the axes behind go to `free` of `result` ones."""
     batch = begin.shape[1:]
@@ -141,9 +139,7 @@ def _dynamic_slice(ctx: Context) -> SSAValue:
     starts = _starts(ctx, 1, [extent - size for extent, size in zip(shape, sizes, strict=True)])
     x = ctx.value(0)
     begin = [start if isinstance(start, int) else 0 for start in starts]
-    end = [
-        begin[at] + size if isinstance(starts[at], int) else shape[at] for at, size in enumerate(sizes)
-    ]
+    end = [begin[at] + size if isinstance(starts[at], int) else shape[at] for at, size in enumerate(sizes)]
     if begin != [0] * len(shape) or end != list(shape):
         x = ctx.emit(StridedSliceOp, x, begin=begin, end=end, strides=[1] * len(shape))
     for axis, start in enumerate(starts):

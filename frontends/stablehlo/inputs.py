@@ -75,9 +75,7 @@ class Inputs:
 
     def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
         """As `types`, with symbols where extents are open."""
-        return {
-            name: tensor_of(element_type(self._dtypes[name]), sizes) for name, sizes in self._after(shapes).items()
-        }
+        return {name: tensor_of(element_type(self._dtypes[name]), sizes) for name, sizes in self._after(shapes).items()}
 
     def _after(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, list[Size]]:
         """The extents of each input after `shapes`; raises FrontendError for ones that contradict the program."""

@@ -47,4 +47,9 @@ def counts_along(ctx: Context, index: int, axis: int) -> bool:
         return False
     array = constant_value(source(op.data), ctx.module)
     wide = shape_of(op.data)
-    return array is not None and array.size == row.size and wide == row.shape and bool((array.ravel() == row.ravel()).all())
+    return (
+        array is not None
+        and array.size == row.size
+        and wide == row.shape
+        and bool((array.ravel() == row.ravel()).all())
+    )

@@ -17,7 +17,16 @@ from ..importing.frames import Frame
 
 _WRAPPED = re.compile(r"(\w+)\((.*)\)")
 _CALLS = frozenset(
-    {"closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "pjit", "jit", "checkpoint"}
+    {
+        "closed_call",
+        "core_call",
+        "custom_jvp_call",
+        "custom_vjp_call",
+        "custom_vjp_call_jaxpr",
+        "pjit",
+        "jit",
+        "checkpoint",
+    }
 )
 """Primitives that only run others."""
 _MOST = 1000

@@ -86,7 +86,9 @@ class Builder:
         for op in self.program.module.body.block.ops:
             if isinstance(op, func.FuncOp):
                 self.functions[op.sym_name.data] = op
-        public = [op for op in self.functions.values() if op.sym_visibility is None or op.sym_visibility.data != "private"]
+        public = [
+            op for op in self.functions.values() if op.sym_visibility is None or op.sym_visibility.data != "private"
+        ]
         main = self.functions.get("main") or (public[0] if len(public) == 1 else None)
         if main is None or not main.body.blocks:
             listed = ", ".join(self.functions) or "none"
@@ -173,7 +175,9 @@ class Builder:
     def _block(self, block: Block, names: Names, around: Around) -> list[str]:
         """Add the steps of a block; return the names of what it returns."""
         if len(around.path) > _DEEPEST:
-            raise self.fail("module", f"at most {_DEEPEST} calls in each other", "more, or functions that call themselves")
+            raise self.fail(
+                "module", f"at most {_DEEPEST} calls in each other", "more, or functions that call themselves"
+            )
         before: tuple[object, str] = (None, "")
         for index, op in enumerate(block.ops):
             self._count += 1
@@ -237,9 +241,7 @@ class Builder:
             results=types if len(types) == len(op.results) else (),
         )
 
-    def _op(
-        self, op: Operation, kind: str, names: Names, around: Around, layer: str, place: Place, index: int
-    ) -> None:
+    def _op(self, op: Operation, kind: str, names: Names, around: Around, layer: str, place: Place, index: int) -> None:
         attributes = attributes_of(op)
         match kind:
             case "call" | "composite":
@@ -334,7 +336,15 @@ class Builder:
             return
         condition, blocks = self._condition(chooser, blocks, kind, names)
         outputs = self._results(op, names, layer)
-        self._branches(blocks, condition, self._read(chooser, names), outputs, names, Around(around.region, Place((), place.frames), at), node)
+        self._branches(
+            blocks,
+            condition,
+            self._read(chooser, names),
+            outputs,
+            names,
+            Around(around.region, Place((), place.frames), at),
+            node,
+        )
 
     def _condition(
         self, chooser: SSAValue, blocks: list[Block], kind: str, names: Names
@@ -363,9 +373,7 @@ class Builder:
         """Add an If between a block and the others."""
         if condition is None:
             condition = self._values.named("is_branch")
-            asked = Node(
-                op_type=EQUALS, leaf=node.leaf, layer=node.layer, index=node.index, attributes={"number": at}
-            )
+            asked = Node(op_type=EQUALS, leaf=node.leaf, layer=node.layer, index=node.index, attributes={"number": at})
             around.region.steps.append(Step((chooser,), (condition,), node.layer, "", source=asked))
         bodies: dict[str, Region] = {}
         for role, part in (("then_branch", blocks[:1]), ("else_branch", blocks[1:])):
@@ -377,7 +385,9 @@ class Builder:
                 region.outputs = tuple(self._values.named("branch") for _ in outputs)
                 self._branches(part, None, chooser, region.outputs, names, inner, node, at + 1)
             if len(region.outputs) != len(outputs):
-                raise self.fail(f"{node.op_type} (layer '{node.layer}')", f"{len(outputs)} results", str(len(region.outputs)))
+                raise self.fail(
+                    f"{node.op_type} (layer '{node.layer}')", f"{len(outputs)} results", str(len(region.outputs))
+                )
             bodies[role] = region
         around.region.steps.append(Step((condition,), outputs, node.layer, "If", bodies, {}, node))
 

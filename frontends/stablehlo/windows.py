@@ -105,9 +105,7 @@ def _reduce_window(ctx: Context) -> SSAValue:
     return reduced(ctx, body or ctx.node.body_text, kernel, strides, apart, dilation, edges)
 
 
-def _running(
-    ctx: Context, kernel: Numbers, strides: Numbers, dilation: Numbers, edges: Numbers
-) -> SSAValue | None:
+def _running(ctx: Context, kernel: Numbers, strides: Numbers, dilation: Numbers, edges: Numbers) -> SSAValue | None:
     """A window that begins before the first element of an axis and ends at each one, or the other way round."""
     shape = ctx.shape(0)
     wide = [axis for axis, k in enumerate(kernel) if k != 1]
@@ -134,9 +132,7 @@ def _running(
     return total
 
 
-def _with_neighbours(
-    ctx: Context, op: type[Operator], x: SSAValue, axis: int, reach: int, reverse: bool
-) -> SSAValue:
+def _with_neighbours(ctx: Context, op: type[Operator], x: SSAValue, axis: int, reach: int, reverse: bool) -> SSAValue:
     """Each element with the one `reach` before it, or behind it; those that have none stay."""
     shape = shape_of(x)
 
@@ -151,13 +147,13 @@ def _with_neighbours(
     return ctx.emit(ConcatenateOp, parts, axis=axis)
 
 
-def _pooled(
-    ctx: Context, kernel: Numbers, strides: Numbers, dilation: Numbers, edges: Numbers
-) -> SSAValue | None:
+def _pooled(ctx: Context, kernel: Numbers, strides: Numbers, dilation: Numbers, edges: Numbers) -> SSAValue | None:
     """A pooling: of windows over one to three axes of data with two others beside them; None where it is none."""
     shape, body, dtype = ctx.shape(0), ctx.node.body, ctx.dtype(0)
     rank = len(shape)
-    wide = [axis for axis in range(rank) if kernel[axis] != 1 or strides[axis] != 1 or any(edges[2 * axis : 2 * axis + 2])]
+    wide = [
+        axis for axis in range(rank) if kernel[axis] != 1 or strides[axis] != 1 or any(edges[2 * axis : 2 * axis + 2])
+    ]
     if body not in ("add", "maximum") or dtype.kind in "iub" or min(edges, default=0) < 0 or not wide:
         return None
     spatial = list(range(1, rank - 1)) if wide[-1] < rank - 1 and wide[0] > 0 else list(range(2, rank))

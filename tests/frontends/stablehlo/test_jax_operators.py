@@ -172,7 +172,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "take": (lambda x, i: jnp.take(x, i, axis=1), (X, np.array([1, 20, -3], np.int32))),
     "take_clip": (lambda x, i: jnp.take(x, i, axis=0, mode="clip"), (X, np.array([1, 20, -30], np.int32))),
     "take_along_axis": (lambda x, i: jnp.take_along_axis(x, i, 1), (X, integers(3, 4, low=0, high=8))),
-    "windows": (lambda x, i: jax.vmap(lambda k: lax.dynamic_slice(x, (0, k), (3, 2)))(i), (X, np.array([0, 7, 3], np.int32))),
+    "windows": (
+        lambda x, i: jax.vmap(lambda k: lax.dynamic_slice(x, (0, k), (3, 2)))(i),
+        (X, np.array([0, 7, 3], np.int32)),
+    ),
     "dynamic_slice": (lambda x, i: lax.dynamic_slice(x, (1, i), (2, 3)), (X, np.int32(4))),
     "dynamic_slice_end": (lambda x, i: lax.dynamic_slice(x, (i, i), (2, 3)), (X, np.int32(40))),
     "dynamic_update": (lambda x, i: lax.dynamic_update_slice(x, -x[:1, :3], (i, 2)), (X, np.int32(1))),
