@@ -41,8 +41,9 @@ def _named(value: SSAValue) -> str:
 
 
 class LocatedParser(LocationParser):
-    """xDSL's parser, which takes all forms of locations; ops whose text says no location get `loc("file":line:column)` of their first token.
+    """xDSL's parser, which takes all forms of locations.
 
+    Ops whose text says no location get `loc("file":line:column)` of their first token.
     A `loc(unknown)` that is spelled stays unknown: whoever printed it had lost the location.
     """
 

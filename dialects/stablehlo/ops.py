@@ -34,17 +34,21 @@ STABLEHLO = op_classes(
     concatenate *inputs -> result : dimension
     constant -> result : value
     convert operand -> result
-    convolution lhs rhs -> result : window_strides? padding? lhs_dilation? rhs_dilation? window_reversal? dimension_numbers feature_group_count batch_group_count precision_config?
+    convolution lhs rhs -> result : window_strides? padding? lhs_dilation? rhs_dilation? window_reversal? \
+      dimension_numbers feature_group_count batch_group_count precision_config?
     cosine operand -> result : result_accuracy?
     count_leading_zeros operand -> result
     create_token -> result
     cross_replica_sum operand -> result : replica_groups
-    custom_call *inputs -> *results {*called} : call_target_name has_side_effect? backend_config? api_version? called_computations? operand_layouts? result_layouts? output_operand_aliases?
+    custom_call *inputs -> *results {*called} : call_target_name has_side_effect? backend_config? api_version? \
+      called_computations? operand_layouts? result_layouts? output_operand_aliases?
     divide lhs rhs -> result
     dot lhs rhs -> result : precision_config?
     dot_general lhs rhs -> result : dot_dimension_numbers precision_config? algorithm?
-    dynamic_broadcast_in_dim operand output_dimensions -> result : broadcast_dimensions known_expanding_dimensions? known_nonexpanding_dimensions?
-    dynamic_conv lhs rhs padding -> result : window_strides? lhs_dilation? rhs_dilation? window_reversal? dimension_numbers feature_group_count batch_group_count precision_config?
+    dynamic_broadcast_in_dim operand output_dimensions -> result : broadcast_dimensions \
+      known_expanding_dimensions? known_nonexpanding_dimensions?
+    dynamic_conv lhs rhs padding -> result : window_strides? lhs_dilation? rhs_dilation? window_reversal? \
+      dimension_numbers feature_group_count batch_group_count precision_config?
     dynamic_gather operand start_indices slice_sizes -> result : dimension_numbers indices_are_sorted?
     dynamic_iota output_shape -> result : iota_dimension
     dynamic_pad operand padding_value edge_padding_low edge_padding_high interior_padding -> result
@@ -85,8 +89,10 @@ STABLEHLO = op_classes(
     recv token -> *results : channel_handle is_host_transfer? source_target_pairs?
     reduce *inputs *init_values -> *results {body} : dimensions
     reduce_precision operand -> result : exponent_bits mantissa_bits
-    reduce_scatter operand -> result {computation} : scatter_dimension replica_groups channel_handle? use_global_device_ids?
-    reduce_window *inputs *init_values -> *results {body} : window_dimensions window_strides? base_dilations? window_dilations? padding?
+    reduce_scatter operand -> result {computation} : scatter_dimension replica_groups channel_handle? \
+      use_global_device_ids?
+    reduce_window *inputs *init_values -> *results {body} : window_dimensions window_strides? base_dilations? \
+      window_dilations? padding?
     remainder lhs rhs -> result
     replica_id -> result
     reshape operand -> result
@@ -97,9 +103,11 @@ STABLEHLO = op_classes(
     round_nearest_afz operand -> result
     round_nearest_even operand -> result
     rsqrt operand -> result : result_accuracy?
-    scatter *inputs scatter_indices *updates -> *results {update_computation} : scatter_dimension_numbers indices_are_sorted? unique_indices?
+    scatter *inputs scatter_indices *updates -> *results {update_computation} : scatter_dimension_numbers \
+      indices_are_sorted? unique_indices?
     select pred on_true on_false -> result
-    select_and_scatter operand source init_value -> result {select scatter} : window_dimensions? window_strides? padding?
+    select_and_scatter operand source init_value -> result {select scatter} : window_dimensions? \
+      window_strides? padding?
     send *inputs -> result : channel_handle is_host_transfer? source_target_pairs?
     set_dimension_size operand size -> result : dimension
     shift_left lhs rhs -> result
@@ -125,10 +133,8 @@ STABLEHLO = op_classes(
     """,
 )
 
-_UNARY = (
-    "acos acosh asin asin_acos_kernel asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf is_neg_inf "
-    "is_pos_inf lgamma sinh square tan"
-)
+_UNARY = "acos acosh asin asin_acos_kernel asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf \
+      is_neg_inf is_pos_inf lgamma sinh square tan"
 _BINARY = "next_after polygamma zeta"
 _BROADCASTING = (
     "add and atan2 complex divide maximum minimum multiply next_after or polygamma power shift_left "

@@ -92,7 +92,11 @@ class Importer(importer.Importer):
     def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
         if (sizes := folded_sizes(context)) is not None:
             return (sizes,)
-        if context.op_type == "broadcast_in_dim" and context.dtype(0).kind not in "iub":
+        arrays = [tensor.array for tensor in context.inputs if tensor is not None and tensor.array is not None]
+        if any(array.dtype.kind not in "iubO" and array.size > 1 for array in arrays):
+            # Weights are no shapes: what is computed of them is FoldConstant's, behind the patterns that ask for it.
+            return None
+        if context.op_type == "broadcast_in_dim" and arrays and arrays[0].dtype.kind not in "iubO":
             # One number is better than many, wherever it is read.
             return None
         return super().folded(context, convert)

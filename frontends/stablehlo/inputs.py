@@ -100,8 +100,9 @@ class Inputs:
         return result
 
     def _disagree(self, name: str, shape: Sequence[Size]) -> None:
+        declared = spelled(list(map(str, self.sizes[name])))
         raise FrontendError(
-            f"input '{name}': expected a shape that agrees with the model's {spelled(list(map(str, self.sizes[name])))}, "
+            f"input '{name}': expected a shape that agrees with the model's {declared}, "
             f"got [{', '.join(map(str, shape))}]"
         )
 

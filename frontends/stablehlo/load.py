@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+
 from ...runtime.flow import Region
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
@@ -36,7 +37,7 @@ class Source:
 def load(model: bytes | str | os.PathLike[str] | Any, params: Mapping[str, Any] | None = None) -> Source:
     """Read and check a program: a path, the bytes of a file, or an object of JAX.
 
-    params: the values of inputs, by their names, nested as they are in JAX; beside a file `net.mlir` those in `net.npz`.
+    params: the values of inputs, by their names, nested as in JAX; beside a file `net.mlir` those in `net.npz`.
     Raises FrontendError when it is none, damaged, or uses unsupported operators.
     """
     values = flat(params or {})
@@ -63,7 +64,7 @@ def _beside(path: Path) -> dict[str, Array]:
     if not weights.is_file():
         return {}
     try:
-        with np.load(weights, allow_pickle=False) as arrays:
+        with weights.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
     except Exception as error:  # zipfile, numpy and zlib have errors of their own
         raise FrontendError(f"{weights}: expected arrays as numpy.savez writes them, got: {error}") from error

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects import func
-from xdsl.dialects.builtin import NameLoc, TensorType, UnknownLoc
+from xdsl.dialects.builtin import LocationAttr, NameLoc, TensorType, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...provenance.span import layer_location
@@ -44,7 +44,7 @@ class Around:
     """What is around a block: the region that its steps go to, and where it is called from."""
 
     region: Region
-    place: Place = Place()
+    place: Place = field(default_factory=Place)
     path: tuple[int, ...] = ()
     """The calls and bodies around, by number."""
 
@@ -106,9 +106,9 @@ class Builder:
     def _enter(self, main: func.FuncOp, region: Region, names: Names) -> None:
         wanted = LayerNames()
         keys: set[str] = set()
+        called = self._called_names(main)
         for index, argument in enumerate(main.body.block.args):
-            location = argument.location
-            text = location.desc.data if isinstance(location, NameLoc) else ""
+            text = _text_of(argument.location) or called.get(argument, "")
             name = wanted.named(argument_name(text) if text else f"arg{index}")
             type_ = self._tensor(argument.type, f"input '{name}'")
             names[argument] = self._values.named(name)
@@ -123,6 +123,16 @@ class Builder:
         if unknown := [key for key in self.params if key not in keys]:
             inputs = ", ".join(names.values())
             raise self.fail("parameters", f"names among the inputs {inputs}", ", ".join(unknown[:5]))
+
+    def _called_names(self, main: func.FuncOp) -> dict[SSAValue, str]:
+        """What functions that are called call their arguments: what JAX puts around an exported one has no names."""
+        names: dict[SSAValue, str] = {}
+        for op in main.body.block.ops:
+            callee = self.functions.get(op.callee.string_value()) if isinstance(op, func.CallOp) else None
+            if callee is not None and callee.body.blocks:
+                for value, argument in zip(op.operands, callee.body.block.args, strict=False):
+                    names.setdefault(value, _text_of(argument.location))
+        return names
 
     def _given(self, name: str, type_: TensorType[Attribute], array: Array) -> Callable[[], Array]:
         from ...dialects.element_types import numpy_dtype
@@ -155,19 +165,22 @@ class Builder:
         taken = LayerNames()
         outputs: list[str] = []
         extras = main.res_attrs.data if main.res_attrs is not None else ()
+        makers = {output for step in region.steps for output in step.outputs}
+        renamed: dict[str, str] = {}
         for index, value in enumerate(results):
             info = extras[index].data.get("jax.result_info") if index < len(extras) else None
             name = taken.named(_output_name(getattr(info, "data", ""), index))
             type_ = self._tensor(main.function_type.outputs.data[index], f"output '{name}'")
-            maker = next((step for step in reversed(region.steps) if value in step.outputs), None)
-            source = cast("Node | None", maker.source if maker is not None else None)
-            layer, number = (source.layer, source.index) if source is not None else (name, 0)
-            leaf = source.leaf if source is not None else layer_location(name, self.file, 0)
-            node = Node(op_type=RENAMING, leaf=leaf, layer=layer, index=number, results=(type_,))
             own = self._values.named(name)
-            region.steps.append(Step((value,), (own,), layer, "", source=node, renames=True))
+            if value in makers and value not in renamed:
+                renamed[value] = own
+            else:
+                leaf = layer_location(own, self.file, 0)
+                node = Node(op_type=RENAMING, leaf=leaf, layer=own, index=0, results=(type_,))
+                region.steps.append(Step((value,), (own,), own, "", source=node, renames=True))
             self.outputs[own] = type_
             outputs.append(own)
+        _rename(region, renamed)
         region.outputs = tuple(outputs)
 
     # Blocks.
@@ -402,6 +415,23 @@ class Builder:
         node = self._node(op, "shape_assertion", layer, place, attributes)
         inputs = tuple(self._read(value, names) for value in compared.operands)
         around.region.steps.append(Step(inputs, (), layer, "", source=node))
+
+
+def _text_of(location: LocationAttr) -> str:
+    """The name that a location is; empty where it is none."""
+    return location.desc.data if isinstance(location, NameLoc) else ""
+
+
+def _rename(region: Region, names: Mapping[str, str]) -> None:
+    """Give values of a region other names."""
+    waiting = [region]
+    while waiting:
+        part = waiting.pop()
+        part.outputs = tuple(names.get(name, name) for name in part.outputs)
+        for step in part.steps:
+            step.inputs = tuple(names.get(name, name) for name in step.inputs)
+            step.outputs = tuple(names.get(name, name) for name in step.outputs)
+            waiting += step.bodies.values()
 
 
 def _output_name(info: str, index: int) -> str:

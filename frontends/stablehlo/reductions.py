@@ -11,7 +11,7 @@ from ...dialects.relay.indexing import GatherOp
 from ...dialects.relay.operator import Operator
 from ..importing.converter import Converter
 from ..importing.products import reshaped
-from ..importing.terms import Term, where
+from ..importing.terms import where
 from .context import Context
 from .known import counts_along, uniform
 

@@ -87,12 +87,12 @@ def floats(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def _network(module: nn.Module, *inputs: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """A network with its weights inside, and inputs; statistics and scales are random, too."""
-    variables = jax.device_get(module.init(jax.random.PRNGKey(0), *inputs))
+def _network(module: nn.Module, x: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A network with its weights inside, and an input; statistics and scales are random, too."""
+    variables = jax.device_get(jax.jit(module.init)(jax.random.PRNGKey(0), x))
     rng = np.random.default_rng(1)
     variables = jax.tree.map(lambda w: (w + 0.1 * rng.random(w.shape)).astype(w.dtype), variables)
-    return lambda *values: module.apply(variables, *values), inputs
+    return lambda x: module.apply(variables, x), (x,)
 
 
 def perceptron(weights: dict[str, dict[str, Any]], x: Any) -> Any:

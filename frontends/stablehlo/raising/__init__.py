@@ -8,7 +8,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from ....provenance.rewrite import rewrite
-from .activations import LogSoftmaxOfParts, ReluOfMaximum, SigmoidOfParts, SoftmaxOfParts, WithLowest
+from .activations import KnownChoice, LogSoftmaxOfParts, ReluOfMaximum, SigmoidOfParts, SoftmaxOfParts, WithLowest
 from .broadcasts import ImplicitBinary, ImplicitWhere
 from .means import KeptAxes, MeanOfPool, MeanOfSum
 from .norms import BatchNormOfParts, LayerNormOfParts, ScaledLayerNorm, ShiftedLayerNorm
@@ -21,6 +21,7 @@ def raise_operators(module: ModuleOp) -> None:
         module,
         (
             WithLowest(module),
+            KnownChoice(module),
             KeptAxes(),
             MeanOfSum(module),
             MeanOfPool(module),

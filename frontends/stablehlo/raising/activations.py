@@ -22,6 +22,7 @@ from ....dialects.relay.elementwise import (
     SigmoidOp,
     SubtractOp,
 )
+from ....dialects.relay.logic import WhereOp
 from ....dialects.relay.normalization import LogSoftmaxOp, SoftmaxOp
 from ....dialects.relay.operator import shape_of
 from ....dialects.relay.reduce import MaxOp, SumOp
@@ -44,6 +45,25 @@ class WithLowest(RewritePattern):
                 rewriter.replace(op, [], [value])
                 erase_unused(operands, rewriter)
                 return
+
+
+@dataclass
+class KnownChoice(RewritePattern):
+    """`where(true, x, y)` -> x."""
+
+    module: ModuleOp
+    reason: ClassVar[str] = "the condition is known"
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: WhereOp, rewriter: PatternRewriter, /) -> None:
+        condition = number(op.condition, self.module)
+        if condition is None:
+            return
+        value = op.x if condition else op.y
+        if same_shape(shape_of(value), shape_of(op.result)):
+            operands = list(op.operands)
+            rewriter.replace(op, [], [value])
+            erase_unused(operands, rewriter)
 
 
 @dataclass

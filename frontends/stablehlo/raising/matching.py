@@ -1,4 +1,4 @@
-"""Questions of the patterns about values: what number they are, of which reduction, and along which axis they differ."""
+"""Questions of the patterns about values: which number they are, of which reduction, and how they differ."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def number(value: SSAValue, module: ModuleOp) -> float | None:
 
 
 def reduction(value: SSAValue, kind: type[Reduce], data: SSAValue) -> int | None:
-    """The axis along which a value is a reduction of data, with an axis of 1 in its place, or repeated; None if it is none.
+    """The axis, counted from 0, along which a value is a reduction of data; None where it is another value.
 
-    The axis is counted from 0.
+    It has an axis of 1 in its place, or is repeated along it.
     """
     op = made_by(narrow(value), kind)
     if op is None or op.operands[0] is not data:
@@ -57,6 +57,4 @@ def vector_along(value: SSAValue, axis: int, shape: tuple[int, ...]) -> bool:
     padded = (1,) * (len(shape) - len(own)) + own
     if len(own) > len(shape):
         return False
-    return all(
-        same(extent, shape[at]) if at == axis else same(extent, 1) for at, extent in enumerate(padded)
-    )
+    return all(same(extent, shape[at]) if at == axis else same(extent, 1) for at, extent in enumerate(padded))

@@ -9,6 +9,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
+from ....dialects.element_types import numpy_dtype
 from ....dialects.relay.canonicalization.constant_operands import erase_unused
 from ....dialects.relay.elementwise import DivideOp, MultiplyOp
 from ....dialects.relay.nn import AvgPool1DOp, AvgPool2DOp, AvgPool3DOp
@@ -16,7 +17,6 @@ from ....dialects.relay.numerics import is_float
 from ....dialects.relay.operator import element_of, shape_of
 from ....dialects.relay.reduce import ArgMaxOp, ArgMinOp, MeanOp, Reduce, SumOp
 from ....dialects.relay.transform import ReshapeOp
-from ....dialects.element_types import numpy_dtype
 from ....dialects.sizes import SizeExpr, same_shape
 from .matching import made_by, number
 

@@ -267,15 +267,14 @@ class BatchNormOfParts(_OfFactors):
             return False
         for variance, epsilon in _both(total):
             added = number(epsilon, self.module)
-            vectors = [narrow(value) for value in (scale, shift, difference.rhs, variance)]
             sides = (scale, shift, difference.rhs, variance)
             axes = [axis for axis in range(len(shape)) if all(vector_along(side, axis, shape) for side in sides)]
-            extents = {shape_of(vector) for vector in vectors}
-            if added is None or len(axes) < 1 or extents != {(shape[axes[-1]],)}:
+            if added is None or not axes or isinstance(shape[axes[-1]], SizeExpr):
                 continue
+            rows = [_row(value) for value in sides]
+            new = BatchNormOp(data, *(row for row, _ in rows), axis=axes[-1], epsilon=added)
             operands = list(op.operands)
-            new = BatchNormOp(data, *vectors, axis=axes[-1], epsilon=added)
-            rewriter.replace(op, new, [new.result])
+            rewriter.replace(op, [*(made for _, made in rows if made is not None), new], [new.result])
             erase_unused(operands, rewriter)
             return True
         return False

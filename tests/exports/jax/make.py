@@ -30,7 +30,7 @@ NAMES = ("attention", "branches", "cnn", "contractions", "indexed", "loops", "or
 def text(program: Any) -> str:
     """The text of a program, with files relative to folders that are the same everywhere."""
     whole = text_of(program).replace(f'"{HERE.parents[2]}/', '"')
-    return re.sub(r'"[^"]*/((?:flax|jax)/)', r'"\1', whole)
+    return re.sub(r'"/[^"]*/((?:flax|jax)/)', r'"\1', whole)
 
 
 def opened(x: Any, y: Any) -> Any:
