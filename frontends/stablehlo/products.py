@@ -32,7 +32,7 @@ def _dot_general(ctx: Context) -> SSAValue:
     if any(set(b) & set(c) for b, c in zip(batch, inner, strict=True)):
         ctx.fail("batch dimensions that are not contracted", f"{batch} and {inner}")
     for kind in (batch, inner):
-        for left, right in zip(*kind, strict=True):
+        for left, right in zip(kind[0], kind[1], strict=True):
             a, b = ctx.shape(0)[left], ctx.shape(1)[right]
             if isinstance(a, int) and isinstance(b, int) and a != b:
                 ctx.fail("dimensions of one extent", f"{a} and {b}")
