@@ -59,6 +59,6 @@ def _constant(value: SSAValue) -> int | None:
     op = value.owner
     if not isinstance(op, Operation) or name_of(op) != "constant":
         return None
-    value = attributes_of(op).get("value")
-    elements = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
+    stated = attributes_of(op).get("value")
+    elements = cast("tuple[Any, ...]", stated) if isinstance(stated, tuple) else ()
     return elements[0] if len(elements) == 1 and isinstance(elements[0], int) else None

@@ -53,7 +53,9 @@ class Program:
         """Return the elements of a constant; raises FrontendError for ones that are not there."""
         type_ = cast("Any", value).type if isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr) else None
         if not isinstance(type_, TensorType):
-            raise FrontendError(f"{self.file}: expected constants that are dense tensors, got {_short(str(value))}")
+            raise FrontendError(
+                f"{self.file}: expected constants that are dense tensors, got {_short(str(cast('object', value)))}"
+            )
         type_ = cast("TensorType[Attribute]", type_)
         if any(extent < 0 for extent in type_.get_shape()):
             raise FrontendError(f"{self.file}: expected constants of known shapes, got {type_}")
