@@ -133,7 +133,9 @@ def _check_supported(model: ModelProto, file: str, opsets: Mapping[str, int], fu
             known = converter_of(domain, node.op_type) is not None or is_hosted_operator(domain, node.op_type)
             known = known or (not domain and node.op_type in CONTROL)
             if not known and not has_body(node, versions.get(domain, 1), functions):
-                calls.append(Call(spelled(domain, node.op_type), layer, origin_of(node).line))
+                calls.append(
+                    Call(spelled(domain, node.op_type), layer, next((at[:2] for at in origin_of(node).frames), None))
+                )
             for attribute in node.attribute:
                 if attribute.type == AttributeProto.GRAPH:
                     visit(attribute.g.node, f"{layer}/", versions)
