@@ -45,7 +45,7 @@ from .model import Model as Model
 from .names import strings, value_name
 from .narrowed_sizes import Taken
 from .node import Node, node_of
-from .python_calls import PythonCall, python_call
+from .python_calls import PythonCall, Stated, python_call
 from .sizes import open_places
 from .tensor import Tensor, Undecided
 
@@ -174,13 +174,13 @@ class Importer(ABC):
     def converter(self, step: Step) -> Converter[Any] | None:
         """Return the converter of a step."""
 
-    @abstractmethod
     def operator_names(self, step: Step) -> Sequence[str]:
         """Return the names that the user may call the operator of a step by, the most exact first."""
+        return ()
 
-    @abstractmethod
     def python_call(self, step: Step, context: Any) -> PythonCall:
-        """Return the operator of a step as a Python function takes it."""
+        """Return the operator of a step as a Python function takes it: by default all inputs, and nothing stated."""
+        return PythonCall(list(range(len(step.inputs))), [Stated() for _ in step.outputs])
 
     def folded(
         self, context: Context, convert: Callable[[Any], Result | tuple[Result, ...]]
