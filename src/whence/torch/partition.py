@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The parts of a graph that Whence computes; eager PyTorch runs the rest."""
 
 from __future__ import annotations
