@@ -12,7 +12,7 @@ from ..dialects.relay.operator import Operator
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.tuned import Applied
 from ..planning.artifact import Artifact, Call
-from ..provenance.ledger import Entry
+from ..provenance.ledger import Entry, Ledger
 from ..provenance.numbers import number_of
 from ..provenance.span import layer_names, leaves
 from ..support.errors import FrontendError
@@ -115,6 +115,8 @@ class Line:
     layers: tuple[tuple[str, tuple[str, ...]], ...]
     """(call, layers)."""
     instructions: tuple[str, ...]
+    lines: tuple[SourceLine, ...] = ()
+    """The lines of the exported program that called these layers."""
 
     def __str__(self) -> str:
         lines = [f"line {self.number}: {self.text.strip()}"]
@@ -122,6 +124,8 @@ class Line:
         for call, names in self.layers:
             served = ", ".join(map(shown, names)) or "no layer"
             lines.append(f"  serves {served}" + (f"  in {call}" if several else ""))
+        if self.lines:
+            lines.append(table_of_lines(self.lines, indent="    "))
         if self.instructions:
             lines.append(f"  became {count(len(self.instructions), 'machine instruction')}")
         else:
@@ -185,7 +189,7 @@ def why(
     code = kernel_of(index.artifact, selection.kernel)
     if line is not None:
         others = tuple(kernel_call.name for kernel_call in selection.others)
-        line_of = _line(code, line, selection.asked)
+        line_of = _line(code, line, selection.asked, index.artifact.ledger)
         return Why(code.symbol, (), others, line_of, tuned=index.artifact.tuned.get(code.symbol))
     return _why(index, selection, times)
 
@@ -262,19 +266,21 @@ def _sorted(locations: Sequence[LocationAttr]) -> list[LocationAttr]:
     return sorted(locations, key=position)
 
 
-def _line(kernel: Kernel, number: int, calls: Sequence[Call]) -> Line:
+def _line(kernel: Kernel, number: int, calls: Sequence[Call], ledger: Ledger) -> Line:
     text = kernel.tir.splitlines()
     if compiler := compiler_of(kernel):
         raise FrontendError(f"line {number}: expected a kernel with TIR, got {kernel.symbol}, which {compiler} runs")
     if not 1 <= number <= len(text):
         raise FrontendError(f"line {number}: expected one from 1 to {len(text)} (the TIR of {kernel.symbol})")
+    served = [(call.name, line_location(kernel, number, call.layers)) for call in calls]
     return Line(
         number,
         text[number - 1],
-        tuple((call.name, layer_names(line_location(kernel, number, call.layers))) for call in calls),
+        tuple((call, layer_names(location)) for call, location in served),
         tuple(
             instruction.text + ("" if instruction.exact else "  (inferred)")
             for instruction in machine_code(kernel)
             if instruction.line == number
         ),
+        source_lines(ledger, unique_leaves(location for _, location in served)),
     )

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Generator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import numpy as np
 
 from ...provenance.diagnostics import message
 from ...runtime.flow import Region, Step
 from ...support.errors import FrontendError
+from ...support.names import shortened, shown
+from .archive import SHOWN
 from .calls import At, Call, Constants, Operand, placed, values_in
 from .places import Outer
 from .schema import Argument, Graph, Name, Node, TensorMeta
@@ -70,7 +72,8 @@ class Contents(ABC):
         """Names of values, and of each the number of others that begin with it."""
 
     def fail(self, where: str, expected: str, actual: str) -> FrontendError:
-        return FrontendError(f"{self.file}: {where}: expected {expected}, got {actual}")
+        parts = (shortened(shown(part), SHOWN) for part in (where, expected, actual))
+        return FrontendError("{}: {}: expected {}, got {}".format(self.file, *parts))
 
     # Names.
 
@@ -116,7 +119,7 @@ class Contents(ABC):
         """Add the steps of a graph, whose values have the names in `names`; it gets those of results."""
 
     @contextmanager
-    def inside(self, region: Region) -> Iterator[None]:
+    def inside(self, region: Region) -> Generator[None]:
         """Make the steps of a body; what it leaves of values around it is forgotten behind it."""
         saved = self.steps, self.current, self.version
         self.steps, self.current, self.version = region.steps, dict(self.current), dict(self.version)
@@ -238,7 +241,7 @@ class Contents(ABC):
 
 def viewed(node: Node, of: str) -> Argument:
     """The argument that a result is a view of."""
-    return cast(Argument, node.arguments.get(of) or next(iter(node.arguments.values()), None))
+    return node.arguments.get(of) or next(iter(node.arguments.values()), None)
 
 
 def _places(node: Node) -> list[tuple[int, int]]:

@@ -21,9 +21,11 @@ from .archive import Archive
 from .captured import Captured
 from .control import CONTROL
 from .convert import CONVERTERS
+from .guards import Extent, UnknownGuard, parse_guard
 from .program import IGNORED, INLINED, Builder
 from .schema import Program, Reader
 from .tensors import Tensors
+from .unsupported import reason_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +50,8 @@ def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Sou
         path, data = read_model(cast("str | os.PathLike[str]", model), "PyTorch (.pt2)")
         return _unpacked(data, path.name, keep)
     if isinstance(model, Captured):
-        return _checked(Reader(model.file).program(model.document()), model.weights, model.file, keep)
-    return _unpacked(serialised(model), "<memory>", keep)
+        return _supported(Reader(model.file).program(model.document()), model.weights, model.file, keep)
+    return _unpacked(serialised(model), "<memory>", keep, dims_of(model))
 
 
 def serialised(program: Any) -> bytes:
@@ -59,26 +61,61 @@ def serialised(program: Any) -> bytes:
         result = type(program).__name__
         raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {result}")
     buffer = BytesIO()
-    torch.export.save(program, buffer)
+    try:
+        torch.export.save(program, buffer)
+    except Exception as error:
+        # What torch cannot write: loops that carry Python's numbers, for one.
+        result = f"one that torch cannot: {' '.join(str(error).split())[:300]}"
+        raise FrontendError(f"<memory>: expected a program that torch.export.save writes, got {result}") from error
     return buffer.getvalue()
 
 
-def _unpacked(data: bytes, file: str, keep: bool) -> Source:
+def dims_of(program: Any) -> dict[Extent, str]:
+    """Extents of the arguments of a program in memory -> the names of their `Dim`s."""
+    values = [node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"]
+    mode = next((value.fake_mode for value in values if hasattr(value, "fake_mode")), None)
+    named: Mapping[str, str] = getattr(getattr(mode, "shape_env", None), "source_name_to_debug_name", {})
+    result: dict[Extent, str] = {}
+    for source, name in named.items():
+        try:
+            tree = parse_guard(source)
+        except UnknownGuard:
+            continue
+        if isinstance(tree, Extent):
+            result[tree] = name
+    return result
+
+
+def _unpacked(data: bytes, file: str, keep: bool, dims: Mapping[Extent, str] | None = None) -> Source:
     archive, reader = Archive(data, file), Reader(file)
-    return _checked(reader.program(archive.document(archive.model())), Tensors(archive, reader), file, keep)
+    return _supported(reader.program(archive.document(archive.model())), Tensors(archive, reader), file, keep, dims)
 
 
-def _checked(program: Program, tensors: Mapping[str, Array], file: str, keep: bool) -> Source:
-    builder = Builder(program, tensors, file, keep)
+def _supported(
+    program: Program, tensors: Mapping[str, Array], file: str, keep: bool, dims: Mapping[Extent, str] | None = None
+) -> Source:
+    source = made(program, tensors, file, keep, dims)
+    _check_supported(source.region, file)
+    return source
+
+
+def made(
+    program: Program, tensors: Mapping[str, Array], file: str, keep: bool, dims: Mapping[Extent, str] | None = None
+) -> Source:
+    """Return a program that was read, as steps; its tensors are by the module's names."""
+    builder = Builder(program, tensors, file, keep, dims)
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")
-    _check_supported(region, file)
     if builder.changed:
         listed = ", ".join(f"'{name}'" for name in builder.changed)
         text = f"{file}: expected inputs that stay as they are, got writes to {listed}: callers' arrays are not changed"
         warnings.warn(FrontendWarning(text), stacklevel=2)
     return Source(file, program, region, builder)
+
+
+OVERLOADS = tuple(name for name in CONVERTERS if name.count(".") == 2)
+"""The operators that have a row."""
 
 
 def supported(name: str) -> bool:
@@ -96,12 +133,7 @@ def _check_supported(region: Region, file: str) -> None:
             waiting += step.bodies.values()
             if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
                 calls.append(UnsupportedCall(node.op_type, step.layer, source_line(node.leaf)))
-    refuse(file, "PyTorch", calls, overloads(), without_overload)
-
-
-def overloads() -> list[str]:
-    """Return the operators that have rows."""
-    return [name for name in CONVERTERS if name.count(".") == 2]
+    refuse(file, "PyTorch", calls, OVERLOADS, without_overload, reason=reason_of)
 
 
 def without_overload(name: str) -> str:

@@ -40,6 +40,12 @@ def is_pytorch(source: object) -> bool:
     return _CAPTURED in homes or any(home.partition(".")[0] == "torch" for home in homes)
 
 
+def is_torchscript(source: object) -> bool:
+    """Return whether a source is TorchScript, a module or a function that was traced or scripted."""
+    names = {f"{base.__module__}.{base.__name__}" for base in type(source).__mro__}
+    return not names.isdisjoint(("torch.jit._script.ScriptModule", "torch.jit.ScriptFunction"))
+
+
 def is_keras(source: object) -> bool:
     """Return whether a source is a Keras model: a file of that name, bytes that say so, or a model in memory."""
     if isinstance(source, Path):
@@ -50,11 +56,18 @@ def is_keras(source: object) -> bool:
 
 
 def is_tensorflow(source: object) -> bool:
-    """Return whether a source is a TensorFlow model: a folder, or a file or the bytes of a graph."""
+    """Return whether a source is a TensorFlow model: a folder, or the file or bytes of a graph; a GraphDef.
+
+    Functions and loaded models of TensorFlow in memory are, too; what else it has is taken for one and refused.
+    """
     if isinstance(source, Path):
         return source.suffix == ".pb" or source.is_dir()
-    # A graph begins with a node, which no ONNX model does.
-    return isinstance(source, bytes) and source[:1] == b"\n"
+    if isinstance(source, bytes):
+        # A graph begins with a node, which no ONNX model does.
+        return source[:1] == b"\n"
+    if getattr(getattr(source, "DESCRIPTOR", None), "name", "") == "GraphDef":
+        return True
+    return any(base.__module__.partition(".")[0] == "tensorflow" for base in type(source).__mro__)
 
 
 class Format(NamedTuple):
@@ -72,8 +85,9 @@ class Format(NamedTuple):
 
 FORMATS = (
     Format("tflite", is_tflite, "whence.frontends.tflite.graph", signed=True, stateful=True),
+    Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True),
     Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
-    Format("keras", is_keras, "whence.frontends.keras.graph"),
+    Format("keras", is_keras, "whence.frontends.keras.graph", stateful=True),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
 )
 """All but ONNX, which is what nothing else is."""

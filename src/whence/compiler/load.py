@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,6 +72,8 @@ class Opened:
     """Callback that imports a module of known sizes once more, for the values of its weights."""
     undecided: str = ""
     """The sizes or steps that only a call decides, where there is no module."""
+    aliases: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
+    """Other name of an input, which a call may use -> its name."""
 
 
 def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: str | None) -> Opened:
@@ -87,12 +89,16 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
 
     written = _written(path)
     model = read()
+
+    def opened(module: ModuleOp | None, undecided: str = "") -> Opened:
+        return Opened(module, read, model, undecided=undecided, aliases=model.aliases)
+
     requested = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
     numbers, leaves_open = requested.numbers, not requested.shapes and bool(getattr(model, "leaves_open", False))
     if leaves_open and tier != "static":
         # The file has numbers for open dimensions, too, for where there is no program for all.
         try:
-            return Opened(import_symbolic(model, {}, requested.ranges), read, model)
+            return opened(import_symbolic(model, {}, requested.ranges))
         except Undecided as undecided:
             if tier == "symbolic":
                 raise refused(undecided) from undecided
@@ -105,17 +111,17 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
 
         try:
             module, kept = import_model(model, numbers), model if states_of(model) else None
-            return Opened(module, read, kept, again)
+            return Opened(module, read, kept, again, aliases=model.aliases)
         except Undecided:
             pass
     if tier == "static":
-        return Opened(None, read, model)
+        return opened(None)
     try:
-        return Opened(import_symbolic(model, requested.shapes, requested.ranges), read, model)
+        return opened(import_symbolic(model, requested.shapes, requested.ranges))
     except Undecided as undecided:
         if tier == "symbolic":
             raise refused(undecided) from undecided
-        return Opened(None, read, model, undecided=str(undecided))
+        return opened(None, str(undecided))
 
 
 def refused(error: Exception) -> FrontendError:

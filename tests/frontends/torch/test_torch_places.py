@@ -18,6 +18,7 @@ from whence.executables.stateful import Stateful
 from whence.frontends.importing.frames import Frame, frames_in, user_frames
 from whence.frontends.torch import from_exported_program
 from whence.frontends.torch.schema import modules_in
+from whence.lowering.kernel.record import Kernel
 from whence.provenance.span import Span, leaf_name, leaves, positions
 
 PROGRAMS = Path(__file__).parents[2] / "exports" / "pytorch"
@@ -44,6 +45,17 @@ def test_layers_are_paths_of_modules_at_the_lines_that_call_them():
     assert found["body.1.conv/conv2d_3"] == found["body.1.conv/conv2d_3.weight"] == {relu}
     assert found["max_pool2d"] == {"x = F.max_pool2d(self.down(self.stem(image)), 3, 2, 1)"}
     assert found["head/linear"] == found["pool/adaptive_avg_pool2d"] == {"return self.head(self.pool(x).flatten(1))"}
+
+
+def test_a_line_of_loops_names_its_lines_of_python():
+    executable = whence.compile(PROGRAMS / "cnn.pt2", input_shapes={"image": (1, 3, 16, 16)})
+    kernel = next(name for name in executable.kernels if "conv2d" in name)
+    loops = next(code.tir for code in executable.artifact.kernels if isinstance(code, Kernel) and kernel in code.symbol)
+    at = next(number for number, text in enumerate(loops.splitlines(), start=1) if "math.fma" in text)
+    answer = executable.why(kernel, line=at)
+    assert answer.line is not None
+    assert answer.line.lines[0].code == "return F.relu(self.bn(self.conv(x)))"
+    assert "    networks.py:19 " in str(answer)
 
 
 def test_the_calls_that_led_to_a_layer_are_call_sites_of_its_place():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
-
+from whence.relay.frontend import tensorflow2 as tensorflow2
+from whence.relay.frontend.spans_off import forget_places
+from whence.relay.frontend.tensorflow import from_tensorflow as from_tensorflow
 from whence.relay.module import IRModule
 from whence.support.context import PassContext, spans_enabled
 from whence.support.doors import door
@@ -162,6 +163,7 @@ def from_exported_program(
     from whence.frontends.torch.graph import open_model
 
     opened = open_model(program)
+    opened.language = True
     module = import_model(opened, shape_dict or {})
     params: dict[str, Array] = {}
     if keep_params_as_input:
@@ -176,54 +178,56 @@ def from_exported_program(
     return IRModule.of(module), params
 
 
-def from_tensorflow(
-    graph: Any,
-    layout: str = "NHWC",
-    shape: Mapping[str, Sequence[int]] | None = None,
-    outputs: Sequence[str] | None = None,
-    convert_config: Mapping[str, bool] | None = None,
+@door()
+def from_pytorch(
+    script_module: Any,
+    input_infos: Sequence[tuple[str, Any]],
+    custom_convert_map: Mapping[str, Callable[..., Any]] | None = None,
+    default_dtype: str = "float32",
+    use_parser_friendly_name: bool = False,
+    keep_quantized_weight: bool = False,
+    export_renamed_c_graph_path: str | None = None,
+    preserve_pytorch_scopes: bool = False,
 ) -> tuple[IRModule, dict[str, Array]]:
-    """The module of a TensorFlow graph, and the values of the parameters that its constants are.
+    """The module of a TorchScript program, and the values of the parameters that its weights are.
 
-    graph: a GraphDef, its bytes, or the path of a frozen graph or of the folder of a saved model. layout: NCHW to
-    compute images of NHWC in. shape: input name -> shape, of placeholders that the graph leaves open.
-    outputs: nodes, as `node` or `node:slot`; without, the last node of a graph, or what the default signature says.
-    convert_config: `use_dense`, whether products are nn.dense, else nn.matmul; `use_nt_batch_matmul` changes nothing.
-    Constants are variables with the names of their nodes; those of no dimensions stay constants.
+    script_module: what `torch.jit.trace` or `torch.jit.script` gave, module or function. input_infos: name and shape
+    of each input, in order, `("x", (1, 3))` or `("x", ((1, 3), "int64"))`; of tuples and lists of tensors, those of
+    shapes. custom_convert_map: operator, as "aten::foo" -> a function of its arguments, which are expressions, numbers
+    and lists, and of their element types, that gives an expression or a list of them; it goes before our own.
+    default_dtype: of inputs whose type neither the graph nor `input_infos` says.
+    use_parser_friendly_name: whether names of layers have `_` in place of `:` and `.`. preserve_pytorch_scopes: whether
+    layers and weights are called after their modules. export_renamed_c_graph_path: the folder of a file to write, with
+    the graph as it is read. keep_quantized_weight: changes nothing, for quantized operators are refused.
+    Weights are variables called after the first operator that reads them, `aten::_convolution_0.weight`.
 
-    Raises FrontendError when the graph is bad, uses unsupported operators, or leaves a shape open.
+    Raises InputInfosError, a RuntimeError, for infos that do not fit; OperatorsMissing, a NotImplementedError, that
+    names all operators without a converter; FrontendError where values decide what is computed.
     """
     from whence.frontends.importing.importer import import_model
+    from whence.frontends.importing.node import node_of
     from whence.frontends.importing.parameters import as_parameters
-    from whence.frontends.tensorflow.context import Conversion
-    from whence.frontends.tensorflow.model import Model
-    from whence.frontends.tensorflow.source import read
+    from whence.frontends.torch.script import Options, graph_of, write_graph
+    from whence.frontends.torch.script_inputs import input_specs
+    from whence.frontends.torch.script_model import script_model
 
-    config = dict(convert_config or {})
-    if layout not in ("NHWC", "NCHW") or config.keys() - {"use_dense", "use_nt_batch_matmul"}:
-        wanted = "layout NHWC or NCHW, and use_dense or use_nt_batch_matmul in convert_config"
-        raise FrontendError(f"from_tensorflow: expected {wanted}, got {layout!r} and {sorted(config)}")
-    source = read(graph, None)
-    if outputs is None and source.signature is None:
-        outputs = list(source.main.nodes)[-1:]
-    opened = Model(source, outputs, conversion=Conversion(layout, config.get("use_dense", True)))
+    options = Options(use_parser_friendly_name, preserve_pytorch_scopes, dict(custom_convert_map or {}))
+    graph, inputs = graph_of(script_module)
+    specs = input_specs(inputs, input_infos, default_dtype)
+    if export_renamed_c_graph_path:
+        write_graph(graph, options, export_renamed_c_graph_path)
+    opened = script_model(script_module, specs, options)
+    opened.language = True
     spans = spans_enabled()
     with PassContext(config={"relay.frontend.fill_span": True}):  # parameters are found by the names of layers
-        module = import_model(opened, shape or {})
-    constants = opened.region.constants
-
-    def name_of(layers: tuple[str, ...]) -> str | None:
-        return layers[0] if len(layers) == 1 and layers[0] in constants and constants[layers[0]].ndim else None
-
-    params = as_parameters(module, name_of)
+        module = import_model(opened, {})
+    names = {
+        opened.place_of(name, node_of(step)): name
+        for step in opened.region.steps
+        for name in step.inputs
+        if name in opened.weights
+    }
+    params = as_parameters(module, lambda layers: names.get(layers[0]) if len(layers) == 1 else None)
     if not spans:
-        _forget_places(module)
+        forget_places(module)
     return IRModule.of(module), params
-
-
-def _forget_places(module: ModuleOp) -> None:
-    """Have ops and arguments say nothing of where they come from."""
-    for op in module.walk():
-        op.location = UNKNOWN_LOC
-        for argument in (argument for region in op.regions for block in region.blocks for argument in block.args):
-            argument.location = UNKNOWN_LOC
