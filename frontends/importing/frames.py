@@ -32,9 +32,11 @@ _MOST_CALLS = 24
 _FRAME = re.compile(r'\s*File "([^"]{1,1024})", line ([0-9]{1,9})(?:, in (.*))?')
 _LIBRARY = re.compile(
     r"(?:^|[\\/])(?:torch[\\/](?:nn|_|fx|export|functional|utils|autograd|overrides|amp|ao|jit|distributions|onnx)"
-    r"|tensorflow[\\/](?:python|core)[\\/]|(?:tf_)?keras[\\/]src[\\/])"
+    r"|tensorflow[\\/](?:python|core)[\\/]|(?:tf_)?keras[\\/]src[\\/]"
+    r"|jax[\\/](?:_src|nn|numpy|lax|scipy|interpreters|experimental)[\\/]|flax[\\/](?:linen|nnx|core)[\\/]"
+    r"|haiku[\\/]_src[\\/]|equinox[\\/](?:nn|_)|optax[\\/])"
 )
-"""Files of torch, TensorFlow and Keras themselves, in which no layer is written."""
+"""Files of frameworks and of libraries of layers, in which no layer of the user's is written."""
 _INSTALLED = re.compile(r"^.*[\\/](?:site|dist)-packages[\\/]")
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.compiler.formats import has_signatures, read_model
+from whence.compiler.formats import has_signatures, is_module, read_model
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
 from whence.reading.models import model_path
-from whence.reading.textio import MODULES, read_module
+from whence.reading.textio import read_module
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError
 
@@ -47,7 +47,7 @@ def load(
     path = _path(source, signature)
     if isinstance(path, ModuleOp):
         return _shaped(path.clone(), requested)
-    if isinstance(path, Path) and path.suffix in MODULES:
+    if is_module(path):
         return _shaped(read_module(path), requested)
     if (numbers := requested.numbers) is None:
         module = open_model(path, shapes, "symbolic", signature).module
@@ -79,7 +79,7 @@ class Opened:
 def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: str | None) -> Opened:
     """Import a model as the tier allows; arguments and errors are those of `whence.compile`."""
     path = _path(source, signature)
-    if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix in MODULES):
+    if isinstance(path, ModuleOp) or is_module(path):
         return Opened(load(path, shapes))
     from whence.frontends.importing.importer import import_model, import_symbolic
     from whence.frontends.importing.tensor import Undecided
