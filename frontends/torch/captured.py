@@ -72,9 +72,9 @@ def _ranges(graph: Any) -> dict[str, dict[str, int | None]]:
         for size in value.size() if isinstance(value, torch.Tensor) else ():
             if not isinstance(size, torch.SymInt):
                 continue
-            known = size.node.shape_env.var_to_range
+            bounds = size.node.shape_env.var_to_range
             for symbol in size.node.expr.free_symbols:
-                low, high = known[symbol].lower, known[symbol].upper
+                low, high = bounds[symbol].lower, bounds[symbol].upper
                 ranges[str(symbol)] = {"min_val": int(low), "max_val": _bounded(high)}
     return ranges
 

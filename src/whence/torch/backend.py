@@ -154,7 +154,7 @@ def _owner() -> Any:
 def _source(node: Any) -> str:
     """The Python expression of an input of Dynamo's graph; "" where there is none."""
     name: Any = getattr(getattr(node, "_dynamo_source", None), "name", "")
-    return name() if callable(name) else name
+    return str(name() if callable(name) else name)
 
 
 def _is_weight(value: Any) -> bool:
