@@ -22,6 +22,14 @@ class TextError(FrontendError):
     """A text is bad; the error shows lines of it, with marks below them."""
 
 
+class InputInfosError(FrontendError, RuntimeError):
+    """What `relay.frontend.from_pytorch` is told of inputs does not fit the program."""
+
+
+class OperatorsMissing(FrontendError, NotImplementedError):
+    """The model has operators that nothing converts."""
+
+
 class FrontendWarning(UserWarning):
     """The model is imported, but not as surely as others."""
 

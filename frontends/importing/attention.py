@@ -65,8 +65,11 @@ class Scores:
 
     def compute(self) -> SSAValue:
         """The weights of the values."""
+        return self.weights(self._product())
+
+    def weights(self, scores: SSAValue) -> SSAValue:
+        """The weights of the values by scores (.., queries, keys), whatever these are."""
         ctx, own = self.ctx, dtype_of(self.query)
-        scores = self._product()
         self.steps = [scores]
         if self.softcap > 0:
             scores = ctx.emit(TanhOp, scaled(ctx, scores, 1 / self.softcap))

@@ -18,10 +18,11 @@ from ...dialects.relay.transform import TransposeOp
 from ...dialects.sizes import same
 from ..importing.activations import gelu_erf, gelu_tanh, logarithm_of_1_and_exp
 from ..importing.products import reshaped
-from ..importing.tensor import dtype_of, shape_of
+from ..importing.tensor import shape_of
 from ..importing.terms import Term, absolute, exp, maximum, minimum, sigmoid, tanh, where
 from ..importing.terms import sqrt as root
 from .context import Config, Context
+from .masks import KEPT, Masks
 from .nests import entries_of, wholes
 from .rows import Row, own
 
@@ -222,7 +223,7 @@ def activation(ctx: Context) -> SSAValue:
 
 
 def _layer(name: str) -> Row:
-    return Row(lambda ctx: applied(ctx, name, ctx.data(), ctx.config))
+    return Row(lambda ctx: applied(ctx, name, ctx.data(), ctx.config), masks=KEPT)
 
 
 def _leaky(ctx: Context) -> SSAValue:
@@ -247,22 +248,21 @@ def prelu(ctx: Context) -> SSAValue:
 
 def softmax_layer(ctx: Context) -> SSAValue:
     """A mask as second argument leaves out where it is false."""
-    data, mask = ctx.data(), ctx.optional(1, "mask")
-    if mask is not None:
-        x = Term(ctx, data)
-        low = -3e4 if x.dtype == np.float16 else -1e9
-        hidden = (Term(ctx, mask).to(dtype_of(data)) * -1.0 + 1.0) * low
-        data = (x + hidden).value
-    return along(ctx, SoftmaxOp, data, ctx.option("axis", -1))
+    x, mask, axis = Term(ctx, ctx.data()), ctx.mask(1), ctx.option("axis", -1)
+    if mask is None:
+        return along(ctx, SoftmaxOp, x.value, axis)
+    seen = Term(ctx, mask)
+    weights = along(ctx, SoftmaxOp, where(seen, x, -3e4 if x.dtype == np.float16 else -1e9).value, axis)
+    return where(seen, Term(ctx, weights), 0.0).value
 
 
 TABLE = {
-    "Activation": Row(activation),
+    "Activation": Row(activation, masks=KEPT),
     "ELU": _layer("elu"),
-    "LeakyReLU": Row(_leaky),
-    "PReLU": Row(prelu, own("alpha")),
+    "LeakyReLU": Row(_leaky, masks=KEPT),
+    "PReLU": Row(prelu, own("alpha"), KEPT),
     "ReLU": _layer("relu"),
-    "Softmax": Row(softmax_layer),
+    "Softmax": Row(softmax_layer, masks=Masks({"mask": 1}, kept=lambda config: 1)),
     "ThresholdedReLU": Row(
         lambda ctx: applied(ctx, "threshold", ctx.data(), {"threshold": number(ctx.config, "theta", 1.0)})
     ),

@@ -4,54 +4,51 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable, Sequence
-from math import prod, sqrt
+from dataclasses import replace
+from math import prod
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.logic import LogicalAndOp
-from ...dialects.relay.normalization import SoftmaxOp
-from ...dialects.relay.rearrange import RepeatOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.transform import ExpandDimsOp, TransposeOp
+from ..importing.attention import Scores, masked, weighted
 from ..importing.einsum import contraction
-from ..importing.products import batch_matmul, reshaped, scaled, transposed
+from ..importing.products import batch_matmul, reshaped, transposed
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, absolute, places, sigmoid, tanh, where
 from .context import Config, Context
+from .masks import OWNERS, Masks
 from .rows import Row
 from .weights import Variables
 
 
-def _both(ctx: Context, a: Term | None, b: Term | None) -> Term | None:
+def _both(a: Term | None, b: Term | None) -> Term | None:
     if a is None or b is None:
         return a or b
-    return Term(ctx, ctx.emit(LogicalAndOp, a.value, b.value))
+    return a.apply(LogicalAndOp, b)
 
 
-def _boolean(ctx: Context, value: SSAValue) -> Term:
-    return Term(ctx, value if dtype_of(value) == np.bool_ else ctx.emit(CastOp, value, dtype="bool"))
-
-
-def _positions(ctx: Context, queries: int, keys: int, causal: bool, window: int | None) -> Term | None:
-    """(1, queries, keys): true where a query sees a key by their positions; None where it sees all."""
+def seen_by_position(ctx: Context, queries: int, keys: int, causal: bool, window: int | None = None) -> Term | None:
+    """(queries, keys): true where a query sees a key by their positions; None where it sees all."""
     mask: Term | None = None
-    rows, columns = places(ctx, queries, 3, 1, "int32"), places(ctx, keys, 3, 2, "int32")
+    rows, columns = places(ctx, queries, 2, 0, "int32"), places(ctx, keys, 2, 1, "int32")
     if causal:
         mask = columns < rows + 1
     if window is not None:
-        mask = _both(ctx, mask, absolute(rows - columns) < float(window))
+        mask = _both(mask, absolute(rows - columns) < float(window))
     return mask
 
 
-def _weights(ctx: Context, scores: Term, mask: Term | None, low: float | None = None) -> SSAValue:
-    """The softmax of scores (.., queries, keys); what the mask hides gets nothing, or all alike where all is hidden."""
-    if mask is not None:
-        mask = mask.reshape(*(1,) * (len(scores.shape) - len(mask.shape)), *mask.shape)
-        lowest = -3e4 if scores.dtype == np.float16 else -1e9
-        scores = where(mask, scores, scores + (lowest if low is None else low))
-    return ctx.emit(SoftmaxOp, scores.value, axis=-1)
+def lowest(dtype: np.dtype[np.generic]) -> float:
+    """A number beside which scores are nothing, of which softmax makes as much for one key as for another."""
+    return -0.7 * float(np.finfo(np.float32 if dtype.itemsize > 2 else dtype.name).max)
+
+
+def hidden(ctx: Context, mask: Term | None, like: SSAValue, low: float) -> SSAValue | None:
+    """A mask as an addend of scores: `low` where it is false; None without a mask."""
+    return None if mask is None else masked(ctx, mask.value, like, ctx.scalar(low, like))
 
 
 def _attended(ctx: Context, score: Callable[[SSAValue, SSAValue], Term]) -> tuple[SSAValue, SSAValue]:
@@ -61,21 +58,17 @@ def _attended(ctx: Context, score: Callable[[SSAValue, SSAValue], Term]) -> tupl
         ctx.fail("a list of query and value, perhaps a key", f"{len(operands)} tensors")
     query, value, key = operands[0], operands[1], operands[-1]
     scores = score(query, key)
-    masks = ctx.argument(1, "mask")
-    argument = [
-        None if tensor is None else _boolean(ctx, super(Context, ctx).value(tensor.index)) for tensor in masks or ()
-    ]
-    mask = None
-    if len(argument) > 1 and argument[1] is not None:
-        own = argument[1]
-        mask = own.reshape(own.shape[0], 1, own.shape[1])
+    of_query, of_value, *_ = [*ctx.masks(ctx.argument(1, "mask") or []), None, None]
     causal = ctx.argument(4, "use_causal_mask", False) is True or ctx.bool("causal", False)
-    mask = _both(ctx, mask, _positions(ctx, scores.shape[-2], scores.shape[-1], causal, None))
-    weights = _weights(ctx, scores, mask, -65504.0 if scores.dtype == np.float16 else -1e9)
+    mask = seen_by_position(ctx, scores.shape[-2], scores.shape[-1], causal)
+    if of_value is not None:
+        batch, keys = shape_of(of_value)
+        mask = _both(Term(ctx, of_value).reshape(batch, 1, keys), mask)
+    bias = hidden(ctx, mask, scores.value, -65504.0 if scores.dtype == np.float16 else -1e9)
+    weights = Scores(ctx, query, key, bias=bias).weights(scores.value)
     result = batch_matmul(ctx, weights, value)
-    if argument and argument[0] is not None:
-        own = argument[0]
-        result = where(own.reshape(*own.shape, 1), Term(ctx, result), 0.0).value
+    if of_query is not None:
+        result = where(Term(ctx, of_query).reshape(*shape_of(of_query), 1), Term(ctx, result), 0.0).value
     return result, weights
 
 
@@ -124,39 +117,20 @@ def _projected(ctx: Context, name: str, value: SSAValue, heads: int, size: int) 
     return result
 
 
-def _attend(
-    ctx: Context, query: SSAValue, key: SSAValue, value: SSAValue, mask: Term | None
-) -> tuple[SSAValue, SSAValue]:
-    """Of (batch, queries, heads, size): the same of the weighted values; and weights (batch, heads, queries, keys)."""
-    size = shape_of(query)[-1]
-    q, k, v = (ctx.emit(TransposeOp, tensor, axes=(0, 2, 1, 3)) for tensor in (query, key, value))
-    scores = scaled(ctx, batch_matmul(ctx, q, transposed(ctx, k)), 1 / sqrt(size))
-    if mask is not None and len(mask.shape) == 3:
-        mask = mask.reshape(mask.shape[0], 1, *mask.shape[1:])
-    weights = _weights(ctx, Term(ctx, scores), mask)
-    return ctx.emit(TransposeOp, batch_matmul(ctx, weights, v), axes=(0, 2, 1, 3)), weights
-
-
 def _mask(ctx: Context, queries: int, keys: int) -> Term | None:
-    """The masks of a call, by position, of queries, values and keys, and of pairs of them, as one."""
+    """The masks of a call, by position, of queries, values and keys, and of pairs of them, as one with heads."""
     window = ctx.option("sliding_window")
     if window is not None:
         window = ctx.positive("sliding_window")
-    mask = _positions(ctx, queries, keys, ctx.argument(9, "use_causal_mask", False) is True, window)
+    mask = seen_by_position(ctx, queries, keys, ctx.argument(9, "use_causal_mask", False) is True, window)
     for at, name in ((3, "query_mask"), (4, "value_mask"), (5, "key_mask")):
-        argument = ctx.argument(at, name)
-        if argument is not None:
-            tensor = _boolean(ctx, super(Context, ctx).value(argument.index))
-            extents = (
-                (tensor.shape[0], tensor.shape[1], 1) if name == "query_mask" else (tensor.shape[0], 1, tensor.shape[1])
-            )
-            mask = _both(ctx, mask, tensor.reshape(*extents))
-    argument = ctx.argument(6, "attention_mask")
-    if argument is not None:
-        tensor = _boolean(ctx, super(Context, ctx).value(argument.index))
-        if len(tensor.shape) == 4 and mask is not None:
-            mask = mask.reshape(mask.shape[0], 1, *mask.shape[1:])
-        mask = _both(ctx, mask, tensor)
+        if (own := ctx.mask(at, name)) is not None:
+            batch, length = shape_of(own)
+            shape = (batch, 1, length, 1) if name == "query_mask" else (batch, 1, 1, length)
+            mask = _both(mask, Term(ctx, own).reshape(*shape))
+    if (own := ctx.mask(6, "attention_mask")) is not None:
+        term = Term(ctx, own)
+        mask = _both(mask, term.reshape(term.shape[0], 1, *term.shape[1:]) if len(term.shape) == 3 else term)
     return mask
 
 
@@ -190,12 +164,15 @@ def _heads(ctx: Context, heads: int, groups: int, size: int, width: int) -> tupl
         batch, *inner, number, extent = shape_of(tensor)
         return reshaped(ctx, tensor, (batch, prod(inner), number, extent))
 
-    q, k, v = flat(q), flat(k), flat(v)
-    if groups != heads:
-        k, v = (ctx.emit(RepeatOp, tensor, repeats=heads // groups, axis=2) for tensor in (k, v))
-    mask = _mask(ctx, shape_of(q)[1], shape_of(k)[1])
-    result, weights = _attend(ctx, q, k, v, mask)
-    result = reshaped(ctx, result, (*own[:-1], heads, width))
+    scores_wanted = ctx.argument(7, "return_attention_scores", False) is True
+    q, k, v = (ctx.emit(TransposeOp, flat(tensor), axes=(0, 2, 1, 3)) for tensor in (q, k, v))
+    mask = _mask(ctx, shape_of(q)[2], shape_of(k)[2])
+    # Keras weighs the keys of a query that sees none with 0, or, where it takes a kernel of its backend, all alike.
+    empty = mask is not None and (scores_wanted or rank != 3 or ctx.option("dropout", 0.0) != 0)
+    bias = hidden(ctx, mask, q, -np.inf if empty else lowest(dtype_of(q)))
+    weights = Scores(ctx, q, k, bias=bias, may_be_empty=empty).compute()
+    heads_last = ctx.emit(TransposeOp, weighted(ctx, weights, v), axes=(0, 2, 1, 3))
+    result = reshaped(ctx, heads_last, (*own[:-1], heads, width))
     if ctx.bool("use_gate", False):
         gate = sigmoid(Term(ctx, _projected(ctx, "gate_dense", argument, heads, width)))
         result = (Term(ctx, result) * gate).value
@@ -206,7 +183,7 @@ def _heads(ctx: Context, heads: int, groups: int, size: int, width: int) -> tupl
     result = contraction(ctx, f"{letters}yz,yz{after}->{letters}{after}", [Term(ctx, result), Term(ctx, kernel)])
     if ctx.has_weight("output_dense.bias"):
         result = (Term(ctx, result) + Term(ctx, ctx.weight("output_dense.bias", outputs))).value
-    return _tuple(ctx, result, weights, 7)
+    return (result, weights) if scores_wanted else (result,)
 
 
 def _dense(config: Config) -> Sequence[Variables]:
@@ -227,10 +204,12 @@ def _of_additive(config: Config) -> Sequence[Variables]:
     return (Variables(("scale",) if config.get("use_scale", True) else ()),)
 
 
+_OF_LIST = Masks({"mask": 1}, kept=lambda config: 1)
+_OF_EACH = Masks({f"{owner}_mask": 3 + at for at, owner in enumerate(OWNERS)}, kept=lambda config: 1)
 TABLE = {
-    "AdditiveAttention": Row(additive_attention, _of_additive),
-    "Attention": Row(attention, _of_attention),
-    "GroupQueryAttention": Row(group_query_attention, _dense),
-    "GroupedQueryAttention": Row(group_query_attention, _dense),
-    "MultiHeadAttention": Row(multi_head_attention, _dense),
+    "AdditiveAttention": Row(additive_attention, _of_additive, _OF_LIST),
+    "Attention": Row(attention, _of_attention, _OF_LIST),
+    "GroupQueryAttention": Row(group_query_attention, _dense, _OF_EACH),
+    "GroupedQueryAttention": Row(group_query_attention, _dense, _OF_EACH),
+    "MultiHeadAttention": Row(multi_head_attention, _dense, replace(_OF_EACH, takes=True)),
 }

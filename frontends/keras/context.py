@@ -16,7 +16,7 @@ from ...support.dtypes import Array
 from ..importing import context
 from ..importing.node import Node as ModelNode
 from ..importing.tensor import Tensor, dtype_of
-from .nests import entries_of, leaves, whole, wholes
+from .nests import entries_of, items_of, leaves, whole, wholes
 
 Config = Mapping[str, Any]
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -39,6 +39,10 @@ class Node(ModelNode):
     keywords: Mapping[str, Any]
     weights: Mapping[str, int]
     """Name in the layer -> place among the inputs of the step."""
+    states: Sequence[int] = ()
+    """The inputs that are its states from the last call of the program."""
+    is_mask: bool = False
+    """True for a step that computes the mask of the layer's output."""
     major: int = 3
     """The version of Keras that wrote the file."""
     is_layer: bool = True
@@ -46,17 +50,21 @@ class Node(ModelNode):
 
 
 def policy_of(config: Config) -> str:
-    """Return the name of the dtype policy of a layer: `float32`, `mixed_float16`, ..; raises ValueError for none."""
+    """Return the name of the dtype policy of a layer: `float32`, `mixed_float16`, ..; raises ValueError for none.
+
+    Of a quantised layer it is that of the layer before.
+    """
     policy_name = config.get("dtype")
     for _ in range(3):
         if (policy := entries_of(policy_name)) is None:
             break
-        policy_name = (entries_of(policy.get("config")) or {}).get("name")
+        inner = entries_of(policy.get("config")) or {}
+        policy_name = inner.get("source_name", inner.get("name"))
     if policy_name is None:
         return "float32"
     if not isinstance(policy_name, str):
         raise ValueError(type(policy_name).__name__)
-    return policy_name
+    return policy_name.rpartition("_from_")[2]
 
 
 def compute_dtype(policy: str) -> str:
@@ -87,14 +95,19 @@ class Context(context.Context):
         prefix = f"{self.prefix}{attribute}." if attribute else self.prefix
         return replace(self, node=node, prefix=prefix)
 
-    def with_values(self, *values: SSAValue) -> Context:
-        """Return this context with values in the place of its tensors; weights stay."""
+    def with_values(self, *values: SSAValue, names: Sequence[str] = ()) -> Context:
+        """Return this context with values in the place of its tensors; weights stay.
+
+        names: those of the arguments that they are; by default, and where they are empty, in order.
+        """
         weights = sorted(self.node.weights.values())
         inputs = [*self.inputs[: weights[0] if weights else len(self.inputs)]]
         kept = self.inputs[len(inputs) :]
         shift = len(values) - len(inputs)
         moved = {name: index + shift for name, index in self.node.weights.items()}
-        node = replace(self.node, arguments=[Reference(at) for at in range(len(values))], keywords={}, weights=moved)
+        named = {name: Reference(at) for at, name in enumerate(names) if name}
+        arguments = [Reference(at) for at in range(len(values) - len(named))]
+        node = replace(self.node, arguments=arguments, keywords=named, weights=moved)
         tensors = [Tensor(f"value {at}", value=value, leaf=self.leaf) for at, value in enumerate(values)]
         return replace(self, node=node, inputs=[*tensors, *kept])
 
@@ -165,7 +178,9 @@ class Context(context.Context):
             self.fail("a dtype policy of one dtype, or a mixed one", str(error))
 
     def channels_first(self) -> bool:
-        return self.choice("data_format", ("channels_last", "channels_first"), "channels_last") == "channels_first"
+        if self.option("data_format") is None:
+            return False
+        return self.choice("data_format", ("channels_last", "channels_first")) == "channels_first"
 
     def axis(self, axis: int, rank: int) -> int:
         """An axis counted from the front."""
@@ -199,6 +214,18 @@ class Context(context.Context):
     def optional(self, index: int, name: str) -> SSAValue | None:
         """The tensor of an argument that may be left out."""
         return self.data(index, name) if self.argument(index, name) is not None else None
+
+    def mask(self, index: int, name: str = "mask") -> SSAValue | None:
+        """The mask of an argument that may be left out: true at what counts."""
+        reference = self.argument(index, name)
+        return self.masks(reference)[0] if isinstance(reference, Reference) else None
+
+    def masks(self, nest: Any) -> list[SSAValue | None]:
+        """The masks that a nest refers to, as truth values; None for what has none."""
+        items = items_of(nest)
+        references = [nest] if items is None else items
+        values = [super(Context, self).value(ref.index) if isinstance(ref, Reference) else None for ref in references]
+        return [None if value is None else self.cast(value, "bool") for value in values]
 
     # Values.
 

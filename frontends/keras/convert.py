@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from . import (
     activations,
     attention,
+    conv_lstm,
     convolution,
     core,
     images,
@@ -14,8 +15,11 @@ from . import (
     normalization,
     operations_elementwise,
     operations_indexing,
+    operations_nn,
+    operations_parts,
     operations_reduce,
     operations_shape,
+    operations_statistics,
     pooling,
     preprocessing,
     recurrent,
@@ -27,6 +31,7 @@ from .rows import Row
 _PLAIN: Mapping[str, Row] = {
     **activations.TABLE,
     **attention.TABLE,
+    **conv_lstm.TABLE,
     **convolution.TABLE,
     **core.TABLE,
     **images.TABLE,
@@ -42,8 +47,11 @@ LAYERS: Mapping[str, Row] = {**_PLAIN, **wrappers.wrapped(_PLAIN)}
 OPERATIONS: Mapping[str, Row] = {
     **operations_elementwise.TABLE,
     **operations_indexing.TABLE,
+    **operations_nn.TABLE,
+    **operations_parts.TABLE,
     **operations_reduce.TABLE,
     **operations_shape.TABLE,
+    **operations_statistics.TABLE,
 }
 """Operations of `keras.ops` that were called outside of layers."""
 _ALIASES = {**convolution.ALIASES, **pooling.ALIASES}

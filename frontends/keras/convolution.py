@@ -89,6 +89,14 @@ def convolved(
         weight = ctx.arranged(name, kernel, tuple(order), shape)
     else:
         weight, layout = ctx.weight(name, kernel), f"{letters}IO"
+    return convolution(ctx, data, weight, window, groups, outputs, layout)
+
+
+def convolution(
+    ctx: Context, data: SSAValue, weight: SSAValue, window: Window, groups: int, channels: int, kernel_layout: str
+) -> SSAValue:
+    """nn.conv1d, 2d or 3d of a weight in a layout, to so many channels."""
+    rank = len(window.kernel)
     return ctx.emit(
         CONV[rank],
         data,
@@ -97,10 +105,10 @@ def convolved(
         padding=window.padding,
         dilation=window.dilation,
         groups=groups,
-        channels=outputs,
+        channels=channels,
         kernel_size=window.kernel,
         data_layout=layout_of(ctx, rank),
-        kernel_layout=layout,
+        kernel_layout=kernel_layout,
     )
 
 
@@ -155,14 +163,10 @@ def conv_transpose(rank: int) -> Callable[[Context], SSAValue]:
         _, channels = image_of(ctx, data, rank)
         size, strides = ctx.positives("kernel_size", rank), ctx.positives("strides", rank)
         dilation = ctx.positives("dilation_rate", rank)
-        wanted_padding = (
-            ctx.ints("output_padding", rank) if ctx.option("output_padding") is not None else (None,) * rank
-        )
+        wanted = ctx.ints("output_padding", rank) if ctx.option("output_padding") is not None else (None,) * rank
         same = ctx.choice("padding", ("valid", "same"), "valid") == "same"
-        before, after, more = zip(
-            *(_cut(k, s, d, n, same) for k, s, d, n in zip(size, strides, dilation, wanted_padding, strict=True)),
-            strict=True,
-        )
+        rows = (_cut(k, s, d, n, same) for k, s, d, n in zip(size, strides, dilation, wanted, strict=True))
+        before, after, more = zip(*rows, strict=True)
         letters = SPATIAL[rank]
         kernel = (*size, filters, channels)
         result = ctx.emit(
@@ -208,6 +212,6 @@ TABLE = {
 }
 ALIASES = {
     **{f"Convolution{rank}D": f"Conv{rank}D" for rank in (1, 2, 3)},
-    **{f"Convolution{rank}DTranspose": f"Conv{rank}DTranspose" for rank in (2, 3)},
+    **{f"Convolution{rank}DTranspose": f"Conv{rank}DTranspose" for rank in (1, 2, 3)},
     **{f"SeparableConvolution{rank}D": f"SeparableConv{rank}D" for rank in (1, 2)},
 }

@@ -24,8 +24,9 @@ from ..importing.node import node_of
 from ..importing.tensor import Tensor, Undecided
 from .context import Context, Node
 from .convert import row_of
+from .kept_states import InputInfo
 from .load import Source, load
-from .program import InputInfo
+from .rows import Row
 
 BATCH = "batch"
 """The symbol of the first dimension of every input: they agree on it."""
@@ -41,6 +42,8 @@ class Model(importer.Model):
     def __init__(self, source: Source):
         self.source = source
         self.file, self.region, self.name = source.file, source.region, source.name
+        self.states = source.states
+        """What a call changes for the next one."""
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)
@@ -88,7 +91,13 @@ class Model(importer.Model):
         return tuple(specs)
 
     def open_outputs(self) -> tuple[OpenSpec, ...]:
-        return tuple(OpenSpec(name, (), np.dtype(np.float32), (), ranked=False) for name in self.region.outputs)
+        by_name = {state.next: state.initial for state in self.states}
+        return tuple(
+            OpenSpec(name, by_name[name].shape, by_name[name].dtype, (None,) * by_name[name].ndim)
+            if name in by_name
+            else OpenSpec(name, (), np.dtype(np.float32), (), ranked=False)
+            for name in self.region.outputs
+        )
 
     def _check_names(self, shapes: Mapping[str, object]) -> None:
         if unknown := [name for name in shapes if name not in self.source.inputs]:
@@ -107,12 +116,13 @@ class Model(importer.Model):
         return set(self.region.constants)
 
 
-def open_model(model: bytes | str | os.PathLike[str] | Any) -> Model:
+def open_model(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Model:
     """Read and check a model: a path, the bytes of a file, or a Keras model in memory.
 
+    keep: whether states of layers are inputs and outputs (`Model.states`), to be kept for the next call.
     Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
     """
-    return Model(load(model))
+    return Model(load(model, keep))
 
 
 def _check_shape(info: InputInfo, shape: Sequence[Size]) -> None:
@@ -155,4 +165,5 @@ class Importer(importer.Importer):
 
     def converter(self, step: Step) -> Converter[Context] | None:
         node = cast(Node, step.source)
-        return row_of(node.op_type, node.is_layer)
+        row = row_of(node.op_type, node.is_layer)
+        return Row(row.masks.computed) if row is not None and node.is_mask and row.masks.computed else row

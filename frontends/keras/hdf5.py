@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -80,29 +80,25 @@ class Hdf5:
         with self._reading("a group"):
             return list(group.keys())
 
-    def attributes(self, owner: Group) -> Mapping[str, Any]:
-        """Return the attributes of a group."""
-        with self._reading("attributes"):
-            return dict(owner.attrs)
-
     def texts(self, owner: Group, name: str) -> list[str] | None:
         """Return an attribute that is a list of texts, perhaps in pieces `name0`, `name1`, ..; None without."""
-        attributes = self.attributes(owner)
         with self._reading(f"attribute '{name}'"):
-            if name in attributes:
-                return [_text(item) for item in np.asarray(attributes[name]).reshape(-1).tolist()]
+            if name in owner.attrs:
+                return self._texts(owner, name)
             pieces: list[str] = []
             at = 0
-            while f"{name}{at}" in attributes:
-                pieces += [_text(item) for item in np.asarray(attributes[f"{name}{at}"]).reshape(-1).tolist()]
+            while f"{name}{at}" in owner.attrs:
+                pieces += self._texts(owner, f"{name}{at}")
                 at += 1
             return pieces if at else None
 
+    def _texts(self, owner: Group, name: str) -> list[str]:
+        return [_text(item) for item in np.asarray(owner.attrs[name]).reshape(-1).tolist()]
+
     def text(self, owner: Group, name: str) -> str | None:
         """Return an attribute that is one text; None without."""
-        attributes = self.attributes(owner)
         with self._reading(f"attribute '{name}'"):
-            return _text(attributes[name]) if name in attributes else None
+            return _text(owner.attrs[name]) if name in owner.attrs else None
 
     def array(self, dataset: Dataset, what: str) -> Array:
         """Return the numbers of a dataset, called `what`, once it is sure that they fit the memory."""

@@ -16,6 +16,7 @@ from ..importing.tensor import shape_of
 from ..importing.terms import Term
 from .context import Context
 from .convolution import image_of, layout_of
+from .masks import KEPT
 from .nests import entries_of
 from .rows import Row
 
@@ -129,7 +130,7 @@ def rescaling(ctx: Context) -> SSAValue:
 
 TABLE = {
     "CenterCrop": Row(center_crop),
-    "Rescaling": Row(rescaling),
+    "Rescaling": Row(rescaling, masks=KEPT),
     "Resizing": Row(resizing),
     "UpSampling1D": Row(up_sampling_1d),
     "UpSampling2D": Row(up_sampling_2d),

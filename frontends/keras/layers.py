@@ -32,6 +32,10 @@ class Call:
     arguments: Sequence[Any]
     keywords: Mapping[str, Any]
 
+    def argument(self, index: int, name: str) -> Any:
+        """A positional argument or that of the name; None where it is left out."""
+        return self.arguments[index] if index < len(self.arguments) else self.keywords.get(name)
+
     def tensors(self) -> Iterator[Tensor]:
         yield from tensors_in([*self.arguments, *self.keywords.values()])
 

@@ -11,11 +11,15 @@ from typing import Any, cast
 
 from ...runtime.flow import Region
 from ...support.errors import FrontendError
+from ..importing.state import State
 from ..importing.unsupported import Call, refuse
 from .archive import Saved, open_saved
 from .convert import row_of, supported
+from .kept_states import InputInfo
 from .layers import INPUT, MODELS, Layer, Reader
-from .program import Builder, InputInfo
+from .masks import UNMASKED, Masks
+from .program import Builder
+from .rows import Carried
 from .weights import Variables
 
 _CODE = ("Lambda", "__lambda__")
@@ -31,11 +35,14 @@ class Source:
     region: Region
     """Its steps."""
     inputs: Mapping[str, InputInfo]
+    states: tuple[State, ...] = ()
+    """What a call changes for the next one."""
 
 
-def load(model: bytes | str | os.PathLike[str] | Any) -> Source:
+def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Source:
     """Read and check a model: a path, the bytes of a file, or a Keras model in memory.
 
+    keep: whether states of layers are inputs and outputs, to be kept for the next call; else each call begins anew.
     Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
     """
     if not isinstance(model, bytes | str | os.PathLike):
@@ -48,9 +55,9 @@ def load(model: bytes | str | os.PathLike[str] | Any) -> Source:
         raise FrontendError(f"{saved.file}: expected a Sequential or Functional model, got {kind}")
     _check_code(saved)
     _check_supported(saved, reader, main)
-    builder = Builder(saved, _variables)
+    builder = Builder(saved, _variables, _masks, _carried, keep)
     region = builder.main(main)
-    return Source(saved.file, main.name, region, builder.inputs)
+    return Source(saved.file, main.name, region, builder.inputs, builder.kept.states if keep else ())
 
 
 def _bytes(model: Any) -> bytes:
@@ -67,6 +74,16 @@ def _bytes(model: Any) -> bytes:
 def _variables(layer: Layer) -> Sequence[Variables]:
     row = row_of(layer.kind, not layer.is_operation)
     return () if row is None else row.variables(layer.config)
+
+
+def _masks(layer: Layer) -> Masks:
+    row = row_of(layer.kind, not layer.is_operation)
+    return UNMASKED if row is None else row.masks
+
+
+def _carried(layer: Layer) -> Carried | None:
+    row = row_of(layer.kind, not layer.is_operation)
+    return None if row is None else row.carried(layer.config)
 
 
 def _check_code(saved: Saved) -> None:

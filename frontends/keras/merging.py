@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
 
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
+from ...dialects.relay.creation import OnesOp
+from ...dialects.relay.logic import LogicalOrOp
 from ...dialects.relay.norms import L2NormalizeOp
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.transform import ConcatenateOp, TransposeOp
+from ...dialects.relay.reduce import AnyOp
+from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, TransposeOp
 from ..importing.products import batch_matmul, reshaped, scaled
 from ..importing.tensor import shape_of
+from ..importing.terms import Term, where
 from .context import Context
+from .masks import Masks, every, some
 from .nests import whole, wholes
 from .rows import Row
 
@@ -30,6 +35,52 @@ def _inputs(ctx: Context, least: int = 2) -> list[SSAValue]:
         batch, *rest = shape_of(value) or (1,)
         grown.append(reshaped(ctx, value, (batch, *(1,) * (rank - 1 - len(rest)), *rest)) if rank else value)
     return grown
+
+
+def _masks(ctx: Context, values: Sequence[SSAValue]) -> list[Term | None]:
+    """The mask of each tensor, with axes of 1 behind; None for one without."""
+    masks: list[Term | None] = []
+    for mask, value in zip(ctx.masks(ctx.argument(1, "mask") or [None] * len(values)), values, strict=True):
+        shape = () if mask is None else shape_of(mask)
+        ones = (1,) * (len(shape_of(value)) - len(shape))
+        masks.append(None if mask is None else Term(ctx, mask).reshape(*shape, *ones))
+    return masks
+
+
+def _either(a: Term | None, b: Term | None) -> Term | None:
+    """Both masks as one: what one of them counts; None where a tensor has none."""
+    return None if a is None or b is None else a.apply(LogicalOrOp, b)
+
+
+def _mask_of_any(ctx: Context) -> SSAValue:
+    """The mask of a result, all of whose operands have one: true where one of these is."""
+    masks = [Term(ctx, mask) for mask in ctx.masks(ctx.argument(1, "mask")) if mask is not None]
+    return reduce(lambda a, b: a.apply(LogicalOrOp, b), masks).value
+
+
+def multiply(ctx: Context) -> SSAValue:
+    """The product, in which what a mask leaves out is 1; and 0 where all masks leave it out."""
+    values = _inputs(ctx)
+    masks = _masks(ctx, values)
+    terms = [Term(ctx, value) for value in values]
+    factors = [x if mask is None else where(mask, x, 1.0) for x, mask in zip(terms, masks, strict=True)]
+    product, seen = reduce(lambda a, b: a * b, factors), reduce(_either, masks)
+    return (product if seen is None else where(seen, product, 0.0)).value
+
+
+def extreme(op: type[Operator]) -> Callable[[Context], SSAValue]:
+    """The greatest or least: where the mask of one operand leaves it out, the other one."""
+
+    def convert(ctx: Context) -> SSAValue:
+        values = _inputs(ctx)
+        (result, *terms), (seen, *masks) = [Term(ctx, value) for value in values], _masks(ctx, values)
+        for term, mask in zip(terms, masks, strict=True):
+            other = term if mask is None else where(mask, term, result)
+            result = (result if seen is None else where(seen, result, other)).apply(op, other)
+            seen = _either(seen, mask)
+        return result.value
+
+    return convert
 
 
 def merged(op: type[Operator]) -> Callable[[Context], SSAValue]:
@@ -48,11 +99,34 @@ def average(ctx: Context) -> SSAValue:
     return scaled(ctx, reduce(lambda a, b: ctx.emit(ew.AddOp, a, b), values), 1 / len(values))
 
 
+def scaled_sum(ctx: Context) -> SSAValue:
+    """One tensor and another times a number: a layer of InceptionResNetV2 in keras.applications."""
+    values = ctx.operands()
+    if len(values) != 2:
+        ctx.fail("two tensors", str(len(values)))
+    return ctx.emit(ew.AddOp, values[0], scaled(ctx, values[1], ctx.float("scale")))
+
+
 def concatenate(ctx: Context) -> SSAValue:
     values = ctx.operands()
     if not values:
         ctx.fail("a list of tensors", "none")
     return ctx.emit(ConcatenateOp, values, axis=ctx.axis(ctx.int("axis", -1), len(shape_of(values[0]))))
+
+
+def _mask_of_joined(ctx: Context) -> SSAValue:
+    """The masks one after the other as the tensors are; those of a tensor without one are true."""
+    values = ctx.operands()
+    rank = len(shape_of(values[0]))
+    axis = ctx.axis(ctx.int("axis", -1), rank)
+    masks = [
+        ctx.emit(OnesOp, shape=shape_of(value), dtype="bool")
+        if mask is None
+        else ctx.emit(BroadcastToOp, mask.value, shape=shape_of(value))
+        for mask, value in zip(_masks(ctx, values), values, strict=True)
+    ]
+    joined = Term(ctx, ctx.emit(ConcatenateOp, masks, axis=axis))
+    return joined.apply(AnyOp, axis=(rank - 1,), keepdims=False).value
 
 
 def dot(ctx: Context) -> SSAValue:
@@ -89,13 +163,15 @@ def _ordered(ctx: Context, value: SSAValue, axes: tuple[int, ...]) -> SSAValue:
     return value if axes == tuple(range(len(axes))) else ctx.emit(TransposeOp, value, axes=axes)
 
 
+_ANY = Masks({"mask": 1}, computed=_mask_of_any, condition=every)
 TABLE = {
-    "Add": Row(merged(ew.AddOp)),
-    "Average": Row(average),
-    "Concatenate": Row(concatenate),
+    "Add": Row(merged(ew.AddOp), masks=_ANY),
+    "Average": Row(average, masks=_ANY),
+    "Concatenate": Row(concatenate, masks=Masks({"mask": 1}, computed=_mask_of_joined, condition=some)),
+    "CustomScaleLayer": Row(scaled_sum),
     "Dot": Row(dot),
-    "Maximum": Row(merged(ew.MaximumOp)),
-    "Minimum": Row(merged(ew.MinimumOp)),
-    "Multiply": Row(merged(ew.MultiplyOp)),
-    "Subtract": Row(subtract),
+    "Maximum": Row(extreme(ew.MaximumOp), masks=_ANY),
+    "Minimum": Row(extreme(ew.MinimumOp), masks=_ANY),
+    "Multiply": Row(multiply, masks=_ANY),
+    "Subtract": Row(subtract, masks=_ANY),
 }

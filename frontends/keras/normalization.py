@@ -15,6 +15,7 @@ from ...dialects.relay.transform import TransposeOp
 from ..importing.terms import Term, maximum
 from ..importing.terms import sqrt as root
 from .context import Config, Context
+from .masks import KEPT
 from .nests import whole, wholes
 from .rows import Row, own
 from .weights import Variables
@@ -160,10 +161,10 @@ def _of_layer_norm(config: Config) -> tuple[Variables, ...]:
 
 _AFFINE = ("gamma?scale", "beta?center")
 TABLE = {
-    "BatchNormalization": Row(batch_norm, own(*_AFFINE, "moving_mean", "moving_variance")),
-    "GroupNormalization": Row(group_norm, own(*_AFFINE)),
-    "LayerNormalization": Row(layer_norm, _of_layer_norm),
-    "Normalization": Row(normalization, _statistics),
+    "BatchNormalization": Row(batch_norm, own(*_AFFINE, "moving_mean", "moving_variance"), KEPT),
+    "GroupNormalization": Row(group_norm, own(*_AFFINE), KEPT),
+    "LayerNormalization": Row(layer_norm, _of_layer_norm, KEPT),
+    "Normalization": Row(normalization, _statistics, KEPT),
     "RMSNormalization": Row(rms_norm, own("scale")),
-    "UnitNormalization": Row(unit_norm),
+    "UnitNormalization": Row(unit_norm, masks=KEPT),
 }

@@ -140,6 +140,39 @@ def _not_equal(a: Term, b: Term) -> Term:
     return a.apply(logic.NotEqualOp, b)
 
 
+def _angle(y: Term, x: Term) -> Term:
+    """The angle of points, in their quadrants."""
+    base = (y / where(x.equal(0.0), 1.0, x)).apply(ew.AtanOp)
+    turned = where(x < 0.0, base + where(y < 0.0, y.number(-pi), y.number(pi)), base)
+    upright = where(y > 0.0, y.number(pi / 2), where(y < 0.0, y.number(-pi / 2), y.number(0.0)))
+    return where(x.equal(0.0), upright, turned)
+
+
+def _close(ctx: Context) -> SSAValue:
+    """True where elements differ by no more than a part of the second, and a number."""
+    a, b = operands(ctx, ctx.argument(0, "x1"), ctx.argument(1, "x2"), floats=True)
+    widths = [
+        array_of(ctx, ctx.argument(at, name, default)) for at, name, default in ((2, "rtol", 1e-5), (3, "atol", 1e-8))
+    ]
+    if any(width is None or width.size != 1 for width in widths):
+        ctx.fail("known numbers as rtol and atol", "others")
+    relative, least = (float(width.item()) for width in widths if width is not None)
+    near = absolute(a - b).apply(logic.LessEqualOp, absolute(b) * relative + least)
+    near = near.apply(logic.LogicalOrOp, a.equal(b))
+    if ctx.bool("equal_nan", False):
+        near = near.apply(logic.LogicalOrOp, a.apply(ew.IsNanOp).apply(logic.LogicalAndOp, b.apply(ew.IsNanOp)))
+    return near.value
+
+
+def _saturated(ctx: Context) -> SSAValue:
+    """Cast, what is out of the dtype's range as its ends."""
+    x, dtype = argument_term(ctx), np.dtype(dtype_option(ctx) or "float32")
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        x = x.clip(float(limits.min), float(limits.max)) if is_float(x.dtype) else x
+    return x.to(dtype).value
+
+
 def _sinc(x: Term) -> Term:
     angle = x * pi
     return where(x.equal(0.0), 1.0, angle.apply(ew.SinOp) / where(x.equal(0.0), 1.0, angle))
@@ -157,6 +190,7 @@ _ACTIVATIONS = {
 
 TABLE: dict[str, Row] = {
     **{kind: _activation(name) for kind, name in _ACTIVATIONS.items()},
+    "Abs": _op(ew.AbsOp),
     "Absolute": _op(ew.AbsOp),
     "Add": _binary(lambda a, b: a + b),
     "Arccos": _op(ew.AcosOp, True),
@@ -164,15 +198,21 @@ TABLE: dict[str, Row] = {
     "Arcsin": _op(ew.AsinOp, True),
     "Arcsinh": _op(ew.AsinhOp, True),
     "Arctan": _op(ew.AtanOp, True),
+    "Arctan2": _binary(_angle, True),
     "Arctanh": _op(ew.AtanhOp, True),
     "BitwiseAnd": _pair(logic.BitwiseAndOp),
     "BitwiseInvert": _op(ew.BitwiseNotOp),
+    "BitwiseLeftShift": _pair(logic.LeftShiftOp),
     "BitwiseNot": _op(ew.BitwiseNotOp),
     "BitwiseOr": _pair(logic.BitwiseOrOp),
+    "BitwiseRightShift": _pair(logic.RightShiftOp),
     "BitwiseXor": _pair(logic.BitwiseXorOp),
     "Cast": Row(_cast),
+    "Cbrt": _unary(lambda x: x.apply(ew.SignOp) * absolute(x).apply(ew.PowerOp, 1 / 3), True),
     "Ceil": _whole(ew.CeilOp),
     "Clip": Row(_clip),
+    "Conj": _unary(lambda x: x),
+    "Conjugate": _unary(lambda x: x),
     "ConvertToTensor": Row(_converted),
     "Copy": _unary(lambda x: x),
     "Cos": _op(ew.CosOp, True),
@@ -180,6 +220,7 @@ TABLE: dict[str, Row] = {
     "Deg2rad": _unary(lambda x: x * (pi / 180), True),
     "Divide": _binary(lambda a, b: a / b, True),
     "DivideNoNan": _binary(_divide_no_nan, True),
+    "EmptyLike": _like(ew.ZerosLikeOp),
     "Equal": _binary(lambda a, b: a.equal(b)),
     "Erf": _op(ew.ErfOp, True),
     "Erfc": _unary(lambda x: x.apply(ew.ErfOp) * -1.0 + 1.0, True),
@@ -191,13 +232,20 @@ TABLE: dict[str, Row] = {
     "FloorDivide": _binary(_floor_divide),
     "Fmax": _pair(ew.MaximumOp),
     "Fmin": _pair(ew.MinimumOp),
+    "Fmod": _pair(division.ModOp),
     "FullLike": Row(_full_like),
     "Greater": _binary(lambda a, b: a > b),
     "GreaterEqual": _pair(logic.GreaterEqualOp),
+    "Heaviside": _binary(lambda a, b: where(a.equal(0.0), b, where(a < 0.0, 0.0, a.apply(ew.OnesLikeOp))), True),
     "Hypot": _binary(lambda a, b: (a * a + b * b).apply(ew.SqrtOp), True),
+    "Isclose": Row(_close),
     "Isfinite": _op(ew.IsFiniteOp),
     "Isinf": _op(ew.IsInfOp),
     "Isnan": _op(ew.IsNanOp),
+    "Isneginf": _unary(lambda x: x.equal(-np.inf), True),
+    "Isposinf": _unary(lambda x: x.equal(np.inf), True),
+    "Isreal": _unary(lambda x: x.apply(ew.OnesLikeOp).to("bool")),
+    "Ldexp": _binary(lambda a, b: a * b.apply(ew.OnesLikeOp).apply(ew.AddOp, 1.0).apply(ew.PowerOp, b), True),
     "LeftShift": _pair(logic.LeftShiftOp),
     "Less": _binary(lambda a, b: a < b),
     "LessEqual": _pair(logic.LessEqualOp),
@@ -206,6 +254,7 @@ TABLE: dict[str, Row] = {
     "Log1p": _op(ew.Log1pOp, True),
     "Log2": _op(ew.Log2Op, True),
     "Logaddexp": _binary(_logaddexp, True),
+    "Logaddexp2": _binary(lambda a, b: _logaddexp(a * log(2), b * log(2)) * (1 / log(2)), True),
     "LogicalAnd": _logical(logic.LogicalAndOp),
     "LogicalNot": _unary(lambda x: x.to("bool").apply(ew.LogicalNotOp)),
     "LogicalOr": _logical(logic.LogicalOrOp),
@@ -220,10 +269,12 @@ TABLE: dict[str, Row] = {
     "OnesLike": _like(ew.OnesLikeOp),
     "Power": _pair(ew.PowerOp),
     "Rad2deg": _unary(lambda x: x * (180 / pi), True),
+    "Real": _unary(lambda x: x),
     "Reciprocal": _unary(lambda x: 1.0 / x, True),
     "RightShift": _pair(logic.RightShiftOp),
     "Round": Row(_round),
     "Rsqrt": _op(ew.RsqrtOp, True),
+    "SaturateCast": Row(_saturated),
     "Sign": _op(ew.SignOp),
     "Sin": _op(ew.SinOp, True),
     "Sinc": _unary(_sinc, True),

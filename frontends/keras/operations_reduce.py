@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod, sqrt
+from math import prod
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.cumulative import CumprodOp, CumsumOp
 from ...dialects.relay.logic import LogicalAndOp
-from ...dialects.relay.normalization import SoftmaxOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.rearrange import RepeatOp
 from ...dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp, VarianceOp
 from ...dialects.relay.sorting import ArgsortOp, SortOp, TopKOp
 from ...dialects.relay.transform import TransposeOp
+from ..importing.attention import Scores, added, weighted
 from ..importing.einsum import contraction
-from ..importing.products import batch_matmul, product, reshaped, transposed
+from ..importing.products import product, reshaped
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, absolute, exp, log, maximum, places, where
+from ..importing.terms import Term, absolute, exp, log, maximum, where
 from ..importing.terms import sqrt as root
-from .activations import along
+from .attention import hidden, lowest, seen_by_position
 from .context import Context
 from .nests import items_of, whole, wholes
 from .operands import argument_term, axes_option, dtype_option, operands
@@ -205,27 +204,19 @@ def _norm(ctx: Context) -> SSAValue:
 
 def _attention(ctx: Context) -> SSAValue:
     """Queries, keys and values (batch, length, heads, size), of which heads of keys may be shared."""
-    query, key, value = (ctx.data(at, name) for at, name in enumerate(("query", "key", "value")))
-    heads, groups = shape_of(query)[2], shape_of(key)[2]
-    if heads != groups:
-        key, value = (ctx.emit(RepeatOp, term, repeats=heads // groups, axis=2) for term in (key, value))
-    q, k, v = (ctx.emit(TransposeOp, term, axes=(0, 2, 1, 3)) for term in (query, key, value))
-    option = ctx.argument(5, "scale")
-    scale = 1 / sqrt(shape_of(query)[-1]) if option is None else float(option)
-    scores = Term(ctx, batch_matmul(ctx, q, transposed(ctx, k))) * scale
-    if ctx.option("attn_logits_soft_cap") is not None:
-        ctx.fail("scores without a cap", f"attn_logits_soft_cap {ctx.option('attn_logits_soft_cap')}")
-    if ctx.argument(3, "bias") is not None:
-        scores = scores + argument_term(ctx, 3, "bias")
+    parts = (ctx.data(at, name) for at, name in enumerate(("query", "key", "value")))
+    query, key, value = (ctx.emit(TransposeOp, term, axes=(0, 2, 1, 3)) for term in parts)
+    scale, cap = ctx.argument(5, "scale"), ctx.option("attn_logits_soft_cap")
     mask = None if ctx.argument(4, "mask") is None else argument_term(ctx, 4, "mask").to("bool")
     if ctx.bool("is_causal", False):
-        queries, keys = scores.shape[-2:]
-        seen = places(ctx, keys, 4, 3, "int32") < places(ctx, queries, 4, 2, "int32") + 1
-        mask = seen if mask is None else Term(ctx, ctx.emit(LogicalAndOp, mask.value, seen.value))
-    if mask is not None:
-        scores = where(mask, scores, scores.number(-3e4 if scores.dtype == np.float16 else -1e9))
-    weights = along(ctx, SoftmaxOp, scores.value, -1)
-    return ctx.emit(TransposeOp, batch_matmul(ctx, weights, v), axes=(0, 2, 1, 3))
+        seen = seen_by_position(ctx, shape_of(query)[2], shape_of(key)[2], True)
+        mask = seen if mask is None or seen is None else mask.apply(LogicalAndOp, seen)
+    bias = hidden(ctx, mask, query, lowest(Term(ctx, query).dtype))
+    if ctx.argument(3, "bias") is not None:
+        bias = added(ctx, bias, argument_term(ctx, 3, "bias").value)
+    softcap = 0.0 if cap is None else ctx.float("attn_logits_soft_cap")
+    scores = Scores(ctx, query, key, None if scale is None else float(scale), softcap, bias)
+    return ctx.emit(TransposeOp, weighted(ctx, scores.compute(), value), axes=(0, 2, 1, 3))
 
 
 def _mean(ctx: Context) -> SSAValue:

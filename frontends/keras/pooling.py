@@ -8,16 +8,35 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.nn import AvgPool1DOp, AvgPool2DOp, AvgPool3DOp, MaxPool1DOp, MaxPool2DOp, MaxPool3DOp
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.pooling import GlobalAvgPool2DOp, GlobalMaxPool2DOp
+from ...dialects.relay.pooling import (
+    AdaptiveAvgPool1DOp,
+    AdaptiveAvgPool2DOp,
+    AdaptiveAvgPool3DOp,
+    AdaptiveMaxPool1DOp,
+    AdaptiveMaxPool2DOp,
+    AdaptiveMaxPool3DOp,
+    GlobalAvgPool2DOp,
+    GlobalMaxPool2DOp,
+)
 from ...dialects.relay.reduce import MaxOp, MeanOp
 from ..importing.products import reshaped
 from ..importing.tensor import shape_of
+from ..importing.terms import Term, where
 from .context import Context
 from .convolution import image_of, layout_of, window_of
+from .masks import Masks
 from .rows import Row
 
 MAX: Mapping[int, type[Operator]] = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}
 AVERAGE: Mapping[int, type[Operator]] = {1: AvgPool1DOp, 2: AvgPool2DOp, 3: AvgPool3DOp}
+
+
+ADAPTIVE_AVERAGE: Mapping[int, type[Operator]] = {
+    1: AdaptiveAvgPool1DOp,
+    2: AdaptiveAvgPool2DOp,
+    3: AdaptiveAvgPool3DOp,
+}
+ADAPTIVE_MAX: Mapping[int, type[Operator]] = {1: AdaptiveMaxPool1DOp, 2: AdaptiveMaxPool2DOp, 3: AdaptiveMaxPool3DOp}
 
 
 def pool(ops: Mapping[int, type[Operator]], rank: int) -> Callable[[Context], SSAValue]:
@@ -55,10 +74,42 @@ def global_pool(op: type[Operator], whole: type[Operator], rank: int) -> Callabl
     return convert
 
 
+def _masked_average(ctx: Context) -> SSAValue:
+    """The average of all steps, or of those that the mask counts."""
+    mask = ctx.mask(1)
+    if mask is None:
+        return _average(ctx)
+    x = Term(ctx, ctx.data())
+    image_of(ctx, x.value, 1)
+    batch, time = shape_of(mask)
+    axis = 2 if ctx.channels_first() else 1
+    steps = Term(ctx, mask).reshape(*((batch, 1, time) if axis == 2 else (batch, time, 1)))
+    total, count = where(steps, x, 0.0).sum(axis), steps.to(x.dtype).sum(axis)
+    result = total / count
+    if ctx.bool("keepdims", False):
+        return result.value
+    return reshaped(ctx, result.value, tuple(n for at, n in enumerate(result.shape) if at != axis))
+
+
+def adaptive(ops: Mapping[int, type[Operator]], rank: int) -> Callable[[Context], SSAValue]:
+    """A pooling to a size, whose windows may overlap by an element."""
+
+    def convert(ctx: Context) -> SSAValue:
+        data, size = ctx.data(), ctx.positives("output_size", rank)
+        image_of(ctx, data, rank)
+        return ctx.emit(ops[rank], data, output_size=size, layout=layout_of(ctx, rank))
+
+    return convert
+
+
+_average = global_pool(MeanOp, GlobalAvgPool2DOp, 1)
 TABLE = {
+    **{f"AdaptiveAveragePooling{rank}D": Row(adaptive(ADAPTIVE_AVERAGE, rank)) for rank in (1, 2, 3)},
+    **{f"AdaptiveMaxPooling{rank}D": Row(adaptive(ADAPTIVE_MAX, rank)) for rank in (1, 2, 3)},
     **{f"AveragePooling{rank}D": Row(pool(AVERAGE, rank)) for rank in (1, 2, 3)},
     **{f"MaxPooling{rank}D": Row(pool(MAX, rank)) for rank in (1, 2, 3)},
-    **{f"GlobalAveragePooling{rank}D": Row(global_pool(MeanOp, GlobalAvgPool2DOp, rank)) for rank in (1, 2, 3)},
+    "GlobalAveragePooling1D": Row(_masked_average, masks=Masks({"mask": 1})),
+    **{f"GlobalAveragePooling{rank}D": Row(global_pool(MeanOp, GlobalAvgPool2DOp, rank)) for rank in (2, 3)},
     **{f"GlobalMaxPooling{rank}D": Row(global_pool(MaxOp, GlobalMaxPool2DOp, rank)) for rank in (1, 2, 3)},
 }
 ALIASES = {

@@ -6,30 +6,26 @@ A layer is called what the user called it: `conv`, of an inner model `outer/conv
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from .archive import Saved
 from .context import Node, Reference
-from .layers import INPUT, Graph, Layer, Reader, Tensor, tensors_in
+from .execution_order import execution_order, removals
+from .kept_states import InputInfo, KeptStates, is_stateful
+from .layers import INPUT, Call, Graph, Layer, Reader, Tensor, tensors_in
+from .masks import OWNERS, Masks
 from .nests import entries_of, items_of, leaves, replaced, whole
+from .rows import Carried
 from .weights import Attributed, Constants, Named, Place, Store, Variables
 
+AnswerT = TypeVar("AnswerT")
 _DEEPEST = 64
 """Models inside each other: each is part of the names inside."""
 _MOST = 1_000_000
 """Steps of a program: models that call models twice double what a few lines stand for."""
-
-
-@dataclass(frozen=True)
-class InputInfo:
-    """An input of the model: its shape, with None where that is open, and dtype."""
-
-    name: str
-    shape: tuple[int | None, ...]
-    dtype: str
 
 
 @dataclass(eq=False)
@@ -43,21 +39,51 @@ class Instance:
     """The same, without the number of the call: weights are those of the layer."""
     position: Place
     depth: int
+    unmasked: frozenset[str] = frozenset()
+    """Names of inputs whose masks were taken off before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A call and what it reads."""
+
+    call: Call
+    name_of: Callable[[Tensor], str]
+    mask_of: Callable[[Tensor], str | None]
+    """The name of the mask that a tensor has when the call runs; None without one."""
+    outputs: int
+    """The number of its outputs that are read."""
 
 
 class Builder:
     """Makes the steps of a model."""
 
-    def __init__(self, saved: Saved, variables: Callable[[Layer], Sequence[Variables]]):
-        """variables: of a layer; raises ValueError for a configuration that makes no sense."""
+    def __init__(
+        self,
+        saved: Saved,
+        variables: Callable[[Layer], Sequence[Variables]],
+        masks: Callable[[Layer], Masks],
+        carried: Callable[[Layer], Carried | None],
+        keep: bool,
+    ):
+        """Begin with a file. The callbacks say what a layer has, by its configuration.
+
+        variables, carried: of a layer; raise ValueError for a configuration that makes no sense. keep: whether states
+        of layers are inputs and outputs of the program; else each of its calls begins anew.
+        """
         self.saved, self.file = saved, saved.file
         self.reader = Reader(saved.file)
         self.store: Store = Named(saved.weights) if saved.legacy else Attributed(saved.weights)
         self.constants = Constants(saved.weights)
-        self.variables = variables
+        self.variables, self.masks, self.carried = variables, masks, carried
         self.steps: list[Step] = []
         self.inputs: dict[str, InputInfo] = {}
         self._names: set[str] = set()
+        self.kept, self.keep = KeptStates(saved.file), keep
+        self._in_order = is_stateful(saved.config)
+        self._calls = 0
+        self._mask_of: dict[str, str] = {}
+        """Tensor -> its mask, by names."""
 
     def main(self, model: Layer) -> Region:
         """Return the region of a model that is none of another's layers."""
@@ -70,7 +96,13 @@ class Builder:
         names = tuple(leaves(outputs, str))
         if not names:
             raise self.reader.fail(model.name, "a model with at least one output", "none")
-        return Region(tuple(entering), names, self.steps, self.constants)
+        if self.keep:
+            self.inputs |= {info.name: info for info in self.kept.inputs}
+            entering += [state.name for state in self.kept.states]
+            names = (*names, *(state.next for state in self.kept.states))
+        else:
+            self.constants.arrays |= {state.name: state.initial for state in self.kept.states}
+        return Region(tuple(entering), names, _read(self.steps, names), self.constants)
 
     def _input(self, graph: Graph, tensor: Tensor) -> InputInfo:
         layer = graph.layers.get(tensor.layer)
@@ -107,21 +139,36 @@ class Builder:
                 raise self.reader.fail(owner, f"an output {tensor.index}", f"{len(names)} outputs")
             return names[tensor.index]
 
-        for layer, at in self._ordered(graph, set(results)):
-            call = layer.calls[at]
+        removed = removals(graph, self._takers(graph))
+        order = execution_order(graph) if removed or self._in_order else {}
+        calls = self._ordered(graph, set(results))
+        if self._in_order:
+            # A stateful layer that is called twice goes on from the call that Keras runs first.
+            calls = sorted(calls, key=lambda call: order.get((call[0].name, call[1]), len(order)))
+        for layer, at in calls:
+            call, now = layer.calls[at], order.get((layer.name, at), 0)
+
+            def mask_of(tensor: Tensor, now: int = now) -> str | None:
+                tensor_name = name_of(tensor)
+                gone = tensor_name in instance.unmasked or removed.get(tensor, now) < now
+                return None if gone else self._mask_of.get(tensor_name)
+
             name = f"{layer.name}#{at}" if at else layer.name
             if layer.is_model:
                 inner = self.reader.graph(layer)
                 position = instance.position.inside(layer.name, _siblings(inner))
                 scope, home = f"{instance.scope}{name}/", f"{instance.home}{layer.name}/"
-                inside = Instance(inner, scope, home, position, instance.depth + 1)
                 nest = call.arguments[0] if call.arguments else call.keywords.get("inputs")
-                outputs = self._run(inside, [name_of(tensor) for tensor in self._matched(inner, nest)])
+                if any(True for _ in tensors_in(call.keywords.get("mask"))):
+                    raise self.reader.fail(instance.scope + name, "a model called without a mask of its own", "one")
+                tensors = self._matched(inner, nest)
+                unmasked = frozenset(name_of(tensor) for tensor in tensors if mask_of(tensor) is None)
+                inside = Instance(inner, scope, home, position, instance.depth + 1, unmasked)
+                outputs = self._run(inside, [name_of(tensor) for tensor in tensors])
                 results[layer.name, at] = list(leaves(outputs, str))
             else:
-                results[layer.name, at] = self._step(
-                    instance, layer, name, call.arguments, call.keywords, name_of, wanted[layer.name, at]
-                )
+                reading = Reading(call, name_of, mask_of, wanted[layer.name, at])
+                results[layer.name, at] = self._step(instance, layer, name, reading)
         return self._named(graph, results)
 
     def _matched(self, inner: Graph, nest: Any) -> list[Tensor]:
@@ -178,17 +225,27 @@ class Builder:
             waiting = next(layer.name for number, (layer, _) in enumerate(calls) if missing[number])
             raise self.reader.fail(waiting, "layers in some order", "ones that wait for each other")
 
-    def _step(
-        self,
-        instance: Instance,
-        layer: Layer,
-        name: str,
-        arguments: Sequence[Any],
-        keywords: Mapping[str, Any],
-        name_of: Callable[[Tensor], str],
-        outputs: int,
-    ) -> list[str]:
-        """Add the step of a call; return the names of its outputs."""
+    def _takers(self, graph: Graph) -> dict[tuple[str, int], list[Tensor]]:
+        """The calls that take masks off tensors that they read, and which; calls of models that have such, too."""
+        takers: dict[tuple[str, int], list[Tensor]] = {}
+        for layer in graph.layers.values() if self.saved.major >= 3 else ():
+            inner = self.reader.graph(layer) if layer.is_model else None
+            inside = {} if inner is None else removals(inner, self._takers(inner))
+            for at, call in enumerate(layer.calls):
+                if inner is not None:
+                    nest = call.arguments[0] if call.arguments else call.keywords.get("inputs")
+                    pairs = zip(tensors_in(inner.inputs), self._matched(inner, nest), strict=False)
+                    read = [tensor for entry, tensor in pairs if entry in inside]
+                else:
+                    values = (call.argument(position, owner) for position, owner in enumerate(OWNERS))
+                    read = list(tensors_in(list(values))) if self.masks(layer).takes else []
+                if read:
+                    takers[layer.name, at] = read
+        return takers
+
+    def _step(self, instance: Instance, layer: Layer, name: str, reading: Reading) -> list[str]:
+        """Add the step of a call, and one for the mask that it gives; return the names of its outputs."""
+        call, name_of = reading.call, reading.name_of
         full = instance.scope + name
         inputs: list[str] = []
 
@@ -196,13 +253,30 @@ class Builder:
             inputs.append(name_of(tensor))
             return Reference(len(inputs) - 1)
 
-        positional = replaced(list(arguments), Tensor, referred)
-        by_name = replaced(dict(keywords), Tensor, referred)
+        positional = replaced(list(call.arguments), Tensor, referred)
+        by_name = replaced(dict(call.keywords), Tensor, referred)
+        masks = self.masks(layer)
+
+        def masked(tensor: Tensor) -> Reference | None:
+            mask = reading.mask_of(tensor)
+            if mask is None:
+                return None
+            inputs.append(mask)
+            return Reference(len(inputs) - 1)
+
+        for argument, nest in self._populated(call, masks):
+            filled = replaced(nest, Tensor, masked)
+            if any(True for _ in leaves(filled, Reference)):
+                by_name[argument] = filled
+        carried = self._of_layer(instance, layer, self.carried)
+        states = range(len(inputs), len(inputs) + (0 if carried is None else len(carried.widths)))
+        if carried is not None:
+            inputs += self.kept.read(instance.home + layer.name, carried, layer.config, self.inputs)
         weights: dict[str, int] = {}
         for weight, full_name in self._weights(instance, layer):
             weights[weight] = len(inputs)
             inputs.append(full_name)
-        index = len(self.steps)
+        index, self._calls = self._calls, self._calls + 1
         if index >= _MOST:
             raise self.reader.fail(full, f"a program of at most {_MOST} steps", "more")
         node = Node(
@@ -216,26 +290,79 @@ class Builder:
             weights=weights,
             major=self.saved.major,
             is_layer=not layer.is_operation,
+            states=states,
         )
-        names = [full, *(f"{full}:{at}" for at in range(1, outputs))]
-        for output in names:
-            if output in self._names:
-                raise self.reader.fail(full, "layers of different names", f"two tensors called '{output}'")
-            self._names.add(output)
+        results = reading.outputs if carried is None else carried.results + len(carried.widths)
+        names = [full, *(f"{full}:{at}" for at in range(1, results))]
+        if carried is not None:
+            self.kept.write(instance.home + layer.name, names[carried.results :])
+        self._claim(full, names)
         self.steps.append(Step(tuple(inputs), tuple(names), full, source=node))
+        own_masks = [reading.mask_of(tensor) for tensor in tensors_in(_first(call))]
+        if masks.computed is not None and masks.condition(layer.config, [mask is not None for mask in own_masks]):
+            mask = f"{full}.mask"
+            self._claim(full, [mask])
+            self.steps.append(Step(tuple(inputs), (mask,), full, source=replace(node, is_mask=True)))
+            self._mask_of[names[0]] = mask
+        own = call.keywords.get("mask") if "mask" in masks.reads else None
+        explicit = next(tensors_in(own), None)
+        kept = name_of(explicit) if explicit is not None else own_masks[0] if own_masks else None
+        if kept is not None:
+            self._mask_of |= dict.fromkeys(names[: masks.kept(layer.config)], kept)
         return names
 
-    def _weights(self, instance: Instance, layer: Layer) -> Iterator[tuple[str, str]]:
-        """The weights of a layer, by their names in the layer and in the whole model."""
+    def _claim(self, layer: str, names: Sequence[str]) -> None:
+        """Take names of tensors that no other has."""
+        for name in names:
+            if name in self._names:
+                raise self.reader.fail(layer, "layers of different names", f"two tensors called '{name}'")
+            self._names.add(name)
+
+    def _populated(self, call: Call, masks: Masks) -> Iterator[tuple[str, Any]]:
+        """The arguments of a call that Keras gives masks in, and the tensors whose masks these are.
+
+        Since Keras 3 `mask` is given only where no other argument has tensors.
+        """
+        first, *others = [*call.arguments, *call.keywords.values()] or [None]
+        for argument, at in masks.reads.items():
+            if call.argument(at, argument) is not None:
+                continue
+            if argument != "mask":
+                owner = argument.removesuffix("_mask")
+                yield argument, call.argument(OWNERS.index(owner), owner)
+            elif self.saved.major < 3 or not any(True for _ in tensors_in(others)):
+                yield argument, first
+
+    def _of_layer(self, instance: Instance, layer: Layer, question: Callable[[Layer], AnswerT]) -> AnswerT:
+        """Return a callback's answer about a layer; raises FrontendError for a configuration that makes no sense."""
         try:
-            variables = self.variables(layer)
+            return question(layer)
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             wanted = f"the configuration of a {layer.kind}"
             raise self.reader.fail(instance.home + layer.name, wanted, str(error)) from error
+
+    def _weights(self, instance: Instance, layer: Layer) -> Iterator[tuple[str, str]]:
+        """The weights of a layer, by their names in the layer and in the whole model."""
+        variables = self._of_layer(instance, layer, self.variables)
         for weight, dataset in self.store.find(instance.position, layer.name, variables).items():
             full = f"{instance.home}{layer.name}.{weight}"
             self.constants.datasets[full] = dataset
             yield weight, full
+
+
+def _first(call: Call) -> Any:
+    """The first argument of a call."""
+    return next(iter((*call.arguments, *call.keywords.values())), None)
+
+
+def _read(steps: Sequence[Step], outputs: Sequence[str]) -> list[Step]:
+    """The steps without those of masks that nothing reads."""
+    read, kept = set(outputs), list[Step]()
+    for step in reversed(steps):
+        if not (isinstance(step.source, Node) and step.source.is_mask and step.outputs[0] not in read):
+            read.update(step.inputs)
+            kept.append(step)
+    return kept[::-1]
 
 
 def _siblings(graph: Graph) -> tuple[tuple[str, str], ...]:

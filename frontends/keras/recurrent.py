@@ -15,15 +15,18 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.rearrange import ReverseOp
 from ...dialects.relay.recurrent import GRUOp, LSTMOp, RNNOp
 from ...dialects.relay.transform import PadOp, StridedSliceOp, TransposeOp
-from ...dialects.sizes import same, symbols_of
+from ...dialects.sizes import same, same_shape, symbols_of
 from ...support.dtypes import Array
 from ..importing.products import reshaped
 from ..importing.recurrent_weights import padded_units, panels
-from ..importing.tensor import shape_of
+from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term
 from .activations import function_of, number
 from .context import Config, Context
-from .nests import entries_of, items_of
-from .rows import Row
+from .masked_steps import MaskedSteps
+from .masks import Masks
+from .nests import entries_of, items_of, whole
+from .rows import Carried, Row
 from .weights import Variables
 
 
@@ -219,21 +222,29 @@ def time_first(ctx: Context, value: SSAValue) -> SSAValue:
 
 
 def sequence(
-    ctx: Context, operands: Sequence[SSAValue], states: Sequence[SSAValue] | None, flip: bool
+    ctx: Context,
+    operands: Sequence[SSAValue],
+    states: Sequence[SSAValue] | None,
+    flip: bool,
+    mask: SSAValue | None = None,
 ) -> list[SSAValue]:
     """The results of a recurrent layer: all steps or the last one, then the states where they are wanted.
 
-    flip: whether results of a layer that goes backwards are in the order of its steps, as Keras has them.
+    flip: whether results of a layer that goes backwards are in the order of its steps, as Keras has them. mask: (batch,
+    time), false at steps that change nothing.
     """
     data = operands[0]
     if len(shape_of(data)) != 3:
         ctx.fail("an input of 3 dimensions (batch, time, features)", f"shape {list(shape_of(data))}")
-    for option in ("stateful", "time_major"):
-        if ctx.bool(option, False):
-            ctx.fail(f"'{option}' false: each call starts anew, the batch first", "true")
+    if ctx.bool("time_major", False):
+        ctx.fail("'time_major' false: the batch first", "true")
     if len(operands) > 1:
         states = operands[1:]
-    reverse = ctx.bool("go_backwards", False)
+    carried = [ctx.value(at) for at in ctx.node.states]
+    states = states or carried or None
+    reverse, every = ctx.bool("go_backwards", False), ctx.bool("return_sequences", False)
+    masked = None if mask is None else _masked(ctx, mask, data)
+    data = data if masked is None else masked.joined(data)
     steps, last = time_first(ctx, data), list[SSAValue]()
     cells = cells_of(ctx)
     if states is not None and len(states) != sum(cell.kind.states for cell in cells):
@@ -242,14 +253,20 @@ def sequence(
     for cell in cells:
         entry = None if states is None else states[at : at + cell.kind.states]
         at += cell.kind.states
-        steps, *own = cell.run(steps, entry, reverse)
+        steps, *own = cell.run(steps, entry, reverse, None if masked is None else masked.lengths)
         last += own
     result = last[-cells[-1].kind.states]
-    if ctx.bool("return_sequences", False):
+    zero = ctx.bool("zero_output_for_mask", False)
+    if every:
         result = time_first(ctx, steps)
+        if masked is not None:
+            result = masked.apart(result, reverse, zero)
         if reverse and flip:
             result = ctx.emit(ReverseOp, result, axis=(1,))
-    return [result, *(last if ctx.bool("return_state", False) else ())]
+    elif masked is not None and zero:
+        result = masked.at_end(result, reverse)
+    kept = [Term(ctx, state).to(dtype_of(was)).value for state, was in zip(last, carried, strict=bool(carried))]
+    return [result, *(last if ctx.bool("return_state", False) else ()), *kept]
 
 
 def recurrent(ctx: Context) -> tuple[SSAValue, ...]:
@@ -257,7 +274,13 @@ def recurrent(ctx: Context) -> tuple[SSAValue, ...]:
     if states is None and ctx.argument(0, "sequences") is None:
         ctx.fail("a sequence", "none")
     operands = ctx.operands(0, "sequences")
-    return tuple(sequence(ctx, operands, states, flip=True))
+    return tuple(sequence(ctx, operands, states, flip=True, mask=ctx.mask(2)))
+
+
+def _masked(ctx: Context, mask: SSAValue, data: SSAValue) -> MaskedSteps:
+    if not same_shape(shape_of(mask), shape_of(data)[:2]):
+        ctx.fail(f"a mask of shape {list(shape_of(data)[:2])}", f"shape {list(shape_of(mask))}")
+    return MaskedSteps(ctx, mask)
 
 
 def variables_of(kind: str, config: Config) -> tuple[Variables, ...]:
@@ -267,8 +290,25 @@ def variables_of(kind: str, config: Config) -> tuple[Variables, ...]:
     return tuple(Variables((*names, "bias") if own.get("use_bias", True) else names, path) for path, _, own in cells)
 
 
+MASKS = Masks({"mask": 2}, kept=lambda config: int(config.get("return_sequences") is True))
+
+
+def carried_by(kind: str, config: Config) -> Carried | None:
+    """The states that a recurrent layer keeps from call to call, by its class and configuration."""
+    if config.get("stateful") is not True:
+        return None
+    cells = [("cell", kind, config)] if kind in KINDS else _cells(config)
+    widths: list[int] = []
+    for _, name, own in cells:
+        units, cell = whole(own.get("units")), KINDS.get(name.removesuffix("Cell"))
+        if units is None or units < 1 or cell is None:
+            raise ValueError(f"units of a {name} that keeps its states, got {own.get('units')!r}")
+        widths += [units] * cell.states
+    return Carried(tuple(widths), 1 + (len(widths) if config.get("return_state") is True else 0))
+
+
 def _row(kind: str) -> Row:
-    return Row(recurrent, lambda config: variables_of(kind, config))
+    return Row(recurrent, lambda config: variables_of(kind, config), MASKS, lambda config: carried_by(kind, config))
 
 
 TABLE = {kind: _row(kind) for kind in (*KINDS, "RNN")}

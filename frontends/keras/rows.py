@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ..importing.converter import Converter, Result
 from .context import Config, Context
+from .masks import UNMASKED, Masks
 from .weights import Variables
 
 Convert = Callable[[Context], "Result | tuple[Result, ...]"]
@@ -17,11 +18,29 @@ def _none(config: Config) -> Sequence[Variables]:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """The states that a layer keeps from call to call."""
+
+    widths: tuple[int, ...]
+    """Those of its states, each (batch, width), whose next values are its last results."""
+    results: int
+    """The number of results before them."""
+
+
+def _forgets(config: Config) -> Carried | None:
+    return None
+
+
+@dataclass(frozen=True)
 class Row(Converter[Context]):
     """The import of one class of layers."""
 
     variables: Callable[[Config], Sequence[Variables]] = _none
     """The variables of a layer by its configuration; raises ValueError for one that makes no sense."""
+    masks: Masks = UNMASKED
+    """The masks that it reads and gives."""
+    carried: Callable[[Config], Carried | None] = _forgets
+    """The states that a layer keeps, by its configuration; None where each call begins anew."""
 
 
 def own(*names: str) -> Callable[[Config], Sequence[Variables]]:

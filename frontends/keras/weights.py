@@ -219,10 +219,10 @@ class Constants(Mapping[str, Array]):
         return self.arrays[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.datasets
+        return name in self.datasets or name in self.arrays
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.datasets)
+        return iter({**self.datasets, **self.arrays})
 
     def __len__(self) -> int:
-        return len(self.datasets)
+        return len(list(iter(self)))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from xdsl.ir import SSAValue
 
@@ -12,10 +13,14 @@ from ...dialects.relay.transform import ConcatenateOp
 from ..importing.products import reshaped, scaled
 from ..importing.tensor import shape_of
 from .context import Config, Context
-from .recurrent import KINDS, entry_of, sequence, variables_of
-from .rows import Row
+from .conv_lstm import KINDS as CONV_KINDS
+from .conv_lstm import conv_sequence, conv_variables
+from .masks import Masks
+from .recurrent import KINDS, carried_by, entry_of, sequence, variables_of
+from .rows import Carried, Row
 from .weights import Variables
 
+ItemT = TypeVar("ItemT")
 MODES = ("concat", "sum", "mul", "ave")
 
 
@@ -25,18 +30,20 @@ def bidirectional(ctx: Context) -> tuple[SSAValue, ...]:
     operands = ctx.operands(0, "sequences")
     if len(operands) > 1:
         states, operands = operands[1:], operands[:1]
-    half = None if states is None else len(states) // 2
-    there, back = _directions(ctx.config)
     results: list[list[SSAValue]] = []
-    for attribute, (kind, config), own_states in (
-        ("forward_layer", there, states if half is None or states is None else states[:half]),
-        ("backward_layer", back, states if half is None or states is None else states[half:]),
-    ):
-        inner = ctx.inside(attribute, kind, config)
-        results.append(sequence(inner, operands, own_states, flip=False))
+    for at, (kind, config) in enumerate(_directions(ctx.config)):
+        # Steps that a mask leaves out are 0 in both directions, whatever the layers say.
+        config = {**config, "zero_output_for_mask": config.get("return_sequences", False)}
+        inner = ctx.inside(("forward_layer", "backward_layer")[at], kind, config)
+        inner = replace(inner, node=replace(inner.node, states=_half(ctx.node.states, at)))
+        run = conv_sequence if kind in CONV_KINDS else sequence
+        first = None if states is None else _half(states, at)
+        results.append(run(inner, operands, first, flip=False, mask=ctx.mask(2)))
     (forward, *last), (backward, *last_back) = results
+    kept = len(ctx.node.states) // 2
+    shown = len(last) - kept
+    states_out = [*last[:shown], *last_back[:shown], *last[shown:], *last_back[shown:]]
     mode = ctx.option("merge_mode", "concat")
-    states_out = [*last, *last_back]
     if mode is None:
         return forward, backward, *states_out
     match ctx.choice("merge_mode", MODES, "concat"):
@@ -50,6 +57,12 @@ def bidirectional(ctx: Context) -> tuple[SSAValue, ...]:
     return merged, *states_out
 
 
+def _half(states: Sequence[ItemT], at: int) -> Sequence[ItemT]:
+    """The states of one direction."""
+    half = len(states) // 2
+    return states[half:] if at else states[:half]
+
+
 def _directions(config: Config) -> tuple[tuple[str, Config], tuple[str, Config]]:
     """Class and configuration of both layers; raises ValueError for others than recurrent ones."""
     kind, there = entry_of(config.get("layer"))
@@ -58,7 +71,7 @@ def _directions(config: Config) -> tuple[tuple[str, Config], tuple[str, Config]]
     if back.get("go_backwards", False) == there.get("go_backwards", False):
         back = {**back, "go_backwards": not there.get("go_backwards", False)}
     for name in (kind, back_kind):
-        if name not in KINDS and name != "RNN":
+        if name not in (*KINDS, *CONV_KINDS, "RNN"):
             raise ValueError(f"a recurrent layer in both directions, got {name}")
     return (kind, there), (back_kind, back)
 
@@ -69,9 +82,13 @@ def _of_both(config: Config) -> tuple[Variables, ...]:
     own: Config = entry_of(config["backward_layer"])[1] if config.get("backward_layer") is not None else {}
     behind = str(own.get("name", f"backward_{outer}"))
     return (
-        *(part.under("forward_layer", f"forward_{outer}") for part in variables_of(kind, there)),
-        *(part.under("backward_layer", behind) for part in variables_of(back_kind, back)),
+        *(part.under("forward_layer", f"forward_{outer}") for part in _of_direction(kind, there)),
+        *(part.under("backward_layer", behind) for part in _of_direction(back_kind, back)),
     )
+
+
+def _of_direction(kind: str, config: Config) -> tuple[Variables, ...]:
+    return conv_variables(config) if kind in CONV_KINDS else variables_of(kind, config)
 
 
 def wrapped(rows: Mapping[str, Row]) -> dict[str, Row]:
@@ -86,12 +103,18 @@ def wrapped(rows: Mapping[str, Row]) -> dict[str, Row]:
     def time_distributed(ctx: Context) -> Any:
         """The layer of each step: steps are more of the batch."""
         row, kind, config = row_of(ctx.config)
+        if config.get("stateful") is True:
+            ctx.fail("a layer that begins anew at each step", "a stateful one")
         data = ctx.data()
         batch, time, *rest = shape_of(data)
         if len(rest) < 1:
             ctx.fail("an input of at least 3 dimensions (batch, time, ..)", f"shape {list(shape_of(data))}")
         flat = reshaped(ctx, data, (batch * time, *rest))
-        result = row.convert(ctx.with_values(flat).inside("layer", kind, config))
+        inner, mask = ctx.with_values(flat), ctx.mask(2)
+        if mask is not None and len(shape_of(mask)) > 2 and "mask" in row.masks.reads:
+            _, _, *steps = shape_of(mask)
+            inner = ctx.with_values(flat, reshaped(ctx, mask, (batch * time, *steps)), names=("", "mask"))
+        result = row.convert(inner.inside("layer", kind, config))
         if not isinstance(result, SSAValue):
             ctx.fail("a layer of one result", kind)
         _, *rest = shape_of(result)
@@ -113,8 +136,26 @@ def wrapped(rows: Mapping[str, Row]) -> dict[str, Row]:
 
     return {
         "SpectralNormalization": Row(spectral, of_spectral),
-        "TimeDistributed": Row(time_distributed, inner),
+        "TimeDistributed": Row(time_distributed, inner, Masks({"mask": 2}, kept=lambda config: 1)),
     }
 
 
-TABLE = {"Bidirectional": Row(bidirectional, _of_both)}
+def _kept(config: Config) -> int:
+    """Return how many of the results are of all steps."""
+    (_, there), _ = _directions(config)
+    return (2 if config.get("merge_mode", "concat") is None else 1) if there.get("return_sequences") is True else 0
+
+
+def _carried(config: Config) -> Carried | None:
+    """The states of both directions, and the results before them."""
+    both = [carried_by(kind, own) for kind, own in _directions(config)]
+    kept = [own for own in both if own is not None]
+    if not kept:
+        return None
+    if len(kept) < 2:
+        raise ValueError("layers of both directions that keep their states, got one")
+    results = sum(own.results for own in kept) - (1 if config.get("merge_mode", "concat") is not None else 0)
+    return Carried(tuple(width for own in kept for width in own.widths), results)
+
+
+TABLE = {"Bidirectional": Row(bidirectional, _of_both, Masks({"mask": 2}, _kept), _carried)}

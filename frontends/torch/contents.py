@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Generator, Mapping, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import numpy as np
 
@@ -116,7 +116,7 @@ class Contents(ABC):
         """Add the steps of a graph, whose values have the names in `names`; it gets those of results."""
 
     @contextmanager
-    def inside(self, region: Region) -> Iterator[None]:
+    def inside(self, region: Region) -> Generator[None]:
         """Make the steps of a body; what it leaves of values around it is forgotten behind it."""
         saved = self.steps, self.current, self.version
         self.steps, self.current, self.version = region.steps, dict(self.current), dict(self.version)
@@ -238,7 +238,7 @@ class Contents(ABC):
 
 def viewed(node: Node, of: str) -> Argument:
     """The argument that a result is a view of."""
-    return cast(Argument, node.arguments.get(of) or next(iter(node.arguments.values()), None))
+    return node.arguments.get(of) or next(iter(node.arguments.values()), None)
 
 
 def _places(node: Node) -> list[tuple[int, int]]:

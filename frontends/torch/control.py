@@ -150,10 +150,10 @@ class Control:
         outputs = [builder.unused(name, self.names, self.node.where) if name else "" for name in names]
         outputs += [""] * (min(counts) - len(outputs))
         after = [builder.fresh(f"{root}@{builder.version.get(root, 0) + 1}") for root in changed]
-        self._join(outputs, leaving)
         for root, name in zip(changed, after, strict=True):
             version = builder.version[root] = builder.version.get(root, 0) + 1
             builder.current[root] = builder.current[name] = (name, version)
+        self._join(outputs, leaving)
         first = len(outputs) - kept
         everything = (*outputs[:first], *after, *outputs[first:])
         call = replace(self.call, metas=[builder.metas.get(name) for name in everything])

@@ -12,6 +12,7 @@ from . import counting as counting
 from . import creation as creation
 from . import elementwise as elementwise
 from . import encoder_layers as encoder_layers
+from . import guards as guards
 from . import indexing as indexing
 from . import linear_algebra as linear_algebra
 from . import losses as losses

@@ -56,6 +56,7 @@ def _convolved(ctx: Context, transposed: bool) -> SSAValue:
     dilation = ctx.repeated("dilation", rank, (1,))
     strides, groups = ctx.repeated("stride", rank, (1,)), ctx.int("groups", 1)
     more = {"output_padding": ctx.repeated("output_padding", rank, (0,))} if transposed else {}
+    channels = ctx.shape_of("weight")[1] * groups if transposed else ctx.shape_of("weight")[0]
     result = ctx.emit(
         (CONV_TRANSPOSE if transposed else CONV)[rank],
         data,
@@ -64,6 +65,8 @@ def _convolved(ctx: Context, transposed: bool) -> SSAValue:
         padding=_padding(ctx, kernel, dilation),
         dilation=dilation,
         groups=groups,
+        channels=channels,
+        kernel_size=kernel,
         **more,
     )
     if (bias := ctx.optional("bias")) is not None:
@@ -111,5 +114,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.conv_transpose3d.input": _TRANSPOSED,
     "aten.convolution.default": Converter(_convolution),
     "aten._convolution.default": Converter(_convolution),
+    "aten._convolution_mode.default": _PLAIN,
     "torchvision.deform_conv2d.default": Converter(_deformable),
 }

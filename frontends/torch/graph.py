@@ -16,14 +16,16 @@ from ...runtime.open_specs import OPEN, OpenSpec
 from ..importing import importer
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.node import node_of
-from ..importing.tensor import Tensor, Undecided, dtype_of, shape_of
+from ..importing.tensor import Tensor, dtype_of, shape_of
 from .calls import Call, State
 from .context import Context
 from .convert import CONVERTERS
 from .inputs import Inputs
+from .late_numbers import LATE, late_number
 from .load import Source, load
 from .program import RENAMING
 from .promotion import cast_to
+from .relay_control import choose_in_language
 from .schema import TensorMeta
 from .shaping import broadcast
 from .tensors import DTYPES
@@ -34,12 +36,14 @@ class Model(importer.Model):
     """A loaded PyTorch program."""
 
     prefix = "torch"
+    language = False
+    """True if what only values decide becomes branches and loops of the language; else it is for the interpreter."""
 
     def __init__(self, source: Source):
         self.source = source
         self.file, self.region = source.file, source.region
         self.name = "main"
-        self.inputs = Inputs(source.file, source.builder.inputs, source.program.ranges)
+        self.inputs = Inputs(source.file, source.builder.inputs, source.program.ranges, source.builder.dims)
         self.states: Sequence[State] = source.builder.states
         """What a call changes for the next one."""
 
@@ -54,9 +58,7 @@ class Model(importer.Model):
         return self.inputs.types(shapes) | {state.name: _type_of(state) for state in self.states}
 
     def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
-        if self.states:
-            raise Undecided(f"{self.file}: what a model keeps from call to call has one size", None)
-        return self.inputs.symbolic_types(shapes)
+        return self.inputs.symbolic_types(shapes) | {state.name: _type_of(state) for state in self.states}
 
     def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
         return (*self.inputs.specs(shapes), *map(_spec_of, self.states))
@@ -95,6 +97,8 @@ def open_model(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) 
 class Importer(importer.Importer):
     """The state of one import."""
 
+    source: Model  # pyright: ignore[reportIncompatibleVariableOverride]
+
     def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
         """An input or weight is `<layer>.<tensor>` for a layer that reads it, of a weight the last part of its name."""
         if (step := reader or self.users(region).get(name)) is None:
@@ -112,8 +116,19 @@ class Importer(importer.Importer):
             call=node,
         )
 
+    def choose(self, step: Step, region: Region) -> bool:
+        """A branch or loop that only values decide is one of the language where the model says so."""
+        if not self.source.language or (
+            step.kind == "If" and self.lookup(step.inputs[0], region, step).array is not None
+        ):
+            return super().choose(step, region)
+        choose_in_language(self, step, region)
+        return False
+
     def converter(self, step: Step) -> Converter[Context] | None:
         converter = CONVERTERS[node_of(step).op_type]
+        if self.source.language and node_of(step).op_type in LATE:
+            return Converter(lambda ctx: late_number(ctx) or converter.convert(ctx))
         return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
 
 

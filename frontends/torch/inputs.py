@@ -1,13 +1,14 @@
 """The types of a program's inputs: what the exporter knew, completed by the shapes that the user gives.
 
-A symbol of the exporter, `s77`, is called after the input and axis where it is first met, `x_0`: no file keeps the
-name that `torch.export.Dim` was given.
+A symbol of the exporter, `s77`, has the name of its `torch.export.Dim`, or is called after the input and axis where it
+is first met, `x_0`: no file keeps names of `Dim`s.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
@@ -27,22 +28,49 @@ _UNBOUNDED = 1 << 60
 """From here on, the greatest value of a symbol stands for none."""
 
 
+@dataclass(frozen=True)
+class Symbol:
+    """A symbol of the exporter."""
+
+    called: str
+    input: str
+    axis: int
+    """The first input and axis whose extent it is."""
+
+
+def symbols_of(metas: Mapping[str, TensorMeta], dims: Mapping[tuple[str, int], str]) -> dict[str, Symbol]:
+    """The symbols that are extents of inputs; `dims` are names of these, by input and axis."""
+    result: dict[str, Symbol] = {}
+    for name, meta in metas.items():
+        for axis, size in enumerate(meta.sizes):
+            if isinstance(size, str) and (lone := lone_symbol(size)) is not None and lone not in result:
+                called = {symbol.called for symbol in result.values()}
+                wanted = dims.get((name, axis), "")
+                own = wanted.isidentifier() and wanted not in called and wanted not in RESERVED
+                result[lone] = Symbol(wanted if own else _identifier(f"{name}_{axis}"), name, axis)
+    return result
+
+
+def limits_of(ranges: Mapping[str, tuple[int, int | None]], lone: str) -> tuple[int, int | None]:
+    """The least and greatest value of a symbol; None for no greatest."""
+    low, high = ranges.get(lone, (0, None))
+    return _least(low), None if high is None or high >= _UNBOUNDED else high
+
+
 class Inputs:
     """The inputs of a program, in order, and the symbols in their shapes."""
 
-    def __init__(self, file: str, metas: Mapping[str, TensorMeta], ranges: Mapping[str, tuple[int, int | None]]):
+    def __init__(
+        self,
+        file: str,
+        metas: Mapping[str, TensorMeta],
+        ranges: Mapping[str, tuple[int, int | None]],
+        dims: Mapping[tuple[str, int], str],
+    ):
         self.file, self.metas = file, metas
-        self.names: dict[str, str] = {}
+        self.names = {lone: symbol.called for lone, symbol in symbols_of(metas, dims).items()}
         """Symbol of the exporter -> what it is called here."""
-        for name, meta in metas.items():
-            for axis, size in enumerate(meta.sizes):
-                if isinstance(size, str) and (result := lone_symbol(size)) is not None and result not in self.names:
-                    self.names[result] = _identifier(f"{name}_{axis}")
-        self.ranges: Ranges = {
-            called: (_least(low), None if high is None or high >= _UNBOUNDED else high)
-            for result, called in self.names.items()
-            for low, high in [ranges.get(result, (0, None))]
-        }
+        self.ranges: Ranges = {called: limits_of(ranges, lone) for lone, called in self.names.items()}
 
     def specs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
         """The inputs after `shapes`."""

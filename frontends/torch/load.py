@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
 from typing import Any, cast
 
 from ...runtime.flow import Region
+from ...support.dtypes import Array
 from ...support.errors import FrontendError, FrontendWarning
 from ..importing.files import read_model
 from ..importing.node import node_of
 from ..importing.unsupported import Call as UnsupportedCall
 from ..importing.unsupported import refuse, source_line
 from .archive import Archive
+from .captured import Captured
+from .control import CONTROL
 from .convert import CONVERTERS
-from .program import Builder
+from .guards import Extent, UnknownGuard, parse_guard
+from .program import IGNORED, INLINED, Builder
 from .schema import Program, Reader
 from .tensors import Tensors
 from .unsupported import reason_of
@@ -34,17 +39,19 @@ class Source:
 
 
 def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Source:
-    """Read and check a program: a path, the bytes of a .pt2 file, or an ExportedProgram.
+    """Read and check a program: a path, the bytes of a .pt2 file, an ExportedProgram, or a captured graph.
 
     keep: whether what a call changes is kept for the next one (`program.Builder`).
     Raises FrontendError when it is none, damaged, or uses unsupported operators.
     """
     if isinstance(model, bytes):
-        return _checked(model, "<memory>", keep)
+        return _unpacked(model, "<memory>", keep)
     if isinstance(model, str | os.PathLike):
         path, data = read_model(cast("str | os.PathLike[str]", model), "PyTorch (.pt2)")
-        return _checked(data, path.name, keep)
-    return _checked(serialised(model), "<memory>", keep)
+        return _unpacked(data, path.name, keep)
+    if isinstance(model, Captured):
+        return _supported(Reader(model.file).program(model.document()), model.weights, model.file, keep)
+    return _unpacked(serialised(model), "<memory>", keep, dims_of(model))
 
 
 def serialised(program: Any) -> bytes:
@@ -56,20 +63,50 @@ def serialised(program: Any) -> bytes:
     buffer = BytesIO()
     try:
         torch.export.save(program, buffer)
-    except Exception as error:  # of any kind, as torch has no error of its own for it
-        text = str(error).strip().partition("\n")[0]
-        raise FrontendError(f"<memory>: expected a program that torch.export.save can write, got: {text}") from error
+    except Exception as error:
+        # What torch cannot write: loops that carry Python's numbers, for one.
+        result = f"one that torch cannot: {' '.join(str(error).split())[:300]}"
+        raise FrontendError(f"<memory>: expected a program that torch.export.save writes, got {result}") from error
     return buffer.getvalue()
 
 
-def _checked(data: bytes, file: str, keep: bool) -> Source:
+def dims_of(program: Any) -> dict[Extent, str]:
+    """Extents of the arguments of a program in memory -> the names of their `Dim`s."""
+    values = [node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"]
+    mode = next((value.fake_mode for value in values if hasattr(value, "fake_mode")), None)
+    named: Mapping[str, str] = getattr(getattr(mode, "shape_env", None), "source_name_to_debug_name", {})
+    result: dict[Extent, str] = {}
+    for source, name in named.items():
+        try:
+            tree = parse_guard(source)
+        except UnknownGuard:
+            continue
+        if isinstance(tree, Extent):
+            result[tree] = name
+    return result
+
+
+def _unpacked(data: bytes, file: str, keep: bool, dims: Mapping[Extent, str] | None = None) -> Source:
     archive, reader = Archive(data, file), Reader(file)
-    program = reader.program(archive.document(archive.model()))
-    builder = Builder(program, Tensors(archive, reader), file, keep)
+    return _supported(reader.program(archive.document(archive.model())), Tensors(archive, reader), file, keep, dims)
+
+
+def _supported(
+    program: Program, tensors: Mapping[str, Array], file: str, keep: bool, dims: Mapping[Extent, str] | None = None
+) -> Source:
+    source = made(program, tensors, file, keep, dims)
+    _check_supported(source.region, file)
+    return source
+
+
+def made(
+    program: Program, tensors: Mapping[str, Array], file: str, keep: bool, dims: Mapping[Extent, str] | None = None
+) -> Source:
+    """Return a program that was read, as steps; its tensors are by the module's names."""
+    builder = Builder(program, tensors, file, keep, dims)
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")
-    _check_supported(region, file)
     if builder.changed:
         listed = ", ".join(f"'{name}'" for name in builder.changed)
         text = f"{file}: expected inputs that stay as they are, got writes to {listed}: callers' arrays are not changed"
@@ -77,8 +114,10 @@ def _checked(data: bytes, file: str, keep: bool) -> Source:
     return Source(file, program, region, builder)
 
 
-OVERLOADS = tuple(name for name in CONVERTERS if name.count(".") == 2)
-"""The operators that have a row."""
+def supported(name: str) -> bool:
+    """Return whether there is a row for an operator, called as in the tables: `aten.conv2d.default`."""
+    target = f"torch.ops.{name}"
+    return name in CONVERTERS or name.rpartition(".")[0] in IGNORED or target in INLINED or target in CONTROL
 
 
 def _check_supported(region: Region, file: str) -> None:
@@ -90,7 +129,12 @@ def _check_supported(region: Region, file: str) -> None:
             waiting += step.bodies.values()
             if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
                 calls.append(UnsupportedCall(node.op_type, step.layer, source_line(node.leaf)))
-    refuse(file, "PyTorch", calls, OVERLOADS, without_overload, reason=reason_of)
+    refuse(file, "PyTorch", calls, overloads(), without_overload, reason=reason_of)
+
+
+def overloads() -> list[str]:
+    """Return the operators that have rows."""
+    return [name for name in CONVERTERS if name.count(".") == 2]
 
 
 def without_overload(name: str) -> str:

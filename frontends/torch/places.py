@@ -43,4 +43,6 @@ def layer_name(node: Node, outer: Outer = MAIN) -> str:
 
     In a graph that another node runs, names of that and of the graph are before the node's: `block/cond/true/linear`.
     """
+    if node.numbered:
+        return node.name
     return "/".join(filter(None, (path_of(node, outer), *outer.names, node.name)))

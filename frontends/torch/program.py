@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import replace
-from typing import cast
-
-import numpy as np
+from typing import Any, cast
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
+from ...support.dtypes import Array
+from ...support.errors import FrontendWarning
 from ..importing.frames import frames_location
-from .calls import At, Call, Constants, State, placed, values_in
+from .calls import At, Call, Constants, Operand, State, placed, values_in
 from .contents import Contents, Made, viewed
 from .control import CONTROL, Control, flat
+from .expressions import lone_symbol
+from .guards import GUARD, Extent, UnknownGuard, extents_in, parse_guard, placed_in
+from .inputs import Symbol, limits_of, symbols_of
 from .places import MAIN, Outer, frames_of, layer_name
-from .results import output_labels
+from .results import output_labels, paths_of
 from .schema import Argument, Graph, InputSpec, Name, Node, Program, TensorMeta
-from .tensors import Tensors
 from .views import VIEWS, operator_of, written_by
 
 _MOST = 1_000_000
 """Steps of a program: a graph that runs others twice may stand for many more nodes than it has."""
 _DEEPEST = 100
 """The names of nodes and graphs around a node."""
-_IGNORED = frozenset({"aten._assert_tensor_metadata", "aten.requires_grad_"})
+IGNORED = frozenset({"aten._assert_tensor_metadata", "aten.requires_grad_"})
 """Operators that compute nothing, and say nothing that is not known."""
 
 
@@ -32,17 +36,28 @@ class Builder(Contents):
     """Makes the region of a program.
 
     keep: whether tensors of the module that a call changes are inputs and outputs, to be kept for the next call.
+    named: extent of an argument -> the name of its `Dim`, of programs in memory.
     """
 
-    def __init__(self, program: Program, tensors: Tensors, file: str, keep: bool = False):
+    def __init__(
+        self,
+        program: Program,
+        tensors: Mapping[str, Array],
+        file: str,
+        keep: bool = False,
+        named: Mapping[Extent, str] | None = None,
+    ):
         super().__init__(file, Constants(tensors))
         self.program, self.tensors, self.keep = program, tensors, keep
+        self.named = named or {}
         self.states: list[State] = []
         self.inputs: dict[str, TensorMeta] = {}
         """The types of the inputs of a call, in order."""
         self.outputs: dict[str, TensorMeta | None] = {}
         self.changed: list[str] = []
         """Inputs of a call that the program writes to."""
+        self.dims: dict[tuple[str, int], str] = {}
+        """Input and axis -> the name of the `Dim` that it has."""
         self.counter = 0
         self.writes = False
         """True if anything is written to; else nobody asks what is a view."""
@@ -56,6 +71,7 @@ class Builder(Contents):
         names = self._enter(graph, self.constants)
         written = self._written(graph)
         self.writes = _writes(graph)
+        self._guard(graph)
         self.nodes(graph, names, MAIN)
         self._leave(self.region, names, self.constants, written)
         return self.region
@@ -78,8 +94,10 @@ class Builder(Contents):
                 self.metas[name] = meta
             self.define(name)
             if spec.kind == "user_input":
+                if meta is None and value.number:
+                    meta = TensorMeta(value.element, (), ())
                 if meta is None:
-                    raise self.fail(where, "a tensor", f"'{name}', a number that each call gives")
+                    raise self.fail(where, "a tensor or a number", f"'{name}', of which nothing is known")
                 self.inputs[name] = meta
             else:
                 if spec.target not in self.tensors:
@@ -116,21 +134,21 @@ class Builder(Contents):
     def _leave(self, region: Region, names: dict[str, str], constants: Constants, written: Mapping[str, str]) -> None:
         """Set the inputs, outputs and states of the region."""
         results = [spec.value for spec in self.program.outputs if not spec.kind.endswith("_mutation")]
-        labels = output_labels(self.program.out_spec, len(results))
+        labels = output_labels(self.program, len(results))
         outputs: list[str] = []
         for at, value in enumerate(results):
-            if value is None:
+            if value is None or isinstance(value, str):
                 continue
             if isinstance(value, Name):
                 inner = self.resolved(value.name, names, f"graph.outputs[{at}]")
                 name = self.read(inner)
-                meta = self.metas.get(inner)
+                meta = self.metas.get(inner) or TensorMeta(value.element, (), ())
             elif isinstance(value, bool | int | float):
-                name, meta = self.fresh(f"output_{at}"), None
-                constants.known[name] = np.asarray(value, np.float32 if isinstance(value, float) else None)
+                meta = TensorMeta(12 if isinstance(value, bool) else 5 if isinstance(value, int) else 8, (), ())
+                name = self.constant(value, f"output_{at}:number")
             else:
                 raise self.fail(f"graph.outputs[{at}]", "a tensor or a number", repr(value))
-            label = labels[at] or (value.name if isinstance(value, Name) else name)
+            label = labels[at] or (value.name if isinstance(value, Name) else f"output_{at}")
             outputs.append(self._output(name, label, outputs, constants))
             self.outputs[outputs[-1]] = meta
         kept: list[State] = []
@@ -172,6 +190,65 @@ class Builder(Contents):
         self.current[wanted] = (wanted, 0)
         return wanted
 
+    # Guards.
+
+    def _guard(self, graph: Graph) -> None:
+        """The steps that check what the exporter assumed of sizes and numbers, each called as it reads."""
+        specs = [spec for spec in self.program.inputs if spec.kind in ("user_input", "constant_input")]
+        paths = paths_of(self.program, [spec.value.name if isinstance(spec.value, Name) else "" for spec in specs])
+        for extent, called in self.named.items():
+            if extent.axis is not None and (name := paths.get(extent.path)):
+                self.dims[name, extent.axis] = called
+        symbols = symbols_of(self.inputs, self.dims)
+        for lone, symbol in symbols.items():
+            low, high = limits_of(self.program.ranges, lone)
+            tree = Extent(symbol.input, symbol.axis)
+            if low > 1:
+                self._check(f"{symbol.called} >= {low}", (">=", tree, low), {symbol.input: symbol.input})
+            if high is not None:
+                self._check(f"{symbol.called} <= {high}", ("<=", tree, high), {symbol.input: symbol.input})
+            for number, size in graph.numbers.items():
+                if number in self.inputs and size == self.inputs[symbol.input].sizes[symbol.axis]:
+                    own = {number: number, symbol.input: symbol.input}
+                    self._check(f"{number} == {symbol.called}", ("==", Extent(number, None), tree), own)
+        for text in self.program.guards:
+            try:
+                tree = parse_guard(text)
+            except UnknownGuard as error:
+                expected = f"{self.file}: expected guards of sizes, got {text[:80]!r}, which is not checked: {error}"
+                warnings.warn(FrontendWarning(expected[:300]), stacklevel=2)
+                continue
+            if all(paths.get(extent.path) for extent in extents_in(tree)):
+                self._check(self._shown(text, paths, symbols), tree, paths)
+
+    def _shown(self, text: str, paths: Mapping[str, str], symbols: Mapping[str, Symbol]) -> str:
+        """A guard in the names that a user has for sizes."""
+
+        def name(match: re.Match[str]) -> str:
+            path, axis = match[1], match[2]
+            if path not in paths or axis is None:
+                return paths.get(path, path)
+            sizes = self.inputs[paths[path]].sizes
+            size = sizes[int(axis)] if int(axis) < len(sizes) else ""
+            symbol = symbols.get((lone_symbol(size) or "") if isinstance(size, str) else "")
+            return f"{paths[path]}.size({axis})" if symbol is None else symbol.called
+
+        return re.sub(r"(L(?:\[[^\[\]]{1,99}\])+)(?:\.size\(\)\[(\d{1,3})\])?", name, text)
+
+    def _check(self, text: str, tree: Any, paths: Mapping[str, str]) -> None:
+        """Add the step that checks a guard."""
+        inputs = list(dict.fromkeys(paths[extent.path] for extent in extents_in(tree)))
+        order = {path: inputs.index(name) for path, name in paths.items() if name in inputs}
+        condition = placed_in(tree, order)
+        if not isinstance(condition, tuple) or not inputs:
+            return
+        layer = f"guard {text}"
+        arguments: dict[str, Operand] = {"condition": condition, "text": text}
+        call = Call(
+            op_type=GUARD, leaf=layer_location(layer, self.file, 0), layer=layer, index=0, arguments=arguments, metas=[]
+        )
+        self.steps.append(Step(tuple(inputs), (), layer, "", source=call))
+
     # Nodes.
 
     def nodes(self, graph: Graph, names: MutableMapping[str, str], outer: Outer) -> None:
@@ -180,7 +257,7 @@ class Builder(Contents):
             self.counter += 1
             if self.counter > _MOST:
                 raise self.fail(node.where, f"at most {_MOST} steps", "graphs that run others more often")
-            if operator_of(node) in _IGNORED:
+            if operator_of(node) in IGNORED:
                 continue
             if node.target in INLINED:
                 self._inlined(node, names, outer)

@@ -24,6 +24,8 @@ class Name:
 
     name: str
     number: bool = False
+    element: int = 5
+    """Of a number the schema's element type: 5 for integers, 8 for floats, 12 for truth values."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Graph:
     nodes: Sequence[Node]
     tensors: Mapping[str, TensorMeta]
     where: str
+    numbers: Mapping[str, Size] = field(default_factory=dict[str, "Size"])
+    """What the exporter knew of integers that the program computes or takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +72,8 @@ class Node:
     frames: Sequence[Frame]
     """File, line and function of the calls around it, the outermost first."""
     where: str
+    numbered: bool = False
+    """True if its name tells it from those of other graphs, and so is all of the layer's."""
 
 
 Size: TypeAlias = "int | str"
@@ -132,6 +138,12 @@ class Program:
     """The structure of the results, as JSON; "" where there is none."""
     torch: str
     """The version that wrote it."""
+    in_spec: str = ""
+    """The structure of the arguments, as JSON; "" where there is none."""
+    arguments: Sequence[str] = ()
+    """The names of the parameters that they are for, of those that have no names at a call."""
+    fields: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """Kind of named tuple among results -> the names of its fields."""
 
 
 class Reader:
@@ -267,9 +279,10 @@ class Reader:
                 real, imaginary = (self.float(self.get(table, part, where), where) for part in ("real", "imag"))
                 return complex(real, imaginary)
             case "as_sym_int" | "as_sym_bool" | "as_sym_float":
-                return self.number(value, where)
+                return self.number(value, where, _NUMBERS[kind])
             case "as_sym_ints" | "as_sym_bools" | "as_sym_floats":
-                return tuple(self.number(item, f"{where}[{at}]") for at, item in enumerate(self.list(value, where)))
+                items = enumerate(self.list(value, where))
+                return tuple(self.number(item, f"{where}[{at}]", _NUMBERS[kind[:-1]]) for at, item in items)
             case "as_scalar_type":
                 return ScalarType(self.int(value, where))
             case "as_graph":
@@ -280,12 +293,12 @@ class Reader:
             case _:
                 self.fail(where, "a known kind of argument", kind)
 
-    def number(self, raw: object, where: str) -> Argument:
+    def number(self, raw: object, where: str, element: int) -> Argument:
         """A number, or the name of one that the program computes."""
         kind, value = self.union(raw, where)
         match kind:
             case "as_name":
-                return Name(self.text(value, where), number=True)
+                return Name(self.text(value, where), number=True, element=element)
             case "as_int":
                 return self.int(value, where)
             case "as_bool":
@@ -303,12 +316,14 @@ class Reader:
             key: self.list(self.get(table, key, where), f"{where}.{key}") for key in ("inputs", "outputs", "nodes")
         }
         metas = self.object(table.get("tensor_values", {}), f"{where}.tensor_values")
+        numbers = self.object(table.get("sym_int_values") or {}, f"{where}.sym_int_values")
         return Graph(
             tuple(self.argument(item, f"{where}.inputs[{at}]") for at, item in enumerate(lists["inputs"])),
             tuple(self.argument(item, f"{where}.outputs[{at}]") for at, item in enumerate(lists["outputs"])),
             tuple(self.node(item, at, f"{where}.nodes[{at}]") for at, item in enumerate(lists["nodes"])),
             {name: self.meta(item, f"{where}.tensor_values['{name}']") for name, item in metas.items()},
             where,
+            {name: self.size(item, f"{where}.sym_int_values['{name}']") for name, item in numbers.items()},
         )
 
     def node(self, raw: object, index: int, where: str) -> Node:
@@ -403,18 +418,30 @@ class Reader:
             tuple(self.output(item, f"signature.output_specs[{at}]") for at, item in enumerate(outputs)),
             ranges,
             tuple(self.text(item, f"guards_code[{at}]") for at, item in enumerate(guards)),
-            self._out_spec(module),
-            self.text(document.get("torch_version", ""), "torch_version"),
+            *self._signature(module, self.text(document.get("torch_version", ""), "torch_version")),
+            self._fields(module),
         )
 
-    def _out_spec(self, module: Mapping[str, Any]) -> str:
-        """The structure of what the outermost module returns."""
+    def _fields(self, module: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+        """The names of the fields of each kind of named tuple."""
+        where = "treespec_namedtuple_fields"
+        result: dict[str, tuple[str, ...]] = {}
+        for kind, raw in self.object(module.get(where) or {}, where).items():
+            names = self.list(self.get(self.object(raw, where), "field_names", where), where)
+            result[kind] = tuple(self.text(name, where) for name in names)
+        return result
+
+    def _signature(self, module: Mapping[str, Any], version: str) -> tuple[str, str, str, tuple[str, ...]]:
+        """The structures of what the outermost module returns and takes, and its parameters; `version` is between."""
         for at, item in enumerate(self.list(module.get("module_call_graph", []), "module_call_graph")):
             entry = self.object(item, f"module_call_graph[{at}]")
             if entry.get("fqn") == "" and entry.get("signature"):
                 signature = self.object(entry["signature"], f"module_call_graph[{at}].signature")
-                return self.text(signature.get("out_spec", ""), f"module_call_graph[{at}].signature.out_spec")
-        return ""
+                where = f"module_call_graph[{at}].signature"
+                specs = [self.text(signature.get(key, ""), f"{where}.{key}") for key in ("out_spec", "in_spec")]
+                names = self.list(signature.get("forward_arg_names") or [], where)
+                return specs[0], version, specs[1], tuple(self.text(name, where) for name in names)
+        return "", version, "", ()
 
     def tensors(self, document: Mapping[str, Any], where: str) -> dict[str, TensorEntry]:
         """The tensors that a table of weights or constants names."""
@@ -431,6 +458,8 @@ class Reader:
 
 
 _STRIDED = 7
+_NUMBERS = {"as_sym_int": 5, "as_sym_float": 8, "as_sym_bool": 12}
+"""Kind of number -> its element type."""
 _EXPORTED = re.compile(r"_export_root(?:\.|$)")
 """What strict exports call the outermost module in graphs that nodes run."""
 _HOOK = "_empty_nn_module_stack_from_metadata_hook"

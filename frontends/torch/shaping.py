@@ -33,7 +33,8 @@ _ENDLESS = (1 << 63) - 1
 
 def shaped(ctx: Context, value: SSAValue, shape: Sequence[int]) -> SSAValue:
     """A value in another shape, of sizes; an operator of its own even if the shape is the same."""
-    return ctx.emit(ReshapeOp, value, newshape=tuple(shape), allowzero=1)
+    zero = any(not isinstance(extent, int) or extent == 0 for extent in cast("Sequence[Size]", shape))
+    return ctx.emit(ReshapeOp, value, newshape=tuple(shape), allowzero=int(zero))
 
 
 def whole_shape(ctx: Context, own: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:

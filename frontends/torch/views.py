@@ -205,6 +205,10 @@ def written_by(node: Node) -> str | None:
     """The argument that an operator writes to, which is its result, too; None for one that writes nothing."""
     operator = operator_of(node)
     name = operator.rpartition(".")[2]
-    if operator in _NOT_IN_PLACE or not (name in DUNDER or (name.endswith("_") and not name.endswith("__"))):
+    if (
+        operator.startswith("_operator.")
+        or operator in _NOT_IN_PLACE
+        or not (name in DUNDER or (name.endswith("_") and not name.endswith("__")))
+    ):
         return None
     return next((key for key, value in node.arguments.items() if isinstance(value, Name)), None)

@@ -90,8 +90,11 @@ def meta(value: Any) -> dict[str, Any]:
     }
 
 
-def program(graph: Any, **document: Any) -> bytes:
-    """The .pt2 file of a graph all of whose inputs are those of a call, or as `input_specs` says."""
+def program(graph: Any, weights: Mapping[str, Any] | None = None, **document: Any) -> bytes:
+    """The .pt2 file of a graph all of whose inputs are those of a call, or as `input_specs` says.
+
+    weights: the module's name of a float32 tensor -> it, an array.
+    """
     specs = document.pop("input_specs", None) or [{"user_input": {"arg": value}} for value in graph["inputs"]]
     signature = {
         "input_specs": specs,
@@ -108,4 +111,9 @@ def program(graph: Any, **document: Any) -> bytes:
     with zipfile.ZipFile(target, "w") as archive:
         archive.writestr("hand/archive_format", "pt2")
         archive.writestr("hand/models/model.json", json.dumps(model))
+        config: dict[str, Any] = {}
+        for at, (name, array) in enumerate((weights or {}).items()):
+            archive.writestr(f"hand/data/weights/weight_{at}", array.tobytes())
+            config[name] = {"path_name": f"weight_{at}", "use_pickle": False, "tensor_meta": meta([*array.shape])}
+        archive.writestr("hand/data/weights/model_weights_config.json", json.dumps({"config": config}))
     return target.getvalue()

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from whence.frontends.importing.importer import Model
 
 
+_CAPTURED = "whence.frontends.torch.captured"
+"""The module of graphs that `torch.compile` captured."""
+
+
 def is_tflite(source: object) -> bool:
     """Return whether a source is a TFLite model: a file of that name, bytes that say so, or a `tflite.Model`."""
     if isinstance(source, Path):
@@ -25,13 +29,21 @@ def is_tflite(source: object) -> bool:
 def is_pytorch(source: object) -> bool:
     """Return whether a source is an exported PyTorch program: a .pt2 file, bytes that say so, or one in memory.
 
-    What torch writes otherwise, .pt or .pth files and modules, is taken for one, too, and refused with the way out.
+    So is a graph that `torch.compile` captured. What torch writes otherwise, .pt or .pth files and modules, is taken
+    for one, too, and refused with the way out.
     """
     if isinstance(source, Path):
         return source.suffix in PYTORCH
     if isinstance(source, bytes):
         return source.startswith(b"PK") and b"/archive_format" in source
-    return any(base.__module__.partition(".")[0] == "torch" for base in type(source).__mro__)
+    homes = [base.__module__ for base in type(source).__mro__]
+    return _CAPTURED in homes or any(home.partition(".")[0] == "torch" for home in homes)
+
+
+def is_torchscript(source: object) -> bool:
+    """Return whether a source is TorchScript, a module or a function that was traced or scripted."""
+    names = {f"{base.__module__}.{base.__name__}" for base in type(source).__mro__}
+    return not names.isdisjoint(("torch.jit._script.ScriptModule", "torch.jit.ScriptFunction"))
 
 
 def is_keras(source: object) -> bool:
@@ -66,8 +78,9 @@ class Format(NamedTuple):
 
 FORMATS = (
     Format("tflite", is_tflite, "whence.frontends.tflite.graph", signed=True, stateful=True),
+    Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True),
     Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
-    Format("keras", is_keras, "whence.frontends.keras.graph"),
+    Format("keras", is_keras, "whence.frontends.keras.graph", stateful=True),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
 )
 """All but ONNX, which is what nothing else is."""

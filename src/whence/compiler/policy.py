@@ -32,6 +32,7 @@ from whence.support.errors import FrontendWarning, ScheduleError
 
 if TYPE_CHECKING:
     from whence.frontends.importing.importer import Model
+    from whence.frontends.importing.state import State
 
 
 _EACH = "each size that comes has a program of its own, as asked"
@@ -60,9 +61,10 @@ class Policy:
         if not is_sized(module):
             return self._static(module, opened.model, opened.again)
         # The module has the weights: those of the model make room for what becomes of them.
+        states = states_of(opened.model)
         opened.model = opened.module = None
         try:
-            return self._sized(module)
+            return self._sized(module, states)
         except (VerifyException, ScheduleError) as error:
             if self.tier == "symbolic":
                 raise refused(error) from error
@@ -102,11 +104,16 @@ class Policy:
         executable.keep(states)
         return executable
 
-    def _sized(self, module: ModuleOp) -> Executable:
+    def _sized(self, module: ModuleOp, states: tuple[State, ...] = ()) -> Executable:
         symbols = ", ".join(sorted(symbols_in(main_of(module))))
-        executable = SizedExecutable(
-            self.build(module, self.ledger), self.build, self.threads, tier=self.tier, specialize=self.specialize
-        )
+        artifact, options = self.build(module, self.ledger), (self.build, self.threads)
+        if states:
+            from whence.executables.stateful import StatefulSizedExecutable
+
+            executable = StatefulSizedExecutable(artifact, *options, tier=self.tier, specialize=self.specialize)
+            executable.keep(states)
+        else:
+            executable = SizedExecutable(artifact, *options, tier=self.tier, specialize=self.specialize)
         executable.choice = Choice("sized", f"a call decides {symbols}")
         return executable
 

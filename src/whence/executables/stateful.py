@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.executables.dynamic import DynamicExecutable
 from whence.executables.executable import Executable
+from whence.executables.sized import SizedExecutable
 from whence.support.doors import doors
 from whence.support.errors import FrontendError
 
@@ -98,6 +99,10 @@ class Stateful(Executable):
 
 class StatefulExecutable(Stateful):
     """One native program."""
+
+
+class StatefulSizedExecutable(Stateful, SizedExecutable):
+    """One program for all sizes; what it keeps has one size."""
 
 
 class StatefulDynamicExecutable(Stateful, DynamicExecutable):

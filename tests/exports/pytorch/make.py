@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import branches
+import facts
 import networks
 import numpy as np
 import quantized_networks
@@ -26,7 +27,7 @@ from torch.export import Dim, ExportedProgram, export, save
 
 HERE = Path(__file__).parent
 LARGEST = 100_000
-Inputs = tuple[torch.Tensor, ...]
+Inputs = tuple[Any, ...]
 
 
 def ids(batch: int, length: int) -> Inputs:
@@ -47,11 +48,25 @@ def cached(*places: int) -> Inputs:
 
 STRICT = {"branches", "loops"}
 """Programs whose graphs that nodes run have lines of their own: exports that are not strict do not keep them."""
+
+
+def compared(rows: int, others: int) -> Inputs:
+    x, y, z = numbers((rows, 2), (others, 2), (2,))
+    return x, (y, z)
+
+
+def answered(rows: int, factor: int) -> Inputs:
+    return *numbers((rows, 2)), factor, 0.5, True
+
+
+ANY = Dim.AUTO
 PROGRAMS: dict[str, tuple[Callable[[], torch.nn.Module], Any, Inputs, Inputs]] = {
+    "answers": (facts.Answers, ({0: Dim("rows")}, Dim.DYNAMIC, None, None), answered(4, 3), answered(2, 5)),
     "branches": (branches.Branches, None, between(-2, 1.5), between(-1, 1.9)),
     "cache": (networks.Cache, None, cached(1, 3), cached(3, 0)),
     "chosen": (networks.Chosen, None, numbers((4, 5)), numbers((4, 5))),
     "cnn": (networks.CNN, {"image": {0: Dim("batch", max=64)}}, numbers((2, 3, 16, 16)), numbers((5, 3, 16, 16))),
+    "counted": (facts.Counted, None, (*numbers((6, 4)), torch.tensor(3)), (*numbers((6, 4)), torch.tensor(5))),
     "counter": (networks.Counter, None, numbers((4, 3)), numbers((4, 3))),
     "dynamically_quantized": (
         quantized_networks.DynamicallyQuantized,
@@ -59,6 +74,7 @@ PROGRAMS: dict[str, tuple[Callable[[], torch.nn.Module], Any, Inputs, Inputs]] =
         numbers((3, 8)),
         numbers((5, 8)),
     ),
+    "guarded": (facts.Guarded, ({0: ANY}, ({0: ANY}, None)), compared(4, 6), compared(5, 5)),
     "loops": (branches.Loops, None, numbers((3, 4)), numbers((3, 4))),
     "marked": (branches.Marked, {"x": {0: Dim("rows")}}, numbers((3, 4)), numbers((5, 4))),
     "mixed": (networks.Mixed, {"x": {0: Dim("batch")}}, numbers((2, 4, 5, 6)), numbers((3, 4, 5, 6))),
@@ -100,6 +116,12 @@ def written(program: ExportedProgram, name: str) -> None:
     (HERE / f"{name}.pt2").write_bytes(data)
 
 
+def leaves(values: Any) -> list[Any]:
+    """The tensors and numbers of a structure, as arrays."""
+    flat = torch.utils._pytree.tree_leaves(values)  # pyright: ignore[reportPrivateUsage]
+    return [np.asarray(value) for value in flat if value is not None and not isinstance(value, str)]
+
+
 def make(name: str) -> None:
     torch.manual_seed(0)
     network, dynamic, first, second = PROGRAMS[name]
@@ -115,9 +137,8 @@ def make(name: str) -> None:
             written(program.run_decompositions(), "counter.decomposed")
         arrays: dict[str, Any] = {}
         for call, inputs in enumerate((first, second)):
-            results = torch.utils._pytree.tree_leaves(module(*inputs))  # pyright: ignore[reportPrivateUsage]
-            arrays |= {f"{call}.in{at}": value.numpy() for at, value in enumerate(inputs)}
-            arrays |= {f"{call}.out{at}": value.numpy() for at, value in enumerate(results)}
+            arrays |= {f"{call}.in{at}": value for at, value in enumerate(leaves(inputs))}
+            arrays |= {f"{call}.out{at}": value for at, value in enumerate(leaves(module(*inputs)))}
     np.savez_compressed(HERE / f"{name}.npz", **arrays)
 
 

@@ -1,36 +1,27 @@
 """Write the models beside this file and what Keras computes with them: `models/NAME.keras`, `.h5` and `.npz`.
 
-    KERAS_BACKEND=jax python tests/frontends/keras/make_models.py [NAME ...]
+    KERAS_BACKEND=tensorflow python tests/frontends/keras/make_models.py [NAME ...]
 
 An .npz has inputs and outputs for two batches: `in_1_x` is input x of a batch of 1, `out_3_0` output 0 of a batch of 3.
-Weights and inputs are random, from one seed for each model. Needs keras and the backend's package.
+A model of a fixed batch has those of its first, second and third call. Weights and inputs are random, from one seed
+for each model. Needs keras and the backend's package; of other backends some have no masks for ConvLSTM.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
+import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import operation_models
+from model_parts import IMAGE, SEQUENCE, VOLUME, L, inputs, keras, model, ops
 
 FOLDER = Path(__file__).parent / "models"
-BATCHES = (1, 3)
-keras: Any = importlib.import_module("keras")
-L, ops = keras.layers, keras.ops
-SEQUENCE, IMAGE, VOLUME = (6, 4), (7, 8, 4), (4, 5, 6, 4)
-
-
-def inputs(*shapes: Sequence[int | None], **dtypes: str) -> list[Any]:
-    """Inputs x0, x1, .. of these shapes behind the batch."""
-    return [keras.Input(shape, name=f"x{at}", dtype=dtypes.get(f"x{at}", "float32")) for at, shape in enumerate(shapes)]
-
-
-def model(tensors: Sequence[Any], outputs: Any, name: str) -> Any:
-    return keras.Model(list(tensors), outputs, name=name)
+BATCHES, CALLS = (1, 3), (1, 2, 3)
 
 
 def cnn() -> Any:
@@ -179,6 +170,119 @@ def attention() -> Any:
     return model((x, y), outputs, "attention")
 
 
+def conv_lstm() -> Any:
+    x, y, z, tokens = inputs((3, 5, 2), (3, 4, 5, 2), (2, 2, 3, 4, 2), (3,), x3="int32")
+    first = {"data_format": "channels_first"}
+    steps = L.Masking()(y * ops.reshape(ops.cast(tokens > 2, "float32"), (-1, 3, 1, 1, 1)))
+    outputs = [
+        L.ConvLSTM1D(3, 3, padding="same", return_sequences=True)(x),
+        *L.ConvLSTM1D(2, 2, strides=2, recurrent_activation="hard_sigmoid", return_state=True)(x),
+        L.ConvLSTM2D(3, (2, 3), return_sequences=True, go_backwards=True)(y),
+        L.ConvLSTM2D(2, 3, padding="same", dilation_rate=2, use_bias=False)(y),
+        L.ConvLSTM2D(2, 2, **first)(L.Permute((1, 4, 2, 3))(y)),
+        L.ConvLSTM3D(2, 2, activation="relu")(z),
+        L.ConvLSTM2D(2, 2, return_sequences=True)(y, mask=tokens > 2),
+        L.Bidirectional(L.ConvLSTM1D(2, 2, return_sequences=True))(x),
+        L.GlobalAveragePooling3D()(steps),
+    ]
+    return model((x, y, z, tokens), outputs, "conv_lstm")
+
+
+def masks() -> Any:
+    tokens, x = inputs((6,), SEQUENCE, x0="int32")
+    y = L.Embedding(6, 4, mask_zero=True, name="words")(tokens)
+    some = x * ops.expand_dims(ops.cast(tokens > 1, "float32"), -1)
+    z = L.Masking(name="steps")(some)
+    both = {"return_sequences": True}
+    outputs = [
+        z,
+        L.LSTM(5, **both)(y),
+        L.LSTM(5, zero_output_for_mask=True, **both)(y),
+        L.LSTM(5, zero_output_for_mask=True)(z),
+        *L.LSTM(5, return_state=True)(z),
+        L.GRU(5, go_backwards=True, **both)(y),
+        L.GRU(8, go_backwards=True)(L.Dense(3, activation="relu")(z)),
+        L.SimpleRNN(3, unroll=True, **both)(y),
+        L.GRU(3)(L.LSTM(4, **both)(L.Dropout(0.1)(y))),
+        L.RNN([L.LSTMCell(3), L.GRUCell(4)], **both)(y),
+        L.Bidirectional(L.LSTM(3, **both))(y),
+        L.Bidirectional(L.GRU(3), merge_mode="ave")(z),
+        *L.Bidirectional(L.SimpleRNN(3, **both), merge_mode=None)(y),
+        L.SimpleRNN(2)(L.Bidirectional(L.GRU(3, **both))(y)),
+        L.GRU(2)(L.TimeDistributed(L.Dense(3))(y)),
+        L.GRU(2)(L.Reshape((3, 8))(y)),
+        L.LSTM(3, **both)(x, mask=tokens > 2),
+        L.GRU(4, **both)(y, initial_state=L.Dense(4)(L.Flatten()(x))),
+        L.GlobalAveragePooling1D(keepdims=True)(z),
+        L.GlobalAveragePooling1D()(L.LayerNormalization()(y)),
+    ]
+    return model((tokens, x), outputs, "masks")
+
+
+def merged_masks() -> Any:
+    tokens, x = inputs((6,), SEQUENCE, x0="int32")
+    words = L.Embedding(6, 4, mask_zero=True, name="words")
+    y, z = words(tokens), words(tokens // 2)
+    layers = [L.Add(), L.Subtract(), L.Multiply(), L.Average(), L.Maximum(), L.Minimum()]
+    layers += [L.Concatenate(), L.Concatenate(axis=1)]
+    outputs: list[Any] = []
+    for layer in layers:
+        both = layer([y, z])
+        outputs += [both, L.GlobalAveragePooling1D()(both)]
+    for layer in (L.Multiply(), L.Maximum(), L.Minimum(), L.Concatenate(), L.Concatenate(axis=1)):
+        both = layer([y, x])
+        outputs += [both, L.GlobalAveragePooling1D()(both)]
+    entry = keras.Input((6,), dtype="int32")
+    block = keras.Model(entry, L.Dense(3)(L.Embedding(6, 3, mask_zero=True)(entry)), name="block")
+    outputs += [
+        L.GlobalAveragePooling1D()(block(tokens)),
+        L.Dot(axes=2)([y, z]),
+        L.Attention()([y, z]),
+        L.Attention(use_scale=True)([y, z, x], use_causal_mask=True),
+        L.AdditiveAttention()([x, y]),
+        L.GlobalAveragePooling1D()(L.Attention()([y, x])),
+        L.MultiHeadAttention(2, 3)(y, z),
+        L.MultiHeadAttention(2, 3, dropout=0.1)(y, z),
+        *L.MultiHeadAttention(2, 3)(y, z, x, use_causal_mask=True, return_attention_scores=True),
+        L.GlobalAveragePooling1D()(L.MultiHeadAttention(2, 3)(y, x)),
+        L.GroupQueryAttention(2, 4, 2)(y, y),
+        L.MultiHeadAttention(2, 3)(x, x, attention_mask=ops.expand_dims(tokens > 1, 1)),
+        L.Softmax(axis=1)(ops.cast(tokens, "float32"), mask=tokens > 1),
+    ]
+    return model((tokens, x), outputs, "merged_masks")
+
+
+def stateful() -> Any:
+    x = keras.Input(batch_shape=(2, 4, 3), name="x0")
+    keep = {"stateful": True}
+    y = L.LSTM(5, return_sequences=True, name="lstm", **keep)(x)
+    y = L.Bidirectional(L.GRU(3, return_sequences=True, **keep), name="both")(y)
+    inner = keras.Sequential([keras.Input(batch_shape=(2, 4, 6)), L.SimpleRNN(4, name="rnn", **keep)], name="inner")
+    stack = L.RNN([L.LSTMCell(3), L.GRUCell(2)], name="stack", return_state=True, **keep)
+    return keras.Model(x, [inner(y), inner(y), *stack(y)], name="stateful")
+
+
+def quantized() -> Any:
+    """Weights of 8 and 4 bits, in models inside."""
+    x, tokens = inputs(SEQUENCE, (5,), x1="int32")
+    outputs: list[Any] = []
+    for mode in ("int8", "int4", "int4_rows"):
+        a, b = keras.Input(SEQUENCE), keras.Input((5,), dtype="int32")
+        results = [
+            L.Dense(5, activation="relu")(a),
+            L.Dense(3, use_bias=False)(L.Flatten()(a)),
+            L.EinsumDense("abc,cde->abde", output_shape=(6, 3, 2), bias_axes="e")(a),
+            L.EinsumDense("abc,bcd->ad", output_shape=7)(a),
+            L.Embedding(6, 5)(b),
+        ]
+        net = keras.Model([a, b], results, name=mode)
+        randomize(net, np.random.default_rng(len(mode)))
+        config = keras.quantizers.Int4QuantizationConfig(block_size=-1 if mode == "int4_rows" else 3)
+        net.quantize(config=config if mode != "int8" else keras.quantizers.Int8QuantizationConfig())
+        outputs += net([x, tokens])
+    return model((x, tokens), outputs, "quantized")
+
+
 def activations() -> Any:
     (x,) = inputs(SEQUENCE)
     names = """relu leaky_relu relu6 softmax celu elu selu softplus softsign squareplus soft_shrink sparse_plus silu
@@ -218,6 +322,10 @@ def shapes() -> Any:
         L.UpSampling2D(2, interpolation="bilinear")(y),
         L.UpSampling2D(2, interpolation="bicubic")(y),
         L.UpSampling3D((2, 1, 3))(z),
+        L.AdaptiveAveragePooling1D(4)(x),
+        L.AdaptiveMaxPooling2D((3, 5))(y),
+        L.AdaptiveAveragePooling2D((2, 8))(y),
+        L.AdaptiveMaxPooling3D(2)(z),
         L.Resizing(5, 13)(y),
         L.Resizing(3, 5, interpolation="nearest")(y),
         L.Resizing(4, 4, antialias=True)(y),
@@ -231,8 +339,11 @@ def shapes() -> Any:
 def merging() -> Any:
     x, tokens = inputs(SEQUENCE, (5,), x1="int32")
     dense = L.Dense(4)(x)
+    table, untied = L.ReversibleEmbedding(6, 3), L.ReversibleEmbedding(6, 3, tie_weights=False, logit_soft_cap=2.0)
     outputs = [
         L.Embedding(6, 3)(tokens),
+        table(table(tokens), reverse=True),
+        untied(L.Dense(3)(x), reverse=True),
         L.Add()([x, dense]),
         L.Subtract()([x, dense]),
         L.Multiply()([x, dense]),
@@ -245,48 +356,6 @@ def merging() -> Any:
         L.EinsumDense("...bc,bcd->...bd", output_shape=(6, 2))(x),
     ]
     return model((x, tokens), outputs, "merging")
-
-
-def elementwise() -> Any:
-    """Operations of keras.ops."""
-    (x,) = inputs(SEQUENCE)
-    names = """absolute ceil cos cosh exp expm1 floor negative round sign sin sinh square tan tanh trunc erf arctan
-        arcsinh zeros_like ones_like isnan isfinite sigmoid relu relu6 silu gelu softplus elu leaky_relu""".split()
-    outputs: list[Any] = [getattr(ops, name)(x) for name in names]
-    positive = ops.abs(x) + 0.1
-    outputs += [
-        getattr(ops, name)(positive) for name in ("log", "log10", "log1p", "log2", "sqrt", "rsqrt", "reciprocal")
-    ]
-    outputs += [2 - x, x / positive, x**2, x // 0.3, x % 0.3, ops.maximum(x, 0.1), ops.minimum(x, x * 2)]
-    outputs += [x > 0, x <= 0.1, ops.equal(x, x), ops.logical_and(x > 0, x < 1), ops.logical_not(x > 0)]
-    outputs += [ops.where(x > 0, x, 0.5), ops.clip(x, -0.5, 0.5), ops.round(x, 1), ops.logaddexp(x, x * 2)]
-    whole = ops.cast(x * 10, "int32")
-    outputs += [whole + 1, whole / 2, whole + 0.5, whole % 3, ops.sum(whole, axis=1), ops.mean(whole, axis=1)]
-    return model((x,), outputs, "elementwise")
-
-
-def rearranged() -> Any:
-    """Operations of keras.ops that move elements, or go along axes."""
-    (x,) = inputs(SEQUENCE)
-    outputs = [
-        ops.reshape(x, (-1, 2, 12)), ops.transpose(x, (0, 2, 1)), ops.swapaxes(x, 1, 2), ops.moveaxis(x, -1, 1),
-        ops.expand_dims(x, (1, 3)), ops.squeeze(ops.expand_dims(x, 1), 1), ops.concatenate([x, x * 2], axis=1),
-        ops.stack([x, x], axis=-1), ops.flip(x, (1, 2)), ops.repeat(x, 2, axis=1), ops.tile(x, (1, 2, 1)),
-        ops.roll(x, 2, axis=1), *ops.split(x, [1, 4], axis=1), *ops.split(x, 2, axis=2), *ops.unstack(x, axis=2),
-        ops.pad(x, ((0, 0), (1, 2), (0, 1)), constant_values=1.5), ops.pad(x, ((0, 0), (1, 2), (0, 1)), mode="reflect"),
-        x[:, -1], x[:, 1:3], x[..., 0], x[:, None], x[:, ::-1], x[:, ::2, 1], ops.take(x, [0, 2, -1], axis=1),
-        ops.take_along_axis(x, ops.argsort(x, axis=1), axis=1), ops.one_hot(ops.argmax(x, axis=1), 6), ops.tril(x),
-        ops.triu(x, 1), ops.sum(x, axis=1), ops.mean(x, axis=(1, 2)), ops.max(x, axis=-1, keepdims=True),
-        ops.min(x, axis=1), ops.prod(x, axis=2), ops.std(x, axis=1), ops.var(x, axis=(1, 2), keepdims=True),
-        ops.any(x > 1, axis=1), ops.all(x > -1, axis=2), ops.argmin(x, axis=-1), ops.logsumexp(x, axis=1),
-        ops.count_nonzero(x, axis=1), ops.cumsum(x, axis=1), ops.cumprod(x, axis=2), ops.sort(x, axis=1),
-        *ops.top_k(x, 3), *ops.moments(x, axes=[1, 2]), ops.matmul(x, ops.transpose(x, (0, 2, 1))),
-        ops.einsum("bij,bkj->bik", x, x), ops.einsum("bij,bij->b", x, x), ops.tensordot(x, x, axes=([1, 2], [1, 2])),
-        ops.normalize(x, axis=-1), ops.softmax(x, axis=1), ops.log_softmax(x),
-    ]  # fmt: skip
-    q = ops.reshape(x, (-1, 6, 2, 2))
-    outputs += [ops.dot_product_attention(q, q, q), ops.dot_product_attention(q, q, q, is_causal=True)]
-    return model((x,), outputs, "rearranged")
 
 
 def halves() -> Any:
@@ -313,23 +382,27 @@ def preparation() -> Any:
 
 
 MODELS: dict[str, Callable[[], Any]] = {
+    **operation_models.MODELS,
     "activation_layers": activation_layers,
     "activations": activations,
     "attention": attention,
     "channels_first": channels_first,
     "cnn": cnn,
+    "conv_lstm": conv_lstm,
     "convolutions": convolutions,
     "directions": directions,
-    "elementwise": elementwise,
     "functional": functional,
     "halves": halves,
+    "masks": masks,
+    "merged_masks": merged_masks,
     "merging": merging,
     "normalizations": normalizations,
     "poolings": poolings,
     "preparation": preparation,
-    "rearranged": rearranged,
+    "quantized": quantized,
     "recurrent": recurrent,
     "shapes": shapes,
+    "stateful": stateful,
 }
 LEGACY = ("attention", "cnn", "directions", "functional", "normalizations", "recurrent")
 """Models that are written as `.h5`, too."""
@@ -339,7 +412,7 @@ def randomize(net: Any, rng: np.random.Generator) -> None:
     """Give every weight random numbers, of about one size for any width of a layer."""
     for variable in net.weights:
         shape = tuple(variable.shape)
-        if not variable.dtype.startswith("float"):
+        if not variable.dtype.startswith("float") or variable.name.endswith(("_scale", "g_idx")):
             continue
         numbers = rng.standard_normal(shape) * (0.3 if len(shape) < 2 else 1 / np.sqrt(np.prod(shape[:-1])))
         if "variance" in variable.name or variable.name in ("gamma", "scale"):
@@ -360,16 +433,27 @@ def arrays(net: Any, batch: int, rng: np.random.Generator) -> list[Any]:
     return outputs
 
 
+def compress(path: Path) -> None:
+    """Have the parts of an archive compressed, which Keras stores as they are."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+
+
 def write(name: str) -> None:
     keras.backend.clear_session()
     rng, net = np.random.default_rng(zlib.crc32(name.encode())), MODELS[name]()
     randomize(net, rng)
     net.save(FOLDER / f"{name}.keras")
+    compress(FOLDER / f"{name}.keras")
     if name in LEGACY:
         net.save(FOLDER / f"{name}.h5")
     kept: dict[str, Any] = {}
-    for batch in BATCHES:
-        tensors = arrays(net, batch, rng)
+    own = net.inputs[0].shape[0]
+    for batch in BATCHES if own is None else CALLS:
+        tensors = arrays(net, own or batch, rng)
         results = net(tensors if len(tensors) > 1 else tensors[0], training=False)
         kept |= {f"in_{batch}_{tensor.name}": array for tensor, array in zip(net.inputs, tensors, strict=True)}
         flat = keras.tree.flatten(results)

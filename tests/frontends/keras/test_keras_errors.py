@@ -166,16 +166,6 @@ def test_layers_that_wait_for_each_other_are_refused():
     refused(archive(config, weights), "layer 'conv': expected inputs from layers of the model, got call 0 of 'nobody'")
 
 
-def test_masks_are_refused():
-    config = config_of(FOLDER / "merging.keras")
-    for layer in config["config"]["layers"]:
-        if layer["class_name"] == "Embedding":
-            layer["config"]["mask_zero"] = True
-    source = archive(config, weights_of(FOLDER / "merging.keras"))
-    with pytest.raises(FrontendError, match="Embedding: expected mask_zero false"):
-        from_keras(source, shapes={"x0": (1, 6, 4), "x1": (1, 5)})
-
-
 def test_weights_alone_are_no_model(tmp_path: Path):
     path = tmp_path / "alone.h5"
     with h5py.File(path, "w") as file:

@@ -1,0 +1,188 @@
+"""Operations of `keras.ops` that layers are made of: convolutions, poolings and normalisations of tensors at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.norms import RMSNormOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.pooling import SPATIAL
+from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp
+from ...dialects.relay.reduce import VarianceOp
+from ...dialects.relay.transform import TransposeOp
+from ..importing.products import reshaped
+from ..importing.tensor import shape_of
+from ..importing.terms import Term
+from ..importing.terms import sqrt as root
+from .context import Context
+from .convolution import CONV, convolution, image_of, layout_of, window_of
+from .images import resized
+from .normalization import axes_of
+from .operands import argument_term, operands
+from .pooling import ADAPTIVE_AVERAGE, ADAPTIVE_MAX, AVERAGE, MAX, adaptive, pool
+from .preprocessing import encoded
+from .rows import Row
+
+ByRank: TypeAlias = "Mapping[int, type[Operator]]"
+
+
+def _rank(ctx: Context) -> int:
+    """The spatial axes of the input."""
+    rank = len(shape_of(ctx.data(0, "inputs"))) - 2
+    if rank not in CONV:
+        ctx.fail("an input of 3 to 5 dimensions", f"shape {list(shape_of(ctx.data(0, 'inputs')))}")
+    return rank
+
+
+def _by_rank(make: Callable[[ByRank, int], Callable[[Context], SSAValue]], ops: ByRank) -> Row:
+    return Row(lambda ctx: make(ops, _rank(ctx))(ctx))
+
+
+def _both(ctx: Context) -> list[SSAValue]:
+    return [term.value for term in operands(ctx, ctx.argument(0, "inputs"), ctx.argument(1, "kernel"))]
+
+
+def _convolved(ctx: Context, data: SSAValue, kernel: SSAValue, depthwise: bool, point: bool = False) -> SSAValue:
+    """The convolution with a kernel of the axes of space, inputs of a group, and outputs, or outputs of each input."""
+    rank = len(shape_of(data)) - 2
+    image, channels = image_of(ctx, data, rank)
+    *size, inputs, outputs = shape_of(kernel)
+    if len(size) != rank:
+        ctx.fail(f"a kernel of {rank + 2} dimensions", f"shape {list(shape_of(kernel))}")
+    ones, letters = (1,) * rank, SPATIAL[rank]
+    weight, layout, groups = kernel, f"{letters}IO", 0 if inputs == 0 else channels // inputs
+    if depthwise:
+        weight = ctx.emit(TransposeOp, kernel, axes=(rank, rank + 1, *range(rank)))
+        weight, layout, groups = reshaped(ctx, weight, (inputs * outputs, 1, *size)), f"OI{letters}", inputs
+        outputs *= inputs
+    elif ctx.channels_first():
+        weight, layout = ctx.emit(TransposeOp, kernel, axes=(rank + 1, rank, *range(rank))), f"OI{letters}"
+    if groups < 1 or channels % groups:
+        ctx.fail(f"a kernel for {channels} channels", f"shape {list(shape_of(kernel))}")
+    strides, dilation = (ones, ones) if point else (_sizes(ctx, "strides", rank), _sizes(ctx, "dilation_rate", rank))
+    window = window_of(ctx, image, tuple(size), strides, dilation, "valid" if point else None)
+    return convolution(ctx, data, weight, window, groups, outputs, layout)
+
+
+def _sizes(ctx: Context, name: str, rank: int) -> tuple[int, ...]:
+    return (1,) * rank if ctx.option(name) is None else ctx.positives(name, rank)
+
+
+def _conv(depthwise: bool) -> Row:
+    def convert(ctx: Context) -> SSAValue:
+        data, kernel = _both(ctx)
+        return _convolved(ctx, data, kernel, depthwise)
+
+    return Row(convert)
+
+
+def _separable(ctx: Context) -> SSAValue:
+    data, spread, mixing = (
+        term.value
+        for term in operands(
+            ctx, ctx.argument(0, "inputs"), ctx.argument(1, "depthwise_kernel"), ctx.argument(2, "pointwise_kernel")
+        )
+    )
+    return _convolved(ctx, _convolved(ctx, data, spread, True), mixing, False, point=True)
+
+
+def _optional(ctx: Context, index: int, name: str) -> Term | None:
+    return None if ctx.argument(index, name) is None else argument_term(ctx, index, name)
+
+
+def _batch_norm(ctx: Context) -> SSAValue:
+    x = argument_term(ctx)
+    (axis,) = axes_of(ctx, len(x.shape))
+    shape = [x.shape[axis] if at == axis else 1 for at in range(len(x.shape))]
+    mean, variance = (argument_term(ctx, 1 + at, name).reshape(*shape) for at, name in enumerate(("mean", "variance")))
+    offset, scale = _optional(ctx, 3, "offset"), _optional(ctx, 4, "scale")
+    factor = 1.0 / root(variance + ctx.float("epsilon", 1e-3))
+    factor = factor if scale is None else factor * scale.reshape(*shape)
+    shift = mean * factor * -1.0
+    shift = shift if offset is None else shift + offset.reshape(*shape)
+    return (x * factor + shift).value
+
+
+def _layer_norm(ctx: Context) -> SSAValue:
+    x = argument_term(ctx)
+    axes = axes_of(ctx, len(x.shape))
+    gamma, beta = _optional(ctx, 1, "gamma"), _optional(ctx, 2, "beta")
+    epsilon = 1e-7 if ctx.option("epsilon") is None else ctx.float("epsilon")
+    mean, shape = x.mean(*axes), [x.shape[at] if at in axes else 1 for at in range(len(x.shape))]
+    deviation = root(x.apply(VarianceOp, mean, axis=axes, keepdims=True) + epsilon)
+    is_rms = ctx.bool("rms_scaling", False)
+    result = (x if is_rms else x - mean) / deviation
+    result = result if gamma is None else result * gamma.reshape(*shape)
+    return (result if beta is None or is_rms else result + beta.reshape(*shape)).value
+
+
+def _rms_norm(ctx: Context) -> SSAValue:
+    x = argument_term(ctx)
+    axes = axes_of(ctx, len(x.shape))
+    scale = _optional(ctx, 1, "scale")
+    epsilon = 1e-7 if ctx.option("epsilon") is None else ctx.float("epsilon")
+    if axes == (len(x.shape) - 1,) and scale is not None:
+        return x.apply(RMSNormOp, scale.reshape(x.shape[-1]), epsilon=epsilon).value
+    result = x / root((x * x).mean(*axes) + epsilon)
+    shape = [x.shape[at] if at in axes else 1 for at in range(len(x.shape))]
+    return (result if scale is None else result * scale.reshape(*shape)).value
+
+
+def _blocks(op: type[Operator]) -> Row:
+    def convert(ctx: Context) -> SSAValue:
+        data = ctx.data(0, "x")
+        image_of(ctx, data, 2)
+        return ctx.emit(op, data, block_size=ctx.positive("block_size"), layout=layout_of(ctx, 2))
+
+    return Row(convert)
+
+
+def _resize(ctx: Context) -> SSAValue:
+    data, (height, width) = ctx.data(0, "images"), ctx.positives("size", 2)
+    for option in ("crop_to_aspect_ratio", "pad_to_aspect_ratio"):
+        if ctx.bool(option, False):
+            ctx.fail(f"{option} false", "true")
+    image_of(ctx, data, 2)
+    method = ctx.choice("interpolation", ("nearest", "bilinear", "bicubic"), "bilinear")
+    return resized(ctx, data, (height, width), method, layout_of(ctx, 2), ctx.bool("antialias", False))
+
+
+def _gray(ctx: Context) -> SSAValue:
+    """Red, green and blue as the brightness that eyes see."""
+    x = argument_term(ctx, 0, "images", floats=True)
+    _, channels = image_of(ctx, x.value, 2)
+    if channels != 3:
+        ctx.fail("3 channels", str(channels))
+    axis = 1 if ctx.channels_first() else 3
+    weights = np.asarray([0.2989, 0.5870, 0.1140], x.dtype).reshape([3 if at == axis else 1 for at in range(4)])
+    return (x * Term(ctx, ctx.constant(weights, "weights"))).sum(axis).value
+
+
+def _multi_hot(ctx: Context) -> SSAValue:
+    if ctx.option("axis", -1) != -1:
+        ctx.fail("classes along the last axis", str(ctx.option("axis")))
+    indices = argument_term(ctx, 0, "inputs")
+    return encoded(ctx, indices.to("int32").value, ctx.positive("num_classes"), "multi_hot")
+
+
+TABLE: dict[str, Row] = {
+    "AdaptiveAveragePool": _by_rank(adaptive, ADAPTIVE_AVERAGE),
+    "AdaptiveMaxPool": _by_rank(adaptive, ADAPTIVE_MAX),
+    "AveragePool": _by_rank(pool, AVERAGE),
+    "BatchNorm": Row(_batch_norm),
+    "Conv": _conv(False),
+    "DepthToSpace": _blocks(DepthToSpaceOp),
+    "DepthwiseConv": _conv(True),
+    "LayerNorm": Row(_layer_norm),
+    "MaxPool": _by_rank(pool, MAX),
+    "MultiHot": Row(_multi_hot),
+    "RGBToGrayscale": Row(_gray),
+    "RMSNorm": Row(_rms_norm),
+    "Resize": Row(_resize),
+    "SeparableConv": Row(_separable),
+    "SpaceToDepth": _blocks(SpaceToDepthOp),
+}

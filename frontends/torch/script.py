@@ -1,0 +1,261 @@
+# pyright: basic, reportMissingImports=false
+"""TorchScript, traced or scripted, in the form of exported programs. torch reads the graph; files are not read."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ...support.dtypes import Array
+from ...support.errors import FrontendError, OperatorsMissing
+from ...support.files import write_text
+from .convert import CONVERTERS
+from .schema import Argument, Graph, InputSpec, Name, OutputSpec, Program
+from .script_evaluate import Evaluation
+from .script_inputs import Spec, Structure, dtype_named
+from .script_names import Names, nodes_in
+from .script_values import Member, Number, Tensor, array_of, leaves_of
+from .views import functional
+
+MEMORY = "<memory>"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `relay.frontend.from_pytorch` takes beside the inputs."""
+
+    friendly: bool = False
+    scopes: bool = False
+    custom: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def converted(self, target: str) -> bool:
+        """Return whether an operator is converted, by its target."""
+        return target in CONVERTERS or functional(target) in CONVERTERS or kind_of(target) in self.custom
+
+
+@dataclass(frozen=True, eq=False)
+class Script:
+    """A graph that was read."""
+
+    program: Program
+    tensors: Mapping[str, Array]
+    weights: frozenset[str]
+    """Those of the tensors that the module has."""
+    leaves: Mapping[str, str]
+    """Tensor of the module -> what it is called beside a layer that reads it; none where it has a name of its own."""
+    separator: str
+    """What stands between layer and tensor."""
+
+
+class Weights(Mapping[str, Array]):
+    """The tensors of a module and of its graph by the names that the program has for them."""
+
+    def __init__(self, tensors: Mapping[str, Any]):
+        self.tensors = tensors
+
+    def __getitem__(self, name: str) -> Array:
+        return array_of(self.tensors[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tensors)
+
+    def __len__(self) -> int:
+        return len(self.tensors)
+
+
+def kind_of(target: str) -> str:
+    """The name of an operator without its overload, as TorchScript has it: `aten::add` of `aten.add.Tensor`."""
+    space, _, name = target.rpartition(".")[0].partition(".")
+    return f"{space}::{name}"
+
+
+def is_script(model: Any) -> bool:
+    """Return whether a model is TorchScript, a module or a function."""
+    torch: Any = import_module("torch")
+    return isinstance(model, torch.jit.ScriptModule | torch.jit.ScriptFunction)
+
+
+def graph_of(module: Any) -> tuple[Any, Sequence[Any]]:
+    """A copy of the graph of a module or function, calls of other modules put in their places, and its inputs.
+
+    Raises FrontendError for what is no TorchScript.
+    """
+    if not is_script(module):
+        raise FrontendError(f"expected the result of torch.jit.trace or torch.jit.script, got {type(module).__name__}")
+    torch: Any = import_module("torch")
+    graph = module.graph.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch._C._jit_pass_inline(graph)
+    inputs = list(graph.inputs())
+    return graph, inputs[1:] if isinstance(module, torch.jit.ScriptModule) else inputs
+
+
+def write_graph(graph: Any, options: Options, folder: str) -> None:
+    """Write a graph to `tvm_exported_c_graph_<time>.txt` in a folder, each line behind the name of its layer."""
+    names = Names(graph, friendly=options.friendly, scopes=options.scopes)
+    lines = [f"{names.layer(node)}: {str(node).rstrip()}" for node in nodes_in(graph)]
+    path = Path(folder) / f"tvm_exported_c_graph_{datetime.now():%Y_%m_%d_%H_%M_%S}.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, "\n".join(lines))
+
+
+def traced_specs(inputs: Sequence[Any]) -> list[tuple[str, Structure]]:
+    """Name and type of each input as tracing saw it; raises FrontendError where the graph does not say."""
+    result: list[tuple[str, Structure]] = []
+    for value in inputs:
+        type_ = value.type()
+        name = value.debugName().partition(".")[0]
+        if type_.kind() != "TensorType" or type_.sizes() is None or type_.dtype() is None:
+            raise FrontendError(
+                f"input '{name}': expected the shape of a traced module, got {type_}; give shapes by "
+                f"relay.frontend.from_pytorch(module, [('{name}', shape)])"
+            )
+        result.append((name, Spec(tuple(type_.sizes()), dtype_named(str(type_.dtype()), ""))))
+    return result
+
+
+def read_script(module: Any, specs: Sequence[tuple[str, Structure]], graph: Any, options: Options) -> Script:
+    """Read a graph for inputs of known types.
+
+    Raises OperatorsMissing, which names all of them, where operators are not converted; FrontendError for what is
+    refused.
+    """
+    torch: Any = import_module("torch")
+    names = Names(graph, friendly=options.friendly, scopes=options.scopes)
+    evaluation = Evaluation(MEMORY, module, names, options.converted, options.custom)
+    values = list(graph.inputs())
+    if isinstance(module, torch.jit.ScriptModule):
+        evaluation.env[values.pop(0).debugName()] = Member(module, "")
+    inputs: list[Tensor] = []
+    for value, (name, structure) in zip(values, specs, strict=True):
+        evaluation.env[value.debugName()] = _input(evaluation, name, structure, inputs)
+    try:
+        results = evaluation.block(graph)
+    except FrontendError:
+        _refuse(evaluation)
+        raise
+    _refuse(evaluation)
+    return _program(evaluation, inputs, results, options)
+
+
+def _refuse(evaluation: Evaluation) -> None:
+    """Complain about all operators that nothing converts."""
+    if evaluation.missing:
+        calls = ", ".join(place for places in evaluation.missing.values() for place in places[:1])
+        text = f"The following operators are not implemented: {sorted(evaluation.missing)} (first called by {calls})"
+        raise OperatorsMissing(text)
+
+
+def _input(evaluation: Evaluation, name: str, structure: Structure, inputs: list[Tensor]) -> Any:
+    """The value of an input; of one that is a tuple or list, `name_0`, `name_1` and so on are inputs."""
+    if not isinstance(structure, Spec):
+        items = [_input(evaluation, f"{name}_{at}", item, inputs) for at, item in enumerate(structure)]
+        return items if isinstance(structure, list) else tuple(items)
+    torch = evaluation.torch
+    with evaluation.mode:
+        fake = torch.empty(structure.shape, dtype=getattr(torch, structure.dtype))
+    value = evaluation.tensor(name, fake)
+    if value.name != name:
+        raise FrontendError(f"input '{name}': expected names that differ, got two of it")
+    inputs.append(value)
+    return value
+
+
+def _program(evaluation: Evaluation, inputs: Sequence[Tensor], results: Sequence[Any], options: Options) -> Script:
+    targets, leaves = _weight_names(evaluation, options)
+    separator = evaluation.names.separator
+    specs = [InputSpec("parameter", Name(path), target) for path, target in targets.items()]
+    specs += [InputSpec("tensor_constant", Name(name), name) for name in evaluation.constants]
+    specs += [InputSpec("user_input", Name(value.name)) for value in inputs]
+    outputs: list[Argument] = []
+    value = results[0] if len(results) == 1 else tuple(results)
+    for leaf in leaves_of(value):
+        if isinstance(leaf, Tensor):
+            outputs.append(Name(leaf.name))
+        elif isinstance(leaf, Number):
+            outputs.append(Name(leaf.name, number=True))
+        else:
+            outputs.append(leaf)
+    graph = Graph(
+        tuple(spec.value for spec in specs), tuple(outputs), evaluation.nodes, evaluation.metas, "the main graph"
+    )
+    program = Program(
+        graph,
+        specs,
+        [OutputSpec("user_output", output) for output in outputs],
+        {},
+        (),
+        json.dumps([1, _tree(value)]),
+        evaluation.torch.__version__,
+    )
+    tensors = {targets[path]: tensor for path, tensor in evaluation.weights.items() if path in targets}
+    return Script(program, Weights(tensors | evaluation.constants), frozenset(tensors), leaves, separator)
+
+
+def _tree(value: Any) -> dict[str, Any]:
+    """The structure of results as torch writes it."""
+    if isinstance(value, dict):
+        keys = [str(key) for key in value]
+        return {"type": "builtins.dict", "context": json.dumps(keys), "children_spec": list(map(_tree, value.values()))}
+    if isinstance(value, list | tuple):
+        return {"type": "builtins.tuple", "context": "null", "children_spec": list(map(_tree, value))}
+    return {"type": None, "context": None, "children_spec": []}
+
+
+def _weight_names(evaluation: Evaluation, options: Options) -> tuple[dict[str, str], dict[str, str]]:
+    """Path of a tensor of the module -> its name: that of the first layer that reads it, and of the attribute.
+
+    Then the name -> that of the attribute. With scopes kept, names are the paths.
+    """
+    if options.scopes:
+        return {path: _friendly(path, options) for path in evaluation.weights}, {}
+    separator = evaluation.names.separator
+    leaves: dict[str, str] = {}
+    result: dict[str, str] = {}
+    for node in evaluation.nodes:
+        near: dict[str, str] = {}
+        for path in _read(node.arguments.values()):
+            if path not in evaluation.weights:
+                continue
+            leaf = leaves.get(path) or _leaf(path, separator)
+            count = 0
+            while near.get(leaf, path) != path:
+                count += 1
+                leaf = f"{_leaf(path, separator)}_{count}"
+            near[leaf], leaves[path] = path, leaf
+            result.setdefault(path, f"{node.name}{separator}{leaf}")
+    for path in evaluation.weights:
+        result.setdefault(path, _friendly(path, options))
+    return result, {result[path]: leaf for path, leaf in leaves.items()}
+
+
+def _leaf(path: str, separator: str) -> str:
+    """The last attribute of a path; a number keeps what is before it, `weights.1`."""
+    parts = path.split(".")
+    start = len(parts) - 1
+    while start and parts[start].isdigit():
+        start -= 1
+    return separator.join(parts[start:])
+
+
+def _friendly(path: str, options: Options) -> str:
+    return path.replace(".", "_") if options.friendly else path
+
+
+def _read(values: Any) -> Iterator[str]:
+    """The names of values among arguments, and in the graphs among them."""
+    for value in values:
+        if isinstance(value, Name):
+            yield value.name
+        elif isinstance(value, tuple):
+            yield from _read(value)
+        elif isinstance(value, Graph):
+            for node in value.nodes:
+                yield from _read(node.arguments.values())
