@@ -31,9 +31,12 @@ _MOST_CALLS = 24
 
 _FRAME = re.compile(r'\s*File "([^"]{1,1024})", line ([0-9]{1,9})(?:, in (.*))?')
 _LIBRARY = re.compile(
-    r"(?:^|[\\/])torch[\\/](?:nn|_|fx|export|functional|utils|autograd|overrides|amp|ao|jit|distributions|onnx)"
+    r"(?:^|[\\/])(?:torch[\\/](?:nn|_|fx|export|functional|utils|autograd|overrides|amp|ao|jit|distributions|onnx)"
+    r"|tensorflow[\\/](?:python|core)[\\/]|(?:tf_)?keras[\\/]src[\\/]"
+    r"|jax[\\/](?:_src|nn|numpy|lax|scipy|interpreters|experimental)[\\/]|flax[\\/](?:linen|nnx|core)[\\/]"
+    r"|haiku[\\/]_src[\\/]|equinox[\\/](?:nn|_)|optax[\\/])"
 )
-"""Files of torch itself, in which no layer is written."""
+"""Files of frameworks and of libraries of layers, in which no layer of the user's is written."""
 _INSTALLED = re.compile(r"^.*[\\/](?:site|dist)-packages[\\/]")
 
 
@@ -60,7 +63,7 @@ def frames_in(text: str) -> tuple[Frame, ...]:
 
 
 def user_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """The calls that are no part of torch, the innermost first; of torch's the innermost where there is no other.
+    """The calls that are no part of a library, the innermost first; of the library's the innermost without others.
 
     None without frames of files: `<stdin>` and `<eval_with_key>.1` are none. Names of files in installed packages begin
     with the package's name.

@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import Any, cast
 
 from ...support.errors import FrontendError
+from ...support.names import shortened, shown
 
 _LARGEST_DOCUMENT = 1 << 30
 """Bytes of a JSON document: what it becomes in memory is many times as much."""
@@ -18,6 +19,8 @@ _ENCRYPTED, _UTF8 = 1, 1 << 11
 _HEADER = struct.Struct("<4s2xH18xHH")
 """What stands before an entry: a mark, flags, and the lengths of its name and of further fields."""
 _MARK = b"PK\x03\x04"
+SHOWN = 300
+"""Characters of a file that an error has."""
 _OLD = "serialized_exported_program.json"
 _AGAIN = "have torch.export.save of torch 2.8 or later write it again"
 
@@ -50,7 +53,8 @@ class Archive:
         self._check_kind()
 
     def fail(self, expected: str, actual: str) -> FrontendError:
-        return FrontendError(f"{self.file}: expected {expected}, got {actual}")
+        text = f"expected {shortened(shown(expected), SHOWN)}, got {shortened(shown(actual), SHOWN)}"
+        return FrontendError(f"{self.file}: {text}")
 
     def _check(self, info: zipfile.ZipInfo, root: str) -> None:
         """Complain about an entry that no exporter writes."""
