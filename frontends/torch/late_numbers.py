@@ -59,7 +59,7 @@ LATE: Mapping[str, tuple[type[Operator] | None, str]] = {
     "torch.sym_min": (MinimumOp, ""),
     "torch.sym_not": (LogicalNotOp, "bool"),
 }
-"""Operator -> that on scalars, None for the number itself, and the type of its operands; "" for where they meet."""
+"""Operator -> that on scalars, None for the number itself, and the type of its operands; "" where they meet."""
 
 
 def late_number(ctx: Context, whole: bool) -> SSAValue | None:

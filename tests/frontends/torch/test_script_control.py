@@ -1,6 +1,6 @@
 """Branches, loops and lists of TorchScript, scripted as TVM's users do: held against eager torch."""
 
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportInvalidTypeForm=false
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ import pytest
 from damaged_pt2 import KINDS, MARK, NAMES, PROGRAMS, archive, entries, outcome
 
 import whence
+from whence.frontends.torch.archive import Archive
 from whence.support.errors import FrontendError
 
 Document = dict[str, Any]
@@ -66,6 +67,23 @@ def test_pickles_are_refused(tmp_path: Path):
         config["config"]["mean"]["use_pickle"] = True
 
     assert "tensor 'mean': expected raw numbers, got a pickled object" in refused(changed("counter", pickled, weights))
+
+
+def test_weights_are_read_where_they_lie_in_the_file():
+    data = (PROGRAMS / "counter.pt2").read_bytes()
+    file = Archive(data, "counter.pt2")
+    assert file.view("data/weights/weight_0").obj is data
+    assert bytes(file.view("data/weights/weight_0")) == entries("counter")["archive/data/weights/weight_0"]
+
+
+def test_an_entry_is_the_one_that_the_directory_names():
+    data = (PROGRAMS / "counter.pt2").read_bytes()
+    at = data.index(b"archive/data/weights/weight_0")
+    moved = data[:at] + b"archive/data/weights/weight_9" + data[at + 29 :]
+    assert "readable entry 'data/weights/weight_0', got another one in its place" in refused(moved)
+    flipped = bytearray(data)
+    flipped[at + 29 + int.from_bytes(data[at - 2 : at], "little")] ^= 1
+    assert "got one whose checksum is wrong" in refused(bytes(flipped))
 
 
 def test_an_older_format_names_the_way_out(tmp_path: Path):
