@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,8 @@ class Model(ABC):
     """The ledger's prefix for operators of the model: `onnx` in `onnx.Conv`."""
     region: Region
     """Its steps."""
+    aliases: Mapping[str, str] = MappingProxyType({})
+    """Other name of an input, which a call may use -> its name."""
 
     @abstractmethod
     def importer(self, region: Region) -> Importer:

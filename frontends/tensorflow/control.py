@@ -21,6 +21,7 @@ class Builder(Protocol):
     file: str
     names: LayerNames
     places: dict[str, tuple[str, int]]
+    changing: set[Graph]
 
     def bodies(self, node: NodeInfo) -> Mapping[str, Graph]:
         """Return the graphs that a node runs, by attribute."""
@@ -49,7 +50,7 @@ class Builder(Protocol):
         ...
 
     def step_node(
-        self, op: str, layer: str, index: int, attributes: Mapping[str, Any] | None = None, outputs: int = 1
+        self, op: str, layer: str, node: NodeInfo, attributes: Mapping[str, Any] | None = None, outputs: int = 1
     ) -> Node:
         """Return the node that a step comes from."""
         ...
@@ -97,7 +98,7 @@ class Control:
     def _derived(self, kind: str, source: str, scope: Scope, number: int = 0) -> str:
         """Add the step that makes a condition of what the node is given."""
         name = self.builder.names.named(f"{self.layer}:condition", "", "")
-        step_node = replace(self.builder.step_node(kind, self.layer, self.node.index), number=number)
+        step_node = replace(self.builder.step_node(kind, self.layer, self.node), number=number)
         scope.region.steps.append(Step((source,), (name,), self.layer, "", {}, {}, step_node))
         return name
 
@@ -169,6 +170,8 @@ class Control:
 
     def _written(self, graph: Graph, operands: Sequence[Value]) -> dict[Key, None]:
         """Return the variables that a graph changes."""
+        if graph not in self.builder.changing:
+            return {}
         handed = zip(graph.arguments, operands, strict=False)
         handles = {name: value.key for name, value in handed if isinstance(value, Handle)}
         return written(graph, handles, self.builder.bodies)
@@ -199,6 +202,6 @@ class Control:
         for key in changed:
             names.append(self.builder.names.named(f"{name}:{key[1]}", "", ""))
             scope.current[key] = names[-1]
-        step_node = self.builder.step_node(self.node.op, self.layer, self.node.index, self.node.attributes, len(names))
+        step_node = self.builder.step_node(self.node.op, self.layer, self.node, self.node.attributes, len(names))
         scope.region.steps.append(Step(inputs, tuple(names), self.layer, kind, bodies, {}, step_node))
         return leaving

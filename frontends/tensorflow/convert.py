@@ -8,6 +8,7 @@ from . import activations as activations
 from . import convolution as convolution
 from . import detection as detection
 from . import elementwise as elementwise
+from . import fake_quantization as fake_quantization
 from . import images as images
 from . import indexing as indexing
 from . import lists as lists
@@ -17,6 +18,7 @@ from . import recurrent as recurrent
 from . import reductions as reductions
 from . import shaping as shaping
 from . import slicing as slicing
+from . import sparse as sparse
 from .context import Context
 from .scopes import IS_NUMBER, SAME, TRUTH
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ...support.errors import FrontendError
+from ..importing.frames import Frame
+
+Frames: TypeAlias = "Mapping[str, tuple[Frame, ...]]"
+"""Node -> the calls of the source program that made it, the innermost first."""
 
 
 class Ref(NamedTuple):
@@ -32,6 +36,8 @@ class NodeInfo:
     """Its number in the file: the main graph's nodes come first, then those of functions."""
     bodies: Mapping[str, Graph] = field(default_factory=lambda: dict[str, "Graph"]())
     """Of control flow that was found in the graph, not stated by attributes, what it runs."""
+    frames: tuple[Frame, ...] = ()
+    """The calls of the source program that made it, the innermost first, where the model says so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,17 +94,17 @@ OUTPUTS: Mapping[str, Sequence[str]] = {
 """The names of outputs of operators that have several: edges inside functions say them."""
 
 
-def main_graph(graph: Any, file: str) -> Graph:
+def main_graph(graph: Any, file: str, frames: Frames) -> Graph:
     """Return the main graph of a GraphDef, whose results nobody has said yet."""
     nodes: dict[str, NodeInfo] = {}
     for at, node in enumerate(graph.node):
         if not node.name or node.name in nodes:
             raise FrontendError(f"{file}: expected nodes with names of their own, got '{node.name}' for node {at}")
-        nodes[node.name] = _node(node, at, file, None)
+        nodes[node.name] = _node(node, at, file, None, frames)
     return Graph("", nodes, (), ())
 
 
-def function_graph(function: Any, first: int, file: str) -> Graph:
+def function_graph(function: Any, first: int, file: str, frames: Frames) -> Graph:
     """Return the graph of a FunctionDef; `first` is the number of its first node."""
     name = function.signature.name
     protos = {node.name: node for node in function.node_def}
@@ -107,7 +113,7 @@ def function_graph(function: Any, first: int, file: str) -> Graph:
     what = f"{file}: function '{name}'"
     if len(protos) != len(function.node_def) or set(arguments) & protos.keys() or "" in protos:
         raise FrontendError(f"{what}: expected nodes and arguments with names of their own, got two of one name")
-    nodes = {n: _node(node, first + at, what, operators) for at, (n, node) in enumerate(protos.items())}
+    nodes = {n: _node(node, first + at, what, operators, frames) for at, (n, node) in enumerate(protos.items())}
     results: list[Ref] = []
     for argument in function.signature.output_arg:
         if argument.name not in function.ret:
@@ -116,7 +122,7 @@ def function_graph(function: Any, first: int, file: str) -> Graph:
     return Graph(name, nodes, arguments, results, tuple(function.control_ret.values()))
 
 
-def _node(node: Any, index: int, what: str, operators: Mapping[str, str] | None) -> NodeInfo:
+def _node(node: Any, index: int, what: str, operators: Mapping[str, str] | None, frames: Frames) -> NodeInfo:
     inputs: list[Ref] = []
     controls: list[str] = []
     for text in node.input:
@@ -124,7 +130,7 @@ def _node(node: Any, index: int, what: str, operators: Mapping[str, str] | None)
             controls.append(text[1:])
         else:
             inputs.append(_edge(text, operators, f"{what}: node '{node.name}'"))
-    return NodeInfo(node.name, node.op, inputs, controls, node.attr, index)
+    return NodeInfo(node.name, node.op, inputs, controls, node.attr, index, frames=frames.get(node.name, ()))
 
 
 def _edge(text: str, operators: Mapping[str, str] | None, what: str) -> Ref:

@@ -12,10 +12,10 @@ from ...dialects.relay import logic
 from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.indexing import ArgwhereOp, GatherNdOp, OneHotOp, ReverseSequenceOp, UnravelIndexOp
 from ...dialects.relay.rearrange import TileOp
-from ...dialects.relay.scatter import ScatterNdOp
+from ...dialects.relay.scatter import MatrixSetDiagOp, ScatterNdOp
 from ...dialects.relay.sorting import InvertPermutationOp, UniqueOp
 from ...dialects.relay.sparse import SegmentSumOp
-from ...dialects.relay.transform import BroadcastToOp, TransposeOp
+from ...dialects.relay.transform import BroadcastToOp, TakeOp, TransposeOp
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.moves import check_inside, gather_along
@@ -38,7 +38,7 @@ def picked_rows(ctx: Context, rows: Term, at: Term) -> Term:
     return Term(ctx, ctx.emit(GatherNdOp, rows.value, points.value, batch_dims=1))
 
 
-def _first(ctx: Context, points: SSAValue) -> SSAValue:
+def coordinates_first(ctx: Context, points: SSAValue) -> SSAValue:
     """Points whose coordinates are along the last axis, with these along the first."""
     rank = len(shape_of(points))
     return ctx.emit(TransposeOp, points, axes=(rank - 1, *range(rank - 1)))
@@ -50,7 +50,7 @@ def gather_nd(ctx: Context) -> SSAValue:
     if not shape or shape[-1] > len(ctx.shape(0)):
         ctx.fail(f"points of at most {len(ctx.shape(0))} coordinates", f"shape {list(shape)}")
     check_inside(ctx, 1, ctx.shape(0)[: shape[-1]])
-    return ctx.emit(GatherNdOp, ctx.value(0), _first(ctx, ctx.value(1)))
+    return ctx.emit(GatherNdOp, ctx.value(0), coordinates_first(ctx, ctx.value(1)))
 
 
 def one_hot(ctx: Context) -> SSAValue:
@@ -70,15 +70,17 @@ def scatter_nd(ctx: Context) -> SSAValue:
     shape = ctx.known_ints(2, "a shape")
     ctx.fits(shape, ctx.dtype(1))
     zeros = ctx.emit(BroadcastToOp, ctx.number(0, ctx.dtype(1).name), shape=shape)
-    return ctx.emit(ScatterNdOp, zeros, _first(ctx, ctx.value(0)), ctx.value(1), mode="add")
+    return ctx.emit(ScatterNdOp, zeros, coordinates_first(ctx, ctx.value(0)), ctx.value(1), mode="add")
 
 
 def _tensor_scatter(mode: str) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
         data, updates = ctx.value(0), ctx.value(2)
         if mode == "sub":
-            return ctx.emit(ScatterNdOp, data, _first(ctx, ctx.value(1)), (-Term(ctx, updates)).value, mode="add")
-        return ctx.emit(ScatterNdOp, data, _first(ctx, ctx.value(1)), updates, mode=mode)
+            return ctx.emit(
+                ScatterNdOp, data, coordinates_first(ctx, ctx.value(1)), (-Term(ctx, updates)).value, mode="add"
+            )
+        return ctx.emit(ScatterNdOp, data, coordinates_first(ctx, ctx.value(1)), updates, mode=mode)
 
     return Converter(convert)
 
@@ -167,6 +169,23 @@ def _main_only(ctx: Context) -> None:
         ctx.fail("the main diagonal of square matrices", f"{list(ctx.known_ints(1, 'diagonals'))}")
 
 
+def matrix_diag_part(ctx: Context) -> SSAValue:
+    """The main diagonals of matrices, along the last axis."""
+    if ctx.op_type != "MatrixDiagPart" and any(ctx.known_ints(1, "diagonals")):
+        ctx.fail("the main diagonal", f"{list(ctx.known_ints(1, 'diagonals'))}")
+    *batch, rows, columns = ctx.shape(0)
+    at = np.arange(min(rows, columns), dtype=np.int64) * (columns + 1)
+    flat = term(ctx, 0).reshape(*batch, rows * columns)
+    return ctx.emit(TakeOp, flat.value, ctx.constant(cast(Array, at), "diagonal"), axis=len(batch))
+
+
+def matrix_set_diag(ctx: Context) -> SSAValue:
+    """Matrices with another main diagonal."""
+    if ctx.op_type != "MatrixSetDiag" and any(ctx.known_ints(2, "diagonals")):
+        ctx.fail("the main diagonal", f"{list(ctx.known_ints(2, 'diagonals'))}")
+    return ctx.emit(MatrixSetDiagOp, ctx.value(0), ctx.value(1))
+
+
 def matrix_band_part(ctx: Context) -> SSAValue:
     """Matrices with zeros but for `lower` diagonals below the main one and `upper` above it; -1 are all."""
     lower, upper = ctx.one(1, "a number of diagonals"), ctx.one(2, "a number of diagonals")
@@ -193,8 +212,14 @@ TABLE = {
     "InvertPermutation": Converter(invert_permutation),
     "MatrixBandPart": Converter(matrix_band_part),
     "MatrixDiag": Converter(matrix_diag),
+    "MatrixDiagPart": Converter(matrix_diag_part),
+    "MatrixDiagPartV2": Converter(matrix_diag_part),
+    "MatrixDiagPartV3": Converter(matrix_diag_part),
     "MatrixDiagV2": Converter(matrix_diag),
     "MatrixDiagV3": Converter(matrix_diag),
+    "MatrixSetDiag": Converter(matrix_set_diag),
+    "MatrixSetDiagV2": Converter(matrix_set_diag),
+    "MatrixSetDiagV3": Converter(matrix_set_diag),
     "OneHot": Converter(one_hot),
     "ResourceGather": Converter(gather),
     "ResourceGatherNd": Converter(gather_nd),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_CALL = re.compile(r"(^|(?<=/))(Stateful)?PartitionedCall(_\d+)?$")
+_CALLS = re.compile(r"((^|(?<=/))(Stateful)?PartitionedCall(_\d+)?(/|$))+$")
+"""The names of calls at the end of a path, one in the other."""
 
 
 class LayerNames:
@@ -40,5 +41,5 @@ def scope_of(call: str, once: bool) -> str:
 
     once: whether nothing else calls the same function. Names that a library gave to calls tell nobody anything.
     """
-    scope = _CALL.sub("", call)
+    scope = _CALLS.sub("", call)
     return f"{call}/" if scope == call or not (once or scope) else scope

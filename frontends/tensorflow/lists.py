@@ -180,6 +180,23 @@ def array_concat(ctx: Context) -> tuple[Result, ...]:
     return reshaped(ctx, ctx.value(1), (count * first, *rest)), np.full(count, first, np.int64)
 
 
+def _split(ctx: Context, index: int, lengths: int) -> SSAValue:
+    """Rows as elements of so many rows each; lists have elements of one shape."""
+    counts = ctx.known_ints(lengths, "lengths")
+    first, *rest = ctx.shape(index)
+    if not counts or any(not same(count, counts[0]) for count in counts) or not same(sum(counts), first):
+        ctx.fail(f"elements of one length that are {first} rows", f"lengths {list(counts)}")
+    return reshaped(ctx, ctx.value(index), (len(counts), counts[0], *rest))
+
+
+def array_split(ctx: Context) -> SSAValue:
+    return _split(ctx, 1, 2)
+
+
+def split(ctx: Context) -> SSAValue:
+    return _split(ctx, 0, 2)
+
+
 TABLE = {
     "EmptyTensorList": Converter(empty),
     "TensorArrayConcatV3": Converter(array_concat),
@@ -187,6 +204,7 @@ TABLE = {
     "TensorArrayReadV3": Converter(array_read),
     "TensorArrayScatterV3": Converter(array_scatter),
     "TensorArraySizeV3": Converter(array_size),
+    "TensorArraySplitV3": Converter(array_split),
     "TensorArrayV3": Converter(array),
     "TensorArrayWriteV3": Converter(array_write),
     "TensorListConcatLists": Converter(concat_lists),
@@ -202,5 +220,6 @@ TABLE = {
     "TensorListResize": Converter(resize),
     "TensorListScatterV2": Converter(scatter),
     "TensorListSetItem": Converter(set_item),
+    "TensorListSplit": Converter(split),
     "TensorListStack": Converter(same_list),
 }

@@ -51,9 +51,15 @@ _MESSAGES: dict[str, str] = {
         "7 slices Slice*"
     ),
     "Slice": "",
+    "GraphDebugInfo": (
+        "1 files string*, 2 traces {StackTrace}, 4 frames_by_id fixed64{FileLineCol}, 5 name_to_trace_id {fixed64}, "
+        "6 traces_by_id fixed64{StackTrace}"
+    ),
+    "FileLineCol": "1 file_index int32, 2 line int32, 4 func string, 5 code string",
+    "StackTrace": "1 file_line_cols FileLineCol*, 2 frame_id fixed64*",
 }
-"""Message -> its fields, as number, name and type: `*` marks repeated ones, `?` members of a choice, braces maps of
-strings to a type. Enumerations are numbers, which look the same in a file."""
+"""Message -> its fields, as number, name and type: `*` marks repeated ones, `?` members of a choice, braces maps to a
+type, of strings or of what stands before them. Enumerations are numbers, which look the same in a file."""
 
 _Field = descriptor_pb2.FieldDescriptorProto
 _SCALARS = {
@@ -61,6 +67,7 @@ _SCALARS = {
     "bytes": _Field.TYPE_BYTES,
     "double": _Field.TYPE_DOUBLE,
     "fixed32": _Field.TYPE_FIXED32,
+    "fixed64": _Field.TYPE_FIXED64,
     "float": _Field.TYPE_FLOAT,
     "int32": _Field.TYPE_INT32,
     "int64": _Field.TYPE_INT64,
@@ -104,11 +111,12 @@ def _classes() -> dict[str, Any]:
 def _declare(declared: Any, number: str, name: str, kind: str) -> None:
     """Add a field to a message."""
     field = declared.field.add(name=name, number=int(number), label=_Field.LABEL_OPTIONAL)
-    if kind.startswith("{"):
+    if kind.endswith("}"):
+        key, _, kind = kind.strip("}").partition("{")
         entry = declared.nested_type.add(name=f"{name.title().replace('_', '')}Entry")
         entry.options.map_entry = True
-        _declare(entry, "1", "key", "string")
-        _declare(entry, "2", "value", kind.strip("{}"))
+        _declare(entry, "1", "key", key or "string")
+        _declare(entry, "2", "value", kind)
         field.label, field.type = _Field.LABEL_REPEATED, _Field.TYPE_MESSAGE
         field.type_name = f".{_PACKAGE}.{declared.name}.{entry.name}"
         return

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import NameLoc, TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.sizes import Size
@@ -23,9 +23,10 @@ from .context import DEFAULT, Context, Conversion
 from .convert import CONVERTERS
 from .graphs import Graph, Ref, tensor_ref
 from .inputs import Input, input_of, input_types, stated, symbolic_types
+from .model_file import ModelFile
 from .program import Builder
 from .scopes import Node
-from .source import ModelFile, read
+from .source import read
 from .symbolic import folded_sizes
 
 _NO_RESULT = ("Assert", "Const", "NoOp", "Placeholder", "Print", "PrintV2", "Switch", "VarHandleOp")
@@ -50,24 +51,37 @@ class Model(importer.Model):
     ):
         self.file, self.name, self.conversion = source.file, "main", conversion
         signature, main = source.signature, source.main
+        signed = signature.inputs if signature is not None else dict[str, Ref]()
         if signature is not None and outputs is None:
-            inputs, results = signature.inputs, signature.outputs
+            results = signature.outputs
         else:
-            inputs = signature.inputs if signature is not None else dict[str, Ref]()
             results = {text: tensor_ref(text, source.file) for text in outputs or _unread(main)}
         if not results:
             raise FrontendError(f"{source.file}: expected a graph with at least one output, got none")
         self.builder = Builder(source, CONVERTERS, keep)
+        # Values have one name each: an input that is called as another output is, has that of its placeholder.
+        inputs = {ref.name if results.get(name, ref) != ref else name: ref for name, ref in signed.items()}
         self.region = self.builder.main(inputs, results)
         self.states = self.builder.states
         """The state that a call changes for the next one."""
-        self.infos: Mapping[str, Any] = signature.infos if signature is not None and outputs is None else {}
+        self.infos: Mapping[str, Any] = signature.output_infos if signature is not None and outputs is None else {}
+        infos: Mapping[Ref, Any] = {}
+        if signature is not None:
+            infos = {ref: signature.input_infos[name] for name, ref in signed.items()}
         self.inputs = [
-            stated(name, node.name, self.infos[name], source.file)
-            if name in self.infos
+            stated(name, node.name, infos[Ref(node.name)], source.file)
+            if Ref(node.name) in infos
             else input_of(name, node, source.file)
             for name, node in self.builder.inputs.items()
         ]
+        called = {ref.name: name for name, ref in signed.items()}
+        names = {entry.name for entry in self.inputs}
+        self.aliases = {
+            alias: entry.name
+            for entry in self.inputs
+            for alias in (f"{entry.node}:0", entry.node, called.get(entry.node, entry.node))
+            if alias not in names
+        }
         self.inputs += [_kept(state.name, state) for state in self.states]
 
     def importer(self, region: Region) -> Importer:
@@ -97,8 +111,7 @@ class Model(importer.Model):
 
     def _named(self, shapes: Mapping[str, Any]) -> dict[str, Any]:
         """Return shapes by the names of inputs; those of their placeholders will do, too."""
-        names = {name: entry.name for entry in self.inputs for name in (entry.node, f"{entry.node}:0")}
-        names |= {entry.name: entry.name for entry in self.inputs}
+        names = {**self.aliases, **{entry.name: entry.name for entry in self.inputs}}
         if unknown := [name for name in shapes if name not in names]:
             listed = ", ".join(unknown)
             raise FrontendError(f"User specified the shape for inputs that weren't found in the graph: {listed}")
@@ -131,8 +144,12 @@ class Importer(importer.Importer):
     def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
         """An input, constant or variable has the name of its node, at its first reader."""
         layer, index = cast(Model, self.source).builder.places.get(name, (name, 0))
-        users = self.users(region)
-        return layer, node_of(users[name]).index if name in users else index
+        if (user := self.users(region).get(name)) is not None:
+            node = node_of(user)
+            index = node.index
+            if isinstance(node.leaf, NameLoc):
+                self.positions[layer, index] = node.leaf.location
+        return layer, index
 
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
         node = cast(Node, step.source)

@@ -9,10 +9,8 @@ from ...support.errors import FrontendError
 from .graphs import Graph, NodeInfo
 
 
-def needed_nodes(
-    graph: Graph, roots: Sequence[str], acts: Callable[[NodeInfo], bool], file: str
-) -> tuple[list[NodeInfo], set[str]]:
-    """Return the nodes that `roots` need, each after those it depends on, and the names of arguments among them.
+def needed_nodes(graph: Graph, roots: Sequence[str], acts: Callable[[NodeInfo], bool], file: str) -> list[NodeInfo]:
+    """Return the nodes that `roots` need, each after those it depends on.
 
     acts: whether a node changes variables. Those come before others through control edges, too, and are needed where
     these lead to them; other control edges only order nodes.
@@ -21,9 +19,7 @@ def needed_nodes(
     reached = _reached(graph, roots, lambda node: (*(ref.name for ref in node.inputs), *node.controls), file)
     acting = [name for name, node in reached.items() if acts(node)]
     needed = _reached(graph, [*roots, *acting], lambda node: [ref.name for ref in node.inputs], file)
-    ordered = [node for node in _in_order(graph, reached, file) if node.name in needed]
-    used = {ref.name for node in ordered for ref in node.inputs} | set(roots)
-    return ordered, used & graph.argument_set
+    return [node for node in _in_order(graph, reached, file) if node.name in needed]
 
 
 def _reached(

@@ -26,15 +26,27 @@ def fused_batch_norm(ctx: Context) -> tuple[Result, ...]:
         mean, variance = term(ctx, 3), term(ctx, 4)
         statistics = mean, variance
     else:
-        axes = tuple(axis for axis in range(rank) if axis != channel)
-        mean = data.to(wide).apply(MeanOp, axis=axes, keepdims=False)
-        whole = data.to(wide).apply(MeanOp, axis=axes, keepdims=True)
-        variance = data.to(wide).apply(VarianceOp, whole, axis=axes, keepdims=False)
+        mean = data.to(wide).apply(MeanOp, axis=(channel,), keepdims=False, exclude=True)
+        whole = data.to(wide).apply(MeanOp, axis=(channel,), keepdims=True, exclude=True)
+        variance = data.to(wide).apply(VarianceOp, whole, axis=(channel,), keepdims=False, exclude=True)
         count = prod(extent for axis, extent in enumerate(data.shape) if axis != channel)
         statistics = mean, (variance * (count / max(count - 1, 1)) if ctx.node.outputs > 2 else variance)
     operands = [operand.value for operand in (data.to(wide), gamma, beta, mean, variance)]
     result = Term(ctx, ctx.emit(BatchNormOp, *operands, axis=channel, epsilon=epsilon)).to(own)
     return (result.value, *(statistic.value for statistic in statistics), mean.value, variance.value, mean.value)
+
+
+def batch_norm_with_global_normalization(ctx: Context) -> SSAValue:
+    """Inputs: images, mean, variance, beta, gamma."""
+    data, mean, variance, beta, gamma = (ctx.value(index) for index in range(5))
+    result = ctx.emit_all(
+        BatchNormOp,
+        *(data, gamma, beta, mean, variance),
+        axis=len(ctx.shape(0)) - 1,
+        epsilon=ctx.real("variance_epsilon", 1e-3),
+        scale=ctx.flag("scale_after_normalization"),
+    )
+    return result[0]
 
 
 def lrn(ctx: Context) -> SSAValue:
@@ -52,6 +64,7 @@ def lrn(ctx: Context) -> SSAValue:
 
 
 TABLE = {
+    "BatchNormWithGlobalNormalization": Converter(batch_norm_with_global_normalization),
     "FusedBatchNorm": Converter(fused_batch_norm),
     "FusedBatchNormV2": Converter(fused_batch_norm),
     "FusedBatchNormV3": Converter(fused_batch_norm),

@@ -6,30 +6,33 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from xdsl.dialects.builtin import NameLoc
+
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from ..importing.frames import frames_location
 from ..importing.state import State
 from ..importing.unsupported import Call, refuse
 from .control import Control
 from .graphs import Graph, NodeInfo, Ref
 from .layer_names import LayerNames, scope_of
+from .model_file import ModelFile
 from .needed import needed_nodes
 from .restored import CALLS, HANDLES, Key, variable_key
 from .scopes import CONTROL, INPUTS, READS, RUN, SAME, Constants, Handle, Instance, Node, Scope, Value
-from .source import ModelFile
 from .values import RESOURCE, array_of, value_type
-from .variables import ADDING, UPDATES, changes
+from .variables import ADDING, UPDATES, changing
 
 _OF_TEXTS = ("Decode", "Encode", "Lookup", "Parse", "Regex", "String", "Substr", "AsString", "HashTable")
 """What the names of operators on texts and image files begin with."""
 _AFTER_TEXTS = "texts and image files are decoded before the model: take the outputs of the part after that"
 _DEEPEST = 100
 """Calls around a call."""
-_MOST = 1_000_000
-"""Steps of a program: calls of calls may be many more than nodes."""
+_MOST, _MOST_CALLS = 20_000, 10
+"""The largest number of steps of any program, and how often on average a longer one may call what its file has."""
 
 
 class Builder:
@@ -55,7 +58,10 @@ class Builder:
         """Variable -> the name of its first value, and its node."""
         self._calls: dict[str, int] = {}
         """Function -> how many nodes call it."""
-        self._count = 0
+        self._count, self._most = 0, max(_MOST, _MOST_CALLS * model.count)
+        self.changing: set[Graph] = set()
+        """The graphs that give a variable a value, or run one that does."""
+        self._ordered: dict[Graph, list[NodeInfo]] = {}
 
     def main(self, inputs: Mapping[str, Ref], outputs: Mapping[str, Ref]) -> Region:
         """Return the region of the main graph; `inputs` and `outputs` name places in it.
@@ -63,6 +69,7 @@ class Builder:
         Other placeholders that the outputs need are inputs, too.
         """
         graph = replace(self.model.structured, results=tuple(outputs.values()))
+        self.changing = changing(graph, self.bodies)
         self._count_calls(graph)
         constants = Constants()
         scope = Scope(Region((), (), [], constants), constants, {})
@@ -73,8 +80,7 @@ class Builder:
             if ref.name not in graph.nodes:
                 raise FrontendError(f"{self.file}: input '{name}': expected a node of the graph, got '{ref.name}'")
             self._input(name, graph.nodes[ref.name], instance, scope)
-        nodes, _ = self._needed(graph, [ref.name for ref in outputs.values()])
-        for node in nodes:
+        for node in self._needed(graph):
             if node.op in INPUTS and Ref(node.name) not in instance.values:
                 self._input(node.name, node, instance, scope)
         # Layers that outputs are called after keep their names.
@@ -87,8 +93,9 @@ class Builder:
             kept = value in scope.region.inputs or value in scope.current.values()
             if kept or value in wanted or value in self.constants:
                 if value != name:
-                    layer, index = self._layer_of(instance, ref)
-                    node = self.step_node("Identity", name, index)
+                    origin = graph.nodes[ref.name]
+                    node = self.step_node("Identity", name, origin)
+                    layer = instance.layers.get(ref.name, ref.name)
                     scope.region.steps.append(Step((value,), (name,), layer, "", {}, {}, node, renames=True))
             else:
                 wanted[value] = name
@@ -105,10 +112,6 @@ class Builder:
         self.places[name] = name, node.index
         scope.region.inputs += (name,)
 
-    def _layer_of(self, instance: Instance, ref: Ref) -> tuple[str, int]:
-        node = instance.graph.nodes[ref.name]
-        return instance.layers.get(ref.name, ref.name), node.index
-
     def _close(self, scope: Scope) -> None:
         """Have variables that were changed be states, or constants as the others."""
         for key, (name, node) in self._first.items():
@@ -121,10 +124,16 @@ class Builder:
                 scope.constants.sources[name] = self._decoder(key, node)
 
     def _decoder(self, key: Key, node: NodeInfo) -> Callable[[], Array]:
-        return lambda: self._initial(key, node)
+        checkpoint, wanted = self._stored(key, node)
+        return lambda: checkpoint[wanted]
 
     def _initial(self, key: Key, node: NodeInfo) -> Array:
         """Return the value of a variable in the checkpoint."""
+        checkpoint, wanted = self._stored(key, node)
+        return checkpoint[wanted]
+
+    def _stored(self, key: Key, node: NodeInfo) -> tuple[Mapping[str, Array], str]:
+        """Return the checkpoint, and the key of a variable in it. Raises FrontendError where it is not there."""
         checkpoint = self.model.checkpoint
         wanted = self.model.keys.get(key, key[1])
         if checkpoint is None and self.model.signature is not None:
@@ -136,7 +145,7 @@ class Builder:
         if wanted not in checkpoint:
             what = f"a value of variable '{key[1]}'"
             raise FrontendError(f"{self.file}: node '{node.name}': expected {what} in the checkpoint, got none")
-        return checkpoint[wanted]
+        return checkpoint, wanted
 
     def _complain(self) -> None:
         """Name all unsupported operators at once."""
@@ -145,12 +154,16 @@ class Builder:
 
     # Nodes.
 
-    def _needed(self, graph: Graph, roots: Sequence[str]) -> tuple[list[NodeInfo], set[str]]:
-        return needed_nodes(graph, [*roots, *graph.controls], self._acts, self.file)
+    def _needed(self, graph: Graph) -> list[NodeInfo]:
+        """Return the nodes that the results of a graph need, in order."""
+        if graph not in self._ordered:
+            roots = [*(ref.name for ref in graph.results), *graph.controls]
+            self._ordered[graph] = needed_nodes(graph, roots, self._acts, self.file)
+        return self._ordered[graph]
 
     def _acts(self, node: NodeInfo) -> bool:
         """Return whether a node changes a variable."""
-        return node.op in UPDATES or any(changes(graph, self.bodies) for graph in self.bodies(node).values())
+        return node.op in UPDATES or any(graph in self.changing for graph in self.bodies(node).values())
 
     def bodies(self, node: NodeInfo) -> dict[str, Graph]:
         """Return the graphs that a node runs, by attribute."""
@@ -171,8 +184,7 @@ class Builder:
         waiting, seen = [graph], {graph.name}
         while waiting:
             current = waiting.pop()
-            nodes, _ = self._needed(current, [ref.name for ref in current.results])
-            for node in nodes:
+            for node in self._needed(current):
                 for inner in self.bodies(node).values():
                     self._calls[inner.name] = self._calls.get(inner.name, 0) + 1
                     if inner.name not in seen:
@@ -182,11 +194,11 @@ class Builder:
     def _emit(self, instance: Instance, scope: Scope, own: set[str] | None = None) -> list[Value]:
         """Add the steps of a graph; return its results. `own` are names that are kept for nodes called so."""
         graph = instance.graph
-        nodes, _ = self._needed(graph, [ref.name for ref in graph.results])
-        for node in nodes:
+        for node in self._needed(graph):
             self._count += 1
-            if self._count > _MOST:
-                raise FrontendError(f"{self.file}: expected at most {_MOST} steps, got functions called more often")
+            if self._count > self._most:
+                wanted = f"at most {self._most} steps"
+                raise FrontendError(f"{self.file}: expected {wanted}, got functions that are called more often")
             if Ref(node.name) in instance.values:
                 continue
             if own is not None and node.name in own:
@@ -245,7 +257,7 @@ class Builder:
         elif node.op in READS and operands:
             values[Ref(node.name)] = self.tensor(operands[0], scope, layer)
         elif node.op in SAME and operands and isinstance(operands[0], str) and operands[0] not in self.constants:
-            step_node = self.step_node(node.op, layer, node.index, node.attributes)
+            step_node = self.step_node(node.op, layer, node, node.attributes)
             scope.region.steps.append(Step((operands[0],), (layer,), layer, "", {}, {}, step_node, renames=True))
             values[Ref(node.name)] = layer
         elif node.op in SAME and operands:
@@ -265,10 +277,21 @@ class Builder:
         return decode
 
     def step_node(
-        self, op: str, layer: str, index: int, attributes: Mapping[str, Any] | None = None, outputs: int = 1
+        self, op: str, layer: str, node: NodeInfo, attributes: Mapping[str, Any] | None = None, outputs: int = 1
     ) -> Node:
-        leaf = layer_location(layer, self.file, index)
-        return Node(op_type=op, leaf=leaf, layer=layer, index=index, attributes=attributes or {}, outputs=outputs)
+        return Node(
+            op_type=op,
+            leaf=self._leaf(layer, node),
+            layer=layer,
+            index=node.index,
+            frames=node.frames,
+            attributes=attributes or {},
+            outputs=outputs,
+        )
+
+    def _leaf(self, layer: str, node: NodeInfo) -> NameLoc:
+        """Return the location of a layer: the calls that made its node, else the node's number in the file."""
+        return frames_location(layer, node.frames) if node.frames else layer_location(layer, self.file, node.index)
 
     def _operator(
         self, node: NodeInfo, layer: str, operands: Sequence[Value], instance: Instance, scope: Scope
@@ -279,7 +302,7 @@ class Builder:
         names = [layer if slot == 0 else f"{layer}:{slot}" for slot in range(slots)]
         # What stands for tables and the like goes only to operators that are unsupported.
         inputs = () if self.unsupported else tuple(self.tensor(value, scope, layer) for value in operands)
-        step_node = self.step_node(node.op, layer, node.index, node.attributes, slots)
+        step_node = self.step_node(node.op, layer, node, node.attributes, slots)
         scope.region.steps.append(Step(inputs, tuple(names), layer, "", {}, {}, step_node))
         instance.values |= {Ref(node.name, slot): name for slot, name in enumerate(names)}
 
@@ -312,12 +335,11 @@ class Builder:
     def _update(self, node: NodeInfo, layer: str, operands: Sequence[Value], scope: Scope) -> None:
         """Note the value that a node gives to a variable."""
         if len(operands) != 2 or not isinstance(operands[0], Handle):
-            leaf = layer_location(layer, self.file, node.index)
-            raise FrontendError(message(node.op, "a variable and a value", "others", leaf))
+            raise FrontendError(message(node.op, "a variable and a value", "others", self._leaf(layer, node)))
         value = self.tensor(operands[1], scope, layer)
         if node.op in ADDING:
             before = self.variable(operands[0].key, scope, layer)
-            step_node = self.step_node(node.op, layer, node.index, node.attributes)
+            step_node = self.step_node(node.op, layer, node, node.attributes)
             scope.region.steps.append(Step((before, value), (layer,), layer, "", {}, {}, step_node))
             value = layer
         scope.current[operands[0].key] = value

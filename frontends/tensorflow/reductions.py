@@ -45,6 +45,12 @@ def euclidean_norm(ctx: Context) -> SSAValue:
     return sqrt(Term(ctx, reduced(ctx, reduce.SumOp, (x * x).value))).value
 
 
+def l2_loss(ctx: Context) -> SSAValue:
+    """Half the sum of the squares of all elements."""
+    x = term(ctx, 0)
+    return ((x * x).apply(reduce.SumOp) * 0.5).value
+
+
 def _extreme(op: type[Operator]) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
         axis = ctx.axis(ctx.one(1, "an axis"), len(ctx.shape(0)))
@@ -78,6 +84,7 @@ def in_top_k(ctx: Context) -> SSAValue:
 
 
 TABLE = {
+    "L2Loss": Converter(l2_loss),
     "All": _reduction(reduce.AllOp),
     "Any": _reduction(reduce.AnyOp),
     "ArgMax": _extreme(reduce.ArgMaxOp),

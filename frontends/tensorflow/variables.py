@@ -15,17 +15,24 @@ _FIRST = {"If": 1, "StatelessIf": 1, "Case": 1, "StatelessCase": 1}
 _LOOPS = ("While", "StatelessWhile")
 
 
-def changes(graph: Graph, bodies: Callable[[NodeInfo], Mapping[str, Graph]]) -> bool:
-    """Return whether a graph, or one that it runs, has a node that gives a variable a value."""
-    waiting, seen = [graph], {graph}
+def changing(graph: Graph, bodies: Callable[[NodeInfo], Mapping[str, Graph]]) -> set[Graph]:
+    """Return which of a graph and those that it runs give a variable a value, or run one that does."""
+    waiting, runners = [graph], {graph: list[Graph]()}
     while waiting:
-        for node in waiting.pop().nodes.values():
-            if node.op in UPDATES:
-                return True
-            inner = [body for body in bodies(node).values() if body not in seen]
-            seen.update(inner)
-            waiting += inner
-    return False
+        current = waiting.pop()
+        for node in current.nodes.values():
+            for body in bodies(node).values():
+                if body not in runners:
+                    runners[body] = []
+                    waiting.append(body)
+                runners[body].append(current)
+    waiting = [g for g in runners if any(node.op in UPDATES for node in g.nodes.values())]
+    graphs = set(waiting)
+    while waiting:
+        outer = [g for g in runners[waiting.pop()] if g not in graphs]
+        graphs.update(outer)
+        waiting += outer
+    return graphs
 
 
 def written(

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.cumulative import CumsumOp
-from ...dialects.relay.elementwise import MaximumOp
+from ...dialects.relay.elementwise import CopyOp, MaximumOp
 from ...dialects.relay.indexing import AdvIndexOp, ArgwhereOp, GatherOp
 from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.scatter import ScatterElementsOp, ScatterNdOp
@@ -29,7 +29,7 @@ from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, where
 from .context import Context
 from .promotion import BOOL, LONG, cast_to, is_tensor, operand
-from .shaping import broadcast, shaped
+from .shaping import broadcast, of_one_shape, shaped
 
 
 def _embedding(ctx: Context) -> SSAValue:
@@ -50,8 +50,9 @@ def taken(ctx: Context, data: SSAValue, at: int, axis: int) -> SSAValue:
 
 
 def _index_select(ctx: Context) -> SSAValue:
-    axis = ctx.axis("dim", len(ctx.shape_of("self")))
-    return taken(ctx, ctx.of("self"), ctx.at("index"), axis)
+    if not ctx.shape_of("self"):
+        return ctx.emit(CopyOp, ctx.of("self"))
+    return taken(ctx, ctx.of("self"), ctx.at("index"), ctx.axis("dim", len(ctx.shape_of("self"))))
 
 
 def _gather(ctx: Context) -> SSAValue:
@@ -192,9 +193,10 @@ def _masked(ctx: Context, data: SSAValue, mask: SSAValue, axis: int) -> Narrowed
 
 
 def _masked_select(ctx: Context) -> Narrowed:
-    data, mask = ctx.of("self"), ctx.of("mask")
-    wide = shape_of(data) if len(shape_of(data)) >= len(shape_of(mask)) else shape_of(mask)
-    return _masked(ctx, broadcast(ctx, data, wide), broadcast(ctx, mask, wide), 0)
+    data, mask = of_one_shape(ctx, "self", "mask")
+    if not shape_of(data):
+        data, mask = shaped(ctx, data, (1,)), shaped(ctx, mask, (1,))
+    return _masked(ctx, data, mask, 0)
 
 
 def _nonzero(ctx: Context) -> Narrowed:
@@ -254,9 +256,8 @@ def _put_under(ctx: Context, data: SSAValue, mask: SSAValue, axis: int, values: 
 
 def _masked_scatter(ctx: Context) -> SSAValue:
     """Where the mask holds, the elements of the source in their order."""
-    data = ctx.of("self")
+    data, mask = of_one_shape(ctx, "self", "mask")
     shape = shape_of(data)
-    mask = broadcast(ctx, ctx.of("mask"), shape)
     source = cast_to(ctx, ctx.of("source"), dtype_of(data))
     flat = shaped(ctx, cast_to(ctx, mask, LONG), (prod(shape),))
     before = Term(ctx, ctx.emit(CumsumOp, flat, axis=0)) - 1
@@ -265,8 +266,10 @@ def _masked_scatter(ctx: Context) -> SSAValue:
 
 
 def _along(ctx: Context) -> tuple[SSAValue, int, Sequence[int]]:
-    """The data, the axis of the indices, and the data's shape."""
+    """The data, the axis of the indices, and the data's shape; a scalar is a row of one."""
     data = ctx.of("self")
+    if not shape_of(data):
+        data = shaped(ctx, data, (1,))
     return data, ctx.axis("dim", len(shape_of(data))), shape_of(data)
 
 
@@ -281,12 +284,21 @@ def _index_add(reduction: str) -> Converter[Context]:
         index = cast_to(ctx, ctx.of("index"), LONG)
         check_indices(ctx, ctx.at("index"), shape[axis : axis + 1])
         front = [axis, *(at for at in range(len(shape)) if at != axis)]
+        count = prod(shape_of(index))
+        source = source if shape_of(source) else shaped(ctx, source, (count,))
         moved, updates = (ctx.emit(TransposeOp, item, axes=front) for item in (data, source))
-        points = shaped(ctx, index, (1, *shape_of(index)))
+        points = shaped(ctx, index, (1, count))
         result = ctx.emit(ScatterNdOp, moved, points, updates, mode=reduction)
-        return ctx.emit(TransposeOp, result, axes=[front.index(at) for at in range(len(shape))])
+        return _back(ctx, result, front)
 
     return Converter(convert)
+
+
+def _back(ctx: Context, result: SSAValue, front: Sequence[int]) -> SSAValue:
+    """Undo the transposition that put an axis in front."""
+    if not ctx.shape_of("self"):
+        return shaped(ctx, result, ())
+    return ctx.emit(TransposeOp, result, axes=[front.index(at) for at in range(len(front))])
 
 
 def _index_fill(ctx: Context) -> SSAValue:
@@ -297,9 +309,9 @@ def _index_fill(ctx: Context) -> SSAValue:
     front = [axis, *(at for at in range(len(shape)) if at != axis)]
     moved = ctx.emit(TransposeOp, data, axes=front)
     number = operand(ctx, "value", dtype_of(data)).value
-    updates = ctx.emit(BroadcastToOp, number, shape=(*shape_of(index), *shape_of(moved)[1:]))
-    result = ctx.emit(ScatterNdOp, moved, shaped(ctx, index, (1, *shape_of(index))), updates, mode="update")
-    return ctx.emit(TransposeOp, result, axes=[front.index(at) for at in range(len(shape))])
+    updates = ctx.emit(BroadcastToOp, number, shape=(prod(shape_of(index)), *shape_of(moved)[1:]))
+    result = ctx.emit(ScatterNdOp, moved, shaped(ctx, index, (1, prod(shape_of(index)))), updates, mode="update")
+    return _back(ctx, result, front)
 
 
 TABLE: dict[str, Converter[Context]] = {

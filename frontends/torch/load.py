@@ -25,6 +25,7 @@ from .guards import Extent, UnknownGuard, parse_guard
 from .program import IGNORED, INLINED, Builder
 from .schema import Program, Reader
 from .tensors import Tensors
+from .unsupported import reason_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +114,10 @@ def made(
     return Source(file, program, region, builder)
 
 
+OVERLOADS = tuple(name for name in CONVERTERS if name.count(".") == 2)
+"""The operators that have a row."""
+
+
 def supported(name: str) -> bool:
     """Return whether there is a row for an operator, called as in the tables: `aten.conv2d.default`."""
     target = f"torch.ops.{name}"
@@ -128,12 +133,7 @@ def _check_supported(region: Region, file: str) -> None:
             waiting += step.bodies.values()
             if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
                 calls.append(UnsupportedCall(node.op_type, step.layer, source_line(node.leaf)))
-    refuse(file, "PyTorch", calls, overloads(), without_overload)
-
-
-def overloads() -> list[str]:
-    """Return the operators that have rows."""
-    return [name for name in CONVERTERS if name.count(".") == 2]
+    refuse(file, "PyTorch", calls, OVERLOADS, without_overload, reason=reason_of)
 
 
 def without_overload(name: str) -> str:

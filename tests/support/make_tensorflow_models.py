@@ -2,14 +2,18 @@
 """Writes the models of `tests/frontends/tensorflow/data/`, and what TensorFlow, which it needs, computes with them.
 
 `operators_<family>.npz` has for each case of `tensorflow_operator_cases.py` the GraphDef, the inputs and the outputs,
-under `<case>|graph`, `<case>|in|<name>` and `<case>|out|<name>`. The others are models with an `.npz` of the same name
-beside them, which has `<call>|in|<name>` and `<call>|out|<name>`.
+under `<case>|graph`, `<case>|in|<name>` and `<case>|out|<name>`; loops and branches are frames of Switch and Merge. The
+others are models with an `.npz` of the same name beside them, which has `<call>|in|<name>` and `<call>|out|<name>`.
+
+Arguments are patterns of the names of files to write, without their suffixes; without arguments all are written.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +30,11 @@ from tensorflow.python.framework.convert_to_constants import (  # type: ignore[i
 DATA = Path(__file__).parents[1] / "frontends/tensorflow/data"
 
 
+def wanted(name: str) -> bool:
+    """Return whether the arguments ask for a file."""
+    return not sys.argv[1:] or any(fnmatch(name, pattern) for pattern in sys.argv[1:])
+
+
 def place(name: str) -> str:
     """`node` or `node:slot` for the name of a tensor."""
     return name.removesuffix(":0")
@@ -33,12 +42,14 @@ def place(name: str) -> str:
 
 def write_operators() -> None:
     for family, rows in tensorflow_operator_cases.cases(tf).items():
+        if not wanted(f"operators_{family}"):
+            continue
         arrays: dict[str, Any] = {}
         for case, (function, inputs) in rows.items():
             specs = [tf.TensorSpec(np.shape(x), np.asarray(x).dtype, f"in{k}") for k, x in enumerate(inputs)]
             concrete = tf.function(lambda *args, function=function: function(*args)).get_concrete_function(*specs)
             results = tf.nest.flatten(concrete(*map(tf.constant, inputs)))
-            graph = frozen(concrete, lower_control_flow=False)
+            graph = frozen(concrete, lower_control_flow=family == "control")
             arrays[f"{case}|graph"] = np.frombuffer(graph.graph.as_graph_def().SerializeToString(), np.uint8)
             arrays |= {f"{case}|in|{place(t.name)}": np.asarray(x) for t, x in zip(graph.inputs, inputs, strict=True)}
             names = [place(t.name) for t in graph.outputs]
@@ -48,6 +59,8 @@ def write_operators() -> None:
 
 def write_models() -> None:
     for name, case in tensorflow_model_cases.frozen_models(tf).items():
+        if not wanted(name):
+            continue
         concrete = case.function.get_concrete_function(*case.specs)
         graph = frozen(concrete, lower_control_flow=case.lowered)
         (DATA / f"{name}.pb").write_bytes(graph.graph.as_graph_def().SerializeToString())
@@ -59,6 +72,8 @@ def write_models() -> None:
             arrays |= {f"{k}|out|{n}": r.numpy() for n, r in zip(names, results, strict=True)}
         np.savez_compressed(DATA / f"{name}.npz", **arrays)
     for name, save in tensorflow_model_cases.saved_models(tf).items():
+        if not wanted(name):
+            continue
         folder = DATA / name
         shutil.rmtree(folder, ignore_errors=True)
         calls = save(str(folder))

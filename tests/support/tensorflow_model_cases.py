@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -148,4 +149,14 @@ def saved_models(tf: Any) -> dict[str, Callable[[str], list[dict[str, Any]]]]:
         tf.saved_model.save(module, folder, signatures=module.call.get_concrete_function())
         return [{"x": sign * np.ones((rows, 3), np.float32)} for sign, rows in ((1, 2), (-1, 2), (1, 3), (1, 3))]
 
-    return {"cnn_saved": exported, "stateful_saved": stateful}
+    def network(name: str) -> Callable[[str], list[dict[str, Any]]]:
+        from tensorflow_networks import NETWORKS
+
+        return lambda folder: NETWORKS[name](Path(folder))[1]
+
+    return {
+        "cnn_saved": exported,
+        "stateful_saved": stateful,
+        "repeating_saved": network("while"),
+        "counting_saved": network("counter"),
+    }

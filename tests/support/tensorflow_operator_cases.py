@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import tensorflow_variant_cases
+from tensorflow_control_cases import control
 from tensorflow_image_cases import cells, images, lists
 from tensorflow_image_cases import integers as _integers
 from tensorflow_image_cases import reals as _reals
@@ -407,7 +409,9 @@ def cases(tf: Any) -> dict[str, dict[str, tuple[Any, list[Any]]]]:
         "images": images(tf, ops),
         "cells": cells(tf, ops),
         "lists": lists(tf, ops),
+        "control": control(tf, ops),
     }
+    families |= {family: rows(tf, ops) for family, rows in tensorflow_variant_cases.FAMILIES.items()}
     return {family: {name: (function, inputs) for name, function, inputs in rows} for family, rows in families.items()}
 
 

@@ -124,7 +124,9 @@ def compile(
     with fewer_collections(), PassContext.current().at_level(opt_level):
         with recording(history, "import"):
             opened = open_model(source, wanted, tier, signature)
-        return Policy(build, history, wanted, threads, tier, specialize).executable(opened)
+        executable = Policy(build, history, wanted, threads, tier, specialize).executable(opened)
+    executable.aliases = opened.aliases
+    return executable
 
 
 def _records(tuned: object, machine: Target) -> Tuned | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whence.reading.models import KERAS, PYTORCH
+from whence.reading.textio import MODULES
 
 if TYPE_CHECKING:
     from whence.frontends.importing.importer import Model
@@ -56,11 +58,39 @@ def is_keras(source: object) -> bool:
 
 
 def is_tensorflow(source: object) -> bool:
-    """Return whether a source is a TensorFlow model: a folder, or a file or the bytes of a graph."""
+    """Return whether a source is a TensorFlow model: a folder, or the file or bytes of a graph; a GraphDef.
+
+    Functions and loaded models of TensorFlow in memory are, too; what else it has is taken for one and refused.
+    """
     if isinstance(source, Path):
         return source.suffix == ".pb" or source.is_dir()
-    # A graph begins with a node, which no ONNX model does.
-    return isinstance(source, bytes) and source[:1] == b"\n"
+    if isinstance(source, bytes):
+        # A graph begins with a node, which no ONNX model does.
+        return source[:1] == b"\n"
+    if getattr(getattr(source, "DESCRIPTOR", None), "name", "") == "GraphDef":
+        return True
+    return any(base.__module__.partition(".")[0] == "tensorflow" for base in type(source).__mro__)
+
+
+_STABLEHLO = re.compile(rb"\b(?:stable|c)hlo\.")
+_HEAD = 1 << 20
+"""The bytes of a text that say what it is."""
+
+
+def is_stablehlo(source: object) -> bool:
+    """Return whether a source is a program of StableHLO: a text of its ops, or what JAX has of one in memory.
+
+    Bytecode of MLIR is taken for one, too, and refused with the way out.
+    """
+    if isinstance(source, Path):
+        if source.suffix not in (".mlir", ".mlirbc") or not source.is_file():
+            return False
+        with source.open("rb") as stream:
+            source = stream.read(_HEAD)
+        return source.startswith(b"ML\xefR") or (_STABLEHLO.search(source) is not None and b"relay." not in source)
+    if isinstance(source, bytes):
+        return source.startswith(b"ML\xefR") or _STABLEHLO.search(source, 0, _HEAD) is not None
+    return any(base.__module__.partition(".")[0] in ("jax", "jaxlib") for base in type(source).__mro__)
 
 
 class Format(NamedTuple):
@@ -81,6 +111,7 @@ FORMATS = (
     Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True),
     Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
     Format("keras", is_keras, "whence.frontends.keras.graph", stateful=True),
+    Format("stablehlo", is_stablehlo, "whence.frontends.stablehlo.graph"),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
 )
 """All but ONNX, which is what nothing else is."""
@@ -105,6 +136,11 @@ def format_name(source: object) -> str:
 def has_signatures(source: object) -> bool:
     """Return whether the model of a source may have signatures."""
     return _format_of(source).signed
+
+
+def is_module(source: object) -> bool:
+    """Return whether a source is the file of a module of ours."""
+    return isinstance(source, Path) and source.suffix in MODULES and not is_stablehlo(source)
 
 
 def read_model(source: Any, signature: str | None = None, *, keep: bool = False) -> Model:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.compiler.formats import has_signatures, read_model
+from whence.compiler.formats import has_signatures, is_module, read_model
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
 from whence.reading.models import model_path
-from whence.reading.textio import MODULES, read_module
+from whence.reading.textio import read_module
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError
 
@@ -47,7 +47,7 @@ def load(
     path = _path(source, signature)
     if isinstance(path, ModuleOp):
         return _shaped(path.clone(), requested)
-    if isinstance(path, Path) and path.suffix in MODULES:
+    if is_module(path):
         return _shaped(read_module(path), requested)
     if (numbers := requested.numbers) is None:
         module = open_model(path, shapes, "symbolic", signature).module
@@ -72,12 +72,14 @@ class Opened:
     """Callback that imports a module of known sizes once more, for the values of its weights."""
     undecided: str = ""
     """The sizes or steps that only a call decides, where there is no module."""
+    aliases: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
+    """Other name of an input, which a call may use -> its name."""
 
 
 def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: str | None) -> Opened:
     """Import a model as the tier allows; arguments and errors are those of `whence.compile`."""
     path = _path(source, signature)
-    if isinstance(path, ModuleOp) or (isinstance(path, Path) and path.suffix in MODULES):
+    if isinstance(path, ModuleOp) or is_module(path):
         return Opened(load(path, shapes))
     from whence.frontends.importing.importer import import_model, import_symbolic
     from whence.frontends.importing.tensor import Undecided
@@ -87,12 +89,16 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
 
     written = _written(path)
     model = read()
+
+    def opened(module: ModuleOp | None, undecided: str = "") -> Opened:
+        return Opened(module, read, model, undecided=undecided, aliases=model.aliases)
+
     requested = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
     numbers, leaves_open = requested.numbers, not requested.shapes and bool(getattr(model, "leaves_open", False))
     if leaves_open and tier != "static":
         # The file has numbers for open dimensions, too, for where there is no program for all.
         try:
-            return Opened(import_symbolic(model, {}, requested.ranges), read, model)
+            return opened(import_symbolic(model, {}, requested.ranges))
         except Undecided as undecided:
             if tier == "symbolic":
                 raise refused(undecided) from undecided
@@ -105,17 +111,17 @@ def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: s
 
         try:
             module, kept = import_model(model, numbers), model if states_of(model) else None
-            return Opened(module, read, kept, again)
+            return Opened(module, read, kept, again, aliases=model.aliases)
         except Undecided:
             pass
     if tier == "static":
-        return Opened(None, read, model)
+        return opened(None)
     try:
-        return Opened(import_symbolic(model, requested.shapes, requested.ranges), read, model)
+        return opened(import_symbolic(model, requested.shapes, requested.ranges))
     except Undecided as undecided:
         if tier == "symbolic":
             raise refused(undecided) from undecided
-        return Opened(None, read, model, undecided=str(undecided))
+        return opened(None, str(undecided))
 
 
 def refused(error: Exception) -> FrontendError:

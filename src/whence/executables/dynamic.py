@@ -105,6 +105,7 @@ class DynamicExecutable(InterpretedExecutable):
 
         Raises FrontendError when names, ranks, extents or dtypes are not the model's.
         """
+        inputs = self._by_name(inputs)
         names = [spec.name for spec in self._inputs]
         problems = [f"missing {spec}" for spec in self._inputs if spec.name not in inputs]
         problems += [f"unknown input '{name}'" for name in inputs if name not in names]

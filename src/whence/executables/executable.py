@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from whence.executables.choice import KNOWN, Choice
@@ -18,6 +19,7 @@ from whence.runtime.tensors import Tensor, TensorSpec
 from whence.runtime.threads import ThreadPool
 from whence.support.doors import doors, leave
 from whence.support.dtypes import Array
+from whence.support.errors import FrontendError
 from whence.support.markup import folded, html_table, preformatted
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class Executable:
 
     choice: Choice
     """The kind of program that the model became, and the reason."""
+    aliases: Mapping[str, str] = MappingProxyType({})
+    """Other name of an input, which a call may use -> its name in `inputs`."""
 
     def __init__(self, artifact: Artifact | None, threads: int | None = None, choice: Choice = KNOWN):
         self._artifact = artifact
@@ -117,10 +121,20 @@ class Executable:
         another machine.
         """
         try:
-            results = self.runner.run(inputs, self._pool)
+            results = self.runner.run(self._by_name(inputs), self._pool)
         except Exception as error:
             leave(error, Executable.run, (self, inputs))
         return dict(zip(self._names, results, strict=True))
+
+    def _by_name(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the inputs of a call under the names that `inputs` has. Raises FrontendError for two names of one."""
+        if not self.aliases or not any(name in self.aliases for name in inputs):
+            return inputs
+        names = [self.aliases.get(name, name) for name in inputs]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise FrontendError(f"inputs: expected input '{twice}' once, got it under several names")
+        return dict(zip(names, inputs.values(), strict=True))
 
     def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
         """Run the model on inputs in order; return one output as an array, several as a tuple."""

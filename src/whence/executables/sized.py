@@ -131,7 +131,7 @@ class SizedExecutable(Executable):
         Raises FrontendError, naming input and dimension, when shapes contradict each other or break bounds.
         """
         try:
-            results = self._results(inputs)
+            results = self._results(self._by_name(inputs))
         except Exception as error:
             leave(error, SizedExecutable.run, (self, inputs))
         return dict(zip(self._names, results, strict=True))

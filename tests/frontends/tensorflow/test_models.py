@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import whence
+from whence.executables.stateful import Stateful
 from whence.support.errors import FrontendError, PipelineError
 
 DATA = Path(__file__).parent / "data"
@@ -73,10 +74,40 @@ def test_inputs_are_called_what_the_signature_or_the_node_says():
         whence.load(DATA / "cnn_saved", {"picture": (2, 16, 16, 3)})
 
 
+def test_a_call_may_name_inputs_as_the_graph_does():
+    executable, ((inputs, expected), *_) = compiled("cnn_saved"), calls(DATA / "cnn_saved")
+    for name in ("serving_default_image", "serving_default_image:0"):
+        agree(executable.run({name: inputs["image"]}), expected)
+    with pytest.raises(FrontendError, match="expected input 'image' once, got it under several names"):
+        executable.run({"image": inputs["image"], "serving_default_image": inputs["image"]})
+
+
+def test_an_output_may_be_called_as_an_input_is():
+    """The input then has the name of its placeholder, and that of the signature is another one for it."""
+    executable = compiled("repeating_saved")
+    assert [spec.name for spec in executable.inputs] == ["most", "serving_default_x"]
+    assert [spec.name for spec in executable.outputs] == ["steps", "x"]
+    (inputs, expected), *_ = calls(DATA / "repeating_saved")
+    agree(executable.run({"most": inputs["most"], "serving_default_x": inputs["x"]}), expected)
+
+
+def test_a_program_for_all_sizes_keeps_what_a_call_changes():
+    executable = whence.compile(DATA / "counting_saved")
+    assert executable.choice.kind == "sized"
+    for inputs, expected in calls(DATA / "counting_saved"):
+        agree(executable.run(inputs), expected)
+    assert isinstance(executable, Stateful)
+    assert executable.state["rows"] == 11
+    executable.reset()
+    (inputs, expected), *_ = calls(DATA / "counting_saved")
+    agree(executable.run(inputs), expected)
+
+
 def test_layers_have_no_names_of_calls():
     layers = compiled("cnn_saved").layers
     assert any(layer.endswith("conv_1/convolution") for layer in layers)
     assert [layer for layer in layers if "PartitionedCall" in layer] in ([], ["StatefulPartitionedCall_1/Identity"])
+    assert "truediv" in compiled("counting_saved").layers
 
 
 def test_signatures():

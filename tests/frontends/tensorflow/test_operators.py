@@ -24,7 +24,10 @@ from whence.frontends.tensorflow.source import read
 DATA = Path(__file__).parent / "data"
 OF_VARIABLES = {"AssignAdd", "AssignSub", "AssignSubVariableOp", "ResourceGather", "ResourceGatherNd"}
 """Rows whose converters are those of other rows, and that only models with a checkpoint have."""
-BY_HAND = {"DebugGradientIdentity", "Gelu", "TensorArrayConcatV3", "_FusedMatMul"}
+BY_HAND = {
+    *("BatchNormWithGlobalNormalization", "DebugGradientIdentity", "Gelu", "MatrixDiagPartV2", "MatrixSetDiagV2"),
+    *("TensorArrayConcatV3", "_FusedMatMul"),
+}
 """Rows of operators that TensorFlow's functions do not have: its own passes make them, or older versions."""
 LOOSE = {"ResizeBicubic": 3e-3}
 """Operators that TensorFlow computes less exactly: here with kernels out of a table of 1024 places."""
@@ -118,3 +121,52 @@ def test_arrays_of_tensors_one_after_the_other():
     net.op("TensorArrayConcatV3", "y", net.const("handle", 0, "int32"), net.placeholder("flow", (2, 3, 4)))
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     np.testing.assert_array_equal(evaluated(net, x), x.reshape(6, 4))
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_normalisation_as_old_graphs_have_it(scaled: bool):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 3, 3, 4)).astype(np.float32)
+    mean, variance, beta, gamma = parts = [rng.uniform(0.5, 1.5, 4).astype(np.float32) for _ in range(4)]
+    net = Net()
+    operands = [net.const(name, part) for name, part in zip(("m", "v", "beta", "gamma"), parts, strict=True)]
+    options = {"variance_epsilon": 0.01, "scale_after_normalization": scaled}
+    net.op("BatchNormWithGlobalNormalization", "y", net.placeholder("x", x.shape), *operands, **options)
+    expected = (x - mean) / np.sqrt(variance + 0.01) * (gamma if scaled else 1) + beta
+    np.testing.assert_allclose(evaluated(net, x), expected, rtol=1e-5, atol=1e-5)
+
+
+WINDOWS: dict[str, tuple[int, tuple[int, ...], dict[str, Any]]] = {
+    "Conv2D": (2, (3, 2, 4, 6), {"strides": [1, 2, 1, 1], "dilations": [1, 1, 2, 1], "padding": "SAME"}),
+    "DepthwiseConv2dNative": (2, (3, 2, 4, 2), {"strides": [1, 2, 2, 1], "padding": "VALID"}),
+    "Conv3D": (3, (2, 3, 2, 4, 5), {"strides": [1, 1, 2, 2, 1], "padding": "SAME"}),
+    "MaxPool": (2, (), {"ksize": [1, 3, 2, 1], "strides": [1, 2, 1, 1], "padding": "SAME"}),
+    "AvgPool": (2, (), {"ksize": [1, 3, 2, 1], "strides": [1, 2, 1, 1], "padding": "SAME"}),
+    "MaxPool3D": (3, (), {"ksize": [1, 2, 3, 2, 1], "strides": [1, 2, 1, 1, 1], "padding": "VALID"}),
+    "SpaceToDepth": (2, (), {"block_size": 2}),
+    "DepthToSpace": (2, (), {"block_size": 2}),
+}
+
+
+@pytest.mark.parametrize("op", WINDOWS)
+def test_channels_in_front_compute_the_same(op: str):
+    """TensorFlow computes with channels in front on other machines only: the same numbers in another order."""
+    rank, kernel, attributes = WINDOWS[op]
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((2, 6, 8, 6, 4)[-rank - 2 :] if rank == 3 else (2, 6, 8, 4)).astype(np.float32)
+    results: list[Any] = []
+    for front in (False, True):
+        turned: dict[str, Any] = {
+            key: [value[0], value[-1], *value[1:-1]] if front and isinstance(value, list) else value
+            for key, value in attributes.items()
+        }
+        data = np.moveaxis(x, -1, 1) if front else x
+        layout = ("NCHW", "NCDHW")[rank - 2] if front else ("NHWC", "NDHWC")[rank - 2]
+        net = Net()
+        operands = [net.placeholder("x", data.shape)]
+        if kernel:
+            operands.append(net.const("k", np.random.default_rng(1).standard_normal(kernel).astype(np.float32)))
+        net.op(op, "y", *operands, data_format=layout, **turned)
+        result = evaluated(net, data)
+        results.append(np.moveaxis(result, 1, -1) if front else result)
+    np.testing.assert_allclose(results[1], results[0], rtol=1e-5, atol=1e-5)

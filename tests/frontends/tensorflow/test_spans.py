@@ -176,17 +176,49 @@ def golden_reshape() -> relay.Function:
     return relay.Function([image], result, relay.TensorType((3, 2, 2)))
 
 
+def golden_batch_norm() -> relay.Function:
+    image, scale, offset = variable("input", 1, 12, 12, 32), variable("scale", 32), variable("offset", 32)
+    mean = relay.mean(image, axis=[3], exclude=True)
+    variance = relay.variance(image, axis=[3], exclude=True)
+    whole = relay.nn.batch_norm(image, scale, offset, mean, variance, axis=3, epsilon=1e-4)
+    result = whole[0]
+    set_span(result, "bn")
+    return relay.Function([image, scale, offset], result, relay.TensorType((1, 12, 12, 32)))
+
+
+def golden_pack() -> relay.Function:
+    parts = [variable(name, 2) for name in "abc"]
+    result = relay.concatenate([relay.expand_dims(part, axis=0) for part in parts], axis=0)
+    set_span(result, "stack")
+    return relay.Function(parts, result, relay.TensorType((3, 2)))
+
+
 @pytest.mark.parametrize(
     ("graph", "golden"),
-    [(conv2d_bias_add, golden_convolution), (matmul, golden_product), (reshape, golden_reshape)],
+    [
+        (conv2d_bias_add, golden_convolution),
+        (matmul, golden_product),
+        (reshape, golden_reshape),
+        (fused_batch_norm, golden_batch_norm),
+        (pack, golden_pack),
+    ],
 )
 def test_relay_as_tvm_has_it(graph: Callable[[], Net], golden: Callable[[], relay.Function]):
     """The programs of TVM's own tests of spans: constants are parameters of the names of their nodes."""
-    module, params = relay.frontend.from_tensorflow(graph().graph)
+    net = graph()
+    module, params = relay.frontend.from_tensorflow(net.graph)
     main, expected = module["main"], golden()
     assert structural_equal(main, expected)
     assert [span for span in spans(main) if span != "main"] == spans(expected)
-    assert sorted(params) == sorted(str(param.name_hint) for param in main.params if param.name_hint != "input")
+    inputs = {node.name for node in net.graph.node if node.op == "Placeholder"}
+    assert params.keys() == {str(param.name_hint) for param in main.params} - inputs
+
+
+def test_the_frontend_for_graphs_of_tensorflow_2_has_its_name():
+    module, params = relay.frontend.tensorflow2.from_tensorflow(matmul().graph, outputs=["dense"])
+    whole, _ = relay.frontend.from_tensorflow(matmul().graph, outputs=["dense"])
+    assert structural_equal(module["main"], whole["main"])
+    assert list(params) == ["dense_weight"]
 
 
 def test_layouts_and_outputs_that_the_user_wants():

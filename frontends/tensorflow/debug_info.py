@@ -1,0 +1,86 @@
+"""Stack traces of nodes, which `tf.saved_model.save` writes with `save_debug_info=True`: the calls that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ..importing.files import read_model
+from ..importing.frames import Frame, user_frames
+from .graphs import Frames
+from .messages import parse
+
+DEBUG_INFO = Path("debug", "saved_model_debug_info.pb")
+"""Where the folder of a saved model has them."""
+_LONGEST = 1024
+"""The characters of the longest name of a file or function that is read."""
+Trace: TypeAlias = "tuple[Frame, ...]"
+
+
+def _shared(traces: Sequence[Trace]) -> int:
+    """Return how many frames all traces begin with: those that the first and the last one in order begin with."""
+    if not traces:
+        return 0
+    pairs = zip(min(traces), max(traces), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+class DebugInfo:
+    """The calls in the user's own files that made the nodes of functions.
+
+    path: that of the file, a GraphDebugInfo. Raises FrontendError for one that is damaged.
+    """
+
+    def __init__(self, path: Path):
+        path, data = read_model(path, "TensorFlow")
+        self._info: Any = parse("GraphDebugInfo", data, str(path))
+        self._numbered: dict[int, Frame | None] = {}
+
+    def frames(self, function: str) -> Frames:
+        """Return node -> calls, the innermost first, for the nodes of a function that have any; "" is the main graph.
+
+        What the traces of all nodes begin with led to the function: the call that saved the model is no layer's.
+        """
+        traces = self._traces.get(function, {})
+        shared = _shared(list(traces.values()))
+        calls = {node: user_frames(trace[shared:]) or user_frames(trace) for node, trace in traces.items()}
+        return {node: frames for node, frames in calls.items() if frames}
+
+    @cached_property
+    def _traces(self) -> dict[str, dict[str, Trace]]:
+        """Function -> node -> its trace, the outermost frame first."""
+        by_id = {number: self._trace(trace) for number, trace in self._info.traces_by_id.items()}
+        named = {name: by_id.get(number, ()) for name, number in self._info.name_to_trace_id.items()}
+        # Older files have them without numbers.
+        named |= {name: self._trace(trace) for name, trace in self._info.traces.items()}
+        traces: dict[str, dict[str, Trace]] = {}
+        for name, trace in named.items():
+            node, _, function = name.partition("@")
+            traces.setdefault(function, {})[node] = trace
+        return traces
+
+    def _trace(self, trace: Any) -> Trace:
+        frames = [self._frame(frame) for frame in trace.file_line_cols]
+        frames += [self._frame_of(number) for number in trace.frame_id]
+        return tuple(frame for frame in frames if frame is not None)
+
+    def _frame_of(self, number: int) -> Frame | None:
+        if number not in self._numbered:
+            # Looking up a number that is not there would add it.
+            stated = number in self._info.frames_by_id
+            self._numbered[number] = self._frame(self._info.frames_by_id[number]) if stated else None
+        return self._numbered[number]
+
+    def _frame(self, frame: Any) -> Frame | None:
+        """Return a frame; None for one of no file."""
+        if not 0 <= frame.file_index < len(self._info.files) or frame.line < 0:
+            return None
+        file = self._info.files[frame.file_index]
+        if not (0 < len(file) <= _LONGEST and file.isprintable()):
+            return None
+        code = frame.code.strip()
+        code = code if len(code) <= _LONGEST and code.isprintable() else ""
+        return Frame(file, frame.line, frame.func[:_LONGEST], code)

@@ -1,0 +1,59 @@
+"""Graphs of TensorFlow as Relay, with TVM's name: `relay.frontend.from_tensorflow`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from whence.relay.frontend.spans_off import forget_places
+from whence.relay.module import IRModule
+from whence.support.context import PassContext, spans_enabled
+from whence.support.doors import door
+from whence.support.dtypes import Array
+from whence.support.errors import FrontendError
+
+
+@door()
+def from_tensorflow(
+    graph: Any,
+    layout: str = "NHWC",
+    shape: Mapping[str, Sequence[int]] | None = None,
+    outputs: Sequence[str] | None = None,
+    convert_config: Mapping[str, bool] | None = None,
+) -> tuple[IRModule, dict[str, Array]]:
+    """The module of a TensorFlow graph, and the values of the parameters that its constants are.
+
+    graph: a GraphDef, its bytes, or the path of a frozen graph or of the folder of a saved model. layout: NCHW to
+    compute images of NHWC in. shape: input name -> shape, of placeholders that the graph leaves open.
+    outputs: nodes, as `node` or `node:slot`; without, the last node of a graph, or what the default signature says.
+    convert_config: `use_dense`, whether products are nn.dense, else nn.matmul; `use_nt_batch_matmul` changes nothing.
+    Constants are variables with the names of their nodes; those of no dimensions stay constants.
+
+    Raises FrontendError when the graph is bad, uses unsupported operators, or leaves a shape open.
+    """
+    from whence.frontends.importing.importer import import_model
+    from whence.frontends.importing.parameters import as_parameters
+    from whence.frontends.tensorflow.context import Conversion
+    from whence.frontends.tensorflow.model import Model
+    from whence.frontends.tensorflow.source import read
+
+    config = dict(convert_config or {})
+    if layout not in ("NHWC", "NCHW") or config.keys() - {"use_dense", "use_nt_batch_matmul"}:
+        wanted = "layout NHWC or NCHW, and use_dense or use_nt_batch_matmul in convert_config"
+        raise FrontendError(f"from_tensorflow: expected {wanted}, got {layout!r} and {sorted(config)}")
+    source = read(graph, None)
+    if outputs is None and source.signature is None:
+        outputs = list(source.main.nodes)[-1:]
+    opened = Model(source, outputs, conversion=Conversion(layout, config.get("use_dense", True)))
+    spans = spans_enabled()
+    with PassContext(config={"relay.frontend.fill_span": True}):  # parameters are found by the names of layers
+        module = import_model(opened, shape or {})
+    constants = opened.region.constants
+
+    def name_of(layers: tuple[str, ...]) -> str | None:
+        return layers[0] if len(layers) == 1 and layers[0] in constants and constants[layers[0]].ndim else None
+
+    params = as_parameters(module, name_of)
+    if not spans:
+        forget_places(module)
+    return IRModule.of(module), params
