@@ -234,7 +234,20 @@ class RaisingByValue(nn.Module):
         return x + 1
 
 
-DECIDED = (IfByValue, IfThatWrites, NestedIf, IfOfNumbers, WhileByValue, WhileOfAFlag, ForByValue)
+class IfOfLayers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(20, 3), nn.Linear(20, 3)
+
+    def forward(self, x: Tensor):
+        if bool(x.sum() > 0):
+            y = self.a(x)
+        else:
+            y = self.b(x)
+        return y
+
+
+DECIDED = (IfOfLayers, IfByValue, IfThatWrites, NestedIf, IfOfNumbers, WhileByValue, WhileOfAFlag, ForByValue)
 
 
 class Around(nn.Module):
@@ -269,6 +282,7 @@ def test_branches_and_loops_of_the_language(kind: Any):
     text = str(lowered["main"])
     assert "if (" in text
     assert ("let %" in text) == kind.__name__.startswith(("While", "For"))
+    assert len(params) == len(module.state_dict())
     function = relay.create_executor("vm", lowered).evaluate()
     for argument in (X, X.abs(), -X.abs() * 3, X * 0.01):
         results = function(array(argument), **params)

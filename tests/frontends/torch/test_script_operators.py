@@ -142,10 +142,12 @@ CASES: dict[str, tuple[Any, ...]] = {
     "norm of infinity": (lambda x: (x.norm(p=float("inf"), dim=1), x.norm(p=-float("inf"), dim=1)), X),
     "norm, odd": (lambda x: (x.norm(p=3, dim=1), x.norm(p=0.5, dim=1), x.norm(p=0, dim=1)), X),
     "frobenius": (lambda x: (torch.norm(x, p="fro"), torch.norm(x, p="fro", dim=1)), SQUARE),
+    "linalg norms": (lambda x: (torch.linalg.norm(x), torch.linalg.vector_norm(x, 3, dim=1)), X),
     "cumsum": (lambda x: (x.cumsum(0), torch.cumsum(x, 2, dtype=torch.float64)), X),
     "cumsum of whole numbers": (lambda x: x.int().cumsum(0), N),
     "cumprod": (lambda x: x.cumprod(1), X),
     "median": (lambda x: torch.median(x, 1), X),
+    "bincount": (lambda x: torch.bincount(x, minlength=7), whole(6)),
     "count_nonzero": (lambda x: torch.count_nonzero(x, 1), N),
     "logsumexp of axes": (lambda x: torch.logsumexp(x, (0, 1)), X),
     # Products.
@@ -183,6 +185,11 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "bucketize": (lambda x, v: (torch.bucketize(x, v), torch.bucketize(x, v, right=True)), X, numbers(6).sort()[0]),
     "isin": (lambda x, y: torch.isin(x, y), N, torch.tensor([1, 3])),
+    "stft": (
+        lambda x, w: torch.view_as_real(torch.stft(x, 8, 4, 8, w, return_complex=True)),
+        numbers(2, 32),
+        torch.hann_window(8),
+    ),
     "inverse": (lambda x: torch.linalg.inv(x), SQUARE + 4 * torch.eye(4)),
 }
 
