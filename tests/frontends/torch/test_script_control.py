@@ -271,7 +271,7 @@ def test_what_a_call_decides(kind: Any):
         expected = module(argument.clone())
         results, expected = (value if isinstance(value, tuple | list) else (value,) for value in (results, expected))
         for result, wanted in zip(results, expected, strict=True):
-            np.testing.assert_allclose(np.asarray(result), np.asarray(wanted), rtol=2e-5, atol=2e-5)
+            np.testing.assert_allclose(np.asarray(result), array(torch.as_tensor(wanted)), rtol=2e-5, atol=2e-5)
 
 
 @pytest.mark.parametrize("kind", DECIDED, ids=lambda kind: kind.__name__)
@@ -290,7 +290,7 @@ def test_branches_and_loops_of_the_language(kind: Any):
         results, expected = (value if isinstance(value, tuple | list) else (value,) for value in (results, expected))
         assert len(results) == len(expected)
         for result, wanted in zip(results, expected, strict=True):
-            np.testing.assert_allclose(result.numpy(), np.asarray(wanted), rtol=2e-5, atol=2e-5)
+            np.testing.assert_allclose(result.numpy(), array(torch.as_tensor(wanted)), rtol=2e-5, atol=2e-5)
 
 
 def test_an_error_that_a_call_decides_is_ignored_with_a_warning():
