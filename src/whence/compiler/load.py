@@ -34,7 +34,8 @@ def load(
 ) -> ModuleOp:
     """Return the relay module of a model, in which states kept from call to call have their initial values.
 
-    source: an ONNX, TFLite, Keras or PyTorch (.pt2) file or model (or the bytes of one), a frozen graph (or its bytes)
+    source: an ONNX, TFLite, Keras or PyTorch (.pt2) file or model (or the bytes of one), a program of JAX or a text of
+    StableHLO, a frozen graph (or its bytes)
     or the folder of a saved model of TensorFlow, an .mlir or .relay file with its .params beside it, a module (copied),
     or the name of a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open, numbers or sizes that have names.
