@@ -1,10 +1,19 @@
-"""Prints how many modules of Whence the compilation of one convolution loads, and how long importing these takes."""
+"""Prints how many modules of Whence the compilation of one convolution loads, how long importing these takes, and how
+long reading BERT-base takes: as an ONNX file, and, where torch and transformers are installed, as a .pt2 file.
+
+    python benchmarks/imports.py
+"""
+
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -23,6 +32,30 @@ names = [name for name in sys.modules if name.split(".")[0] == "whence"]
 print(took, len(names))
 """
 
+_READING = """
+import sys, time
+import whence
+whence.load
+start = time.process_time()
+whence.load(sys.argv[1])
+print(time.process_time() - start)
+"""
+_ONNX = """
+import sys
+import onnx
+from zoo.transformers import bert
+onnx.save(bert().model, sys.argv[1])
+"""
+_PT2 = """
+import sys
+import torch
+from transformers import BertConfig, BertModel
+model = BertModel(BertConfig()).eval()
+inputs = {"input_ids": torch.ones(1, 128, dtype=torch.long), "attention_mask": torch.ones(1, 128, dtype=torch.long)}
+with torch.no_grad():
+    torch.export.save(torch.export.export(model, (), inputs), sys.argv[1])
+"""
+
 
 def main() -> None:
     measured = [_measured() for _ in range(ROUNDS)]
@@ -31,6 +64,27 @@ def main() -> None:
     seconds = statistics.median(seconds for seconds, _ in measured)
     print(f"import of whence.compile and whence.load: {seconds:.2f} CPU s (median of {ROUNDS})")
     print(f"modules that a compilation of one convolution loads: {measured[0][1]} of {total}")
+    _reading()
+
+
+def _reading() -> None:
+    """Read BERT-base from files that other processes write, each time in a process of its own."""
+    sources = {"onnx": _ONNX}
+    if importlib.util.find_spec("torch") and importlib.util.find_spec("transformers"):
+        sources["pt2"] = _PT2
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, source in sources.items():
+            path = f"{folder}/bert.{kind}"
+            subprocess.run([sys.executable, "-c", source, path], check=True, env=_environment(), capture_output=True)
+            command = [sys.executable, "-c", _READING, path]
+            times = [float(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(ROUNDS)]
+            print(f"whence.load of BERT-base, .{kind}: {statistics.median(times):.2f} CPU s (median of {ROUNDS})")
+
+
+def _environment() -> dict[str, str]:
+    """The environment of this process, with the networks that tests build on the path."""
+    paths = [str(ROOT / "tests/support"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _measured() -> tuple[float, int]:

@@ -20,4 +20,6 @@ DIALECTS: dict[str, Callable[[], Dialect]] = {
     "schedule": partial(_load, "schedule", "Schedule"),
     "tir": partial(_load, "tir", "Tir"),
     "llvm_ext": partial(_load, "llvm_ext", "LLVMExt"),
+    "stablehlo": partial(_load, "stablehlo", "Stablehlo"),
+    "chlo": partial(_load, "stablehlo", "Chlo"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import NameLoc
@@ -21,6 +22,8 @@ class Frame(NamedTuple):
     """The text of the line, where the exporter wrote it down."""
 
 
+_FILES = 4096
+"""The number of files whose names are kept: those of a model are the same few in thousands of traces."""
 MOST_TEXT = 1 << 16
 """The characters of the longest text of an exporter that is read."""
 _MOST_CALLS = 24
@@ -29,9 +32,11 @@ _MOST_CALLS = 24
 _FRAME = re.compile(r'\s*File "([^"]{1,1024})", line ([0-9]{1,9})(?:, in (.*))?')
 _LIBRARY = re.compile(
     r"(?:^|[\\/])(?:torch[\\/](?:nn|_|fx|export|functional|utils|autograd|overrides|amp|ao|jit|distributions|onnx)"
-    r"|tensorflow[\\/](?:python|core)[\\/]|(?:tf_)?keras[\\/]src[\\/])"
+    r"|tensorflow[\\/](?:python|core)[\\/]|(?:tf_)?keras[\\/]src[\\/]"
+    r"|jax[\\/](?:_src|nn|numpy|lax|scipy|interpreters|experimental)[\\/]|flax[\\/](?:linen|nnx|core)[\\/]"
+    r"|haiku[\\/]_src[\\/]|equinox[\\/](?:nn|_)|optax[\\/])"
 )
-"""Files of torch, TensorFlow and Keras themselves, in which no layer is written."""
+"""Files of frameworks and of libraries of layers, in which no layer of the user's is written."""
 _INSTALLED = re.compile(r"^.*[\\/](?:site|dist)-packages[\\/]")
 
 
@@ -64,8 +69,18 @@ def user_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     with the package's name.
     """
     in_files = [frame for frame in reversed(frames) if not frame.file.startswith("<")]
-    own = [frame for frame in in_files if not _LIBRARY.search(frame.file)] or in_files[:1]
-    return tuple(frame._replace(file=_INSTALLED.sub("", frame.file)) for frame in own[:_MOST_CALLS])
+    own = [frame for frame in in_files if not _is_library(frame.file)] or in_files[:1]
+    return tuple(frame._replace(file=_without_packages(frame.file)) for frame in own[:_MOST_CALLS])
+
+
+@lru_cache(_FILES)
+def _is_library(file: str) -> bool:
+    return _LIBRARY.search(file) is not None
+
+
+@lru_cache(_FILES)
+def _without_packages(file: str) -> str:
+    return _INSTALLED.sub("", file)
 
 
 def frames_location(layer: str, frames: Sequence[Frame]) -> NameLoc:

@@ -47,10 +47,11 @@ def refuse(
     supported: Iterable[str],
     stem: Callable[[str], str] = plain_stem,
     instead: str = "",
+    reason: Callable[[str], str] = lambda name: "",
 ) -> None:
     """Raise the `refusal` of calls, if there are any."""
     if calls:
-        raise refusal(file, frontend, calls, supported, stem, instead)
+        raise refusal(file, frontend, calls, supported, stem, instead, reason)
 
 
 def refusal(
@@ -60,11 +61,13 @@ def refusal(
     supported: Iterable[str],
     stem: Callable[[str], str] = plain_stem,
     instead: str = "",
+    reason: Callable[[str], str] = lambda name: "",
 ) -> FrontendError:
     """Return the error about calls of unsupported operators, which names each, its layers, and what is near it.
 
     supported: the names of operators that the frontend imports. stem: what names of one operator, in another version,
-    overload or domain, have in common. instead: what to do.
+    overload or domain, have in common. instead: what to do where Python functions cannot compute them. reason: why an
+    operator is not supported, if known.
     """
     layers: dict[str, list[str]] = {}
     for call in calls:
@@ -74,12 +77,14 @@ def refusal(
     parts: list[str] = []
     for operator, users in sorted(layers.items()):
         near = nearest(operator, names, stem)
-        other = f"; {near} is supported" if near else ""
+        hint = reason(operator) or (f"{near} is supported" if near else "")
+        other = f"; {hint}" if hint else ""
         count = f"{len(users)} layer{'s' * (len(users) > 1)}"
         parts.append(f"{shown(operator)} ({count}: {_listed(users)}{other})")
-    way = f"; {instead}" if instead else ""
+    first, more = shown(min(layers)), ", .." * (len(layers) > 1)
+    way = instead or f'custom_ops={{"{first}": function{more}}} has functions of yours compute them'
     text = f"The following operators are not supported for frontend {frontend}: {', '.join(parts)}"
-    return FrontendError(f"{file}: {text}{way}")
+    return FrontendError(f"{file}: {text}; {way}")
 
 
 def _listed(layers: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from ...dialects.relay.activation import PReluOp
 from ...dialects.relay.elementwise import ClipOp, LeakyReluOp, ReluOp
 from ...dialects.relay.nn import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
+from ...dialects.relay.reduce import MaxOp
 from ...dialects.sizes import same
 from ..importing.activations import gelu_erf, gelu_tanh, logarithm_of_1_and_exp
 from ..importing.converter import Converter
@@ -111,6 +112,15 @@ def _softmax(op: type[Operator]) -> Converter[Context]:
     return Converter(convert)
 
 
+def _safe_softmax(ctx: Context) -> SSAValue:
+    """Along an axis, of which rows that are minus infinity as a whole become 0."""
+    x = Term(ctx, cast_to(ctx, ctx.of("self"), ctx.element("dtype") or floating(ctx.dtype_of("self"))))
+    axis = ctx.axis("dim", len(x.shape))
+    highest = x.apply(MaxOp, axis=(axis,), keepdims=True)
+    wide = x.to(FLOAT) if x.dtype.itemsize < 4 else x
+    return where(highest.equal(-float("inf")), 0.0, wide.apply(SoftmaxOp, axis=axis).to(x.dtype)).value
+
+
 def _threshold(ctx: Context) -> SSAValue:
     x = ctx.term("self")
     return where(x > ctx.float("threshold"), x, ctx.float("value")).value
@@ -125,6 +135,7 @@ def _relu6(ctx: Context) -> SSAValue:
 
 
 TABLE: dict[str, Converter[Context]] = {
+    "aten._safe_softmax.default": Converter(_safe_softmax),
     "aten.celu.default": activation(_celu),
     "aten.elu.default": activation(_elu),
     "aten.gelu.default": activation(_gelu),

@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from io import BytesIO
 from typing import Any, cast
 
 from ...support.errors import FrontendError
+from ...support.names import shortened, shown
 
 _LARGEST_DOCUMENT = 1 << 30
 """Bytes of a JSON document: what it becomes in memory is many times as much."""
-_ENCRYPTED = 1
+_ENCRYPTED, _UTF8 = 1, 1 << 11
+_HEADER = struct.Struct("<4s2xH18xHH")
+"""What stands before an entry: a mark, flags, and the lengths of its name and of further fields."""
+_MARK = b"PK\x03\x04"
+SHOWN = 300
+"""Characters of a file that an error has."""
 _OLD = "serialized_exported_program.json"
 _AGAIN = "have torch.export.save of torch 2.8 or later write it again"
 
@@ -23,6 +30,7 @@ class Archive:
 
     def __init__(self, data: bytes, file: str):
         self.file = file
+        self._data = memoryview(data)
         try:
             self._zip = zipfile.ZipFile(BytesIO(data))
             infos = self._zip.infolist()
@@ -45,7 +53,8 @@ class Archive:
         self._check_kind()
 
     def fail(self, expected: str, actual: str) -> FrontendError:
-        return FrontendError(f"{self.file}: expected {expected}, got {actual}")
+        text = f"expected {shortened(shown(expected), SHOWN)}, got {shortened(shown(actual), SHOWN)}"
+        return FrontendError(f"{self.file}: {text}")
 
     def _check(self, info: zipfile.ZipInfo, root: str) -> None:
         """Complain about an entry that no exporter writes."""
@@ -86,13 +95,25 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         """The contents of an entry; raises FrontendError where there is none, or it is damaged."""
+        return bytes(self.view(name))
+
+    def view(self, name: str) -> memoryview:
+        """The contents of an entry as they lie in the file, which nothing copies; raises as `read`."""
         info = self._info(name)
-        try:
-            data = self._zip.read(info)
-        except (zipfile.BadZipFile, struct.error, EOFError, OSError, NotImplementedError, RuntimeError) as error:
-            raise self.fail(f"a readable entry '{name}'", str(error)) from error
+        header = bytes(self._data[info.header_offset : info.header_offset + _HEADER.size])
+        if len(header) != _HEADER.size:
+            raise self.fail(f"a readable entry '{name}'", "one that begins behind the end of the file")
+        mark, flags, called, extra = _HEADER.unpack(header)
+        start = info.header_offset + _HEADER.size
+        stored = bytes(self._data[start : start + called])
+        name_there = info.orig_filename.encode("utf-8" if info.flag_bits & _UTF8 else "cp437", "replace")
+        if mark != _MARK or flags & _ENCRYPTED or stored != name_there:
+            raise self.fail(f"a readable entry '{name}'", "another one in its place")
+        data = self._data[start + called + extra : start + called + extra + info.file_size]
         if len(data) != info.file_size:
             raise self.fail(f"{info.file_size} bytes in '{name}'", str(len(data)))
+        if zlib.crc32(data) != info.CRC:
+            raise self.fail(f"a readable entry '{name}'", "one whose checksum is wrong")
         return data
 
     def document(self, name: str) -> Mapping[str, Any]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from math import prod
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import BroadcastToOp
-from ...dialects.sizes import same_shape
+from ...dialects.sizes import Size, broadcast_sizes, same_shape
 from ..importing.attention import Scores, added, as_wide, cast_to, distance, frontier, masked, weighted
 from ..importing.converter import Converter
 from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
+from .shaping import broadcast
 
 
 def _of_heads(ctx: Context, value: SSAValue, batch: tuple[int, ...]) -> SSAValue:
@@ -45,12 +47,27 @@ def _bias(ctx: Context, query: SSAValue, scores: tuple[int, ...]) -> tuple[SSAVa
     return bias, may_be_empty
 
 
+def _of_one_batch(ctx: Context, values: list[SSAValue]) -> list[SSAValue]:
+    """Query, key and value, whose axes in front broadcast unless heads share those of key and value."""
+    if ctx.bool("enable_gqa"):
+        return values
+    batch: tuple[Size, ...] = ()
+    for value in values:
+        wider = broadcast_sizes(batch, shape_of(value)[:-2])
+        if wider is None:
+            return values
+        batch = wider
+    return [broadcast(ctx, value, cast("tuple[int, ...]", (*batch, *shape_of(value)[-2:]))) for value in values]
+
+
 def attention(ctx: Context) -> SSAValue:
     """softmax(query key^T scale + mask) value; heads of the query may share those of key and value.
 
     A mask of truth values hides keys where it is false. A query without keys gives 0.
     """
-    query, key, value = (ctx.of(name) for name in ("query", "key", "value"))
+    if ctx.float("dropout_p") > 0:
+        ctx.fail("a model in inference mode", "dropout in training mode (call .eval() before torch.export)")
+    query, key, value = _of_one_batch(ctx, [ctx.of(name) for name in ("query", "key", "value")])
     batch = shape_of(query)[:-2]
     wide = [as_wide(ctx, item) for item in (query, key, value)]
     flat = [_of_heads(ctx, item, batch) for item in wide]

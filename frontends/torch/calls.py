@@ -29,6 +29,8 @@ class Call(ModelNode):
     arguments: Mapping[str, Operand]
     metas: Sequence[TensorMeta | None]
     """Of the outputs, what the exporter knew."""
+    operands: Sequence[TensorMeta | None] = ()
+    """Of the inputs, what the exporter knew."""
     in_place: bool = False
     """True if the first value keeps its shape and element type: its new contents are the result."""
 

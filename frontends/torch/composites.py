@@ -19,7 +19,7 @@ from ...dialects.relay.sampling import AffineGridOp
 from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ConcatenateOp, PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
-from ...dialects.sizes import Size, broadcast_sizes
+from ...dialects.sizes import Size, broadcast_sizes, same
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.products import product, reshaped
 from ..importing.tensor import shape_of
@@ -183,20 +183,18 @@ def _affine_grid(ctx: Context) -> SSAValue:
     return ctx.emit(TransposeOp, grid, axes=(0, *range(2, rank), 1))
 
 
-def _cdist(ctx: Context) -> SSAValue:
-    """Distances of the rows of two matrices."""
-    if ctx.float("p", 2.0) != 2.0:
-        ctx.fail("p of 2", str(ctx.float("p", 2.0)))
-    a, b = ctx.term("x1"), ctx.term("x2")
-    apart = a.reshape(*a.shape[:-1], 1, a.shape[-1]) - b.reshape(*b.shape[:-2], 1, *b.shape[-2:])
-    return sqrt((apart * apart).apply(SumOp, axis=(len(apart.shape) - 1,), keepdims=False)).value
-
-
 def _tensordot(ctx: Context) -> SSAValue:
     left, right = ctx.of("self"), ctx.of("other")
     ranks = len(shape_of(left)), len(shape_of(right))
     inner = [ctx.axis_in(axis, ranks[0]) for axis in ctx.ints("dims_self")]
     other = [ctx.axis_in(axis, ranks[1]) for axis in ctx.ints("dims_other")]
+    # An axis of one element meets one of many: the sum is that of the many times the one.
+    for axis, beside in zip(inner, other, strict=True):
+        pair = shape_of(left)[axis], shape_of(right)[beside]
+        if same(pair[0], 1) and not same(pair[1], 1):
+            right = ctx.emit(SumOp, right, axis=(beside,), keepdims=True)
+        elif same(pair[1], 1) and not same(pair[0], 1):
+            left = ctx.emit(SumOp, left, axis=(axis,), keepdims=True)
     rows = [axis for axis in range(ranks[0]) if axis not in inner]
     columns = [axis for axis in range(ranks[1]) if axis not in other]
     a, b = ctx.emit(TransposeOp, left, axes=(*rows, *inner)), ctx.emit(TransposeOp, right, axes=(*other, *columns))
@@ -218,6 +216,8 @@ def _kth(ctx: Context) -> tuple[SSAValue, ...]:
 def _ranked(ctx: Context, rank_of: Callable[[int], int]) -> tuple[SSAValue, ...]:
     """The element that comes so many after the smallest along an axis, and its place."""
     data = ctx.of("self")
+    if not shape_of(data):
+        return ctx.emit(ew.CopyOp, data), ctx.constant(np.zeros((), np.int64), "places")
     axis = ctx.axis("dim", len(shape_of(data)), -1)
     extent = shape_of(data)[axis]
     if not isinstance(cast(Size, extent), int):
@@ -279,6 +279,8 @@ def _weight_norm(ctx: Context) -> SSAValue:
 
 def _logcumsumexp(ctx: Context) -> SSAValue:
     x = ctx.term("self")
+    if not x.shape:
+        return x.apply(ew.CopyOp).value
     axis = ctx.axis("dim", len(x.shape))
     largest = x.apply(MaxOp, axis=(axis,), keepdims=True)
     return (log(exp(x - largest).apply(CumsumOp, axis=axis)) + largest).value
@@ -312,6 +314,8 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.__lshift__.Tensor": _shift(left=True),
     "aten.__rshift__.Scalar": _shift(left=False),
     "aten.__rshift__.Tensor": _shift(left=False),
+    **{f"aten.bitwise_left_shift.{form}": _shift(left=True) for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")},
+    **{f"aten.bitwise_right_shift.{form}": _shift(left=False) for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")},
     "aten._unique2.default": Converter(_unique),
     "aten._weight_norm.default": Converter(_weight_norm),
     "aten.adaptive_max_pool1d.default": _adaptive_max(1),
@@ -319,7 +323,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.adaptive_max_pool3d.default": _adaptive_max(3),
     "aten.affine_grid_generator.default": Converter(_affine_grid),
     "aten.broadcast_tensors.default": Converter(_broadcast_tensors),
-    "aten.cdist.default": Converter(_cdist),
     "aten.col2im.default": Converter(_col2im),
     "aten.column_stack.default": _column_stack(1, 2),
     "aten.count_nonzero.default": Converter(_count_nonzero),

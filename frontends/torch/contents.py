@@ -18,6 +18,8 @@ import numpy as np
 from ...provenance.diagnostics import message
 from ...runtime.flow import Region, Step
 from ...support.errors import FrontendError
+from ...support.names import shortened, shown
+from .archive import SHOWN
 from .calls import At, Call, Constants, Operand, placed, values_in
 from .places import Outer
 from .schema import Argument, Graph, Name, Node, TensorMeta
@@ -70,7 +72,8 @@ class Contents(ABC):
         """Names of values, and of each the number of others that begin with it."""
 
     def fail(self, where: str, expected: str, actual: str) -> FrontendError:
-        return FrontendError(f"{self.file}: {where}: expected {expected}, got {actual}")
+        parts = (shortened(shown(part), SHOWN) for part in (where, expected, actual))
+        return FrontendError("{}: {}: expected {}, got {}".format(self.file, *parts))
 
     # Names.
 

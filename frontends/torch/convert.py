@@ -8,16 +8,20 @@ from . import activations as activations
 from . import attention as attention
 from . import composites as composites
 from . import convolution as convolution
+from . import counting as counting
 from . import creation as creation
 from . import elementwise as elementwise
+from . import encoder_layers as encoder_layers
 from . import guards as guards
 from . import indexing as indexing
+from . import linear_algebra as linear_algebra
 from . import losses as losses
 from . import normalization as normalization
 from . import padding as padding
 from . import parts as parts
 from . import pooling as pooling
 from . import products as products
+from . import quantization as quantization
 from . import rearrange as rearrange
 from . import recurrent as recurrent
 from . import reductions as reductions
@@ -25,11 +29,16 @@ from . import resizing as resizing
 from . import shaping as shaping
 from . import size_arithmetic as size_arithmetic
 from . import sorting as sorting
+from . import special as special
+from . import stacks as stacks
+from .aliases import aliased
 from .context import Context
 from .program import RENAMING
 
+_OWN: dict[str, Converter[Context]] = joined_tables(__name__.rpartition(".")[0], globals(), "TABLE")
 CONVERTERS: dict[str, Converter[Context]] = {
-    **joined_tables(__name__.rpartition(".")[0], globals(), "TABLE"),
+    **_OWN,
+    **aliased(_OWN),
     RENAMING: Converter(lambda ctx: ctx.input_tensor("self")),
 }
 """Overload, without `torch.ops.` -> how it is imported."""

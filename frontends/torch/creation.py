@@ -192,12 +192,15 @@ def _tril_indices(upper: bool) -> Converter[Context]:
 
 
 def _diagonal(ctx: Context) -> SSAValue:
-    """The diagonal of two axes, as the last axis."""
-    x = ctx.term("self")
-    rank, offset = len(x.shape), ctx.int("offset", 0)
+    rank = len(ctx.shape_of("self"))
     first, second = ctx.axis("dim1", rank, 0), ctx.axis("dim2", rank, 1)
-    others = [axis for axis in range(rank) if axis not in (first, second)]
-    moved = ctx.emit(TransposeOp, x.value, axes=(*others, first, second))
+    return diagonal(ctx, ctx.of("self"), ctx.int("offset", 0), first, second)
+
+
+def diagonal(ctx: Context, value: SSAValue, offset: int, first: int, second: int) -> SSAValue:
+    """The diagonal of two axes, so far above the main one, as the last axis."""
+    others = [axis for axis in range(len(shape_of(value))) if axis not in (first, second)]
+    moved = ctx.emit(TransposeOp, value, axes=(*others, first, second))
     *outer, height, width = shape_of(moved)
     if not all(isinstance(extent, int) for extent in cast("tuple[Size, ...]", (height, width))):
         ctx.fail("a matrix of known extents", f"{height}, {width}")

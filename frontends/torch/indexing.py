@@ -10,7 +10,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.cumulative import CumsumOp
-from ...dialects.relay.elementwise import MaximumOp
+from ...dialects.relay.division import FloorDivideOp
+from ...dialects.relay.elementwise import CopyOp, DivideOp, MaximumOp
 from ...dialects.relay.indexing import AdvIndexOp, ArgwhereOp, GatherOp
 from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.scatter import ScatterElementsOp, ScatterNdOp
@@ -26,10 +27,10 @@ from ...dialects.sizes import Size, SizeExpr, same_shape
 from ..importing.converter import Converter, Narrowed
 from ..importing.indices import check_indices, wrapped
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, where
+from ..importing.terms import Term, maximum, where
 from .context import Context
-from .promotion import BOOL, LONG, cast_to, is_tensor, operand
-from .shaping import broadcast, shaped
+from .promotion import BOOL, LONG, cast_to, is_tensor, kind_of, operand
+from .shaping import broadcast, of_one_shape, shaped
 
 
 def _embedding(ctx: Context) -> SSAValue:
@@ -50,8 +51,9 @@ def taken(ctx: Context, data: SSAValue, at: int, axis: int) -> SSAValue:
 
 
 def _index_select(ctx: Context) -> SSAValue:
-    axis = ctx.axis("dim", len(ctx.shape_of("self")))
-    return taken(ctx, ctx.of("self"), ctx.at("index"), axis)
+    if not ctx.shape_of("self"):
+        return ctx.emit(CopyOp, ctx.of("self"))
+    return taken(ctx, ctx.of("self"), ctx.at("index"), ctx.axis("dim", len(ctx.shape_of("self"))))
 
 
 def _gather(ctx: Context) -> SSAValue:
@@ -94,8 +96,6 @@ def _scatter(reduction: str = "update") -> Converter[Context]:
             if asked not in _REDUCTIONS:
                 ctx.fail(f"a reduction among {', '.join(_REDUCTIONS)}", repr(asked))
             how = _REDUCTIONS[asked]
-            if not ctx.bool("include_self", True):
-                ctx.fail("a reduction with the elements that are there", "include_self=False")
         if is_tensor(ctx, "src"):
             source = cast_to(ctx, ctx.of("src"), dtype_of(data))
             if not same_shape(shape_of(source), shape_of(index)):
@@ -109,6 +109,50 @@ def _scatter(reduction: str = "update") -> Converter[Context]:
         return ctx.emit(ScatterElementsOp, data, cast_to(ctx, index, LONG), source, axis=axis, reduction=how)
 
     return Converter(convert)
+
+
+def _scatter_reduce(ctx: Context) -> SSAValue:
+    """A reduction of the elements at each place; without those that are there, these become neutral before."""
+    data, rank = ctx.of("self"), len(ctx.shape_of("self"))
+    how, own = ctx.text("reduce"), ctx.bool("include_self", True)
+    if how not in _NEUTRAL:
+        ctx.fail(f"a reduction among {', '.join(_NEUTRAL)}", repr(how))
+    if not rank:
+        ctx.fail("a tensor of at least 1 axis", "a scalar")
+    axis, dtype = ctx.axis("dim", rank), dtype_of(data)
+    check_indices(ctx, ctx.at("index"), shape_of(data)[axis : axis + 1])
+    index = cast_to(ctx, ctx.of("index"), LONG)
+    ends = shape_of(index)
+    source = ctx.emit(StridedSliceOp, ctx.of("src"), begin=(0,) * rank, end=ends, strides=(1,) * rank)
+
+    def scattered(whole: SSAValue, part: SSAValue, reduction: str) -> SSAValue:
+        return ctx.emit(ScatterElementsOp, whole, index, part, axis=axis, reduction=reduction)
+
+    def filled(number: float, shape: tuple[int, ...]) -> SSAValue:
+        return ctx.emit(BroadcastToOp, ctx.constant(np.asarray(number).astype(dtype), "number"), shape=shape)
+
+    reduction, neutral = _NEUTRAL[how]
+    if isinstance(neutral, str):
+        low, high = (-np.inf, np.inf) if kind_of(dtype) == 2 else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        neutral = low if neutral == "low" else high
+    if not own:
+        data = scattered(data, filled(neutral, ends), "update")
+    result = scattered(data, source, reduction)
+    if how != "mean":
+        return result
+    counts = scattered(filled(float(own), shape_of(data)), filled(1, ends), "add")
+    count = maximum(Term(ctx, counts), 1.0)
+    return Term(ctx, result).apply(DivideOp if kind_of(dtype) == 2 else FloorDivideOp, count).value
+
+
+_NEUTRAL: dict[str, tuple[str, float | str]] = {
+    "sum": ("add", 0),
+    "mean": ("add", 0),
+    "prod": ("mul", 1),
+    "amin": ("min", "high"),
+    "amax": ("max", "low"),
+}
+"""Reduction -> relay's, and the number that changes nothing: that, or the one at an end of the element type."""
 
 
 # Indices in brackets: tensors for some of the axes.
@@ -192,9 +236,10 @@ def _masked(ctx: Context, data: SSAValue, mask: SSAValue, axis: int) -> Narrowed
 
 
 def _masked_select(ctx: Context) -> Narrowed:
-    data, mask = ctx.of("self"), ctx.of("mask")
-    wide = shape_of(data) if len(shape_of(data)) >= len(shape_of(mask)) else shape_of(mask)
-    return _masked(ctx, broadcast(ctx, data, wide), broadcast(ctx, mask, wide), 0)
+    data, mask = of_one_shape(ctx, "self", "mask")
+    if not shape_of(data):
+        data, mask = shaped(ctx, data, (1,)), shaped(ctx, mask, (1,))
+    return _masked(ctx, data, mask, 0)
 
 
 def _nonzero(ctx: Context) -> Narrowed:
@@ -254,9 +299,8 @@ def _put_under(ctx: Context, data: SSAValue, mask: SSAValue, axis: int, values: 
 
 def _masked_scatter(ctx: Context) -> SSAValue:
     """Where the mask holds, the elements of the source in their order."""
-    data = ctx.of("self")
+    data, mask = of_one_shape(ctx, "self", "mask")
     shape = shape_of(data)
-    mask = broadcast(ctx, ctx.of("mask"), shape)
     source = cast_to(ctx, ctx.of("source"), dtype_of(data))
     flat = shaped(ctx, cast_to(ctx, mask, LONG), (prod(shape),))
     before = Term(ctx, ctx.emit(CumsumOp, flat, axis=0)) - 1
@@ -265,8 +309,10 @@ def _masked_scatter(ctx: Context) -> SSAValue:
 
 
 def _along(ctx: Context) -> tuple[SSAValue, int, Sequence[int]]:
-    """The data, the axis of the indices, and the data's shape."""
+    """The data, the axis of the indices, and the data's shape; a scalar is a row of one."""
     data = ctx.of("self")
+    if not shape_of(data):
+        data = shaped(ctx, data, (1,))
     return data, ctx.axis("dim", len(shape_of(data))), shape_of(data)
 
 
@@ -281,12 +327,21 @@ def _index_add(reduction: str) -> Converter[Context]:
         index = cast_to(ctx, ctx.of("index"), LONG)
         check_indices(ctx, ctx.at("index"), shape[axis : axis + 1])
         front = [axis, *(at for at in range(len(shape)) if at != axis)]
+        count = prod(shape_of(index))
+        source = source if shape_of(source) else shaped(ctx, source, (count,))
         moved, updates = (ctx.emit(TransposeOp, item, axes=front) for item in (data, source))
-        points = shaped(ctx, index, (1, *shape_of(index)))
+        points = shaped(ctx, index, (1, count))
         result = ctx.emit(ScatterNdOp, moved, points, updates, mode=reduction)
-        return ctx.emit(TransposeOp, result, axes=[front.index(at) for at in range(len(shape))])
+        return _back(ctx, result, front)
 
     return Converter(convert)
+
+
+def _back(ctx: Context, result: SSAValue, front: Sequence[int]) -> SSAValue:
+    """Undo the transposition that put an axis in front."""
+    if not ctx.shape_of("self"):
+        return shaped(ctx, result, ())
+    return ctx.emit(TransposeOp, result, axes=[front.index(at) for at in range(len(front))])
 
 
 def _index_fill(ctx: Context) -> SSAValue:
@@ -297,9 +352,9 @@ def _index_fill(ctx: Context) -> SSAValue:
     front = [axis, *(at for at in range(len(shape)) if at != axis)]
     moved = ctx.emit(TransposeOp, data, axes=front)
     number = operand(ctx, "value", dtype_of(data)).value
-    updates = ctx.emit(BroadcastToOp, number, shape=(*shape_of(index), *shape_of(moved)[1:]))
-    result = ctx.emit(ScatterNdOp, moved, shaped(ctx, index, (1, *shape_of(index))), updates, mode="update")
-    return ctx.emit(TransposeOp, result, axes=[front.index(at) for at in range(len(shape))])
+    updates = ctx.emit(BroadcastToOp, number, shape=(prod(shape_of(index)), *shape_of(moved)[1:]))
+    result = ctx.emit(ScatterNdOp, moved, shaped(ctx, index, (1, prod(shape_of(index)))), updates, mode="update")
+    return _back(ctx, result, front)
 
 
 TABLE: dict[str, Converter[Context]] = {
@@ -320,6 +375,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.scatter.value": _scatter(),
     "aten.scatter.value_reduce": _scatter(),
     "aten.scatter_add.default": _scatter("add"),
-    "aten.scatter_reduce.two": _scatter(),
+    "aten.scatter_reduce.two": Converter(_scatter_reduce),
     "aten.take_along_dim.default": Converter(_take_along),
 }

@@ -11,9 +11,10 @@ from ...dialects.relay.indexing import GatherOp
 from ...dialects.relay.normalization import LogSoftmaxOp
 from ...dialects.relay.transform import BroadcastToOp, TakeOp
 from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, constant, exp, log, maximum, where
+from ..importing.terms import Term, absolute, constant, exp, log, log1p, maximum, minimum, sqrt, where
 from .context import Context
-from .promotion import LONG
+from .normalization import norm_of
+from .promotion import LONG, common_type, floating, operand
 from .shaping import shaped
 
 
@@ -28,13 +29,21 @@ def reduced(ctx: Context, each: Term) -> SSAValue:
     )
 
 
+def _meeting(ctx: Context, *names: str) -> list[Term]:
+    """Arguments in the element type of floats in which they meet."""
+    dtype = floating(common_type(ctx, names))
+    return [operand(ctx, name, dtype) for name in names]
+
+
 def _mse(ctx: Context) -> SSAValue:
-    difference = ctx.term("self") - ctx.term("target")
+    x, y = _meeting(ctx, "self", "target")
+    difference = x - y
     return reduced(ctx, difference * difference)
 
 
 def _l1(ctx: Context) -> SSAValue:
-    return reduced(ctx, absolute(ctx.term("self") - ctx.term("target")))
+    x, y = _meeting(ctx, "self", "target")
+    return reduced(ctx, absolute(x - y))
 
 
 def _huber(name: str, scaled: bool) -> Converter[Context]:
@@ -42,7 +51,8 @@ def _huber(name: str, scaled: bool) -> Converter[Context]:
 
     def convert(ctx: Context) -> SSAValue:
         bound = ctx.float(name, 1.0)
-        distance = absolute(ctx.term("self") - ctx.term("target"))
+        x, y = _meeting(ctx, "self", "target")
+        distance = absolute(x - y)
         if bound == 0.0:
             return reduced(ctx, distance)
         each = where(distance < bound, distance * distance * 0.5, (distance - 0.5 * bound) * bound)
@@ -53,7 +63,7 @@ def _huber(name: str, scaled: bool) -> Converter[Context]:
 
 def _binary_cross_entropy(ctx: Context) -> SSAValue:
     """Of logits: max(x, 0) - x y + log(1 + exp(-|x|))."""
-    x, y = ctx.term("self"), ctx.term("target")
+    x, y = _meeting(ctx, "self", "target")
     lower = (exp(-absolute(x)) + 1.0).apply(ew.LogOp)
     if ctx.given("pos_weight"):
         weight = (ctx.term("pos_weight") - 1.0) * y + 1.0
@@ -63,8 +73,72 @@ def _binary_cross_entropy(ctx: Context) -> SSAValue:
     return reduced(ctx, each * ctx.term("weight") if ctx.given("weight") else each)
 
 
+def _of_probabilities(ctx: Context) -> SSAValue:
+    """Binary cross entropy; logarithms are at least -100, as torch has it."""
+    x, y = _meeting(ctx, "self", "target")
+    logs = [maximum(log(part), -100.0) for part in (x, -x + 1.0)]
+    each = -(y * logs[0] + (-y + 1.0) * logs[1])
+    return reduced(ctx, each * ctx.term("weight") if ctx.given("weight") else each)
+
+
+def _soft_margin(ctx: Context) -> SSAValue:
+    x, y = _meeting(ctx, "self", "target")
+    return reduced(ctx, log1p(exp(-(x * y))))
+
+
+def _margin_ranking(ctx: Context) -> SSAValue:
+    """The distance from the order of two inputs that the target, 1 or -1, says, to one at a margin."""
+    a, b, y = _meeting(ctx, "input1", "input2", "target")
+    return reduced(ctx, maximum(-(y * (a - b)) + ctx.float("margin"), 0.0))
+
+
+def _hinge(ctx: Context) -> SSAValue:
+    """The input where the target is 1, and what it lacks of a margin where the target is -1."""
+    x, y = _meeting(ctx, "self", "target")
+    margin = where(y.equal(1.0), 0.0, maximum(-x + ctx.float("margin", 1.0), 0.0))
+    return reduced(ctx, margin + where(y.equal(-1.0), 0.0, x))
+
+
+def _poisson(ctx: Context) -> SSAValue:
+    x, y = _meeting(ctx, "input", "target")
+    if ctx.bool("full"):
+        ctx.fail("a loss without Stirling's term", "full=True")
+    each = exp(x) - y * x if ctx.bool("log_input", True) else x - y * log(x + ctx.float("eps", 1e-8))
+    return reduced(ctx, each)
+
+
+def _cosine_embedding(ctx: Context) -> SSAValue:
+    """1 less the cosine of two vectors where the target is 1, and how far it exceeds a margin where it is -1."""
+    a, b, y = _meeting(ctx, "input1", "input2", "target")
+    axis = len(a.shape) - 1
+
+    def total(x: Term) -> Term:
+        return x.apply(reduce.SumOp, axis=(axis,), keepdims=False)
+
+    # Torch adds this to both squares, and so to the squares of zeros.
+    tiny = 1e-12
+    cosine = total(a * b) / sqrt((total(a * a) + tiny) * (total(b * b) + tiny))
+    near, far = -cosine + 1.0, maximum(cosine - ctx.float("margin"), 0.0)
+    return reduced(ctx, where(y.equal(1.0), near, where(y.equal(-1.0), far, 0.0)))
+
+
+def _triplet(ctx: Context) -> SSAValue:
+    """The excess over a margin of the distance from anchor to positive beyond that to a negative."""
+    power, eps = ctx.float("p", 2.0), ctx.float("eps", 1e-6)
+
+    def apart(a: Term, b: Term) -> Term:
+        between = a - b + eps
+        return norm_of(between, power, [len(between.shape) - 1], False)
+
+    anchor, positive, negative = _meeting(ctx, "anchor", "positive", "negative")
+    far = apart(anchor, negative)
+    if ctx.bool("swap"):
+        far = minimum(far, apart(positive, negative))
+    return reduced(ctx, maximum(apart(anchor, positive) - far + ctx.float("margin", 1.0), 0.0))
+
+
 def _kl_div(ctx: Context) -> SSAValue:
-    x, y = ctx.term("self"), ctx.term("target")
+    x, y = _meeting(ctx, "self", "target")
     if ctx.argument("log_target") is True:
         return reduced(ctx, exp(y) * (y - x))
     return reduced(ctx, where(y > 0.0, y * (log(maximum(y, 1e-38)) - x), 0.0))
@@ -96,13 +170,27 @@ def _negative_likelihood(ctx: Context, logs: Term) -> SSAValue:
 
 
 def _cross_entropy(ctx: Context) -> SSAValue:
-    """Of logits; the targets are classes."""
-    if ctx.float("label_smoothing") != 0.0:
-        ctx.fail("labels that are not smoothed", str(ctx.float("label_smoothing")))
-    logits = ctx.term("self")
+    """Of logits; the targets are classes, or a probability of each."""
+    logits, smoothing = ctx.term("self"), ctx.float("label_smoothing")
+    axis = 0 if len(logits.shape) == 1 else 1
+    logs = logits.apply(LogSoftmaxOp, axis=axis)
     if ctx.dtype_of("target").kind == "f":
-        ctx.fail("classes as targets", "probabilities")
-    return _negative_likelihood(ctx, logits.apply(LogSoftmaxOp, axis=0 if len(logits.shape) == 1 else 1))
+        return _of_distribution(ctx, logs, axis, smoothing)
+    if smoothing != 0.0:
+        ctx.fail("labels that are not smoothed, or probabilities as targets", str(smoothing))
+    return _negative_likelihood(ctx, logs)
+
+
+def _of_distribution(ctx: Context, logs: Term, axis: int, smoothing: float) -> SSAValue:
+    """The cross entropy of logarithms and probabilities, of which the mean is one over the batch."""
+    target, classes = ctx.term("target"), logs.shape[axis]
+    if smoothing:
+        target = target * (1.0 - smoothing) + smoothing / classes
+    each = -(logs * target)
+    if ctx.given("weight"):
+        each = each * ctx.term("weight").reshape(classes, *(1,) * (len(logs.shape) - 1 - axis))
+    each = each.apply(reduce.SumOp, axis=(axis,), keepdims=False)
+    return reduced(ctx, each)
 
 
 def _nll(ctx: Context) -> SSAValue:
@@ -110,12 +198,19 @@ def _nll(ctx: Context) -> SSAValue:
 
 
 TABLE: dict[str, Converter[Context]] = {
+    "aten.binary_cross_entropy.default": Converter(_of_probabilities),
     "aten.binary_cross_entropy_with_logits.default": Converter(_binary_cross_entropy),
+    "aten.cosine_embedding_loss.default": Converter(_cosine_embedding),
     "aten.cross_entropy_loss.default": Converter(_cross_entropy),
+    "aten.hinge_embedding_loss.default": Converter(_hinge),
     "aten.huber_loss.default": _huber("delta", scaled=False),
     "aten.kl_div.default": Converter(_kl_div),
     "aten.l1_loss.default": Converter(_l1),
+    "aten.margin_ranking_loss.default": Converter(_margin_ranking),
     "aten.mse_loss.default": Converter(_mse),
     "aten.nll_loss_nd.default": Converter(_nll),
+    "aten.poisson_nll_loss.default": Converter(_poisson),
     "aten.smooth_l1_loss.default": _huber("beta", scaled=True),
+    "aten.soft_margin_loss.default": Converter(_soft_margin),
+    "aten.triplet_margin_loss.default": Converter(_triplet),
 }

@@ -72,6 +72,20 @@ def _batch_norm_in_parts(ctx: Context) -> tuple[Result, ...]:
     return (_normalised(ctx).value, *[empty] * (ctx.output_count - 1))
 
 
+def _batch_norm_in_training(ctx: Context) -> tuple[Result, ...]:
+    """The core operator of modules that keep no statistics, or use them; with mean and inverse deviation."""
+    if ctx.given("running_mean") and ctx.bool("training"):
+        ctx.fail("a model in inference mode", "batch_norm in training mode (call .eval() before torch.export)")
+    if ctx.given("running_mean"):
+        return _batch_norm_in_parts(ctx)
+    data = ctx.term("input")
+    wide = data.to(FLOAT) if data.dtype.itemsize < 4 else data
+    axes = [axis for axis in range(len(data.shape)) if axis != 1]
+    mean = wide.mean(*axes)
+    inverse = 1.0 / sqrt(wide.apply(VarianceOp, mean, axis=axes, keepdims=True) + ctx.float("eps", _EPSILON))
+    return _by_own_statistics(ctx).value, *(part.reshape(data.shape[1]).value for part in (mean, inverse))
+
+
 def _rows(ctx: Context) -> tuple[int, ...]:
     row = ctx.ints("normalized_shape")
     if not row or len(row) > len(ctx.shape_of("input")):
@@ -157,6 +171,8 @@ def norm_of(x: Term, p: float, axes: list[int], keepdims: bool) -> Term:
     def total(y: Term) -> Term:
         return y.apply(SumOp, axis=axes, keepdims=keepdims)
 
+    if not x.shape:
+        return absolute(x) if p else x.apply(NotEqualOp, 0.0).to(x.dtype)
     if p == 2.0:
         return sqrt(total(x * x))
     if p == 1.0:
@@ -199,6 +215,9 @@ def _of_rank(x: Term, rank: int) -> Term:
 
 TABLE: dict[str, Converter[Context]] = {
     "aten.batch_norm.default": Converter(_batch_norm),
+    "aten.native_batch_norm.default": Converter(_batch_norm_in_training),
+    "aten._native_batch_norm_legit.default": Converter(_batch_norm_in_training),
+    "aten._native_batch_norm_legit.no_stats": Converter(_batch_norm_in_training),
     "aten._native_batch_norm_legit_no_training.default": Converter(_batch_norm_in_parts),
     "aten.cosine_similarity.default": Converter(_cosine_similarity),
     "aten.group_norm.default": _group_norm("num_groups"),

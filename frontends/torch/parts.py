@@ -79,7 +79,7 @@ def _narrow_scatter(ctx: Context) -> SSAValue:
 def _part_scatter(ctx: Context) -> SSAValue:
     """A part of a split replaced; the arguments are those of the split."""
     shape = ctx.shape_of("self")
-    axis = ctx.axis("dim", len(shape), 0)
+    axis = _axis_of(ctx, ctx.text("operator"), len(shape))
     parts = _PARTS[ctx.text("operator")](ctx, shape[axis], ctx.int("count"))
     start, end = parts[ctx.int("number")]
     return replaced(ctx, axis, start, end, 1, ctx.of("src"))
@@ -130,20 +130,37 @@ def _tensor_split(ctx: Context, extent: Size, count: int) -> Bounds:
     return list(pairwise([small * at + size_min(larger, at) for at in range(sections)] + [extent]))
 
 
+_AXES = {"aten.dsplit": 2, "aten.hsplit": 1, "aten.vsplit": 0}
+"""Operator -> the axis that it splits, where no argument says it."""
+
+
+def _axis_of(ctx: Context, operator: str, rank: int) -> int:
+    if operator not in _AXES:
+        return ctx.axis("dim", rank, 0)
+    return min(_AXES[operator], rank - 1)
+
+
 _PARTS: dict[str, Callable[[Context, Size, int], Bounds]] = {
     "aten.chunk": _chunk,
+    "aten.dsplit": _tensor_split,
+    "aten.hsplit": _tensor_split,
     "aten.split": _split,
+    "aten.split_copy": _split,
+    "aten.split_with_sizes_copy": _split_with_sizes,
     "aten.split_with_sizes": _split_with_sizes,
     "aten.tensor_split": _tensor_split,
     "aten.unsafe_chunk": _chunk,
     "aten.unsafe_split": _split,
+    "aten.unsafe_split_with_sizes": _split_with_sizes,
+    "aten.vsplit": _tensor_split,
 }
 
 
 def _parts(ctx: Context) -> tuple[SSAValue, ...]:
     shape, data = ctx.shape_of("self"), ctx.of("self")
-    axis = ctx.axis("dim", len(shape), 0)
-    bounds = _PARTS[ctx.op_type.rpartition(".")[0]](ctx, shape[axis], ctx.output_count)
+    operator = ctx.op_type.rpartition(".")[0]
+    axis = _axis_of(ctx, operator, len(shape))
+    bounds = _PARTS[operator](ctx, shape[axis], ctx.output_count)
     return tuple(cut(ctx, data, axis, start, end) for start, end in bounds)
 
 
@@ -157,6 +174,10 @@ def _unbind(ctx: Context) -> tuple[SSAValue, ...]:
 
 
 TABLE: dict[str, Converter[Context]] = {
+    **{f"{operator}.{form}": Converter(_parts) for operator in _AXES for form in ("int", "array")},
+    "aten.split_copy.Tensor": Converter(_parts),
+    "aten.split_with_sizes_copy.default": Converter(_parts),
+    "aten.unsafe_split_with_sizes.default": Converter(_parts),
     "aten.chunk.default": Converter(_parts),
     "aten.select_scatter.default": Converter(_select_scatter),
     "aten.slice_scatter.default": Converter(_slice_scatter),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import prod
 from typing import cast
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.division import FloorModOp
@@ -29,11 +30,12 @@ from ...dialects.relay.transform import PadOp
 from ...dialects.relay.window_indices import MaxPoolWithArgmaxOp
 from ...dialects.sizes import Size, proves, same, same_shape
 from ..importing.converter import Converter
-from ..importing.tensor import shape_of
-from ..importing.terms import Term
+from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term, where
 from ..importing.window import Sizes, Window
 from .context import Context
 from .convolution import with_batch, without_batch
+from .promotion import cast_to
 
 ByRank = Mapping[int, type[Operator]]
 MAX_POOL: ByRank = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}
@@ -84,6 +86,9 @@ def _avg_pool(rank: int) -> Converter[Context]:
 
     def convert(ctx: Context) -> SSAValue:
         data, added = with_batch(ctx, "self", rank)
+        own = dtype_of(data)
+        if own.kind in "iu":  # the quotients of sums, towards 0
+            data = cast_to(ctx, data, np.dtype(np.float64))
         outcome, beyond = _window(ctx, rank, shape_of(data)[2:])
         counts = ctx.bool("count_include_pad", True)
         before, after, divisor = outcome.before, outcome.after, ctx.number("divisor_override")
@@ -103,7 +108,11 @@ def _avg_pool(rank: int) -> Converter[Context]:
         )
         if divisor is not None:
             result = (Term(ctx, result) * (prod(outcome.kernel) / float(cast(int, divisor)))).value
-        return without_batch(ctx, result, added)
+        if own.kind in "iu":
+            # A quotient that is whole may have come out a little nearer to 0.
+            exact = Term(ctx, result)
+            result = (exact + where(exact < 0.0, exact.number(-1e-6), 1e-6)).value
+        return without_batch(ctx, cast_to(ctx, result, own), added)
 
     return Converter(convert)
 

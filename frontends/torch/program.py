@@ -341,6 +341,7 @@ class Builder(Contents):
             frames=frames,
             arguments={key: placed(value, order) for key, value in node.arguments.items()},
             metas=metas,
+            operands=[self.metas.get(own.get(name, "")) for name in order],
         )
 
 

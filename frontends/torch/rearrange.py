@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from math import prod
 from typing import cast
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.rearrange import RepeatOp, ReverseOp, StackOp, TileOp
-from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, ExpandDimsOp, TransposeOp
+from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, ExpandDimsOp, TakeOp, TransposeOp
 from ...dialects.sizes import Size, SizeExpr, proves, same
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
@@ -104,6 +105,28 @@ def _unfold(ctx: Context) -> SSAValue:
     return ctx.emit(TransposeOp, apart, axes=(*order, axis + 1))
 
 
+def _as_strided(ctx: Context) -> SSAValue:
+    """Elements at distances in memory, of a tensor whose elements lie there in order and from its beginning on."""
+    meta, sizes, strides = ctx.call.operands[ctx.at("self")], ctx.ints("size"), ctx.ints("stride")
+    own = ctx.shape_of("self")
+    start = ctx.int("storage_offset", 0)
+    numbers = [*own, *sizes, *strides, start]
+    if any(isinstance(cast(Size, number), SizeExpr) for number in numbers):
+        ctx.fail("sizes, strides and an offset known at import", str(numbers))
+    in_order = [prod(own[at + 1 :]) for at in range(len(own))]
+    stated = meta.strides if meta is not None else ()
+    apart = [stride for extent, stride in zip(own, stated, strict=False) if extent != 1]
+    if meta is None or meta.offset != 0 or apart != [n for extent, n in zip(own, in_order, strict=True) if extent != 1]:
+        ctx.fail("a contiguous tensor (call .contiguous() before as_strided)", "a view with other strides")
+    places = np.full(sizes, start, np.int64)
+    for axis, (extent, stride) in enumerate(zip(sizes, strides, strict=True)):
+        places += (np.arange(extent) * stride).reshape(-1, *(1,) * (len(sizes) - 1 - axis))
+    if places.size and not 0 <= places.min() <= places.max() < prod(own):
+        ctx.fail(f"elements among the {prod(own)} of the tensor", f"{places.min()} to {places.max()}")
+    flat = shaped(ctx, ctx.of("self"), (prod(own),))
+    return ctx.emit(TakeOp, flat, ctx.constant(places, "places"), axis=0)
+
+
 def _meshgrid(ctx: Context) -> tuple[SSAValue, ...]:
     values = ctx.list_of("tensors")
     flipped = ctx.text("indexing", "ij") == "xy" and len(values) > 1
@@ -148,6 +171,8 @@ def _channel_shuffle(ctx: Context) -> SSAValue:
 
 
 TABLE: dict[str, Converter[Context]] = {
+    "aten.as_strided.default": Converter(_as_strided),
+    "aten.as_strided_copy.default": Converter(_as_strided),
     "aten.channel_shuffle.default": Converter(_channel_shuffle),
     "aten.flip.default": Converter(_flip),
     "aten.meshgrid.default": Converter(_meshgrid),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -19,8 +20,10 @@ from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.recurrent import GRUOp, LSTMOp, RNNOp
 from ...dialects.relay.transform import ConcatenateOp, ExpandDimsOp, PadOp, SqueezeOp, TransposeOp
 from ..importing.converter import Converter
+from ..importing.products import product
 from ..importing.recurrent_weights import padded_units, panels
 from ..importing.tensor import dtype_of, shape_of
+from ..importing.terms import Term, places, where
 from .context import Context
 from .shaping import cut, shaped
 
@@ -50,11 +53,13 @@ class Direction:
     weights: Sequence[SSAValue]
     """Of the input, of the state; then the biases of both, if there are any."""
     reverse: bool
+    projection: SSAValue | None = None
+    """The matrix (results, hidden) that makes results, and the next step's state, of the hidden units."""
 
     def __post_init__(self) -> None:
-        self.hidden = shape_of(self.weights[1])[1]
-        self.units = padded_units(self.hidden)
         self.gates = len(self.kind.order)
+        self.hidden = shape_of(self.weights[1])[0] // self.gates
+        self.units = padded_units(self.hidden)
 
     def ordered(self, rows: SSAValue) -> SSAValue:
         """Rows of torch's gates in relay's order, each with zeros for the units too many."""
@@ -96,26 +101,51 @@ class Direction:
         bias = ctx.emit(ConcatenateOp, both, cut(ctx, of_input, 0, two, three), axis=0)
         return bias, cut(ctx, of_state, 0, two, three)
 
+    def weight_of_state(self) -> SSAValue:
+        """The weight of the hidden units of the step before; with a projection, its product with that."""
+        weight = self.weights[1]
+        return weight if self.projection is None else product(self.ctx, weight, self.projection)
+
+    def started(self, total: SSAValue, state: SSAValue) -> SSAValue:
+        """Products of the input to which the first step's of a projected state are added."""
+        ctx, (time, batch, width) = self.ctx, shape_of(total)
+        own = Term(ctx, ctx.emit(DenseOp, state, self.ordered(self.weights[1]))).reshape(1, batch, width)
+        step = places(ctx, time, 3)
+        first = step.equal(float(0)) if not self.reverse else step.equal(step.number(time - 1))
+        return (Term(ctx, total) + where(first, own, 0.0)).value
+
+    def projected(self, value: SSAValue) -> SSAValue:
+        """Hidden units (.., hidden) as results."""
+        if self.projection is None:
+            return value
+        *outer, hidden = shape_of(value)
+        rows = self.ctx.emit(DenseOp, shaped(self.ctx, value, (prod(outer), hidden)), self.projection)
+        return shaped(self.ctx, rows, (*outer, shape_of(self.projection)[0]))
+
     def run(self, data: SSAValue, states: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
         """The results (time, batch, hidden) and last states (batch, hidden) for data (time, batch, features)."""
         ctx, gates, units = self.ctx, self.gates, self.units
         time, batch, features = shape_of(data)
         bias, own = self.biases()
         rows = shaped(ctx, data, (time * batch, features))
-        product = ctx.emit(DenseOp, rows, self.ordered(self.weights[0]))
+        total = ctx.emit(DenseOp, rows, self.ordered(self.weights[0]))
         if bias is not None:
-            product = ctx.emit(BiasAddOp, product, bias)
-        product = shaped(ctx, product, (time, batch, gates * units))
-        weight = panels(ctx, self.ordered(self.weights[1]), gates, units)
-        operands = [product, weight, *map(self.wide, states)]
+            total = ctx.emit(BiasAddOp, total, bias)
+        total = shaped(ctx, total, (time, batch, gates * units))
+        if self.projection is not None:
+            total = self.started(total, states[0])
+            states = [ctx.emit(ZerosOp, shape=(batch, self.hidden), dtype=dtype_of(data).name), *states[1:]]
+        weight = panels(ctx, self.ordered(self.weight_of_state()), gates, units)
+        operands = [total, weight, *map(self.wide, states)]
         attributes: dict[str, bool | str] = {"reverse": self.reverse, "activations": self.kind.activations}
         if own is not None:
             operands.append(own)
             attributes["linear_before_reset"] = True
         results = ctx.emit_all(self.kind.op, *operands, **attributes)
-        if units == self.hidden:
-            return results
-        return tuple(cut(ctx, result, len(shape_of(result)) - 1, 0, self.hidden) for result in results)
+        if units != self.hidden:
+            results = tuple(cut(ctx, result, len(shape_of(result)) - 1, 0, self.hidden) for result in results)
+        steps, state, *cells = results
+        return self.projected(steps), self.projected(state), *cells
 
 
 def recurrent(kind: Kind) -> Converter[Context]:
@@ -127,8 +157,10 @@ def recurrent(kind: Kind) -> Converter[Context]:
         layers, directions = ctx.int("num_layers"), 2 if ctx.bool("bidirectional") else 1
         weights = ctx.list_of("params")
         each = 4 if ctx.bool("has_biases", True) else 2
-        if len(weights) != each * layers * directions:
-            ctx.fail(f"{each * layers * directions} weights", f"{len(weights)} (projections are not supported)")
+        with_projection = kind is LSTM and len(weights) == (each + 1) * layers * directions
+        count = each + with_projection
+        if len(weights) != count * layers * directions:
+            ctx.fail(f"{count * layers * directions} weights", str(len(weights)))
         states = ctx.list_of("hx") if kind.states > 1 else [ctx.of("hx")]
         data = ctx.of("input")
         single = len(shape_of(data)) == 2
@@ -145,7 +177,8 @@ def recurrent(kind: Kind) -> Converter[Context]:
             results: list[SSAValue] = []
             for direction in range(directions):
                 at = layer * directions + direction
-                item = Direction(ctx, kind, weights[at * each : (at + 1) * each], bool(direction))
+                own = weights[at * count : (at + 1) * count]
+                item = Direction(ctx, kind, own[:each], bool(direction), own[each] if with_projection else None)
                 first = [ctx.emit(SqueezeOp, cut(ctx, state, 0, at, at + 1), axis=(0,)) for state in states]
                 result, *after = item.run(data, first)
                 results.append(result)

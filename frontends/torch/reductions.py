@@ -20,7 +20,7 @@ from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, exp, log, sqrt, where
 from .context import Context
-from .promotion import BOOL, FLOAT, LONG, cast_to, kind_of
+from .promotion import BOOL, FLOAT, LONG, cast_to, floating, kind_of
 
 
 def axes_of(ctx: Context, rank: int, name: str = "dim") -> tuple[int, ...]:
@@ -128,8 +128,10 @@ def _variance(ctx: Context) -> tuple[Term, Term]:
     correction = ctx.float("correction", 1.0 if ctx.bool("unbiased", True) else 0.0)
     mean = _reduced(wide, reduce.MeanOp, axes, True)
     variance = wide.apply(reduce.VarianceOp, mean, axis=axes, keepdims=keepdims, unbiased=correction == 1.0)
-    if correction not in (0.0, 1.0):
-        count = cast(Size, prod(x.shape[axis] for axis in axes))
+    count = cast(Size, prod(x.shape[axis] for axis in axes))
+    if isinstance(count, int) and count <= correction:
+        variance = variance * np.nan  # a quotient of 0 and 0
+    elif correction not in (0.0, 1.0):
         if not isinstance(count, int):
             ctx.fail("a correction of 0 or 1", str(correction))
         variance = variance * (count / (count - correction))
@@ -156,7 +158,7 @@ def _std_mean(ctx: Context) -> tuple[SSAValue, ...]:
 
 def _logsumexp(ctx: Context) -> SSAValue:
     """Of summands that are at most 1, so that nothing overflows on the way."""
-    x = ctx.term("self")
+    x = Term(ctx, cast_to(ctx, ctx.of("self"), floating(ctx.dtype_of("self"))))
     axes, keepdims = axes_of(ctx, len(x.shape)), ctx.bool("keepdim")
     largest = _reduced(x, reduce.MaxOp, axes, True)
     offset = where(largest.apply(ew.IsFiniteOp), largest, 0.0)
@@ -181,11 +183,15 @@ def _diff(ctx: Context) -> SSAValue:
     """Differences of neighbours along an axis, so many times."""
     data = ctx.of("self")
     axis = ctx.axis("dim", len(shape_of(data)), -1)
+    if ctx.int("n", 1) == 0:
+        return ctx.emit(ew.CopyOp, data)
     if ctx.given("prepend") or ctx.given("append"):
         parts = [ctx.optional("prepend"), data, ctx.optional("append")]
         data = ctx.emit(ConcatenateOp, *[part for part in parts if part is not None], axis=axis)
     for _ in range(ctx.int("n", 1)):
         extent = shape_of(data)[axis]
+        if extent.__class__ is int and not extent:
+            break
         later = ctx.emit(StridedSliceOp, data, begin=(1,), end=(extent,), strides=(1,), axes=(axis,))
         earlier = ctx.emit(StridedSliceOp, data, begin=(0,), end=(extent - 1,), strides=(1,), axes=(axis,))
         a, b = Term(ctx, later), Term(ctx, earlier)

@@ -6,7 +6,7 @@ They stand in a function of ops; what compiles it is the virtual machine.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.ir import Block, SSAValue
@@ -21,13 +21,12 @@ from ...dialects.relay.transform import ReshapeOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import function_type, tuple_type
 from ...provenance.diagnostics import message
+from ...provenance.span import value_location
 from ...runtime.flow import Region, Step
 from ...support.errors import FrontendError
+from ..importing.importer import Importer
 from ..importing.node import node_of
 from ..importing.tensor import Tensor, dtype_of, shape_of
-
-if TYPE_CHECKING:
-    from .graph import Importer
 
 _More: TypeAlias = "Callable[[Sequence[SSAValue]], SSAValue]"
 _Turn: TypeAlias = "Callable[[Sequence[SSAValue]], list[SSAValue]]"
@@ -78,7 +77,7 @@ class _Control:
         importer = self.importer
         bound, checked = len(importer.bound), len(importer.index_bounds)
         for name, value in zip(body.inputs, values, strict=True):
-            importer.tensors[name] = Tensor(name, value=value, leaf=value.location)
+            importer.tensors[name] = Tensor(name, value=value, leaf=value_location(value))
         importer.convert_steps(body)
         results = [self.value(name, body) for name in body.outputs]
         del importer.index_bounds[checked:]  # what is not computed reads nothing
@@ -121,14 +120,15 @@ class _Control:
         if types[0] != types[1]:
             raise self.fail(f"branches of one type, ({', '.join(types[0])})", f"({', '.join(types[1])})")
         assert result is not None
-        whole = self.builder.add(IfOp(condition, *blocks, result.type)).result
+        then, other = blocks
+        whole = self.builder.add(IfOp(condition, then, other, result.type)).result
         return [whole] if len(types[0]) == 1 else self.apart(whole, len(types[0]))
 
     def counted(self) -> list[SSAValue]:
         """A loop with a number of turns and a condition, as TorchScript and ONNX have it."""
         trips, condition, *carried = (self.value(name, self.region, self.step) for name in self.step.inputs)
         first = self.builder.add(ConstantOp.of(np.asarray(0, np.int64), self.importer.module, "turn")).result
-        one = self.builder.add(ConstantOp.of(np.asarray(1, np.int64), self.importer.module, "one")).result
+        step = self.builder.add(ConstantOp.of(np.asarray(1, np.int64), self.importer.module, "one")).result
         trips = trips if dtype_of(trips) == np.int64 else self.builder.add(CastOp(trips, dtype="int64")).result
         body = self.step.bodies["body"]
 
@@ -138,7 +138,7 @@ class _Control:
 
         def turn(values: Sequence[SSAValue]) -> list[SSAValue]:
             going, *after = self.body(body, values)
-            return [self.builder.add(AddOp(values[0], one)).result, self.truth(going), *after]
+            return [self.builder.add(AddOp(values[0], step)).result, self.truth(going), *after]
 
         return self.function([first, self.truth(condition), *carried], more, turn)[2:]
 

@@ -29,6 +29,8 @@ def upsample(rank: int, method: str, exact: bool = False, antialias: bool = Fals
         scales = _scales(ctx, rank)
         sizes = ctx.ints("output_size") if ctx.given("output_size") else _sizes(ctx, image, scales)
         aligned = ctx.bool("align_corners")
+        if aligned and antialias:
+            ctx.fail("align_corners=False beside antialias", "align_corners=True")
         mode, rounding = ("align_corners" if aligned else "half_pixel"), ""
         if method == "nearest_neighbor":
             mode, rounding = ("half_pixel", "round_prefer_ceil") if exact else ("asymmetric", "floor")

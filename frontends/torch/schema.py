@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeAlias, cast
 
 from ...support.errors import FrontendError
+from ...support.names import shortened, shown
 from ..importing.frames import Frame, frames_in
 
 MAJOR = 8
@@ -153,10 +154,9 @@ class Reader:
         self.file = file
 
     def fail(self, where: str, expected: str, actual: object) -> NoReturn:
-        text = actual if isinstance(actual, str) else repr(actual)
-        raise FrontendError(
-            f"{self.file}: {where}: expected {expected}, got {text if len(text) < 80 else text[:77] + '...'}"
-        )
+        text = shown(actual) if isinstance(actual, str) else repr(actual)
+        where = shortened(shown(where), 300)
+        raise FrontendError(f"{self.file}: {where}: expected {expected}, got {shortened(text, 80)}")
 
     # Kinds of JSON.
 
@@ -179,6 +179,13 @@ class Reader:
         if not isinstance(raw, str):
             self.fail(where, "a text", raw)
         return raw
+
+    def named(self, raw: object, where: str) -> str:
+        """A text that is a name."""
+        name = self.text(raw, where)
+        if len(name) > _LONGEST_NAME:
+            self.fail(where, f"a name of at most {_LONGEST_NAME} characters", name)
+        return name
 
     def int(self, raw: object, where: str) -> int:
         if not isinstance(raw, int) or isinstance(raw, bool) or not -(1 << 63) <= raw < 1 << 63:
@@ -207,7 +214,7 @@ class Reader:
         return present[0]
 
     def name(self, raw: object, where: str) -> Name:
-        return Name(self.text(self.get(self.object(raw, where), "name", where), f"{where}.name"))
+        return Name(self.named(self.get(self.object(raw, where), "name", where), f"{where}.name"))
 
     # Sizes and tensors.
 
@@ -298,7 +305,7 @@ class Reader:
         kind, value = self.union(raw, where)
         match kind:
             case "as_name":
-                return Name(self.text(value, where), number=True, element=element)
+                return Name(self.named(value, where), number=True, element=element)
             case "as_int":
                 return self.int(value, where)
             case "as_bool":
@@ -348,8 +355,8 @@ class Reader:
         texts = {key: self.text(value, f"{where}.metadata.{key}") for key, value in metadata.items()}
         first = next((name for names in outputs for name in names if name), "")
         return Node(
-            self.text(table.get("name") or first or f"node_{index}", f"{where}.name"),
-            self.text(self.get(table, "target", where), f"{where}.target"),
+            self.named(table.get("name") or first or f"node_{index}", f"{where}.name"),
+            self.named(self.get(table, "target", where), f"{where}.target"),
             arguments,
             outputs,
             modules_in(texts.get("nn_module_stack", "")),
@@ -370,7 +377,7 @@ class Reader:
             )
         names = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
         key = names.get(kind) or ("custom_obj_name" if kind == "custom_obj" else "")
-        target = self.text(self.get(table, key, where), where) if key else ""
+        target = self.named(self.get(table, key, where), where) if key else ""
         return InputSpec(
             kind, self.name(self.get(table, "arg", where), where), target, bool(table.get("persistent", True))
         )
@@ -388,7 +395,7 @@ class Reader:
         keys |= {"user_input_mutation": "user_input_name"}
         if kind not in keys:
             self.fail(where, "an output of inference", kind)
-        target = self.text(self.get(table, keys[kind], where), where)
+        target = self.named(self.get(table, keys[kind], where), where)
         return OutputSpec(kind, self.name(self.get(table, "arg", where), where), target)
 
     def program(self, document: Mapping[str, Any]) -> Program:
@@ -451,12 +458,13 @@ class Reader:
             entry = self.object(item, position)
             if entry.get("tensor_meta") is None:
                 continue
-            path = self.text(self.get(entry, "path_name", position), position)
+            path = self.named(self.get(entry, "path_name", position), position)
             meta = self.meta(entry["tensor_meta"], position)
             raw[name] = TensorEntry(path, meta, bool(entry.get("use_pickle", False)))
         return raw
 
 
+_LONGEST_NAME = 1000
 _STRIDED = 7
 _NUMBERS = {"as_sym_int": 5, "as_sym_float": 8, "as_sym_bool": 12}
 """Kind of number -> its element type."""

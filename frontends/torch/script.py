@@ -20,6 +20,7 @@ from .schema import Argument, Graph, InputSpec, Name, OutputSpec, Program
 from .script_evaluate import Evaluation
 from .script_inputs import Spec, Structure, dtype_named
 from .script_names import Names, nodes_in
+from .script_nodes import TABLES
 from .script_values import Member, Number, Tensor, array_of, leaves_of
 from .views import functional
 
@@ -28,7 +29,7 @@ MEMORY = "<memory>"
 
 @dataclass(frozen=True)
 class Options:
-    """What `relay.frontend.from_pytorch` takes beside the inputs."""
+    """Arguments of `relay.frontend.from_pytorch` beside the inputs."""
 
     friendly: bool = False
     scopes: bool = False
@@ -36,7 +37,11 @@ class Options:
 
     def converted(self, target: str) -> bool:
         """Return whether an operator is converted, by its target."""
-        return target in CONVERTERS or functional(target) in CONVERTERS or kind_of(target) in self.custom
+        return any(name in CONVERTERS for name in (target, functional(target))) or self.function(target) is not None
+
+    def function(self, target: str) -> Callable[..., Any] | None:
+        """The user's function for an operator; one that writes may be called as what it computes."""
+        return self.custom.get(kind_of(target)) or self.custom.get(kind_of(functional(target)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +55,7 @@ class Script:
     leaves: Mapping[str, str]
     """Tensor of the module -> what it is called beside a layer that reads it; none where it has a name of its own."""
     separator: str
-    """What stands between layer and tensor."""
+    """The mark between layer and tensor."""
 
 
 class Weights(Mapping[str, Array]):
@@ -129,7 +134,7 @@ def read_script(module: Any, specs: Sequence[tuple[str, Structure]], graph: Any,
     """
     torch: Any = import_module("torch")
     names = Names(graph, friendly=options.friendly, scopes=options.scopes)
-    evaluation = Evaluation(MEMORY, module, names, options.converted, options.custom)
+    evaluation = Evaluation(MEMORY, module, names, TABLES, options.converted, options.function)
     values = list(graph.inputs())
     if isinstance(module, torch.jit.ScriptModule):
         evaluation.env[values.pop(0).debugName()] = Member(module, "")
@@ -148,7 +153,7 @@ def read_script(module: Any, specs: Sequence[tuple[str, Structure]], graph: Any,
 def _refuse(evaluation: Evaluation) -> None:
     """Complain about all operators that nothing converts."""
     if evaluation.missing:
-        calls = ", ".join(place for places in evaluation.missing.values() for place in places[:1])
+        calls = ", ".join(layers[0] for layers in evaluation.missing.values())
         text = f"The following operators are not implemented: {sorted(evaluation.missing)} (first called by {calls})"
         raise OperatorsMissing(text)
 

@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""Branches and loops of TorchScript: taken where their conditions are known, else graphs that a call chooses between.
+"""Branches and loops of TorchScript: entered where their conditions are known, else graphs that a call chooses between.
 
 A branch or body that a call decides about is read with everything around it as it was before. A loop's body is read
 again until what it takes is as general as what it leaves: numbers that change are computed, extents that change are
@@ -12,14 +12,12 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...support.errors import FrontendError, FrontendWarning
 from .schema import Argument, Graph, Name, Node
+from .script_evaluate import Evaluation
 from .script_values import Number, Tensor, computed_in, leaves_of
-
-if TYPE_CHECKING:
-    from .script_evaluate import Evaluation
 
 _ROUNDS = 10
 """Readings of a loop's body until it is general."""
@@ -160,8 +158,8 @@ def _common(evaluation: Evaluation, node: Any, a: Any, b: Any) -> Any:
     if a is None or b is None:
         return None
     if a.dtype != b.dtype or a.dim() != b.dim():
-        found = f"{a.dtype} of {a.dim()} axes and {b.dtype} of {b.dim()}"
-        raise evaluation.fail(node, "tensors of one element type and rank", found)
+        types = f"{a.dtype} of {a.dim()} axes and {b.dtype} of {b.dim()}"
+        raise evaluation.fail(node, "tensors of one element type and rank", types)
     pairs = [(x if isinstance(x, int) else None, y) for x, y in zip(a.shape, b.shape, strict=True)]
     if all(x == y for x, y in pairs if x is not None) and all(x is not None for x, _ in pairs):
         with evaluation.mode:
@@ -202,10 +200,10 @@ class _Loop:
         general = [_general(evaluation, leaf) for leaf in first]
         for _ in range(_ROUNDS):
             missing = {kind: list(places) for kind, places in evaluation.missing.items()}
-            taken, nodes, leaving, inputs = self.read(carried, general)
+            entered, nodes, leaving, inputs = self.read(carried, general)
             wider = [
                 _wider(evaluation, node, *values)
-                for values in zip(general, taken, leaves_of(list(leaving[1:])), strict=True)
+                for values in zip(general, entered, leaves_of(list(leaving[1:])), strict=True)
             ]
             if wider == general:
                 break
@@ -257,15 +255,15 @@ class _Loop:
             own = evaluation.names.own(node)
             number = Number(evaluation.fresh(f"{own}_turn"), symbol_like(evaluation, 1))
             inputs = [number.name]
-            taken: list[Any] = []
+            entered: list[Any] = []
             for at, (leaf, kind) in enumerate(zip(leaves_of(list(carried)), general, strict=True)):
-                taken.append(leaf if kind is None else self.fresh(f"{own}_carried_{at}", kind))
+                entered.append(leaf if kind is None else self.fresh(f"{own}_carried_{at}", kind))
                 if kind is not None:
-                    inputs.append(taken[-1].name)
+                    inputs.append(entered[-1].name)
             evaluation.env[counter] = self.counted(number)
-            evaluation.env.update(zip(entering, _refilled(list(carried), iter(taken)), strict=True))
+            evaluation.env.update(zip(entering, _refilled(list(carried), iter(entered)), strict=True))
             leaving = evaluation.block(self.body)
-        return taken, nodes, leaving, inputs
+        return entered, nodes, leaving, inputs
 
     def counted(self, number: Number) -> Number:
         """The number of a turn, with those before that were unrolled."""

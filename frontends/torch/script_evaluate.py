@@ -9,19 +9,18 @@ known. What only elements decide stays: a number that a call computes.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from ...support.errors import FrontendError
-from ..importing.frames import user_line
+from ..importing.frames import user_frames
 from .schema import Argument, Name, Node, ScalarType, TensorMeta, Unread
-from .script_control import branch, loop, raise_error
 from .script_names import Names, frames_of
 from .script_numbers import LISTS, NUMBERS, PLAIN
-from .script_values import CODES, Member, Number, Tensor, computed_in, leaves_of, meta_of
+from .script_values import TORCH_CODES, Number, Tensor, computed_in, leaves_of, meta_of
 
 _KNOWN = 1024
 """Elements of a tensor up to which its own are computed where they follow from the program."""
@@ -57,6 +56,19 @@ def signature_of(text: str) -> Signature:
     return Signature(schema.name, schema.overload_name, arguments, tensors)
 
 
+class Tables(NamedTuple):
+    """Nodes that are no calls of operators that are converted, and what becomes of them."""
+
+    own: Mapping[str, Callable[[Evaluation, Any], list[Any]]]
+    """By kind, nodes that are no calls at all -> their results."""
+    asking: Mapping[str, Callable[..., Any]]
+    """By kind, those that ask a tensor for its type, or for its one element -> the answer."""
+    rewritten: Mapping[str, Callable[[Evaluation, Any, Signature, Sequence[Any]], Any]]
+    """By target, calls that are other ones, or none -> the result."""
+    renamed: Mapping[str, str]
+    """Overloads of TorchScript alone -> those of exported programs."""
+
+
 @dataclass(eq=False)
 class Evaluation:
     """One reading of a graph.
@@ -67,10 +79,11 @@ class Evaluation:
     file: str
     member: Any
     names: Names
+    tables: Tables
     converted: Callable[[str], bool]
     """Callback that decides if an operator is converted, by its target."""
-    custom: Container[str] = ()
-    """Kinds of nodes that the user converts, from all of their arguments."""
+    custom: Callable[[str], object]
+    """Callback that gives the user's function for an operator, which takes all of the arguments."""
     nodes: list[Node] = field(default_factory=list)
     metas: dict[str, TensorMeta] = field(default_factory=dict)
     weights: dict[str, Any] = field(default_factory=dict)
@@ -87,7 +100,7 @@ class Evaluation:
         self.unsupported = (NotImplementedError, fakes.UnsupportedOperatorException)
         self.mode = fakes.FakeTensorMode(shape_env=symbolic.ShapeEnv(), allow_non_fake_inputs=True)
         self.env: dict[str, Any] = {}
-        self.taken: set[str] = set()
+        self.used: set[str] = set()
         self.unknown: set[int] = set()
         """The storages of known tensors that something unknown was written to."""
         self.tensors: dict[str, Tensor] = {}
@@ -99,17 +112,17 @@ class Evaluation:
 
     def place(self, node: Any) -> str:
         """The layer and line of a node, for errors."""
-        line = user_line(frames_of(node))
-        return self.names.layer(node) + (f" at {line[0]}:{line[1]}" if line is not None else "")
+        calls = user_frames(frames_of(node))
+        return self.names.layer(node) + (f" at {calls[0].file}:{calls[0].line}" if calls else "")
 
     # Values.
 
     def fresh(self, wanted: str) -> str:
         name, count = wanted, 0
-        while name in self.taken:
+        while name in self.used:
             count += 1
             name = f"{wanted}:{count}"
-        self.taken.add(name)
+        self.used.add(name)
         return name
 
     def extent(self) -> Any:
@@ -134,7 +147,7 @@ class Evaluation:
         """A tensor of the module."""
         if path not in self.tensors:
             self.weights[path] = tensor
-            self.taken.add(path)
+            self.used.add(path)
             self.tensors[path] = Tensor(path, self.fake(tensor))
             self.metas[path] = meta_of(self.tensors[path].fake)
         return self.tensors[path]
@@ -161,7 +174,7 @@ class Evaluation:
     def node(self, node: Any) -> None:
         if len(self.nodes) > _MOST:
             raise self.fail(node, f"at most {_MOST} calls", "loops that make more")
-        own = OWN.get(node.kind())
+        own = self.tables.own.get(node.kind())
         results = own(self, node) if own is not None else [self.operator(node)]
         outputs = list(node.outputs())
         if own is None and len(outputs) != 1:
@@ -185,8 +198,8 @@ class Evaluation:
             return self.plain(node, LISTS[kind], values)
         if kind in PLAIN and (not computed or kind in _IDENTITIES):
             return self.plain(node, PLAIN[kind], values)
-        if kind in ASKING and values and isinstance(values[0], Tensor):
-            return ASKING[kind](self, node, *values)
+        if kind in self.tables.asking and values and isinstance(values[0], Tensor):
+            return self.tables.asking[kind](self, node, *values)
         if kind in NUMBERS and computed and all(isinstance(value, Number) for value in computed):
             return self.number(node, *NUMBERS[kind], values[:2])
         if not computed and not signature.tensors:
@@ -225,7 +238,7 @@ class Evaluation:
         type_ = output.type()
         sizes = type_.sizes() if type_.kind() == "TensorType" else None
         fake = None
-        if sizes is not None and type_.dtype() is not None:
+        if sizes is not None and type_.dtype() is not None and not str(type_.dtype()).startswith("torch.q"):
             with self.mode:
                 fake = self.torch.empty_strided(sizes, type_.strides(), dtype=type_.dtype())
         return self.tensor(f"{self.names.own(node)}_{at}", fake)
@@ -241,19 +254,25 @@ class Evaluation:
 
     def call(self, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
         """A call that computes tensors, and its results."""
-        if signature.target in REWRITTEN:
-            return REWRITTEN[signature.target](self, node, signature, values)
-        results = self.types(node, signature, values)
-        return self.called(node, signature, values, results)
+        if signature.target in self.tables.rewritten:
+            return self.tables.rewritten[signature.target](self, node, signature, values)
+        target = self.tables.renamed.get(signature.target, signature.target)
+        if self.converted(target):
+            return self.called(node, signature, values, self.types(node, signature, values))
+        try:
+            results = self.types(node, signature, values)
+        except FrontendError:
+            return self.unread(node)  # torch does not know its types either
+        self.missing.setdefault(node.kind(), []).append(self.place(node))
+        return self.called(node, signature, (), results)
 
     def called(self, node: Any, signature: Signature, values: Sequence[Any], results: Any) -> Any:
         """Add a call whose results are as torch infers them."""
-        target = RENAMED.get(signature.target, signature.target)
-        if not self.converted(target):
-            self.missing.setdefault(node.kind(), []).append(self.place(node))
+        target = self.tables.renamed.get(signature.target, signature.target)
+        custom = self.custom(target) is not None
         arguments: dict[str, Argument] = {}
         for (name, kind, _), value in zip(signature.arguments, values, strict=False):
-            if node.kind() in self.custom:
+            if custom:
                 arguments[name] = self.lowered(node, value, kind, name)
             elif value is not None and not (name in _DEFAULTED and not computed_in(value)):
                 arguments[name] = self.lowered(node, value, kind, name)
@@ -289,7 +308,7 @@ class Evaluation:
             and not (self.depth and signature.name.endswith("_"))
         ):
             with self.torch.no_grad():
-                reals = self.tried(node, signature, function, values, known=True)
+                reals = self.tried(node, signature, function, values, real=True)
             if reals is not None and any(
                 isinstance(real, self.torch.Tensor) and real.numel() > _KNOWN for real in leaves_of(reals)
             ):
@@ -299,7 +318,7 @@ class Evaluation:
                 if isinstance(value, Tensor) and value.real is not None:
                     self.unknown.add(value.real.untyped_storage().data_ptr())
         with self.mode, self.torch.no_grad():
-            fakes = self.tried(node, signature, function, values, known=False)
+            fakes = self.tried(node, signature, function, values, real=False)
         if fakes is None:
             return self.typed_results(node)
         return _paired(fakes, reals)
@@ -308,23 +327,23 @@ class Evaluation:
         results = []
         for output in node.outputs():
             tensor = self.typed(node, 0, output)
-            self.taken.discard(tensor.name)
+            self.used.discard(tensor.name)
             results.append(Typed(tensor.fake))
         return results[0] if len(results) == 1 else tuple(results)
 
-    def tried(self, node: Any, signature: Signature, function: Any, values: Sequence[Any], *, known: bool) -> Any:
-        """What torch computes of fake or known tensors; None where it does not know how."""
-        given, named = [], {}
+    def tried(self, node: Any, signature: Signature, function: Any, values: Sequence[Any], *, real: bool) -> Any:
+        """Return what torch computes of fake or known tensors; None where it does not know how."""
+        positional, named = [], {}
         for (name, kind, by_name), value in zip(signature.arguments, values, strict=False):
-            argument = self.given(value, kind, known)
+            argument = self.passed(value, kind, real)
             if by_name:
                 named[name] = argument
             else:
-                given.append(argument)
+                positional.append(argument)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return function(*given, **named)
+                return function(*positional, **named)
         except self.unsupported:
             return None
         except RuntimeError as error:
@@ -334,15 +353,15 @@ class Evaluation:
         except (ValueError, TypeError, LookupError, AssertionError) as error:
             raise self.fail(node, "arguments that it takes", str(error).partition("\n")[0]) from error
 
-    def given(self, value: Any, kind: str, known: bool) -> Any:
+    def passed(self, value: Any, kind: str, real: bool) -> Any:
         """A value as torch takes it."""
         if isinstance(value, Tensor):
-            return self.known(value) if known else value.fake
+            return self.known(value) if real else value.fake
         if isinstance(value, Number):
             return value.symbol
         if isinstance(value, list | tuple):
             inner = kind.replace("List[", "", 1)
-            return [self.given(item, inner, known) for item in value]
+            return [self.passed(item, inner, real) for item in value]
         if isinstance(value, bool | int | float) and kind.startswith(("Tensor", "Optional[Tensor")):
             # A number that the tracer took for a tensor; one of Python's has the standing that it had.
             return self.torch.tensor(value)
@@ -366,7 +385,7 @@ class Evaluation:
                 return tuple(self.lowered(node, item, inner) for item in items)
             return tuple(self.lowered(node, item, inner) for item in value)
         if isinstance(value, int) and not isinstance(value, bool) and ("ScalarType" in kind or name == "dtype"):
-            return ScalarType(_CODE_OF[value])
+            return ScalarType(TORCH_CODES[value])
         if any(part in kind for part in ("Device", "Layout", "MemoryFormat", "Generator")):
             return Unread(kind, value)
         if value is None or isinstance(value, bool | int | float | complex | str):
@@ -374,8 +393,6 @@ class Evaluation:
         raise self.fail(node, f"a value of {kind}", type(value).__name__)
 
 
-_CODE_OF = dict(enumerate((1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 14, 16, 13)))
-"""torch's number of an element type -> that of the schema of exported programs."""
 _IDENTITIES = {
     "aten::__is__",
     "aten::__isnot__",
@@ -405,241 +422,7 @@ class Typed:
 
 def _paired(fakes: Any, reals: Any) -> Any:
     if isinstance(fakes, list | tuple):
-        known = reals if isinstance(reals, list | tuple) else [None] * len(fakes)
-        pairs = [_paired(fake, real) for fake, real in zip(fakes, known, strict=True)]
+        each = reals if isinstance(reals, list | tuple) else [None] * len(fakes)
+        pairs = [_paired(fake, real) for fake, real in zip(fakes, each, strict=True)]
         return tuple(pairs) if isinstance(fakes, tuple) else pairs
     return Typed(fakes, reals)
-
-
-# Nodes that are no calls, and calls of TorchScript alone.
-
-
-def _constant(evaluation: Evaluation, node: Any) -> list[Any]:
-    if not node.hasAttribute("value"):
-        return [None]
-    kind = node.kindOf("value")
-    value = node.output().toIValue() if kind == "ival" else getattr(node, kind)("value")
-    torch = evaluation.torch
-    if isinstance(value, torch.Tensor):
-        if value.dim() == 0 and _is_number(torch, value):
-            return [value.item()]
-        return [evaluation.constant(evaluation.names.own(node), value)]
-    if node.output().type().kind() == "BoolType":
-        return [bool(value)]
-    return [value]
-
-
-def _is_number(torch: Any, tensor: Any) -> bool:
-    """Return whether a scalar tensor stands for a number of Python."""
-    narrow = {torch.float64: torch.float32, torch.int64: torch.int32}.get(tensor.dtype)
-    return narrow is not None and torch.result_type(torch.zeros((), dtype=narrow), tensor) == narrow
-
-
-def _attribute(evaluation: Evaluation, node: Any) -> list[Any]:
-    (owner,) = evaluation.inputs(node)
-    name = node.s("name")
-    path = f"{owner.path}.{name}" if owner.path else name
-    return [_member(evaluation, getattr(owner.owner, name), path)]
-
-
-def _member(evaluation: Evaluation, value: Any, path: str) -> Any:
-    """What an attribute of a module is."""
-    if isinstance(value, evaluation.torch.Tensor):
-        return evaluation.weight(path, value)
-    if isinstance(value, list | tuple):
-        items = [_member(evaluation, item, f"{path}.{at}") for at, item in enumerate(value)]
-        return items if isinstance(value, list) else tuple(items)
-    if isinstance(value, dict):
-        return {key: _member(evaluation, item, f"{path}.{key}") for key, item in value.items()}
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    return Member(value, path)
-
-
-def _unpacked(evaluation: Evaluation, node: Any) -> list[Any]:
-    (values,) = evaluation.inputs(node)
-    if isinstance(values, Tensor) or len(values) != node.outputsSize():
-        raise evaluation.fail(node, f"{node.outputsSize()} items", "another number")
-    return list(values)
-
-
-def _dictionary(evaluation: Evaluation, node: Any) -> list[Any]:
-    values = evaluation.inputs(node)
-    return [dict(zip(values[::2], values[1::2], strict=True))]
-
-
-OWN: Mapping[str, Callable[[Evaluation, Any], list[Any]]] = {
-    "prim::Constant": _constant,
-    "prim::DictConstruct": _dictionary,
-    "prim::GetAttr": _attribute,
-    "prim::If": branch,
-    "prim::ListConstruct": lambda evaluation, node: [evaluation.inputs(node)],
-    "prim::ListUnpack": _unpacked,
-    "prim::Loop": loop,
-    "prim::RaiseException": raise_error,
-    "prim::TupleConstruct": lambda evaluation, node: [tuple(evaluation.inputs(node))],
-    "prim::TupleIndex": lambda evaluation, node: [operator_item(*evaluation.inputs(node))],
-    "prim::TupleUnpack": _unpacked,
-}
-"""Nodes that are no calls of operators."""
-
-
-def operator_item(items: Sequence[Any], at: int) -> Any:
-    return items[at]
-
-
-# What asks for the type of a tensor.
-
-
-def _extent(evaluation: Evaluation, node: Any, tensor: Tensor, axis: int) -> Any:
-    if tensor.fake is None:
-        raise evaluation.fail(node, "a tensor whose shape torch infers", f"'{tensor.name}'")
-    rank = tensor.fake.dim()
-    if not -rank <= axis < rank:
-        raise evaluation.fail(node, f"an axis of {rank}", str(axis))
-    extent = tensor.fake.shape[axis]
-    if isinstance(extent, int):
-        return extent
-    value = Number(evaluation.fresh(f"{evaluation.names.own(node)}_0"), extent)
-    arguments: dict[str, Argument] = {"self": Name(tensor.name), "dim": axis % rank}
-    evaluation.add(node, "aten.sym_size.int", arguments, [[value.name]])
-    return value
-
-
-def _size(evaluation: Evaluation, node: Any, tensor: Tensor, axis: int | None = None) -> Any:
-    if axis is not None:
-        return _extent(evaluation, node, tensor, axis)
-    return [_extent(evaluation, node, tensor, at) for at in range(_rank(evaluation, node, tensor))]
-
-
-def _rank(evaluation: Evaluation, node: Any, tensor: Tensor) -> int:
-    if tensor.fake is None:
-        raise evaluation.fail(node, "a tensor whose rank torch infers", f"'{tensor.name}'")
-    return tensor.fake.dim()
-
-
-def _count(evaluation: Evaluation, node: Any, tensor: Tensor) -> Any:
-    if isinstance(count := tensor.fake.numel(), int):
-        return count
-    value = Number(evaluation.fresh(f"{evaluation.names.own(node)}_0"), count)
-    evaluation.add(node, "aten.sym_numel.default", {"self": Name(tensor.name)}, [[value.name]])
-    return value
-
-
-def _element(evaluation: Evaluation, node: Any, tensor: Tensor) -> int:
-    dtype = str(tensor.fake.dtype).removeprefix("torch.")
-    return next(own for own, code in _CODE_OF.items() if code == CODES[dtype])
-
-
-def _item(evaluation: Evaluation, node: Any, tensor: Tensor) -> Any:
-    """The one element of a tensor, as a number of the kind that the node says."""
-    kind = node.output().type().kind()
-    python = {"IntType": int, "FloatType": float, "BoolType": bool}.get(kind, lambda number: number)
-    real = evaluation.known(tensor)
-    if real is not None:
-        return python(real.item())
-    torch = evaluation.torch
-    source, dtype = tensor, tensor.fake.dtype if tensor.fake is not None else None
-    wanted = {"IntType": torch.int64, "FloatType": torch.float64, "BoolType": torch.bool}.get(kind, dtype)
-    whole = dtype is not None and not dtype.is_floating_point and dtype != torch.bool
-    if dtype != wanted and not (whole and kind == "IntType"):
-        with evaluation.mode:
-            fake = tensor.fake.to(wanted)
-        source = evaluation.tensor(f"{evaluation.names.own(node)}_{kind}", fake)
-        code = ScalarType(CODES[str(wanted).removeprefix("torch.")])
-        evaluation.add(node, "aten.to.dtype", {"self": Name(tensor.name), "dtype": code}, [[source.name]])
-    with evaluation.mode:
-        symbol = torch.ops.aten.item.default(source.fake)
-    value = Number(evaluation.fresh(f"{evaluation.names.own(node)}_0"), symbol)
-    evaluation.add(node, "aten.item.default", {"self": Name(source.name)}, [[value.name]])
-    return value
-
-
-def _shape(evaluation: Evaluation, node: Any, tensor: Tensor) -> Any:
-    """The extents of a tensor, as a tensor."""
-    sizes = _size(evaluation, node, tensor)
-    if computed_in(sizes):
-        return evaluation.unread(node)
-    return evaluation.constant(evaluation.names.own(node), evaluation.torch.tensor(sizes, dtype=evaluation.torch.int64))
-
-
-ASKING: Mapping[str, Callable[..., Any]] = {
-    "aten::Bool": _item,
-    "aten::Float": _item,
-    "aten::FloatImplicit": _item,
-    "aten::Int": _item,
-    "aten::IntImplicit": _item,
-    "aten::ScalarImplicit": _item,
-    "aten::_shape_as_tensor": _shape,
-    "aten::dim": _rank,
-    "aten::is_complex": lambda evaluation, node, tensor: tensor.fake.dtype.is_complex,
-    "aten::is_floating_point": lambda evaluation, node, tensor: tensor.fake.dtype.is_floating_point,
-    "aten::item": _item,
-    "aten::len": lambda evaluation, node, tensor: _extent(evaluation, node, tensor, 0),
-    "aten::numel": _count,
-    "aten::size": _size,
-    "prim::dtype": _element,
-    "prim::layout": lambda evaluation, node, tensor: 0,
-    "prim::shape": _size,
-}
-"""Operators that ask for the type of a tensor, or for its one element."""
-
-
-# Calls of other operators than those of exported programs.
-
-
-def _scalar(evaluation: Evaluation, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
-    """A number as a tensor."""
-    (value,) = values
-    torch = evaluation.torch
-    if not isinstance(value, Number):
-        return evaluation.constant(evaluation.names.own(node), torch.tensor(value))
-    dtype = torch.tensor(0.0 if isinstance(value.symbol, torch.SymFloat) else 0).dtype
-    if isinstance(value.symbol, torch.SymBool):
-        dtype = torch.bool
-    with evaluation.mode:
-        fake = torch.empty((), dtype=dtype)
-    result = evaluation.tensor(f"{evaluation.names.own(node)}_0", fake)
-    arguments: dict[str, Argument] = {
-        "s": Name(value.name, number=True),
-        "dtype": ScalarType(CODES[str(dtype).removeprefix("torch.")]),
-    }
-    evaluation.add(node, "aten.scalar_tensor.default", arguments, [[result.name]])
-    return result
-
-
-def _literal(evaluation: Evaluation, node: Any, signature: Signature, values: Sequence[Any]) -> Any:
-    """torch.tensor of numbers and lists of them."""
-    data, dtype = values[0], values[1] if len(values) > 1 else None
-    if computed_in(data):
-        if isinstance(data, Number):
-            return _scalar(evaluation, node, signature, [data])
-        return evaluation.unread(node)
-    known = next((name for name, code in CODES.items() if dtype is not None and code == _CODE_OF[dtype]), None)
-    tensor = evaluation.torch.tensor(data, dtype=getattr(evaluation.torch, known) if known else None)
-    return evaluation.constant(evaluation.names.own(node), tensor)
-
-
-REWRITTEN: Mapping[str, Callable[[Evaluation, Any, Signature, Sequence[Any]], Any]] = {
-    "aten.as_tensor.default": _literal,
-    "aten.as_tensor.bool": _literal,
-    "aten.as_tensor.float": _literal,
-    "aten.as_tensor.int": _literal,
-    "aten.scalar_tensor.default": lambda evaluation, node, signature, values: _literal(
-        evaluation, node, signature, values[:2]
-    ),
-    "aten.tensor.bool": _literal,
-    "aten.tensor.default": _literal,
-    "aten.tensor.float": _literal,
-    "aten.tensor.int": _literal,
-    "prim.NumToTensor.Scalar": _scalar,
-    "prim.NumToTensor.bool": _scalar,
-}
-"""Calls that are other ones, or none."""
-
-RENAMED: Mapping[str, str] = {
-    "aten.to.prim_dtype": "aten.to.dtype",
-    "aten.to.prim_other": "aten.to.other",
-    "aten.to.prim_Device": "aten.to.dtype_layout",
-}
-"""Overloads of TorchScript alone -> those of exported programs."""

@@ -1,5 +1,5 @@
 # pyright: basic, reportMissingImports=false
-"""What `relay.frontend.from_pytorch` is told of inputs: names, shapes and element types, held against the graph."""
+"""Names, shapes and element types that `relay.frontend.from_pytorch` has for inputs, held against the graph."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import NameLoc
@@ -15,7 +15,8 @@ from .context import Context
 from .graph import Importer, Model
 from .load import Source, made
 from .program import RENAMING
-from .script import MEMORY, Options, Script, graph_of, kind_of, read_script, traced_specs
+from .script import MEMORY, Options, Script, graph_of, read_script, traced_specs
+from .script_custom import converted
 from .script_inputs import Structure
 
 
@@ -50,16 +51,25 @@ class ScriptImporter(Importer):
         if (step := reader or self.users(region).get(name)) is None:
             return name, 0
         node = node_of(step)
-        place = self.source.place_of(name, node)
+        label = self.source.place_of(name, node)
         if isinstance(node.leaf, NameLoc):
-            self.positions[place, node.index] = node.leaf.location
-        return place, node.index
+            self.positions[label, node.index] = node.leaf.location
+        return label, node.index
 
     def converter(self, step: Step) -> Converter[Context] | None:
         op_type = node_of(step).op_type
-        if op_type != RENAMING and kind_of(op_type) in self.source.options.custom:
-            return None
-        return super().converter(step)
+        custom = None if op_type == RENAMING else self.source.options.function(op_type)
+        if custom is None:
+            return super().converter(step)
+        return Converter(lambda ctx: converted(ctx, custom))
+
+
+def steps_in(region: Region) -> Iterator[Step]:
+    """The steps of a region and of the bodies in it."""
+    for step in region.steps:
+        yield step
+        for body in step.bodies.values():
+            yield from steps_in(body)
 
 
 def script_model(

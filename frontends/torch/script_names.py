@@ -43,7 +43,7 @@ class Names:
 
     def own(self, node: Any) -> str:
         """The name of a node by its kind; of one without outputs, the kind."""
-        return self._spans.get(first_output(node), node.kind())
+        return self._spans.get(first_output(node)) or str(node.kind())
 
     def layer(self, node: Any) -> str:
         """The name of the layer that a node is."""
@@ -68,7 +68,7 @@ def frames_of(node: Any) -> tuple[Frame, ...]:
         return ()
     calls = [match for line in text.splitlines() if (match := _CALL.fullmatch(line.strip()))]
     if calls:
-        return tuple((call[1], int(call[2]), call[3]) for call in reversed(calls))
+        return tuple(Frame(call[1], int(call[2]), call[3]) for call in reversed(calls))
     return frames_in(text)
 
 

@@ -35,6 +35,8 @@ CODES = {
     "float8_e5m2": 30,
 }
 """torch's name of an element type -> the number that the schema of exported programs gives it."""
+TORCH_CODES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 14, 16, 13)
+"""That number by torch's own."""
 
 
 @dataclass(eq=False)

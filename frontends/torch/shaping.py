@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import cast
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import CopyOp
@@ -19,7 +20,7 @@ from ...dialects.relay.transform import (
     StridedSliceOp,
     TransposeOp,
 )
-from ...dialects.sizes import ENDLESS, Size, SizeExpr, proves, same, same_shape, size_max, size_min
+from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, proves, same, same_shape, size_max, size_min
 from ..importing.converter import Converter
 from ..importing.decisions import compared
 from ..importing.tensor import dtype_of, shape_of
@@ -142,6 +143,21 @@ def _copied(ctx: Context) -> SSAValue:
     return ctx.emit(CopyOp, ctx.value(0))
 
 
+def _dropped(ctx: Context) -> SSAValue:
+    """Nothing is dropped in inference."""
+    name = "train" if ctx.given("train") else "training"
+    if ctx.bool(name) and ctx.float("p", 0.5) > 0:
+        ctx.fail("a model in inference mode", "dropout in training mode (call .eval() before torch.export)")
+    return ctx.emit(CopyOp, ctx.of("input"))
+
+
+def _native_dropout(ctx: Context) -> tuple[SSAValue, SSAValue]:
+    """The data, and that all of them stay."""
+    result = _dropped(ctx)
+    truth = ctx.constant(np.ones((), np.bool_), "mask")
+    return result, broadcast(ctx, truth, shape_of(result))
+
+
 def _copy(ctx: Context) -> SSAValue:
     """The source in the shape and element type of what it is copied to."""
     source = cast_to(ctx, ctx.of("src"), ctx.dtype_of("self"))
@@ -151,6 +167,17 @@ def _copy(ctx: Context) -> SSAValue:
 def broadcast(ctx: Context, value: SSAValue, shape: Sequence[int]) -> SSAValue:
     """A value of a shape that it broadcasts to."""
     return value if same_shape(shape_of(value), shape) else ctx.emit(BroadcastToOp, value, shape=tuple(shape))
+
+
+def of_one_shape(ctx: Context, *names: str) -> list[SSAValue]:
+    """Arguments in the shape to which they broadcast."""
+    shape: tuple[Size, ...] = ()
+    for name in names:
+        wider = broadcast_sizes(shape, ctx.shape_of(name))
+        if wider is None:
+            ctx.fail("shapes that broadcast", str([list(ctx.shape_of(other)) for other in names]))
+        shape = wider
+    return [broadcast(ctx, ctx.of(name), cast("tuple[int, ...]", shape)) for name in names]
 
 
 def _expand(ctx: Context) -> SSAValue:
@@ -300,9 +327,11 @@ _COPIES = (
 
 TABLE: dict[str, Converter[Context]] = {
     **{f"aten.{name}.default": Converter(_copied) for name in _COPIES},
-    "aten.dropout.default": Converter(_copied),
-    "aten.feature_dropout.default": Converter(_copied),
-    "aten.alpha_dropout.default": Converter(_copied),
+    "aten.dropout.default": Converter(_dropped),
+    "aten.feature_alpha_dropout.default": Converter(_dropped),
+    "aten.feature_dropout.default": Converter(_dropped),
+    "aten.alpha_dropout.default": Converter(_dropped),
+    "aten.native_dropout.default": Converter(_native_dropout),
     "aten.broadcast_to.default": Converter(_broadcast_to),
     "aten.cat.default": Converter(_cat),
     "aten.concat.default": Converter(_cat),

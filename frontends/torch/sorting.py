@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term
 from .context import Context
-from .promotion import BOOL
+from .promotion import BOOL, common_type, operand
 from .shaping import shaped
 
 
@@ -23,6 +24,8 @@ def _topk(ctx: Context) -> tuple[SSAValue, ...]:
     """topk; what is wanted unsorted may be sorted."""
     data, k = ctx.of("self"), ctx.int("k")
     shape = shape_of(data)
+    if not shape:
+        return ctx.emit(CopyOp, data), ctx.constant(np.zeros((), np.int64), "places")
     axis = ctx.axis("dim", len(shape), -1)
     ctx.require_least(shape[axis], k, f"whether there are {k} of {shape[axis]} elements")
     if same(k, 0) or not isinstance(cast(Size, k), int):
@@ -78,9 +81,11 @@ def _bucketize(ctx: Context) -> SSAValue:
 
 def _isin(ctx: Context) -> SSAValue:
     """True for each element that is one of others."""
-    x, others = ctx.term("elements"), ctx.term("test_elements")
-    flat = others.reshape(int(np.prod(others.shape)))
-    equal = x.reshape(*x.shape, 1).equal(flat.to(x.dtype))
+    names = ["elements" if ctx.given("elements") else "element"]
+    names.append("test_elements" if ctx.given("test_elements") else "test_element")
+    dtype = common_type(ctx, names)
+    x, others = (operand(ctx, name, dtype) for name in names)
+    equal = x.reshape(*x.shape, 1).equal(others.reshape(prod(others.shape)))
     result = equal.apply(AnyOp, axis=(len(x.shape),), keepdims=False)
     return (result.apply(LogicalNotOp) if ctx.bool("invert") else result).value
 

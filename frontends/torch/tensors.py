@@ -85,10 +85,12 @@ class Tensors(Mapping[str, Array]):
         stored = self.archive.size(path)
         if (last + 1) * dtype.itemsize > stored:
             raise FrontendError(f"{what}: expected {(last + 1) * dtype.itemsize} bytes in '{path}', got {stored}")
-        flat = np.frombuffer(self.archive.read(path), np.uint8)[: stored // dtype.itemsize * dtype.itemsize].view(dtype)
+        flat = np.frombuffer(self.archive.view(path), np.uint8)[: stored // dtype.itemsize * dtype.itemsize].view(dtype)
         window = flat[int(entry.meta.offset) :]
         steps = [stride * dtype.itemsize for stride in strides]
-        return np.asarray(np.lib.stride_tricks.as_strided(window, sizes, steps, writeable=False), order="C")
+        strided = np.lib.stride_tricks.as_strided(window, sizes, steps, writeable=False)
+        # Entries begin anywhere in the file: numbers across the words of the memory are copied.
+        return np.require(strided, requirements=["C", "A"])
 
     def __contains__(self, name: object) -> bool:
         return name in self.entries

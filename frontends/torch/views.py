@@ -133,6 +133,7 @@ _SHAPED = View(scattered=_reshaped, when=_strides_allow)
 _DROPPED = View("input", _reshaped, _in_inference)
 
 VIEWS: Mapping[str, View] = {
+    "aten._reshape_alias": _SAME,
     "aten.alias": _SAME,
     "aten.as_strided": View(),
     "aten.broadcast_to": View(),
@@ -142,13 +143,18 @@ VIEWS: Mapping[str, View] = {
     "aten.detach_": _SAME,
     "aten.diagonal": View(scattered=_by("aten.diagonal_scatter.default")),
     "aten.dropout": _DROPPED,
+    "aten.dsplit": View(scattered=_part_of),
     "aten.expand": View(),
     "aten.expand_as": View(),
     "aten.feature_dropout": _DROPPED,
     "aten.flatten": _SHAPED,
+    "aten.hsplit": View(scattered=_part_of),
     "aten.lift_fresh": _SAME,
+    "aten.mH": View(scattered=_by("whence.swapped_back")),
     "aten.mT": View(scattered=_by("whence.swapped_back")),
     "aten.movedim": View(scattered=_by("whence.moved_back")),
+    "aten.matrix_H": View(scattered=_by("whence.swapped_back")),
+    "aten.moveaxis": View(scattered=_by("whence.moved_back")),
     "aten.narrow": View(scattered=_by("whence.narrow_scatter")),
     "aten.numpy_T": View(scattered=_by("whence.permuted_back")),
     "aten.permute": View(scattered=_by("whence.permuted_back")),
@@ -172,8 +178,12 @@ VIEWS: Mapping[str, View] = {
     "aten.unflatten": _SAME,
     "aten.unfold": View(),
     "aten.unsqueeze": _SAME,
+    "aten.real": _SAME,
+    "aten.resolve_conj": _SAME,
+    "aten.resolve_neg": _SAME,
     "aten.view": _SAME,
     "aten.view_as": _SAME,
+    "aten.vsplit": View(scattered=_part_of),
 }
 """Operator -> how its results are views."""
 

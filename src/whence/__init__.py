@@ -45,13 +45,14 @@ _ROOMS = {
         "virtual_machine",
     ),
     "kernels": ("function_files", "function_module", "functions", "open_functions"),
-    "reading": ("input_shapes", "located_parser", "models", "textio"),
+    "reading": ("input_shapes", "models", "textio"),
 }
 _FORMER = {
     "whence.building": "whence.planning.build",
     "whence.executors": "whence.relay.executors",
     "whence.sources": "whence.planning.sources",
     "whence.objects": "whence.ir.containers",
+    "whence.reading.located_parser": "whence.dialects.located_parser",
     "whence.runtime.vm": "whence.relay.vm",
     "whence.runtime.profiler_vm": "whence.relay.profiler_vm",
     **{f"whence.{name}": f"whence.{room}.{name}" for room, names in _ROOMS.items() for name in names},

@@ -1,10 +1,11 @@
 """Random programs that write in place, through views of views, to inputs and to buffers; held against eager torch.
 
-    python tests/support/random_torch_programs.py [--cases 200] [--seed 0] [--keep FOLDER]
+    python tests/support/random_torch_programs.py [--cases 200] [--seed 0] [--keep FOLDER] [--write SEED ..]
 
 Each program is a file of Python whose every line is known: `Program.source`. It is exported, compiled from its .pt2
 file, called twice, and compared with eager torch in all results and all that it keeps. Every op has to stand at the
-line of a call that computes such a thing.
+line of a call that computes such a thing. `--write` puts some of them into tests/exports/pytorch/random.zip, with what
+torch computes of them.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -12,10 +13,22 @@ line of a call that computes such a thing.
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import io
+import json
 import random
+import re
 import sys
+import tempfile
+import warnings
+import zipfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+ARCHIVE = Path(__file__).parents[1] / "exports" / "pytorch" / "random.zip"
 
 MOVES = {
     "broadcast_to", "cast", "concatenate", "copy", "constant", "expand_dims", "full", "gather", "gather_nd", "ones",
@@ -23,6 +36,8 @@ MOVES = {
     "zeros", "sizes",
 }  # fmt: skip
 """Operators of relay that only move elements: any view or write may need them."""
+PUTS = {"concatenate", "scatter_elements", "scatter_nd", "where"}
+"""Those that put a part into a whole: no view needs them."""
 
 
 @dataclass
@@ -47,6 +62,8 @@ class Program:
     """For each line the relay operators that compute, beyond moving elements."""
     values: list[Value] = field(default_factory=list[Value])
     count: int = 0
+    views: set[int] = field(default_factory=set[int])
+    """The numbers of the lines that make views."""
 
     def line(self, text: str, *computes: str) -> None:
         self.lines.append(f"        {text}")
@@ -103,7 +120,11 @@ def generated(seed: int, steps: int = 14) -> Program:
     program.line("v0 = x * 2" if rng.random() < 0.7 else "v0 = x", "multiply")
     program.values.append(Value("v0", (4, 6)))
     for _ in range(rng.randrange(steps // 2, steps + 1)):
-        rng.choice([_new, _view, _view, _view, _write, _write, _write])(program)
+        add = rng.choice([_new, _view, _view, _view, _write, _write, _write])
+        first = len(program.lines)
+        add(program)
+        if add is _view:
+            program.views |= {*range(first, len(program.lines))}
     _write(program)
     return program
 
@@ -240,63 +261,97 @@ def _write(program: Program) -> None:
 # Held against torch.
 
 
-def checked(seed: int, folder: Any) -> str:
-    """Generate, export, compile and compare one program; return what is wrong, "" for nothing."""
-    import importlib.util
-    import io
-    import warnings
-    from pathlib import Path
+@dataclass
+class Exported:
+    """A program, its .pt2 file, and what eager torch computes of two calls."""
 
-    import numpy as np
+    program: Program
+    file: str
+    data: bytes
+    calls: list[tuple[list[Any], list[Any]]]
+    kept: list[Any]
+    """The buffer after each call."""
+
+
+def exported(seed: int, folder: Path) -> Exported | None:
+    """Generate and export a program, and run it in torch; None where torch itself refuses one of its writes."""
     import torch
 
-    import whence
-
     program = generated(seed)
-    path = Path(folder) / f"program_{seed}.py"
+    path = folder / f"program_{seed}.py"
     path.write_text(program.source)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    net = module.Net().eval()
     torch.manual_seed(seed)
-    calls = [(torch.randn(4, 6), torch.randn(3, 2)) for _ in range(2)]
-    with torch.no_grad(), warnings.catch_warnings():
+    inputs = [(torch.randn(4, 6), torch.randn(3, 2)) for _ in range(2)]
+    with torch.no_grad():
+        try:
+            module.Net()(*(array.clone() for array in inputs[0]))
+        except RuntimeError:
+            return None
+        net = module.Net().eval()
+        buffer = io.BytesIO()
+        torch.export.save(torch.export.export(net, inputs[0]), buffer)
+        result = Exported(program, path.name, buffer.getvalue(), [], [])
+        for arrays in inputs:
+            results = net(*(array.clone() for array in arrays))
+            results = results if isinstance(results, tuple) else (results,)
+            result.calls.append(([array.numpy() for array in arrays], [value.clone().numpy() for value in results]))
+            result.kept.append(net.kept.numpy().copy())
+    return result
+
+
+def checked(seed: int, folder: Path) -> str:
+    """Compare one program with torch, twice; return what is wrong, "" for nothing, "SKIP" where torch refuses it."""
+    import whence
+
+    case = exported(seed, folder)
+    if case is None:
+        return "SKIP"
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            net(*(array.clone() for array in calls[0]))
-        except RuntimeError as error:
-            return f"SKIP {str(error).splitlines()[0]}"  # torch itself refuses the write
-        net = module.Net().eval()
-        exported = torch.export.export(net, calls[0])
-        buffer = io.BytesIO()
-        torch.export.save(exported, buffer)
-        expected: list[list[Any]] = []
-        for inputs in calls:
-            results = net(*(array.clone() for array in inputs))
-            results = results if isinstance(results, tuple) else (results,)
-            expected.append([result.clone().numpy() for result in results])
-        try:
-            executable = whence.compile(buffer.getvalue())
-            for inputs, wanted in zip(calls, expected, strict=True):
-                found = executable(*(array.numpy() for array in inputs))
-                found = found if isinstance(found, tuple) else (found,)
-                for at, (result, right) in enumerate(zip(found, wanted, strict=True)):
-                    if result.shape != right.shape or not np.allclose(result, right, rtol=1e-5, atol=1e-5):
-                        return f"output {at} ({program.results()[at].name}):\n{result}\nexpected\n{right}"
-            state = getattr(executable, "state", {})
-            if "kept" in state and not np.allclose(state["kept"], net.kept.numpy(), rtol=1e-5, atol=1e-5):
-                return f"kept: {state['kept']}, expected {net.kept.numpy()}"
-            if "kept" not in state and not np.array_equal(net.kept.numpy(), module.Net().kept.numpy()):
-                return "the buffer is not kept"
+            executable = whence.compile(case.data)
+            for (inputs, wanted), kept in zip(case.calls, case.kept, strict=True):
+                results = executable(*inputs)
+                if wrong := differing(results, wanted):
+                    return wrong
+                state = getattr(executable, "state", {})
+                before = np.arange(6, dtype=np.float32).reshape(2, 3)
+                if not np.allclose(state.get("kept", before), kept, rtol=1e-5, atol=1e-5):
+                    return f"kept: {state.get('kept')}, expected {kept}"
         except whence.WhenceError as error:
             return f"ERROR {error}"
-        return misplaced(program, exported, buffer.getvalue(), path.name)
+        return misplaced(case.program, case.data, case.file)
 
 
-def misplaced(program: Program, exported: Any, data: bytes, file: str) -> str:
+def differing(results: Any, wanted: list[Any]) -> str:
+    """Return which results are wrong."""
+    found = results if isinstance(results, tuple) else (results,)
+    if len(found) != len(wanted):
+        return f"{len(found)} results, expected {len(wanted)}"
+    for at, (result, right) in enumerate(zip(found, wanted, strict=True)):
+        if result.shape != right.shape or not np.allclose(result, right, rtol=1e-5, atol=1e-5):
+            return f"output {at}:\n{result}\nexpected\n{right}"
+    return ""
+
+
+def lines_of(data: bytes, file: str) -> dict[str, int]:
+    """Node -> the last line of a file in its stack trace, as the .pt2 file has it."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("models/model.json"))
+        nodes: list[Any] = json.loads(archive.read(name))["graph_module"]["graph"]["nodes"]
+    lines: dict[str, int] = {}
+    for node in nodes:
+        found = re.findall(rf'{re.escape(file)}", line (\d+)', node["metadata"].get("stack_trace") or "")
+        lines[node["name"]] = int(found[-1]) if found else 0
+    return lines
+
+
+def misplaced(program: Program, data: bytes, file: str) -> str:
     """Return what is wrong with the lines of the ops: each is that of its node's call, which computes such a thing."""
     from xdsl.dialects.builtin import NameLoc
 
@@ -305,7 +360,7 @@ def misplaced(program: Program, exported: Any, data: bytes, file: str) -> str:
     from whence.frontends.torch import from_exported_program
     from whence.provenance.span import leaves, positions
 
-    lines = {node.name: _line(node, file) for node in exported.graph.nodes}
+    lines = lines_of(data, file)
     for op in main_of(from_exported_program(data)).block.ops:
         if isinstance(op, ReturnOp | ConstantOp):
             continue
@@ -318,35 +373,50 @@ def misplaced(program: Program, exported: Any, data: bytes, file: str) -> str:
             at = line - program.first_line()
             kind = op.name.removeprefix("relay.")
             allowed = program.computes[at] if 0 <= at < len(program.computes) else set[str]()
-            if kind not in MOVES | allowed:
+            puts = PUTS if at in program.views else set[str]()
+            if kind not in (MOVES - puts) | allowed:
                 return f"{kind} at line {line}, which is {program.lines[at].strip()!r}"
     return ""
 
 
-def _line(node: Any, file: str) -> int:
-    """The last line of the program's own file in a node's stack trace."""
-    import re
-
-    found = re.findall(rf'{re.escape(file)}", line (\d+)', node.meta.get("stack_trace") or "")
-    return int(found[-1]) if found else 0
+def write(seeds: list[int], folder: Path) -> None:
+    """Write some programs, and what torch computes of their first calls, into the archive of the tests."""
+    with zipfile.ZipFile(ARCHIVE, "w", zipfile.ZIP_DEFLATED) as archive:
+        for seed in seeds:
+            case = exported(seed, folder)
+            assert case is not None, seed
+            inner = io.BytesIO()
+            with zipfile.ZipFile(io.BytesIO(case.data)) as old, zipfile.ZipFile(inner, "w") as new:
+                for entry in old.infolist():
+                    if "sample_inputs" not in entry.filename:
+                        text = old.read(entry).replace(f"{folder}/".encode(), b"")
+                        new.writestr(zipfile.ZipInfo(entry.filename), text)
+            inputs, wanted = case.calls[0]
+            arrays = io.BytesIO()
+            named = {f"in{at}": array for at, array in enumerate(inputs)}
+            np.savez(arrays, **named, **{f"out{at}": array for at, array in enumerate(wanted)})
+            for name, data in (("pt2", inner.getvalue()), ("npz", arrays.getvalue())):
+                archive.writestr(zipfile.ZipInfo(f"{seed}.{name}"), data, zipfile.ZIP_DEFLATED)
 
 
 def main() -> None:
-    import tempfile
-
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--keep", default=None, help="a folder for the programs")
+    parser.add_argument("--write", type=int, nargs="+", default=[], help="seeds of the programs for the tests")
     options = parser.parse_args()
-    folder = options.keep or tempfile.mkdtemp()
+    folder = Path(options.keep or tempfile.mkdtemp())
+    if options.write:
+        write(options.write, folder)
+        return
     wrong = skipped = 0
     for seed in range(options.seed, options.seed + options.cases):
         try:
             result = checked(seed, folder)
         except Exception as error:  # torch's own, too: each is one to look at
             result = f"{type(error).__name__} {error}"
-        if result.startswith("SKIP"):
+        if result == "SKIP":
             skipped += 1
         elif result:
             wrong += 1

@@ -20,13 +20,13 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from whence.cli.errors import guarded
 from whence.cli.instruments import Audit, BetweenPasses, Timer, Verifier, WrittenSnapshots, complain
+from whence.dialects.located_parser import LocatedParser
 from whence.passes.relay.annotate_target import AnnotateTargetPass
 from whence.passes.relay.merge_composite import MergeCompositePass
 from whence.passes.runner import run_passes
 from whence.planning.snapshots import SnapshotFolder
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
-from whence.reading.located_parser import LocatedParser
 from whence.reading.models import model_path, shipped_models
 from whence.reading.pipeline_text import parse_passes
 from whence.reading.textio import attach_params, decoded, name_weights, relay_module, write_files

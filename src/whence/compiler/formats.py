@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whence.reading.models import KERAS, PYTORCH
+from whence.reading.textio import MODULES
+from whence.support.errors import FrontendWarning, PipelineError
 
 if TYPE_CHECKING:
+    from whence.frontends.importing.custom import CustomOps
     from whence.frontends.importing.importer import Model
 
 
@@ -70,6 +75,27 @@ def is_tensorflow(source: object) -> bool:
     return any(base.__module__.partition(".")[0] == "tensorflow" for base in type(source).__mro__)
 
 
+_STABLEHLO = re.compile(rb"\b(?:stable|c)hlo\.")
+_HEAD = 1 << 20
+"""The bytes of a text that say what it is."""
+
+
+def is_stablehlo(source: object) -> bool:
+    """Return whether a source is a program of StableHLO: a text of its ops, or what JAX has of one in memory.
+
+    Bytecode of MLIR is taken for one, too, and refused with the way out.
+    """
+    if isinstance(source, Path):
+        if source.suffix not in (".mlir", ".mlirbc") or not source.is_file():
+            return False
+        with source.open("rb") as stream:
+            source = stream.read(_HEAD)
+        return source.startswith(b"ML\xefR") or (_STABLEHLO.search(source) is not None and b"relay." not in source)
+    if isinstance(source, bytes):
+        return source.startswith(b"ML\xefR") or _STABLEHLO.search(source, 0, _HEAD) is not None
+    return any(base.__module__.partition(".")[0] in ("jax", "jaxlib") for base in type(source).__mro__)
+
+
 class Format(NamedTuple):
     """A format of models."""
 
@@ -81,13 +107,16 @@ class Format(NamedTuple):
     """True if models have signatures, which name inputs and outputs."""
     stateful: bool = False
     """True if models may keep something from call to call."""
+    custom: bool = True
+    """True if Python functions may compute operators."""
 
 
 FORMATS = (
     Format("tflite", is_tflite, "whence.frontends.tflite.graph", signed=True, stateful=True),
-    Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True),
+    Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True, custom=False),
     Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
     Format("keras", is_keras, "whence.frontends.keras.graph", stateful=True),
+    Format("stablehlo", is_stablehlo, "whence.frontends.stablehlo.graph", custom=False),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
 )
 """All but ONNX, which is what nothing else is."""
@@ -114,8 +143,17 @@ def has_signatures(source: object) -> bool:
     return _format_of(source).signed
 
 
-def read_model(source: Any, signature: str | None = None, *, keep: bool = False) -> Model:
+def is_module(source: object) -> bool:
+    """Return whether a source is the file of a module of ours."""
+    return isinstance(source, Path) and source.suffix in MODULES and not is_stablehlo(source)
+
+
+def read_model(
+    source: Any, signature: str | None = None, *, keep: bool = False, custom_ops: CustomOps | None = None
+) -> Model:
     """Read and check the model of a file, of its bytes, or in memory.
+
+    custom_ops: the operators that Python functions compute; a warning names those that the model does not have.
 
     keep: whether what a call changes is an input and an output, to be kept for the next one; else it is as at first.
     """
@@ -123,4 +161,13 @@ def read_model(source: Any, signature: str | None = None, *, keep: bool = False)
     options: dict[str, Any] = {"signature": signature} if row.signed else {}
     if row.stateful:
         options["keep"] = keep
-    return import_module(row.module).open_model(source, **options)
+    if custom_ops is not None and not row.custom:
+        raise PipelineError(f"custom_ops: expected a model of another format, got one of {row.name}")
+    if custom_ops is not None:
+        options["custom_ops"] = custom_ops
+    model = import_module(row.module).open_model(source, **options)
+    if custom_ops is not None and (unmet := custom_ops.unmet()):
+        listed = ", ".join(f"'{name}'" for name in unmet)
+        text = f"custom_ops: expected names of operators of the model, got {listed}, of which it has none"
+        warnings.warn(FrontendWarning(text), stacklevel=2)
+    return model

@@ -11,6 +11,7 @@ from typing import IO, Any, cast
 
 import numpy as np
 
+from whence.dialects.located_parser import LocatedParser
 from whence.dialects.relay.constants import pool_of
 from whence.executables.apart import KERNEL, MAIN, SOURCE, read_package
 from whence.lowering.llvm_to_native.target import Target
@@ -19,7 +20,6 @@ from whence.planning.archive import archived
 from whence.planning.artifact import Artifact
 from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
-from whence.reading.located_parser import LocatedParser
 from whence.reading.textio import context
 from whence.runtime.package import Package, packed
 from whence.runtime.parent import end_with

@@ -38,7 +38,7 @@ def artifact_of(package: Package, name: str) -> Artifact:
 
     Raises FrontendError when it is by another version, or has lost where it came from.
     """
-    from whence.reading.located_parser import LocatedParser
+    from whence.dialects.located_parser import LocatedParser
 
     try:
         record = cast("dict[str, Any]", decode(bytes(package.part(PROVENANCE))))

@@ -13,6 +13,7 @@ from xdsl.dialects.vector import Vector
 from xdsl.utils.exceptions import ParseError
 
 from whence.dialects.element_types import DTYPES
+from whence.dialects.located_parser import LocatedParser
 from whence.dialects.sizes import UndecidedSize
 from whence.dialects.sizes.kernel import kernel_size
 from whence.dialects.te import packed_calls
@@ -23,7 +24,6 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.lower import lower_schedule
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.passes.transform.passes import HoldsModule
-from whence.reading.located_parser import LocatedParser
 from whence.reading.textio import one_line
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError, ScheduleError

@@ -10,12 +10,12 @@ import numpy as np
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from whence.dialects import te
+from whence.dialects.located_parser import LocatedParser
 from whence.dialects.schedule import SequenceOp
 from whence.kernels.building import build_schedule
 from whence.kernels.functions import Function
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.convert_te_to_tir import intrinsics_of
-from whence.reading.located_parser import LocatedParser
 from whence.reading.textio import context, one_line
 from whence.runtime.timing import Timing
 from whence.support.doors import door

@@ -15,10 +15,10 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from whence.dialects.element_types import tensor_type
+from whence.dialects.located_parser import LocatedParser
 from whence.dialects.relay.constants import has_pool, pool_of
 from whence.dialects.relay.core import ConstantOp
 from whence.provenance.diagnostics import message
-from whence.reading.located_parser import LocatedParser
 from whence.runtime.params import load_params, write_params
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError

@@ -21,6 +21,7 @@ import branches
 import facts
 import networks
 import numpy as np
+import quantized_networks
 import torch
 from torch.export import Dim, ExportedProgram, export, save
 
@@ -67,10 +68,22 @@ PROGRAMS: dict[str, tuple[Callable[[], torch.nn.Module], Any, Inputs, Inputs]] =
     "cnn": (networks.CNN, {"image": {0: Dim("batch", max=64)}}, numbers((2, 3, 16, 16)), numbers((5, 3, 16, 16))),
     "counted": (facts.Counted, None, (*numbers((6, 4)), torch.tensor(3)), (*numbers((6, 4)), torch.tensor(5))),
     "counter": (networks.Counter, None, numbers((4, 3)), numbers((4, 3))),
+    "dynamically_quantized": (
+        quantized_networks.DynamicallyQuantized,
+        {"x": {0: Dim("rows")}},
+        numbers((3, 8)),
+        numbers((5, 8)),
+    ),
     "guarded": (facts.Guarded, ({0: ANY}, ({0: ANY}, None)), compared(4, 6), compared(5, 5)),
     "loops": (branches.Loops, None, numbers((3, 4)), numbers((3, 4))),
     "marked": (branches.Marked, {"x": {0: Dim("rows")}}, numbers((3, 4)), numbers((5, 4))),
     "mixed": (networks.Mixed, {"x": {0: Dim("batch")}}, numbers((2, 4, 5, 6)), numbers((3, 4, 5, 6))),
+    "quantized": (
+        quantized_networks.QuantizedCNN,
+        {"image": {0: Dim("batch")}},
+        numbers((2, 3, 12, 12)),
+        numbers((3, 3, 12, 12)),
+    ),
     "recurrent": (networks.Recurrent, {"x": {0: Dim("batch")}}, numbers((2, 5, 4)), numbers((3, 5, 4))),
     "sized": (branches.Sized, {"x": {0: Dim("rows", max=64)}}, numbers((3, 4)), numbers((6, 4))),
     "transformer": (networks.Transformer, {"ids": {0: Dim.DYNAMIC, 1: Dim("length", max=32)}}, ids(2, 6), ids(3, 9)),

@@ -339,11 +339,8 @@ def shapes() -> Any:
 def merging() -> Any:
     x, tokens = inputs(SEQUENCE, (5,), x1="int32")
     dense = L.Dense(4)(x)
-    table, untied = L.ReversibleEmbedding(6, 3), L.ReversibleEmbedding(6, 3, tie_weights=False, logit_soft_cap=2.0)
     outputs = [
         L.Embedding(6, 3)(tokens),
-        table(table(tokens), reverse=True),
-        untied(L.Dense(3)(x), reverse=True),
         L.Add()([x, dense]),
         L.Subtract()([x, dense]),
         L.Multiply()([x, dense]),
@@ -356,6 +353,15 @@ def merging() -> Any:
         L.EinsumDense("...bc,bcd->...bd", output_shape=(6, 2))(x),
     ]
     return model((x, tokens), outputs, "merging")
+
+
+def embeddings() -> Any:
+    """Tables that are read both ways."""
+    x, tokens = inputs(SEQUENCE, (5,), x1="int32")
+    table, untied = L.ReversibleEmbedding(6, 3), L.ReversibleEmbedding(6, 3, tie_weights=False, logit_soft_cap=2.0)
+    words = L.ReversibleEmbedding(6, 4, mask_zero=True)(tokens)
+    outputs = [table(table(tokens), reverse=True), untied(L.Dense(3)(x), reverse=True), L.GRU(3)(words)]
+    return model((x, tokens), outputs, "embeddings")
 
 
 def halves() -> Any:
@@ -391,6 +397,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "conv_lstm": conv_lstm,
     "convolutions": convolutions,
     "directions": directions,
+    "embeddings": embeddings,
     "functional": functional,
     "halves": halves,
     "masks": masks,

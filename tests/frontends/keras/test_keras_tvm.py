@@ -201,7 +201,7 @@ def test_a_network_of_tvm_computes_what_keras_computes(name: str):
     ]
     arrays = [array.astype(np.float32) for array in arrays]
     wanted = net(arrays if len(arrays) > 1 else arrays[0], training=False)
-    names = net.input_names if hasattr(net, "input_names") else [net.layers[0].name]
+    names = [tensor._keras_history.operation.name for tensor in net.inputs]
     shapes = {input_name: first(array).shape for input_name, array in zip(names, arrays, strict=True)}
     module, params = relay.frontend.from_keras(net, shapes)
     results = relay.create_executor("graph", mod=module).evaluate()(*map(first, arrays), **params)

@@ -147,7 +147,6 @@ CASES: dict[str, tuple[Any, ...]] = {
     "cumsum of whole numbers": (lambda x: x.int().cumsum(0), N),
     "cumprod": (lambda x: x.cumprod(1), X),
     "median": (lambda x: torch.median(x, 1), X),
-    "bincount": (lambda x: torch.bincount(x, minlength=7), whole(6)),
     "count_nonzero": (lambda x: torch.count_nonzero(x, 1), N),
     "logsumexp of axes": (lambda x: torch.logsumexp(x, (0, 1)), X),
     # Products.
@@ -185,16 +184,6 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "bucketize": (lambda x, v: (torch.bucketize(x, v), torch.bucketize(x, v, right=True)), X, numbers(6).sort()[0]),
     "isin": (lambda x, y: torch.isin(x, y), N, torch.tensor([1, 3])),
-    "stft": (
-        lambda x, w: torch.view_as_real(torch.stft(x, 8, 4, 8, w, return_complex=True)),
-        numbers(2, 32),
-        torch.hann_window(8),
-    ),
-    "stft one side": (
-        lambda x, w: torch.stft(x, 8, 4, 8, w, center=False, onesided=False, return_complex=False),
-        numbers(2, 32),
-        torch.hann_window(8),
-    ),
     "inverse": (lambda x: torch.linalg.inv(x), SQUARE + 4 * torch.eye(4)),
 }
 

@@ -1,6 +1,6 @@
 """Programs, spans and parameters of TorchScript as TVM's own tests have them."""
 
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportInvalidTypeForm=false
 
 from __future__ import annotations
 
@@ -285,6 +285,26 @@ def test_all_operators_without_a_converter_are_named_at_once():
     assert isinstance(caught.value, NotImplementedError)
 
 
+class Quantized(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
+        self.conv = nn.Conv2d(3, 4, 1)
+
+    def forward(self, x: Any) -> Any:
+        return self.dequant(self.conv(self.quant(x)))
+
+
+def test_quantised_operators_are_named():
+    net = Quantized().eval()
+    net.qconfig = torch.ao.quantization.default_qconfig
+    torch.ao.quantization.prepare(net, inplace=True)
+    net(IMAGE)
+    torch.ao.quantization.convert(net, inplace=True)
+    with pytest.raises(OperatorsMissing, match=r"'aten::dequantize', 'aten::quantize_per_tensor', 'quantized::conv2d'"):
+        relay.frontend.from_pytorch(traced(net, IMAGE), [("x", (1, 3, 5, 5))])
+
+
 def test_what_is_no_script_is_refused():
     with pytest.raises(FrontendError, match=r"expected the result of .*, got Network"):
         relay.frontend.from_pytorch(Network(), [("x", (1, 3, 5, 5))])
@@ -301,3 +321,47 @@ def test_the_graph_can_be_written(tmp_path: Path):
 def test_untyped_tensors_are_warned_about():
     with pytest.warns(FrontendWarning, match="Untyped Tensor found, assume it is float32"):
         relay.frontend.from_pytorch(scripted(doubled), [("x", (2, 3)), ("y", (3,))])
+
+
+# Operators that the user converts.
+
+
+class Cubed(nn.Module):
+    def forward(self, x: Any, y: Any) -> Any:
+        return torch.igamma(x, y).relu() * 2 + torch.cat([x, y], 1)[:, :5]
+
+
+def igamma(inputs: Any, input_types: Any) -> Any:
+    """Another function than torch's, so that nobody else computes it."""
+    assert input_types == ["float32", "float32"]
+    return relay.add(relay.multiply(inputs[0], inputs[1]), relay.const(0.5))
+
+
+def concatenate(inputs: Any, input_types: Any) -> Any:
+    assert input_types == ["ListType", "int32"]
+    tensors, axis = inputs
+    return spanned(relay.concatenate([relay.negative(tensor) for tensor in tensors], axis=axis), "mine")
+
+
+def test_operators_that_the_user_converts():
+    x, y = numbers(3, 5).abs(), numbers(3, 5).flip(0).abs()
+    module, params = relay.frontend.from_pytorch(
+        traced(Cubed(), x, y),
+        [("x", (3, 5)), ("y", (3, 5))],
+        custom_convert_map={"aten::igamma": igamma, "aten::cat": concatenate},
+    )
+    assert not params
+    (result,) = evaluate_module(module.module, [array(x), array(y)])
+    expected = np.maximum(array(x * y) + 0.5, 0) * 2 - array(x)
+    np.testing.assert_allclose(result, expected, rtol=2e-5)
+    names = {op.name.removeprefix("relay."): str(op.location) for op in module.module.walk()}
+    assert "aten::igamma_0" in str([str(op.location) for op in module.module.walk() if op.name == "relay.add"])
+    assert names["concatenate"] == names["negative"] == 'loc("mine")'
+
+
+def test_the_user_s_function_gives_expressions():
+    x = numbers(3, 5).abs()
+    with pytest.raises(FrontendError, match="expected an expression, or a list of them, from its function, got int"):
+        relay.frontend.from_pytorch(
+            traced(lambda x: torch.igamma(x, x), x), [("x", (3, 5))], custom_convert_map={"aten::igamma": lambda *_: 1}
+        )

@@ -4,52 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
-from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.torch import from_exported_program
 from whence.frontends.torch.convert import CONVERTERS
 from whence.frontends.torch.views import VIEWS
 from whence.support.errors import FrontendError, FrontendWarning
 
 torch = pytest.importorskip("torch")
+
+from against_eager import Function, check, exported, numbers, whole  # noqa: E402
+
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
-
-Function = Callable[..., Any]
-
-
-def exported(function: Function, *arguments: Any) -> Any:
-    class Network(torch.nn.Module):
-        def forward(self, *values: Any) -> Any:
-            return function(*values)
-
-    return torch.export.export(Network().eval(), arguments)
-
-
-def check(function: Function, *arguments: Any) -> None:
-    """Import and evaluate a function, and compare with what torch computes of copies of the arguments."""
-    results = evaluate_module(
-        from_exported_program(exported(function, *arguments)), [argument.numpy().copy() for argument in arguments]
-    )
-    expected = torch.utils._pytree.tree_leaves(function(*(argument.clone() for argument in arguments)))
-    assert len(results) == len(expected)
-    for result, tensor in zip(results, expected, strict=True):
-        wanted = tensor.numpy()
-        assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
-        np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-5)
-
-
-def numbers(*shape: int) -> Any:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
-
-
-def whole(*shape: int, most: int = 5) -> Any:
-    return torch.randint(0, most, shape, generator=torch.Generator().manual_seed(len(shape)))
-
 
 F = torch.nn.functional
 X, N, B = numbers(3, 4, 5), whole(3, 4, 5), whole(3, 4, 5) > 1

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from whence.dialects.located_parser import LocatedParser
 from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.nn import BatchMatmulOp, DenseOp
 from whence.passes.relay.combine_parallel_dense import CombineParallelDensePass
 from whence.passes.runner import pass_context, run_passes
-from whence.reading.located_parser import LocatedParser
 
 
 def combined(first: str, second: str, to_batch: bool) -> ModuleOp:

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, f32
 from xdsl.utils.exceptions import VerifyException
 
 from whence import relay
+from whence.dialects.located_parser import LocatedParser
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.analysis.traversal import functions_of
 from whence.passes.relay.infer_type import InferTypePass, infer_types
 from whence.passes.runner import pass_context
-from whence.reading.located_parser import LocatedParser
 from whence.support.errors import FrontendError
 
 Parse = Callable[[str], ModuleOp]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from whence.dialects.located_parser import LocatedParser
 from whence.dialects.relay.elementwise import CastOp
 from whence.dialects.relay.interpret import evaluate_module
 from whence.passes.relay.simplify_expr import SimplifyExprPass
 from whence.passes.runner import pass_context, run_passes
-from whence.reading.located_parser import LocatedParser
 
 
 @pytest.mark.parametrize(("low", "high", "casts"), [(-128, 127, 0), (-129, 127, 2), (-128, 128, 2), (-100, 100, 0)])

@@ -7,11 +7,11 @@ from bisect import bisect_right
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Operation, SSAValue
-from xdsl.parser import Parser
 
-from whence.provenance.diagnostics import fail
-from whence.support.errors import FrontendError
-from whence.support.nesting import DEEPEST, too_deep
+from ..provenance.diagnostics import fail
+from ..support.errors import FrontendError
+from ..support.nesting import DEEPEST, too_deep
+from .location_text import LocationParser
 
 
 def check_visible(module: ModuleOp) -> None:
@@ -40,9 +40,10 @@ def _named(value: SSAValue) -> str:
     return f"'{value.name_hint}' of {maker}" if value.name_hint else f"a value of {maker}"
 
 
-class LocatedParser(Parser):
-    """xDSL's parser; ops whose text says no location get `loc("file":line:column)` of their first token.
+class LocatedParser(LocationParser):
+    """xDSL's parser, which takes all forms of locations.
 
+    Ops whose text says no location get `loc("file":line:column)` of their first token.
     A `loc(unknown)` that is spelled stays unknown: whoever printed it had lost the location.
     """
 

@@ -1,0 +1,118 @@
+"""The context of a converter: one op, its values, and its properties by the names that StableHLO has for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ...dialects.element_types import numpy_dtype
+from ..importing import context
+from ..importing.terms import Term
+from .nodes import Node, Shape
+
+
+@dataclass(eq=False, kw_only=True)
+class Context(context.Context):
+    """One op under conversion. Inputs and outputs are counted from 0."""
+
+    node: Node
+
+    # Properties.
+
+    def ints(self, name: str, count: int | None = None, default: int | None = None) -> tuple[int, ...]:
+        """A property that is a list of integers, of `count` ones; one that is missing or empty is all `default`."""
+        value = self.node.attributes.get(name)
+        if (value is None or value == ()) and default is not None and count is not None:
+            return (default,) * count
+        items = () if value is None else cast("tuple[Any, ...]", value if isinstance(value, tuple) else (value,))
+        if not all(isinstance(item, int) for item in items):
+            self.fail(f"integers as {name}", str(items))
+        numbers = tuple(int(item) for item in items)
+        if count is not None and len(numbers) != count:
+            self.fail(f"{count} numbers as {name}", str(list(numbers)))
+        return numbers
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        """A property that is an integer."""
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, int):
+            self.fail(f"an integer as {name}", "none" if value is None else str(value))
+        return int(value)
+
+    def flag(self, name: str) -> bool:
+        """A property that is true or false; false where it is missing."""
+        return bool(self.node.attributes.get(name, False))
+
+    def real(self, name: str) -> float:
+        """A property that is a number."""
+        value = self.node.attributes.get(name)
+        if not isinstance(value, int | float):
+            self.fail(f"a number as {name}", str(value))
+        return float(value)
+
+    def text(self, name: str, default: str = "") -> str:
+        """A property that is a word."""
+        value = self.node.attributes.get(name, default)
+        if not isinstance(value, str):
+            self.fail(f"a word as {name}", str(value))
+        return value
+
+    def axis(self, axis: int, rank: int, name: str = "dimension") -> int:
+        """An axis, which must be one of `rank`."""
+        if not 0 <= axis < rank:
+            self.fail(f"{name} in [0, {rank})", str(axis))
+        return axis
+
+    def axes(self, name: str, rank: int) -> tuple[int, ...]:
+        """A property that is a list of axes, each once."""
+        numbers = self.ints(name)
+        if len(set(numbers)) != len(numbers) or any(not 0 <= axis < rank for axis in numbers):
+            self.fail(f"axes in [0, {rank}), each once, as {name}", str(list(numbers)))
+        return numbers
+
+    # Results.
+
+    def result_type(self, index: int = 0) -> TensorType[Attribute]:
+        """The type that the program says of a result."""
+        if index >= len(self.node.results):
+            self.fail("a result that is a tensor", "another")
+        return self.node.results[index]
+
+    def result_shape(self, index: int = 0) -> Shape:
+        """The shape of a result; None for extents that a call decides."""
+        return tuple(None if extent < 0 else extent for extent in self.result_type(index).get_shape())
+
+    def static_shape(self, index: int = 0) -> tuple[int, ...]:
+        """The shape of a result, which must say all extents."""
+        shape = self.result_shape(index)
+        if None in shape:
+            self.fail("a result of known extents", f"{self.result_type(index)}")
+        return cast("tuple[int, ...]", shape)
+
+    def result_dtype(self, index: int = 0) -> np.dtype[np.generic]:
+        """The element type of a result."""
+        try:
+            return numpy_dtype(self.result_type(index).element_type)
+        except VerifyException as error:
+            self.fail("a result of numbers", str(error))
+
+    # Values.
+
+    def number(self, value: float, dtype: str) -> SSAValue:
+        """Add a scalar constant."""
+        return self.constant(np.asarray(value, dtype), "scalar")
+
+    def term(self, index: int) -> Term:
+        """Input `index`, to compute with."""
+        return Term(self, self.value(index))
+
+    def same_shapes(self, *indices: int) -> None:
+        """Complain of inputs whose shapes differ."""
+        first = self.shape(indices[0])
+        for index in indices[1:]:
+            self.require_shape(index, first, f"input {index}")

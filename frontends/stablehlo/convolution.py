@@ -1,0 +1,97 @@
+"""Convolutions whose axes stand in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.convolution import Conv1DOp, Conv2DOp, Conv3DOp
+from ...dialects.relay.operator import Operator
+from ...dialects.relay.rearrange import ReverseOp
+from ...dialects.relay.transform import TransposeOp
+from ..importing.converter import Converter
+from ..importing.tensor import shape_of
+from ..importing.terms import Term
+from .context import Context
+from .shaping import padded
+
+CONV: dict[int, type[Operator]] = {1: Conv1DOp, 2: Conv2DOp, 3: Conv3DOp}
+_SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
+
+
+def _moved(ctx: Context, value: SSAValue, labels: Sequence[str], wanted: Sequence[str]) -> SSAValue:
+    """A value whose axes have labels, with them in the wanted order."""
+    axes = [labels.index(label) for label in wanted]
+    return value if axes == list(range(len(axes))) else ctx.emit(TransposeOp, value, axes=axes)
+
+
+def _labels(ctx: Context) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Those of the data, the kernel and the result, each of which must be a permutation."""
+    stated = ctx.node.attributes.get("dimension_numbers")
+    labels = cast("tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]", stated)
+    spatial = {str(axis) for axis in range(len(ctx.shape(0)) - 2)}
+    expected = ({"b", "f"} | spatial, {"i", "o"} | spatial, {"b", "f"} | spatial)
+    if (
+        not isinstance(stated, tuple)
+        or len(labels) != 3
+        or any(set(own) != wanted or len(own) != len(wanted) for own, wanted in zip(labels, expected, strict=True))
+    ):
+        ctx.fail(f"dimension numbers of {len(ctx.shape(0))} axes", str(labels))
+    return labels
+
+
+def _convolution(ctx: Context) -> SSAValue:
+    rank = len(ctx.shape(0)) - 2
+    if rank not in CONV or len(ctx.shape(1)) != rank + 2:
+        ctx.fail("data and a kernel of 3 to 5 dimensions", f"shapes {list(ctx.shape(0))} and {list(ctx.shape(1))}")
+    data_labels, kernel_labels, result_labels = _labels(ctx)
+    strides, dilation, apart = (ctx.ints(name, rank, 1) for name in ("window_strides", "rhs_dilation", "lhs_dilation"))
+    edges = ctx.ints("padding", 2 * rank, 0)
+    reversal = ctx.ints("window_reversal", rank, 0)
+    groups = ctx.integer("feature_group_count", 1)
+    if ctx.integer("batch_group_count", 1) != 1:
+        ctx.fail("one group of batches", str(ctx.integer("batch_group_count")))
+    if min((*strides, *dilation, *apart)) < 1:
+        ctx.fail("positive strides and dilations", f"{strides}, {dilation} and {apart}")
+    names = [str(axis) for axis in range(rank)]
+    # Where channels stand decides the layout; other axes go where that layout has them.
+    last = data_labels.index("f") > data_labels.index("0")
+    wanted = ["b", *names, "f"] if last else ["b", "f", *names]
+    data = _moved(ctx, ctx.value(0), data_labels, wanted)
+    kernel_wanted = [*names, "i", "o"] if last else ["o", "i", *names]
+    kernel = _moved(ctx, ctx.value(1), kernel_labels, kernel_wanted)
+    if any(reversal):
+        flipped = [kernel_wanted.index(names[axis]) for axis in range(rank) if reversal[axis]]
+        kernel = ctx.emit(ReverseOp, kernel, axis=flipped)
+    low, high = list(edges[0::2]), list(edges[1::2])
+    if any(n != 1 for n in apart) or min(edges, default=0) < 0:
+        spatial = [wanted.index(name) for name in names]
+
+        def everywhere(numbers: Sequence[int]) -> list[int]:
+            return [numbers[spatial.index(axis)] if axis in spatial else 0 for axis in range(rank + 2)]
+
+        zero = ctx.scalar(0, data)
+        data = padded(ctx, data, zero, everywhere(low), everywhere(high), everywhere([n - 1 for n in apart]))
+        low, high = [0] * rank, [0] * rank
+    wide = ctx.result_dtype()
+    data, kernel = (Term(ctx, value).to(wide).value for value in (data, kernel))
+    letters = _SPATIAL[rank]
+    result = ctx.emit(
+        CONV[rank],
+        data,
+        kernel,
+        strides=strides,
+        padding=[*low, *high],
+        dilation=dilation,
+        groups=groups,
+        channels=shape_of(kernel)[kernel_wanted.index("o")],
+        kernel_size=[shape_of(kernel)[kernel_wanted.index(name)] for name in names],
+        data_layout=f"N{letters}C" if last else f"NC{letters}",
+        kernel_layout=f"{letters}IO" if last else f"OI{letters}",
+    )
+    return _moved(ctx, result, wanted, result_labels)
+
+
+TABLE: dict[str, Converter[Context]] = {"convolution": Converter(_convolution)}

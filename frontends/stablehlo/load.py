@@ -1,0 +1,111 @@
+"""Reads a program and checks it, before anything is converted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from ...runtime.flow import Region
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
+from ..importing.files import read_model
+from ..importing.node import node_of
+from ..importing.unsupported import Call, refuse, source_line
+from .convert import CONVERTERS, REFUSED
+from .jax_objects import text_of
+from .program import Builder
+from .text import GENERIC, parse
+
+_BYTECODE = b"ML\xefR"
+
+
+_LOWERED = "have the framework lower them to operators of StableHLO that have a row"
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A loaded and checked program."""
+
+    file: str
+    name: str
+    region: Region
+    builder: Builder
+
+
+def load(model: bytes | str | os.PathLike[str] | Any, params: Mapping[str, Any] | None = None) -> Source:
+    """Read and check a program: a path, the bytes of a file, or an object of JAX.
+
+    params: the values of inputs, by their names, nested as in JAX; beside a file `net.mlir` those in `net.npz`.
+    Raises FrontendError when it is none, damaged, or uses unsupported operators.
+    """
+    values = flat(params or {})
+    if isinstance(model, bytes):
+        return _checked(_decoded(model, "<memory>"), "<memory>", values)
+    if isinstance(model, str | os.PathLike):
+        path, data = read_model(cast("str | os.PathLike[str]", model), "StableHLO (.mlir)")
+        return _checked(_decoded(data, path.name), path.name, {**_beside(path), **values})
+    return _checked(text_of(model), "<memory>", values)
+
+
+def _decoded(data: bytes, file: str) -> str:
+    if data.startswith(_BYTECODE):
+        raise FrontendError(f"{file}: expected {GENERIC}, got bytecode")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise FrontendError(f"{file}: expected a text in UTF-8, got other bytes at {error.start}") from error
+
+
+def _beside(path: Path) -> dict[str, Array]:
+    """The arrays of the .npz file beside a program, if there is one."""
+    weights = path.with_suffix(".npz")
+    if not weights.is_file():
+        return {}
+    try:
+        with weights.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except Exception as error:  # zipfile, numpy and zlib have errors of their own
+        raise FrontendError(f"{weights}: expected arrays as numpy.savez writes them, got: {error}") from error
+
+
+def flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Array]:
+    """Arrays by the names that inputs have: `{"p": {"w": x}}` is `{"p.w": x}`; so are lists, by number."""
+    result: dict[str, Array] = {}
+    for key, value in params.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, list | tuple):
+            value = {str(at): item for at, item in enumerate(cast("list[Any]", value))}
+        if isinstance(value, Mapping):
+            result |= flat(cast("Mapping[str, Any]", value), f"{name}.")
+        else:
+            result[name] = np.asarray(value)
+    return result
+
+
+def _checked(text: str, file: str, params: Mapping[str, Array]) -> Source:
+    program = parse(text, file)
+    builder = Builder(program, params)
+    region = builder.main()
+    if not region.outputs:
+        raise FrontendError(f"{file}: expected a program with at least one output, got none")
+    _check_supported(region, file)
+    name = program.module.sym_name
+    return Source(file, name.data if name is not None else "main", region, builder)
+
+
+def _check_supported(region: Region, file: str) -> None:
+    """Complain about all unsupported operators at once."""
+    calls: dict[Call, None] = {}
+    waiting = [region]
+    while waiting:
+        for step in waiting.pop().steps:
+            waiting += step.bodies.values()
+            if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
+                calls[Call(node.op_type, step.layer, source_line(node.leaf))] = None
+    reasons = dict.fromkeys(REFUSED[call.operator] for call in calls if call.operator in REFUSED)
+    refuse(file, "StableHLO", list(calls), CONVERTERS, instead="; ".join(reasons) or _LOWERED)

@@ -1,0 +1,100 @@
+"""Ops of StableHLO as the importer takes them: properties as Python's values, bodies by what they compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    TensorType,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Operation
+
+from ...dialects.stablehlo.attributes import ConvAttr, Record, Word
+from ...support.dtypes import Array
+from ..importing import node
+
+Shape: TypeAlias = "tuple[int | None, ...]"
+"""Extents; None for those that a call decides."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Node(node.Node):
+    """An op of the program, or what a step stands for beside that."""
+
+    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    body: str = ""
+    """What the op's region computes, as `bodies.recognised` names it."""
+    body_text: str = ""
+    """The region's ops, for errors."""
+    results: tuple[TensorType[Attribute], ...] = ()
+    """The types that the program says."""
+
+
+class Constants(Mapping[str, Array]):
+    """The constants of a program, decoded when they are asked for."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str, Callable[[], Array]] = {}
+        self._decoded: dict[str, Array] = {}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._decoded:
+            self._decoded[name] = self.sources[name]()
+        return self._decoded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.sources
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sources)
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+def attributes_of(op: Operation) -> dict[str, Any]:
+    """The properties of an op as Python's values; those of a record are the op's own."""
+    result: dict[str, Any] = {}
+    for name, attribute in (*op.attributes.items(), *op.properties.items()):
+        if isinstance(attribute, Record):
+            result |= attribute.values()
+        elif not isinstance(attribute, DenseIntOrFPElementsAttr) or len(cast("Any", attribute)) <= 1024:
+            result[name] = _plain(cast("Attribute", attribute))
+    return result
+
+
+def _plain(attribute: Attribute) -> Any:
+    match attribute:
+        case IntegerAttr():
+            return attribute.value.data
+        case FloatAttr():
+            return attribute.value.data
+        case StringAttr():
+            return attribute.data
+        case DenseArrayBase() | DenseIntOrFPElementsAttr():
+            return tuple(cast("Any", attribute).get_values())
+        case ArrayAttr():
+            return tuple(map(_plain, attribute))
+        case DictionaryAttr():
+            return {key: _plain(value) for key, value in attribute.data.items()}
+        case SymbolRefAttr():
+            return attribute.root_reference.data
+        case Word():
+            return attribute.value.data
+        case ConvAttr():
+            return attribute.labels()
+        case UnitAttr():
+            return True
+        case _:
+            return attribute

@@ -1,0 +1,60 @@
+"""Questions of the patterns about values: which number they are, of which reduction, and how they differ."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.relay.canonicalization.constant_operands import one_number
+from ....dialects.relay.operator import shape_of
+from ....dialects.relay.reduce import Reduce
+from ....dialects.relay.transform import BroadcastToOp, ReshapeOp
+from ....dialects.sizes import same, same_shape
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+def made_by(value: SSAValue, kind: type[OpT]) -> OpT | None:
+    """The op of a class that makes a value, if one does."""
+    return value.owner if isinstance(value.owner, kind) else None
+
+
+def narrow(value: SSAValue) -> SSAValue:
+    """The value that another one is in another shape, or repeated."""
+    while isinstance(op := value.owner, ReshapeOp | BroadcastToOp):
+        value = op.operands[0]
+    return value
+
+
+def number(value: SSAValue, module: ModuleOp) -> float | None:
+    """The number that a value is at each of its places, if it is known."""
+    array = one_number(narrow(value), module)
+    return None if array is None else float(array)
+
+
+def reduction(value: SSAValue, kind: type[Reduce], data: SSAValue) -> int | None:
+    """The axis, counted from 0, along which a value is a reduction of data; None where it is another value.
+
+    It has an axis of 1 in its place, or is repeated along it.
+    """
+    op = made_by(narrow(value), kind)
+    if op is None or op.operands[0] is not data:
+        return None
+    axes = kind.axes(op.signature)
+    if len(axes) != 1:
+        return None
+    axis = axes[0] % len(shape_of(data))
+    kept = tuple(1 if at == axis else extent for at, extent in enumerate(shape_of(data)))
+    shape = shape_of(value)
+    return axis if same_shape(shape, kept) or same_shape(shape, shape_of(data)) else None
+
+
+def vector_along(value: SSAValue, axis: int, shape: tuple[int, ...]) -> bool:
+    """Return whether a value beside data of a shape differs along an axis at most, all of whose extent it has."""
+    own = shape_of(value)
+    padded = (1,) * (len(shape) - len(own)) + own
+    if len(own) > len(shape):
+        return False
+    return all(same(extent, shape[at]) if at == axis else same(extent, 1) for at, extent in enumerate(padded))

@@ -1,0 +1,88 @@
+"""Reductions by operators that are recognised in their regions."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay import elementwise as ew
+from ...dialects.relay import logic, reduce
+from ...dialects.relay.indexing import GatherOp
+from ...dialects.relay.operator import Operator
+from ...support.dtypes import limits
+from ..importing.converter import Converter
+from ..importing.products import reshaped
+from ..importing.terms import where
+from .context import Context
+from .known import counts_along, uniform
+
+REDUCTIONS: dict[str, tuple[type[Operator], type[Operator]]] = {
+    "add": (reduce.SumOp, ew.AddOp),
+    "multiply": (reduce.ProdOp, ew.MultiplyOp),
+    "maximum": (reduce.MaxOp, ew.MaximumOp),
+    "minimum": (reduce.MinOp, ew.MinimumOp),
+}
+"""What a region computes -> the reduction, and the operator of two operands."""
+_OF_TRUTHS: dict[str, tuple[type[Operator], type[Operator]]] = {
+    **dict.fromkeys(("and", "minimum", "multiply"), (reduce.AllOp, logic.LogicalAndOp)),
+    **dict.fromkeys(("or", "maximum", "add"), (reduce.AnyOp, logic.LogicalOrOp)),
+}
+
+
+def neutral(body: str, dtype: np.dtype[np.generic]) -> float:
+    """The start of a reduction that changes nothing."""
+    if dtype == np.bool_:
+        return body in ("and", "minimum", "multiply")
+    if body in ("add", "multiply"):
+        return float(body == "multiply")
+    low, high = limits(dtype.name)
+    return low if body == "maximum" else high
+
+
+def operator_of(ctx: Context, what: str) -> tuple[type[Operator], type[Operator]]:
+    """The reduction, and the operator of two operands, that the region computes."""
+    rows = _OF_TRUTHS if ctx.dtype(0) == np.bool_ else REDUCTIONS
+    if ctx.node.body not in rows:
+        ctx.fail(f"{what} by one operator among {', '.join(rows)}", ctx.node.body or ctx.node.body_text or "another")
+    return rows[ctx.node.body]
+
+
+def _reduce(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
+    if len(ctx.inputs) == 4 and ctx.node.body in ("argmax", "argmin"):
+        return _with_places(ctx)
+    if len(ctx.inputs) != 2:
+        ctx.fail("one operand, or values with their places", f"{len(ctx.inputs) // 2} and {ctx.node.body_text}")
+    reduction, op = operator_of(ctx, "a reduction")
+    axes = ctx.axes("dimensions", len(ctx.shape(0)))
+    data = ctx.value(0)
+    result = ctx.emit(reduction, data, axis=axes, keepdims=False) if axes else ctx.emit(ew.CopyOp, data)
+    start = uniform(ctx, 1)
+    if start is not None and start == neutral(ctx.node.body, ctx.dtype(0)):
+        return result
+    return ctx.emit(op, result, reshaped(ctx, ctx.value(1), ()))
+
+
+def _with_places(ctx: Context) -> tuple[SSAValue, ...]:
+    """The greatest or least value along an axis, and its place; of what is no number the first."""
+    axes = ctx.axes("dimensions", len(ctx.shape(0)))
+    if len(axes) != 1:
+        ctx.fail("one axis to look along", str(list(axes)))
+    (axis,) = axes
+    data = ctx.term(0)
+    greatest = ctx.node.body == "argmax"
+    # What is no number is taken, wherever it stands.
+    asked = data
+    if data.dtype.kind not in "iub":
+        asked = where(data.apply(ew.IsNanOp), np.inf if greatest else -np.inf, data)
+    op = reduce.ArgMaxOp if greatest else reduce.ArgMinOp
+    places = asked.apply(op, axis=[axis], keepdims=True)
+    values = ctx.emit(GatherOp, data.value, places.value, axis=axis)
+    if counts_along(ctx, 1, axis):
+        labels = places.to(ctx.dtype(1)).value
+    else:
+        labels = ctx.emit(GatherOp, ctx.value(1), places.value, axis=axis)
+    shape = tuple(extent for at, extent in enumerate(data.shape) if at != axis)
+    return reshaped(ctx, values, shape), reshaped(ctx, labels, shape)
+
+
+TABLE: dict[str, Converter[Context]] = {"reduce": Converter(_reduce)}

@@ -1,0 +1,99 @@
+"""Operators under another name: each serves as the one that it stands for, overload by overload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..importing.converter import Converter
+from .context import Context
+
+_SAME: Mapping[str, str] = {
+    "_unsafe_index": "index",
+    "_unsafe_index_put": "index_put",
+    "alias_copy": "alias",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "clip": "clamp",
+    "concatenate": "cat",
+    "det": "linalg_det",
+    "detach_copy": "detach",
+    "diagonal_copy": "diagonal",
+    "expand_copy": "expand",
+    "fix": "trunc",
+    "ger": "outer",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "inverse": "linalg_inv",
+    "less": "lt",
+    "less_equal": "le",
+    "linalg_matmul": "matmul",
+    "moveaxis": "movedim",
+    "nll_loss": "nll_loss_nd",
+    "nll_loss2d": "nll_loss_nd",
+    "not_equal": "ne",
+    "permute_copy": "permute",
+    "row_stack": "vstack",
+    "select_copy": "select",
+    "slice_copy": "slice",
+    "special_erf": "erf",
+    "special_erfc": "erfc",
+    "special_erfinv": "erfinv",
+    "special_exp2": "exp2",
+    "special_expit": "sigmoid",
+    "special_expm1": "expm1",
+    "special_log1p": "log1p",
+    "special_logit": "logit",
+    "special_logsumexp": "logsumexp",
+    "special_round": "round",
+    "special_sinc": "sinc",
+    "squeeze_copy": "squeeze",
+    "t_copy": "t",
+    "transpose_copy": "transpose",
+    "unbind_copy": "unbind",
+    "unfold_copy": "unfold",
+    "unsqueeze_copy": "unsqueeze",
+    "view_copy": "view",
+}
+"""Operator of aten -> the one whose overloads are its own."""
+_OVERLOADS: Mapping[str, str] = {
+    "_reshape_alias.default": "view.default",
+    "pdist.default": "_pdist_forward.default",
+    "special_log_softmax.default": "log_softmax.int",
+    "special_softmax.default": "softmax.int",
+    "special_xlogy.default": "xlogy.Tensor",
+    "special_xlogy.other_scalar": "xlogy.Tensor",
+    "special_xlogy.self_scalar": "xlogy.Tensor",
+    "xlogy.Scalar_Other": "xlogy.Tensor",
+    "xlogy.Scalar_Self": "xlogy.Tensor",
+    "conj_physical.default": "positive.default",
+    "mH.default": "mT.default",
+    "matrix_H.default": "mT.default",
+    "narrow_copy.default": "narrow.default",
+    "new_empty_strided.default": "new_empty.default",
+    "real.default": "positive.default",
+    "resolve_conj.default": "positive.default",
+    "resolve_neg.default": "positive.default",
+    "_cdist_forward.default": "cdist.default",
+    "isin.Scalar_Tensor": "isin.Tensor_Tensor",
+    "isin.Tensor_Scalar": "isin.Tensor_Tensor",
+    "argwhere.default": "nonzero.default",
+    "searchsorted.Scalar": "searchsorted.Tensor",
+    "bucketize.Scalar": "bucketize.Tensor",
+}
+"""Overload of aten -> the one that serves it, whose arguments have the same names."""
+
+
+def aliased(table: Mapping[str, Converter[Context]]) -> dict[str, Converter[Context]]:
+    """The rows of all aliases of a table's operators that have none of their own."""
+    rows = {f"aten.{alias}": table[f"aten.{overload}"] for alias, overload in _OVERLOADS.items()}
+    for alias, operator in _SAME.items():
+        prefix = f"aten.{operator}."
+        rows |= {
+            f"aten.{alias}.{name.removeprefix(prefix)}": row for name, row in table.items() if name.startswith(prefix)
+        }
+    return {name: row for name, row in rows.items() if name not in table}

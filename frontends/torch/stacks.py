@@ -1,0 +1,135 @@
+"""Tensors of at least so many dimensions, stacks, all pairs, and sums and extremes of all that comes before."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import cast
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from ...dialects.relay.elementwise import CopyOp, IsNanOp, LogicalNotOp
+from ...dialects.relay.logic import LogicalAndOp, LogicalOrOp
+from ...dialects.relay.rearrange import StackOp
+from ...dialects.relay.reduce import SumOp
+from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp
+from ...dialects.sizes import Size, SizeExpr
+from ..importing.converter import Converter
+from ..importing.products import product
+from ..importing.tensor import shape_of
+from ..importing.terms import Term, places, where
+from .context import Context
+from .normalization import norm_of
+from .promotion import common_type, floating, kind_of, number_term, operand
+from .shaping import cut, shaped
+
+
+def raised(ctx: Context, value: SSAValue, rank: int) -> SSAValue:
+    """A tensor of at least so many dimensions, as numpy's atleast_1d, 2d and 3d have it."""
+    shape = shape_of(value)
+    if len(shape) >= rank:
+        return ctx.emit(CopyOp, value)
+    if rank == 3 and shape:
+        shape = (*shape, 1) if len(shape) == 2 else (1, *shape, 1)
+    return shaped(ctx, value, (*(1,) * (rank - len(shape)), *shape))
+
+
+def _at_least(rank: int) -> Converter[Context]:
+    def convert(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
+        if ctx.given("tensors"):
+            return tuple(raised(ctx, value, rank) for value in ctx.list_of("tensors"))
+        return raised(ctx, ctx.of("self"), rank)
+
+    return Converter(convert)
+
+
+def _stacked_in_depth(ctx: Context) -> SSAValue:
+    values = [raised(ctx, value, 3) for value in ctx.list_of("tensors")]
+    return ctx.emit(ConcatenateOp, *values, axis=2)
+
+
+def _all_pairs(ctx: Context) -> SSAValue:
+    """Each choice of one element of each of several rows."""
+    rows = ctx.list_of("tensors")
+    if len(rows) == 1:
+        return ctx.emit(CopyOp, rows[0])
+    extents = [shape_of(row)[0] for row in rows]
+    columns: list[SSAValue] = []
+    for at, row in enumerate(rows):
+        apart = shaped(ctx, row, [extent if n == at else 1 for n, extent in enumerate(extents)])
+        wide = ctx.emit(BroadcastToOp, apart, shape=extents)
+        columns.append(shaped(ctx, wide, (prod(extents),)))
+    return ctx.emit(StackOp, *columns, axis=1)
+
+
+def _sum_of_products(ctx: Context) -> SSAValue:
+    """beta * self + alpha * the sum of the products of a batch."""
+    both = Term(ctx, product(ctx, ctx.of("batch1"), ctx.of("batch2"))).apply(SumOp, axis=(0,), keepdims=False)
+    alpha, beta = ctx.number("alpha", 1), ctx.number("beta", 1)
+    both = both if alpha == 1 else both * number_term(ctx, alpha, both.dtype)
+    if beta == 0:
+        return both.value
+    before = ctx.term("self")
+    return ((before if beta == 1 else before * number_term(ctx, beta, both.dtype)) + both).value
+
+
+def _distance(ctx: Context) -> SSAValue:
+    dtype = floating(common_type(ctx, ("self", "other")))
+    apart = operand(ctx, "self", dtype) - operand(ctx, "other", dtype)
+    return norm_of(apart, ctx.float("p", 2.0), list(range(len(apart.shape))), False).value
+
+
+def _running(smallest: bool) -> Converter[Context]:
+    """The extreme of all up to each element along an axis, and the place of the last that is it.
+
+    In steps that look twice as far back each time.
+    """
+
+    def convert(ctx: Context) -> tuple[SSAValue, SSAValue]:
+        x = ctx.term("self")
+        rank = len(x.shape)
+        if not rank:
+            return x.apply(CopyOp).value, ctx.constant(np.zeros((), np.int64), "places")
+        axis = ctx.axis("dim", rank)
+        extent = x.shape[axis]
+        if isinstance(cast(Size, extent), SizeExpr):
+            ctx.fail("an axis of known extent", str(extent))
+        value = x.to("int32") if x.dtype.kind == "b" else x.apply(CopyOp)
+        order = Term(ctx, ctx.emit(BroadcastToOp, places(ctx, extent, rank, axis).value, shape=x.shape))
+        back = 1
+        while back < extent:
+            before, here = (Term(ctx, part) for part in _apart(ctx, value.value, axis, back))
+            stays = before < here if smallest else before > here
+            if kind_of(value.dtype) == 2:
+                lost, missing = before.apply(IsNanOp), here.apply(IsNanOp)
+                stays = stays.apply(LogicalOrOp, lost).apply(LogicalAndOp, missing.apply(LogicalNotOp))
+            value = _chosen(ctx, stays, value, axis, back)
+            order = _chosen(ctx, stays, order, axis, back)
+            back *= 2
+        return value.to(x.dtype).value, order.value
+
+    return Converter(convert)
+
+
+def _apart(ctx: Context, value: SSAValue, axis: int, back: int) -> tuple[SSAValue, SSAValue]:
+    """The elements so far before others, and those others."""
+    extent = shape_of(value)[axis]
+    return cut(ctx, value, axis, 0, extent - back), cut(ctx, value, axis, back, extent)
+
+
+def _chosen(ctx: Context, stays: Term, value: Term, axis: int, back: int) -> Term:
+    """Elements, or where `stays` holds those so far before them."""
+    before, here = (Term(ctx, part) for part in _apart(ctx, value.value, axis, back))
+    head = cut(ctx, value.value, axis, 0, back)
+    return Term(ctx, ctx.emit(ConcatenateOp, head, where(stays, before, here).value, axis=axis))
+
+
+TABLE: dict[str, Converter[Context]] = {
+    **{f"aten.atleast_{rank}d.{form}": _at_least(rank) for rank in (1, 2, 3) for form in ("default", "Sequence")},
+    "aten.addbmm.default": Converter(_sum_of_products),
+    "aten.cartesian_prod.default": Converter(_all_pairs),
+    "aten.cummax.default": _running(smallest=False),
+    "aten.cummin.default": _running(smallest=True),
+    "aten.dist.default": Converter(_distance),
+    "aten.dstack.default": Converter(_stacked_in_depth),
+}
