@@ -93,7 +93,7 @@ class Record(ParametrizedAttribute):
             case IntAttr():
                 printer.print_string(str(value.data))
             case DenseArrayBase():
-                printer.print_string(str(list(value.iter_values())))
+                printer.print_string(str(list(_numbers(value))))
             case _:
                 printer.print_attribute(value)
 
@@ -105,10 +105,14 @@ class Record(ParametrizedAttribute):
                 case IntAttr():
                     result[key] = value.data
                 case DenseArrayBase():
-                    result[key] = tuple(cast("Sequence[int]", value.get_values()))
+                    result[key] = _numbers(value)
                 case _:
                     result[key] = value
         return result
+
+
+def _numbers(array: Attribute) -> tuple[int, ...]:
+    return tuple(cast("Any", array).get_values())
 
 
 def _record(attribute: str, names: str) -> type[Record]:
@@ -181,7 +185,7 @@ class BoundsAttr(ParametrizedAttribute):
 
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
-    """What orders ops with side effects."""
+    """The order of ops with side effects."""
 
     name = "stablehlo.token"
 

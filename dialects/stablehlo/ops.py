@@ -140,9 +140,11 @@ _BROADCASTING = (
     "add and atan2 complex divide maximum minimum multiply next_after or polygamma power shift_left "
     "shift_right_arithmetic shift_right_logical subtract xor zeta remainder"
 )
-_ROWS = [f"{name} operand -> result" for name in _UNARY.split()]
-_ROWS += [f"{name} lhs rhs -> result" for name in _BINARY.split()]
-_ROWS += [f"broadcast_{name} lhs rhs -> result : broadcast_dimensions?" for name in _BROADCASTING.split()]
+_ROWS = (
+    *(f"{name} operand -> result" for name in _UNARY.split()),
+    *(f"{name} lhs rhs -> result" for name in _BINARY.split()),
+    *(f"broadcast_{name} lhs rhs -> result : broadcast_dimensions?" for name in _BROADCASTING.split()),
+)
 
 CHLO = op_classes(
     "chlo",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     IRDLOperation,
     IRDLOption,
@@ -31,7 +31,7 @@ from xdsl.traits import IsTerminator
 _LINE = re.compile(r"(\w+)\s*([^-{:]*)(?:->\s*([^{:]*))?(?:\{([^}]*)\})?\s*(?::\s*(.*))?")
 
 
-def op_classes(dialect: str, table: str) -> list[type[IRDLOperation]]:
+def op_classes(dialect: str, table: str) -> list[type[Operation]]:
     """Return the classes of the ops that the lines of a table declare."""
     return [_op_class(dialect, line.strip()) for line in table.strip().splitlines()]
 

@@ -64,6 +64,13 @@ class Layer:
         """Return whether it is an operation of `keras.ops` that was called outside of layers."""
         return self.module.startswith(OPERATIONS)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names that the user may call its class by: as it is registered, and its own."""
+        if self.is_operation:
+            return f"keras.ops.{self.kind}", self.kind
+        return (self.package, self.kind) if self.package else (self.kind,)
+
 
 @dataclass(eq=False)
 class Graph:

@@ -1,4 +1,4 @@
-"""What the regions of reductions, scatters and sorts compute: an operator of two operands, or a known combination."""
+"""The meaning of the regions of reductions, scatters and sorts: an operator, or a known combination of some."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def described(region: Region) -> str:
 
 
 def recognised(op: Operation) -> str:
-    """What the region of an op computes; empty where it is nothing known.
+    """Return what the region of an op computes; empty where it is nothing known.
 
     An operator of the two arguments by its name; `update` where the second argument is the result; `argmax` and
     `argmin` of values with their places; `ascending` and `descending`, with the number of the operand that is compared.
@@ -54,12 +54,12 @@ def recognised(op: Operation) -> str:
 
 def _argument(results: list[SSAValue], block: Block) -> str:
     """The place of the greatest or the least: values and places are selected by comparisons of values, then places."""
-    x, place, other, other_place = block.args
+    x, index, other, other_index = block.args
     selects = [result.owner for result in results]
     if not all(isinstance(op, Operation) and name_of(op) == "select" for op in selects):
         return ""
     (_, *values), (_, *places) = (list(op.operands) for op in selects if isinstance(op, Operation))
-    if values != [x, other] or places != [place, other_place]:
+    if values != [x, other] or places != [index, other_index]:
         return ""
     kinds = set[str]()
     for op in block.ops:
@@ -67,7 +67,7 @@ def _argument(results: list[SSAValue], block: Block) -> str:
             direction = str(attributes_of(op).get("comparison_direction", ""))
             if list(op.operands) == [x, other] and direction in _ARGUMENTS:
                 kinds.add(_ARGUMENTS[direction])
-            elif list(op.operands) == [place, other_place] and direction != "LT":
+            elif list(op.operands) == [index, other_index] and direction != "LT":
                 return ""
         elif name_of(op) not in ("or", "and", "select", "return"):
             return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -29,10 +29,10 @@ class Context(context.Context):
         value = self.node.attributes.get(name)
         if (value is None or value == ()) and default is not None and count is not None:
             return (default,) * count
-        value = () if value is None else value if isinstance(value, tuple) else (value,)
-        if not all(isinstance(item, int) for item in cast("tuple[object, ...]", value)):
-            self.fail(f"integers as {name}", str(value))
-        numbers = tuple(map(int, cast("tuple[int, ...]", value)))
+        items = () if value is None else cast("tuple[Any, ...]", value if isinstance(value, tuple) else (value,))
+        if not all(isinstance(item, int) for item in items):
+            self.fail(f"integers as {name}", str(items))
+        numbers = tuple(int(item) for item in items)
         if count is not None and len(numbers) != count:
             self.fail(f"{count} numbers as {name}", str(list(numbers)))
         return numbers

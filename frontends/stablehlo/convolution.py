@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.ir import SSAValue
 
@@ -28,11 +29,12 @@ def _moved(ctx: Context, value: SSAValue, labels: Sequence[str], wanted: Sequenc
 
 def _labels(ctx: Context) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Those of the data, the kernel and the result, each of which must be a permutation."""
-    labels = ctx.node.attributes.get("dimension_numbers")
+    stated = ctx.node.attributes.get("dimension_numbers")
+    labels = cast("tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]", stated)
     spatial = {str(axis) for axis in range(len(ctx.shape(0)) - 2)}
     expected = ({"b", "f"} | spatial, {"i", "o"} | spatial, {"b", "f"} | spatial)
     if (
-        not isinstance(labels, tuple)
+        not isinstance(stated, tuple)
         or len(labels) != 3
         or any(set(own) != wanted or len(own) != len(wanted) for own, wanted in zip(labels, expected, strict=True))
     ):

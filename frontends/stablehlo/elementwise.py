@@ -159,9 +159,9 @@ def _shifted(op: type[Operator], logical: bool) -> Converter[Context]:
         if dtype.kind not in "iu":
             ctx.fail("integers", dtype.name)
         unsigned = dtype.name if dtype.kind == "u" else f"u{dtype.name}"
-        if (known := uniform(ctx, 1)) is not None and 0 <= known < bits:
+        if (distance := uniform(ctx, 1)) is not None and 0 <= distance < bits:
             wide = x.to(unsigned) if logical else x
-            return wide.apply(op, known).to(dtype).value
+            return wide.apply(op, distance).to(dtype).value
         inside = count.to(unsigned) < bits
         if logical:
             x = x.to(unsigned)
@@ -173,7 +173,7 @@ def _shifted(op: type[Operator], logical: bool) -> Converter[Context]:
 
 
 def _bit_count(x: Term) -> Term:
-    """How many bits of an integer of at most 32 are set."""
+    """The number of bits that are set in an integer of at most 32."""
     word = x.to(f"uint{8 * x.dtype.itemsize}").to("uint32")
 
     def part(value: Term, shift: int, mask: int) -> Term:

@@ -61,14 +61,14 @@ def gather(ctx: Context) -> SSAValue:
     result = [0] * rank
     for axis, extent in zip(free, batch, strict=True):
         result[axis] = extent
-    for axis, place in zip(offsets, own, strict=True):
-        result[axis] = sizes[place]
+    for axis, source_axis in zip(offsets, own, strict=True):
+        result[axis] = sizes[source_axis]
     grid = np.zeros((len(data), *result), np.int64)
     counts = np.indices(result)
-    for axis, place in zip(offsets, own, strict=True):
-        grid[place] = counts[axis]
-    for axis, place in zip(start_batches, batches, strict=True):
-        grid[place] = counts[free[order.index(axis) - 1]]
+    for axis, source_axis in zip(offsets, own, strict=True):
+        grid[source_axis] = counts[axis]
+    for axis, source_axis in zip(start_batches, batches, strict=True):
+        grid[source_axis] = counts[free[order.index(axis) - 1]]
     room = np.asarray([data[axis] - sizes[axis] for axis in mapped], np.int64).reshape(-1, *[1] * len(batch))
     begin = Term(ctx, ctx.emit(TransposeOp, indices, axes=order)).to("int64")
     begin = begin.apply(ew.MaximumOp, 0).apply(ew.MinimumOp, Term(ctx, ctx.constant(room, "room")))
@@ -162,12 +162,12 @@ def _dynamic_update_slice(ctx: Context) -> SSAValue:
     for axis, start in enumerate(starts):
         if sizes[axis] == shape[axis]:
             continue
-        place = places(ctx, shape[axis]) - start
+        offset = places(ctx, shape[axis]) - start
         shown = [extent if at == axis else 1 for at, extent in enumerate(shape)]
-        here = place.apply(logic.GreaterEqualOp, 0).apply(logic.LogicalAndOp, place < sizes[axis]).reshape(*shown)
+        here = offset.apply(logic.GreaterEqualOp, 0).apply(logic.LogicalAndOp, offset < sizes[axis]).reshape(*shown)
         inside = here if inside is None else inside.apply(logic.LogicalAndOp, here)
         if sizes[axis] != 1:
-            update = ctx.emit(TakeOp, update, place.value, axis=axis, mode="clip")
+            update = ctx.emit(TakeOp, update, offset.value, axis=axis, mode="clip")
     assert inside is not None
     return where(inside, Term(ctx, update), ctx.term(0)).value
 

@@ -1,6 +1,8 @@
-"""What is known of a value at import: that it is one number everywhere, or counts along an axis."""
+"""Values that are known at import to be one number everywhere, or to count along an axis."""
 
 from __future__ import annotations
+
+from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -8,6 +10,7 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.canonicalization.constant_operands import constant_value
 from ...dialects.relay.elementwise import CopyOp
 from ...dialects.relay.transform import BroadcastToOp, ReshapeOp
+from ...dialects.sizes import Size, SizeExpr
 from ..importing.context import Context
 from ..importing.tensor import shape_of
 
@@ -38,7 +41,7 @@ def counts_along(ctx: Context, index: int, axis: int) -> bool:
     """Return whether elements of input `index` are their places along an axis, as `iota` makes them."""
     tensor = ctx.tensor(index)
     shape = ctx.shape(index)
-    if tensor.symbolic or not isinstance(shape[axis], int):
+    if tensor.symbolic or isinstance(cast(Size, shape[axis]), SizeExpr):
         return False
     row = np.arange(shape[axis]).reshape([-1 if at == axis else 1 for at in range(len(shape))])
     if tensor.array is not None:

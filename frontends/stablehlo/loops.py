@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
@@ -58,5 +59,6 @@ def _constant(value: SSAValue) -> int | None:
     op = value.owner
     if not isinstance(op, Operation) or name_of(op) != "constant":
         return None
-    elements = attributes_of(op).get("value")
-    return elements[0] if isinstance(elements, tuple) and len(elements) == 1 and isinstance(elements[0], int) else None
+    stated = attributes_of(op).get("value")
+    elements = cast("tuple[Any, ...]", stated) if isinstance(stated, tuple) else ()
+    return elements[0] if len(elements) == 1 and isinstance(elements[0], int) else None

@@ -69,8 +69,8 @@ def attributes_of(op: Operation) -> dict[str, Any]:
     for name, attribute in (*op.attributes.items(), *op.properties.items()):
         if isinstance(attribute, Record):
             result |= attribute.values()
-        elif not isinstance(attribute, DenseIntOrFPElementsAttr) or len(attribute) <= 1024:
-            result[name] = _plain(attribute)
+        elif not isinstance(attribute, DenseIntOrFPElementsAttr) or len(cast("Any", attribute)) <= 1024:
+            result[name] = _plain(cast("Attribute", attribute))
     return result
 
 
@@ -85,7 +85,7 @@ def _plain(attribute: Attribute) -> Any:
         case DenseArrayBase() | DenseIntOrFPElementsAttr():
             return tuple(cast("Any", attribute).get_values())
         case ArrayAttr():
-            return tuple(map(_plain, cast("ArrayAttr[Attribute]", attribute)))
+            return tuple(map(_plain, attribute))
         case DictionaryAttr():
             return {key: _plain(value) for key, value in attribute.data.items()}
         case SymbolRefAttr():

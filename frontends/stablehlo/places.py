@@ -1,4 +1,4 @@
-"""What locations of JAX say: the path of modules to an op, and the lines of Python that called it.
+"""Locations of JAX: the path of modules to an op, and the lines of Python that called it.
 
 `"jit(f)/CNN/bn/add"(callsite("_normalize"("flax/linen/normalization.py":216:2) at callsite(.. at "f"("net.py":8:12))))`
 is layer `CNN/bn/add` at net.py, line 8. A location in a function that is called is relative: `"max"` in `relu`, which
@@ -34,7 +34,7 @@ _MOST = 1000
 
 
 @dataclass(frozen=True)
-class Place:
+class Origin:
     """Where an op comes from."""
 
     path: tuple[str, ...] = ()
@@ -42,20 +42,20 @@ class Place:
     frames: tuple[Frame, ...] = ()
     """File, line and function of each call, the outermost first."""
 
-    def inside(self, outer: Place) -> Place:
+    def inside(self, outer: Origin) -> Origin:
         """The place of an op in a function whose call is at `outer`."""
-        return Place((*outer.path, *self.path), (*outer.frames, *self.frames))
+        return Origin((*outer.path, *self.path), (*outer.frames, *self.frames))
 
 
-def place_of(location: LocationAttr) -> Place:
+def origin_of(location: LocationAttr) -> Origin:
     """The path and the frames that a location says."""
     if isinstance(location, FusedLoc):
         parts = _parts(location)
         named = [part for part in parts if isinstance(part, NameLoc)]
-        return place_of((named or parts)[0]) if parts else Place()
+        return origin_of((named or parts)[0]) if parts else Origin()
     if isinstance(location, NameLoc):
-        return Place(_path(location.desc.data), _frames(location.location))
-    return Place((), _frames(location))
+        return Origin(_path(location.desc.data), _frames(location.location))
+    return Origin((), _frames(location))
 
 
 def _parts(location: FusedLoc) -> list[LocationAttr]:

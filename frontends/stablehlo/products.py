@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.matmul import BatchMatmulOp
 from ...dialects.relay.transform import TransposeOp
-from ...dialects.sizes import same
+from ...dialects.sizes import decide, same
 from ..importing.converter import Converter
 from ..importing.products import dense, is_constant, reshaped
 from ..importing.tensor import shape_of
@@ -32,9 +32,9 @@ def _dot_general(ctx: Context) -> SSAValue:
     if any(set(b) & set(c) for b, c in zip(batch, inner, strict=True)):
         ctx.fail("batch dimensions that are not contracted", f"{batch} and {inner}")
     for kind in (batch, inner):
-        for left, right in zip(*kind, strict=True):
+        for left, right in zip(kind[0], kind[1], strict=True):
             a, b = ctx.shape(0)[left], ctx.shape(1)[right]
-            if isinstance(a, int) and isinstance(b, int) and a != b:
+            if decide(a, "==", b) is False:
                 ctx.fail("dimensions of one extent", f"{a} and {b}")
             ctx.require_equal(a, b)
     free = [

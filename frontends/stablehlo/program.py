@@ -1,4 +1,4 @@
-"""A module of StableHLO as a region of steps: calls are put in their place, counted loops are rolled out."""
+"""A module of StableHLO as a region of steps: calls are put in their origin, counted loops are rolled out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
-import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import LocationAttr, NameLoc, TensorType, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects.element_types import numpy_dtype
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
@@ -20,7 +20,7 @@ from ..importing.frames import frames_location, user_frames
 from .bodies import described, name_of, recognised
 from .loops import MOST_STEPS, counted
 from .nodes import Constants, Node, Shape, attributes_of
-from .places import LayerNames, Place, argument_name, place_of
+from .places import LayerNames, Origin, argument_name, origin_of
 from .text import Program
 
 Names: TypeAlias = "ChainMap[SSAValue, str]"
@@ -29,9 +29,9 @@ Names: TypeAlias = "ChainMap[SSAValue, str]"
 RENAMING = "a value under another name"
 """The kind of step that gives an output the name that callers know."""
 EQUALS = "equal to a number"
-"""The kind of step that asks which branch is taken."""
+"""The kind of step that asks which branch is labels."""
 IDENTITIES = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement"})
-"""Custom calls that give back what they are given."""
+"""Custom calls that give back what they are value."""
 _SAME = frozenset({"optimization_barrier", "create_token", "after_all"})
 _DEEPEST = 50
 """Calls and bodies around an op."""
@@ -41,10 +41,10 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True)
 class Around:
-    """What is around a block: the region that its steps go to, and where it is called from."""
+    """The surroundings of a block: the region that its steps go to, and where it is called from."""
 
     region: Region
-    place: Place = field(default_factory=Place)
+    origin: Origin = field(default_factory=Origin)
     path: tuple[int, ...] = ()
     """The calls and bodies around, by number."""
 
@@ -78,8 +78,8 @@ class Builder:
         self._of_constants: dict[int, str] = {}
         self._count = 0
 
-    def fail(self, where: str, expected: str, found: str) -> FrontendError:
-        return FrontendError(f"{self.file}: {where}: expected {expected}, got {found}")
+    def fail(self, where: str, expected: str, actual: str) -> FrontendError:
+        return FrontendError(f"{self.file}: {where}: expected {expected}, got {actual}")
 
     def main(self) -> Region:
         """Return the region of the function `main`, or of the only one that is public."""
@@ -112,20 +112,20 @@ class Builder:
             name = wanted.named(argument_name(text) if text else f"arg{index}")
             type_ = self._tensor(argument.type, f"input '{name}'")
             names[argument] = self._values.named(name)
-            given = next((self.params[key] for key in (name, text) if key in self.params), None)
-            if given is None:
+            value = next((self.params[key] for key in (name, text) if key in self.params), None)
+            if value is None:
                 shape = tuple(None if extent < 0 else extent for extent in type_.get_shape())
                 self.inputs.append(Input(name, type_, shape))
             else:
                 keys |= {name, text}
-                self.constants.sources[name] = self._given(name, type_, given)
+                self.constants.sources[name] = self._given(name, type_, value)
         region.inputs = tuple(entry.name for entry in self.inputs)
         if unknown := [key for key in self.params if key not in keys]:
             inputs = ", ".join(names.values())
             raise self.fail("parameters", f"names among the inputs {inputs}", ", ".join(unknown[:5]))
 
     def _called_names(self, main: func.FuncOp) -> dict[SSAValue, str]:
-        """What functions that are called call their arguments: what JAX puts around an exported one has no names."""
+        """The names of arguments in functions that are called: what JAX puts around an exported one has none."""
         names: dict[SSAValue, str] = {}
         for op in main.body.block.ops:
             callee = self.functions.get(op.callee.string_value()) if isinstance(op, func.CallOp) else None
@@ -135,12 +135,10 @@ class Builder:
         return names
 
     def _given(self, name: str, type_: TensorType[Attribute], array: Array) -> Callable[[], Array]:
-        from ...dialects.element_types import numpy_dtype
-
         dtype, shape = numpy_dtype(type_.element_type), type_.get_shape()
         if array.dtype != dtype or array.shape != shape:
-            found = f"{array.dtype}{list(array.shape)}"
-            raise self.fail(f"parameter '{name}'", f"{dtype}{list(shape)}", found)
+            actual = f"{array.dtype}{list(array.shape)}"
+            raise self.fail(f"parameter '{name}'", f"{dtype}{list(shape)}", actual)
         return lambda: array
 
     def _tensor(self, type_: Attribute, where: str) -> TensorType[Attribute]:
@@ -162,14 +160,14 @@ class Builder:
                     self.symbols[names.get(size.operands[0], ""), axis] = str(name)
 
     def _leave(self, main: func.FuncOp, results: list[str], region: Region) -> None:
-        taken = LayerNames()
+        labels = LayerNames()
         outputs: list[str] = []
         extras = main.res_attrs.data if main.res_attrs is not None else ()
         makers = {output for step in region.steps for output in step.outputs}
         renamed: dict[str, str] = {}
         for index, value in enumerate(results):
             info = extras[index].data.get("jax.result_info") if index < len(extras) else None
-            name = taken.named(_output_name(getattr(info, "data", ""), index))
+            name = labels.named(_output_name(getattr(info, "data", ""), index))
             type_ = self._tensor(main.function_type.outputs.data[index], f"output '{name}'")
             own = self._values.named(name)
             if value in makers and value not in renamed:
@@ -202,22 +200,22 @@ class Builder:
             if kind == "constant":
                 names[op.results[0]] = self._constant(op)
                 continue
-            layer, place = self._layer(op, index, around, before)
+            layer, origin = self._layer(op, index, around, before)
             before = (op.location, layer)
-            self._op(op, kind, names, around, layer, place, index)
+            self._op(op, kind, names, around, layer, origin, index)
         raise self.fail("module", "blocks that return", "one without a terminator")
 
-    def _layer(self, op: Operation, index: int, around: Around, before: tuple[object, str]) -> tuple[str, Place]:
+    def _layer(self, op: Operation, index: int, around: Around, before: tuple[object, str]) -> tuple[str, Origin]:
         """The name of an op's layer: what stands together and has one location is one layer."""
-        own = place_of(op.location)
-        place = own.inside(around.place)
+        own = origin_of(op.location)
+        origin = own.inside(around.origin)
         if before[0] == op.location and not isinstance(op.location, UnknownLoc):
-            return before[1], place
+            return before[1], origin
         key = (around.path, id(op.parent), index)
         if key not in self._layers:
-            path = place.path if own.path else (*place.path, name_of(op))
+            path = origin.path if own.path else (*origin.path, name_of(op))
             self._layers[key] = self._names.named("/".join(path))
-        return self._layers[key], place
+        return self._layers[key], origin
 
     def _read(self, value: SSAValue, names: Names) -> str:
         if value not in names:
@@ -235,8 +233,8 @@ class Builder:
             self.constants.sources[name] = lambda: self.program.array(attribute)
         return name
 
-    def _node(self, op: Operation, kind: str, layer: str, place: Place, attributes: Mapping[str, Any]) -> Node:
-        frames = user_frames(place.frames)
+    def _node(self, op: Operation, kind: str, layer: str, origin: Origin, attributes: Mapping[str, Any]) -> Node:
+        frames = user_frames(origin.frames)
         leaf = frames_location(layer, frames) if frames else layer_location(layer, self.file, 0)
         types = tuple(
             cast("TensorType[Attribute]", result.type) for result in op.results if isinstance(result.type, TensorType)
@@ -247,32 +245,34 @@ class Builder:
             layer=layer,
             index=frames[0].line if frames else 0,
             frames=frames,
-            module="/".join(place.path[:-1]),
+            module="/".join(origin.path[:-1]),
             attributes=attributes,
             body=recognised(op),
             body_text=described(op.regions[0]) if op.regions else "",
             results=types if len(types) == len(op.results) else (),
         )
 
-    def _op(self, op: Operation, kind: str, names: Names, around: Around, layer: str, place: Place, index: int) -> None:
+    def _op(
+        self, op: Operation, kind: str, names: Names, around: Around, layer: str, origin: Origin, index: int
+    ) -> None:
         attributes = attributes_of(op)
         match kind:
             case "call" | "composite":
                 callee = str(attributes.get("callee" if kind == "call" else "decomposition", ""))
-                self._call(op, callee, names, around, place, index)
+                self._call(op, callee, names, around, origin, index)
             case "while":
-                self._while(op, names, around, layer, place, index)
+                self._while(op, names, around, layer, origin, index)
             case "case" | "if":
-                self._choice(op, kind, names, around, layer, place, index)
+                self._choice(op, kind, names, around, layer, origin, index)
             case "custom_call" if attributes.get("call_target_name") == "shape_assertion":
-                self._assertion(op, names, around, layer, place, attributes)
+                self._assertion(op, names, around, layer, origin, attributes)
             case _ if kind in _SAME or (kind == "custom_call" and attributes.get("call_target_name") in IDENTITIES):
                 for result, operand in zip(op.results, op.operands, strict=False):
                     names[result] = self._read(operand, names)
             case _:
                 if kind == "custom_call":
                     kind = f"custom_call @{attributes.get('call_target_name', '')}"
-                self._step(op, kind, names, around, self._node(op, kind, layer, place, attributes))
+                self._step(op, kind, names, around, self._node(op, kind, layer, origin, attributes))
 
     def _step(self, op: Operation, kind: str, names: Names, around: Around, node: Node, **more: Any) -> None:
         inputs = tuple(self._read(value, names) for value in op.operands)
@@ -285,7 +285,7 @@ class Builder:
             outputs.append(names.setdefault(result, self._values.named(layer.rpartition("/")[2] or "value")))
         return tuple(outputs)
 
-    def _call(self, op: Operation, callee: str, names: Names, around: Around, place: Place, index: int) -> None:
+    def _call(self, op: Operation, callee: str, names: Names, around: Around, origin: Origin, index: int) -> None:
         target = self.functions.get(callee)
         if target is None or not target.body.blocks:
             raise self.fail("call", "a function of the module", f"'{callee}'")
@@ -293,7 +293,7 @@ class Builder:
         if len(arguments) != len(op.operands):
             raise self.fail(f"call of '{callee}'", f"{len(arguments)} values", str(len(op.operands)))
         own: Names = ChainMap({a: self._read(v, names) for a, v in zip(arguments, op.operands, strict=True)})
-        inner = Around(around.region, place, (*around.path, id(op.parent), index))
+        inner = Around(around.region, origin, (*around.path, id(op.parent), index))
         self._bind(op, self._block(target.body.block, own, inner), names, f"call of '{callee}'")
 
     def _bind(self, op: Operation, results: list[str], names: Names, where: str) -> None:
@@ -309,12 +309,12 @@ class Builder:
         array = self.constants[name] if name in self.constants else None
         return int(array.item()) if array is not None and array.size == 1 and array.dtype.kind in "iu" else None
 
-    def _while(self, op: Operation, names: Names, around: Around, layer: str, place: Place, index: int) -> None:
+    def _while(self, op: Operation, names: Names, around: Around, layer: str, origin: Origin, index: int) -> None:
         cond, body = (region.block for region in op.regions)
         if len(cond.args) != len(op.operands) or len(body.args) != len(op.operands):
             raise self.fail(f"while (layer '{layer}')", f"bodies of {len(op.operands)} values", "others")
-        outer = Place(place.path[:-1] if place.path[-1:] == ("while",) else place.path, place.frames)
-        inside = Around(around.region, Place((), outer.frames), (*around.path, id(op.parent), index))
+        outer = Origin(origin.path[:-1] if origin.path[-1:] == ("while",) else origin.path, origin.frames)
+        inside = Around(around.region, Origin((), outer.frames), (*around.path, id(op.parent), index))
         carried = [self._read(value, names) for value in op.operands]
         count = counted(op, lambda value: self._number(value, names))
         if count is not None and count * sum(1 for _ in body.walk()) <= MOST_STEPS:
@@ -322,29 +322,29 @@ class Builder:
                 carried = self._block(body, names.new_child(dict(zip(body.args, carried, strict=True))), inside)
             self._bind(op, carried, names, "while")
             return
-        node = self._node(op, "while", layer, place, {})
+        node = self._node(op, "while", layer, origin, {})
         bodies: dict[str, Region] = {}
         for role, block in (("cond", cond), ("body", body)):
             entering = tuple(self._values.named(f"{role}_{at}") for at in range(len(block.args)))
             region = Region(entering, (), [], Constants(), around.region)
             own = names.new_child(dict(zip(block.args, entering, strict=True)))
-            results = self._block(block, own, Around(region, inside.place, (*inside.path, len(bodies))))
+            results = self._block(block, own, Around(region, inside.origin, (*inside.path, len(bodies))))
             region.outputs = tuple(results)
             bodies[role] = region
         outputs = self._results(op, names, layer)
         around.region.steps.append(Step(tuple(carried), outputs, layer, "While", bodies, {}, node))
 
     def _choice(
-        self, op: Operation, kind: str, names: Names, around: Around, layer: str, place: Place, index: int
+        self, op: Operation, kind: str, names: Names, around: Around, layer: str, origin: Origin, index: int
     ) -> None:
         blocks = [region.block for region in op.regions]
         if not blocks:
             raise self.fail(f"case (layer '{layer}')", "branches", "none")
         chooser = op.operands[0]
-        node = self._node(op, kind, layer, place, {})
+        node = self._node(op, kind, layer, origin, {})
         at = (*around.path, id(op.parent), index)
         if len(blocks) == 1:
-            results = self._block(blocks[0], names.new_child(), Around(around.region, Place((), place.frames), at))
+            results = self._block(blocks[0], names.new_child(), Around(around.region, Origin((), origin.frames), at))
             self._bind(op, results, names, "case")
             return
         condition, blocks = self._condition(chooser, blocks, kind, names)
@@ -355,7 +355,7 @@ class Builder:
             self._read(chooser, names),
             outputs,
             names,
-            Around(around.region, Place((), place.frames), at),
+            Around(around.region, Origin((), origin.frames), at),
             node,
         )
 
@@ -391,7 +391,7 @@ class Builder:
         bodies: dict[str, Region] = {}
         for role, part in (("then_branch", blocks[:1]), ("else_branch", blocks[1:])):
             region = Region((), (), [], Constants(), around.region)
-            inner = Around(region, around.place, (*around.path, at, len(bodies)))
+            inner = Around(region, around.origin, (*around.path, at, len(bodies)))
             if len(part) == 1:
                 region.outputs = tuple(self._block(part[0], names.new_child(), inner))
             else:
@@ -405,14 +405,14 @@ class Builder:
         around.region.steps.append(Step((condition,), outputs, node.layer, "If", bodies, {}, node))
 
     def _assertion(
-        self, op: Operation, names: Names, around: Around, layer: str, place: Place, attributes: dict[str, Any]
+        self, op: Operation, names: Names, around: Around, layer: str, origin: Origin, attributes: dict[str, Any]
     ) -> None:
-        """What JAX asserts of sizes: a comparison of two, which every call is checked for."""
+        """Add a check of every call: a comparison of two sizes, as JAX asserts it."""
         compared = op.operands[0].owner if op.operands else None
         if not isinstance(compared, Operation) or name_of(compared) != "compare":
             raise self.fail(f"shape_assertion (layer '{layer}')", "a comparison of sizes", "another value")
         attributes |= attributes_of(compared)
-        node = self._node(op, "shape_assertion", layer, place, attributes)
+        node = self._node(op, "shape_assertion", layer, origin, attributes)
         inputs = tuple(self._read(value, names) for value in compared.operands)
         around.region.steps.append(Step(inputs, (), layer, "", source=node))
 
@@ -440,8 +440,3 @@ def _output_name(info: str, index: int) -> str:
         return f"output_{index}"
     head, _, path = argument_name(info).partition(".")
     return path if path[:1].isalpha() else f"{head}_{path.replace('.', '_')}" if path else head
-
-
-def as_array(value: object) -> Array:
-    """An array of a parameter, as numpy has it."""
-    return np.asarray(value)

@@ -9,6 +9,7 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay import logic, reduce
 from ...dialects.relay.indexing import GatherOp
 from ...dialects.relay.operator import Operator
+from ...support.dtypes import limits
 from ..importing.converter import Converter
 from ..importing.products import reshaped
 from ..importing.terms import where
@@ -34,10 +35,8 @@ def neutral(body: str, dtype: np.dtype[np.generic]) -> float:
         return body in ("and", "minimum", "multiply")
     if body in ("add", "multiply"):
         return float(body == "multiply")
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-        return limits.min if body == "maximum" else limits.max
-    return -np.inf if body == "maximum" else np.inf
+    low, high = limits(dtype.name)
+    return low if body == "maximum" else high
 
 
 def operator_of(ctx: Context, what: str) -> tuple[type[Operator], type[Operator]]:

@@ -58,10 +58,10 @@ def scatter(ctx: Context) -> SSAValue:
     begin = Term(ctx, ctx.emit(TransposeOp, indices, axes=order)).to("int64")
     counts = np.indices(updates)
     grid = np.zeros((len(data), *updates), np.int64)
-    for axis, place in zip(windows, own, strict=True):
-        grid[place] = counts[axis]
-    for axis, place in zip(start_batches, batches, strict=True):
-        grid[place] = counts[free[order.index(axis) - 1]]
+    for axis, source_axis in zip(windows, own, strict=True):
+        grid[source_axis] = counts[axis]
+    for axis, source_axis in zip(start_batches, batches, strict=True):
+        grid[source_axis] = counts[free[order.index(axis) - 1]]
     points = starting_at(ctx, begin, len(data), mapped, free, len(updates))
     points = points + Term(ctx, ctx.constant(grid, "offsets"))
     count, ones = prod(data), [1] * len(updates)

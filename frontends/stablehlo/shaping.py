@@ -25,7 +25,7 @@ from ..importing import context as importing
 from ..importing.converter import Converter, Result
 from ..importing.edges import with_edges
 from ..importing.products import reshaped
-from ..importing.sizes import sizes_array
+from ..importing.sizes import counted, sizes_array
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, places
 from .context import Context
@@ -205,13 +205,11 @@ def _dynamic_iota(ctx: Context) -> Result:
 def _dimension_size(ctx: Context) -> Result:
     shape: Sequence[Size] = ctx.shape(0)
     size = shape[ctx.axis(ctx.integer("dimension"), len(shape))]
-    from ..importing.sizes import counted
-
     return counted(ctx, sizes_array(size), np.dtype(np.int32))
 
 
 def _asserted(ctx: Context) -> tuple[Result, ...]:
-    """What a program asserts of sizes: every call is checked."""
+    """Have every call checked for what the program asserts of sizes."""
     (left,), (right,) = (ctx.known_ints(index, "a size") for index in (0, 1))
     direction = ctx.text("comparison_direction")
     match direction:

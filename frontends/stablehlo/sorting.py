@@ -7,6 +7,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.indexing import GatherOp
 from ...dialects.relay.sorting import ArgsortOp, TopKOp
+from ...dialects.sizes import decide
 from ..importing.converter import Converter
 from ..importing.terms import Term
 from .context import Context
@@ -37,7 +38,7 @@ def _top_k(ctx: Context) -> tuple[SSAValue, ...]:
     """The greatest along the last axis, with their places."""
     k = ctx.integer("k")
     shape = ctx.shape(0)
-    if k < 1 or not shape or (isinstance(shape[-1], int) and k > shape[-1]):
+    if k < 1 or not shape or decide(k, "<=", shape[-1]) is False:
         ctx.fail(f"a number of elements from 1 to that of the last axis of {list(shape)}", str(k))
     return ctx.emit_all(TopKOp, ctx.value(0), k=k, axis=len(shape) - 1, is_ascend=False, dtype="int32")
 

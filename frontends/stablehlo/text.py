@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from math import prod
+from typing import Any, cast
 
 import numpy as np
 from xdsl.context import Context
@@ -50,9 +51,12 @@ class Program:
 
     def array(self, value: Attribute) -> Array:
         """Return the elements of a constant; raises FrontendError for ones that are not there."""
-        type_ = value.type if isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr) else None
+        type_ = cast("Any", value).type if isinstance(value, DenseIntOrFPElementsAttr | DenseResourceAttr) else None
         if not isinstance(type_, TensorType):
-            raise FrontendError(f"{self.file}: expected constants that are dense tensors, got {_short(value)}")
+            raise FrontendError(
+                f"{self.file}: expected constants that are dense tensors, got {_short(str(cast('object', value)))}"
+            )
+        type_ = cast("TensorType[Attribute]", type_)
         if any(extent < 0 for extent in type_.get_shape()):
             raise FrontendError(f"{self.file}: expected constants of known shapes, got {type_}")
         try:
@@ -102,8 +106,7 @@ class Program:
         raise FrontendError(f"{self.file}: expected {wanted}, got {len(data)}")
 
 
-def _short(value: object) -> str:
-    text = str(value)
+def _short(text: str) -> str:
     return text if len(text) < 60 else f"{text[:60]}.."
 
 

@@ -21,7 +21,8 @@ def outputs(results: Any) -> list[Any]:
 def assert_as_jax(function: Callable[..., Any], *arguments: Any, tolerance: float = 2e-5) -> Executable:
     """Compile a function with all passes audited, and run it on arguments: results are those of JAX."""
     jitted = jax.jit(function)
-    executable = whence.compile(jitted.lower(*arguments), audit=True)
+    lowered: Any = jitted.lower(*arguments)
+    executable = whence.compile(lowered, audit=True)
     results = outputs(executable(*(np.asarray(value) for value in jax.tree.leaves(arguments))))
     expected = jax.tree.leaves(jitted(*arguments))
     assert len(results) == len(expected)

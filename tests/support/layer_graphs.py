@@ -99,7 +99,7 @@ def _named(nest: Any) -> Iterator[str]:
     elif isinstance(nest, dict):
         for key, item in cast("dict[str, Any]", nest).items():
             if key in ("as_tensor", "as_tensors"):
-                entries: list[Any] = item if isinstance(item, list) else [item]
+                entries = cast("list[Any]", item) if isinstance(item, list) else [item]
                 yield from (entry["name"] for entry in entries)
             elif key == "as_name" and isinstance(item, str):
                 yield item

@@ -174,7 +174,7 @@ def differing(before: list[Constant], after: list[Constant]) -> set[int]:
 
 
 def wrong_constants(before: Compiled, after: Compiled, weight: str, readers: set[str]) -> list[str]:
-    """What is untrue of the artifact: constants that differ and do not name the weight, or name it and do not differ.
+    """Complaints about the artifact: constants that differ and do not name the weight, or name it and do not differ.
 
     readers: the layers that read the weight, by the graph.
     """
@@ -211,7 +211,7 @@ def changed_layers(before: Compiled, after: Compiled) -> set[str]:
 
 
 def wrong_layers(before: Compiled, after: Compiled, graph: LayerGraph, readers: set[str]) -> list[str]:
-    """What is untrue of values: of layers that differ and are not downstream, or are and do not differ."""
+    """Complaints about values: of layers that differ and are not downstream, or are and do not differ."""
     seen = {layer for layer, _ in before.values}
     expected, changed = graph.downstream(readers) & seen, changed_layers(before, after)
     wrong = [f"layer '{layer}' differs, which is not downstream" for layer in sorted(changed - expected)]
@@ -220,7 +220,7 @@ def wrong_layers(before: Compiled, after: Compiled, graph: LayerGraph, readers: 
 
 
 def complaints(network: Network, weight: str, after: Compiled) -> list[str]:
-    """What is untrue of a network in which one weight differs."""
+    """Complaints about a network in which one weight differs."""
     layers = network.graph.readers(weight)
     assert layers, f"no layer reads {weight}"
     wrong = wrong_constants(network.original, after, weight, layers)

@@ -95,9 +95,9 @@ class SigmoidOfParts(RewritePattern):
         total = made_by(op.rhs, AddOp)
         if total is None or number(op.lhs, self.module) != 1 or not op.rhs.has_one_use():
             return
-        for one, power in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
+        for first, power in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
             exponential = made_by(power, ExpOp)
-            if exponential is None or number(one, self.module) != 1 or not power.has_one_use():
+            if exponential is None or number(first, self.module) != 1 or not power.has_one_use():
                 continue
             negative = made_by(exponential.data, NegativeOp)
             if negative is None or not same_shape(shape_of(negative.data), shape_of(op.result)):

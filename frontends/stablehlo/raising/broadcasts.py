@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
@@ -13,7 +13,7 @@ from ....dialects.relay.elementwise import Binary
 from ....dialects.relay.logic import WhereOp
 from ....dialects.relay.operator import Operator, shape_of
 from ....dialects.relay.transform import BroadcastToOp
-from ....dialects.sizes import broadcast_sizes, same_shape
+from ....dialects.sizes import Size, broadcast_sizes, same_shape
 
 
 def _narrow(operands: Sequence[SSAValue], shape: tuple[int, ...]) -> list[SSAValue] | None:
@@ -24,10 +24,10 @@ def _narrow(operands: Sequence[SSAValue], shape: tuple[int, ...]) -> list[SSAVal
         if not isinstance(op := operand.owner, BroadcastToOp):
             continue
         before, narrow[index] = narrow[index], op.data
-        together: tuple[int, ...] | None = ()
+        together: Sequence[Size] | None = ()
         for value in narrow:
             together = None if together is None else broadcast_sizes(together, shape_of(value))
-        if together is None or not same_shape(together, shape):
+        if together is None or not same_shape(cast("tuple[int, ...]", together), shape):
             narrow[index] = before
         else:
             changed = True

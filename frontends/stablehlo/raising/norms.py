@@ -131,15 +131,15 @@ class LayerNormOfParts(_OfFactors):
                 continue
             parts = self._parts(op, factor)
             for root, scale in parts:
-                found = _variance(root, data, self.module)
-                if found is None or found[0] != axis:
+                variance = _variance(root, data, self.module)
+                if variance is None or variance[0] != axis:
                     continue
                 if scale is None or vector_along(scale, axis, shape_of(data)):
-                    self._replace(op, data, axis, found[1], scale, rewriter)
+                    self._replace(op, data, axis, variance[1], scale, rewriter)
                     return
 
     def _parts(self, op: Operation, factor: SSAValue) -> list[tuple[SSAValue, SSAValue | None]]:
-        """What the root is taken of, and what else is multiplied, in each way in which the factor is made."""
+        """The operand of the root, and the other factor, in each way in which the factor is made."""
         if isinstance(op, DivideOp):
             root = made_by(factor, SqrtOp)
             return [] if root is None else [(root.data, None)]
@@ -168,8 +168,8 @@ class LayerNormOfParts(_OfFactors):
             new.append(ones)
             gamma = ones.result
         else:
-            gamma, made = _row(scale)
-            new += [made] if made is not None else []
+            gamma, reshape = _row(scale)
+            new += [reshape] if reshape is not None else []
         new.append(LayerNormOp(data, gamma, zeros.result, axis=axis, epsilon=epsilon))
         operands = list(op.operands)
         rewriter.replace(op, new)
@@ -221,10 +221,10 @@ def _with(
     """Put a layer norm with another scale or shift in the place of what scales or shifts it."""
     new: list[Operation] = []
     vectors: list[SSAValue] = []
-    for given, own in ((gamma, norm.gamma), (beta, norm.beta)):
-        vector, made = (own, None) if given is None else _row(given)
+    for new_vector, own in ((gamma, norm.gamma), (beta, norm.beta)):
+        vector, reshape = (own, None) if new_vector is None else _row(new_vector)
         vectors.append(vector)
-        new += [made] if made is not None else []
+        new += [reshape] if reshape is not None else []
     axis, epsilon = norm.signature.int("axis"), norm.signature.get("epsilon")
     new.append(LayerNormOp(norm.data, *vectors, axis=axis, epsilon=epsilon))
     operands = list(op.operands)
@@ -274,7 +274,7 @@ class BatchNormOfParts(_OfFactors):
             rows = [_row(value) for value in sides]
             new = BatchNormOp(data, *(row for row, _ in rows), axis=axes[-1], epsilon=added)
             operands = list(op.operands)
-            rewriter.replace(op, [*(made for _, made in rows if made is not None), new], [new.result])
+            rewriter.replace(op, [*(reshape for _, reshape in rows if reshape is not None), new], [new.result])
             erase_unused(operands, rewriter)
             return True
         return False

@@ -53,7 +53,8 @@ def main() -> None:
         function, inputs = PROGRAMS[name]
         (HERE / f"{name}.mlir").write_text(text(jax.jit(function).lower(*inputs)))
         keep(name, function, inputs)
-    np.savez_compressed(HERE / "perceptron.npz", **flat({"weights": WEIGHTS}))
+    weights: dict[str, Any] = dict(flat({"weights": WEIGHTS}))
+    np.savez_compressed(HERE / "perceptron.npz", **weights)
     batch, length = export.symbolic_shape("batch, length", constraints=["length <= 16"])
     shapes = jax.ShapeDtypeStruct((batch, length, 4), jnp.float32), jax.ShapeDtypeStruct((batch, 4), jnp.float32)
     (HERE / "opened.mlir").write_text(text(export.export(jax.jit(opened))(*shapes)))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def test_program(name: str):
 @pytest.mark.parametrize("name", ["cnn", "recurrent", "branches"])
 def test_exported_program(name: str):
     function, arguments = PROGRAMS[name]
-    exported = export.export(jax.jit(function))(*arguments)
+    exported: Any = export.export(jax.jit(function))(*arguments)
     results = outputs(whence.compile(exported, audit=True)(*arguments))
     for result, wanted in zip(results, jax.tree.leaves(jax.jit(function)(*arguments)), strict=True):
         np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-5)
@@ -51,7 +52,8 @@ def test_open_sizes_have_the_names_of_jax():
         x = jax.nn.softmax(x @ jnp.ones((4, 4)) + y[:, None], axis=1)
         return x.reshape(x.shape[0], -1), jnp.concatenate([x, x], 1).mean(1)
 
-    executable = whence.compile(export.export(jax.jit(function))(*shapes), audit=True)
+    exported: Any = export.export(jax.jit(function))(*shapes)
+    executable = whence.compile(exported, audit=True)
     assert "batch, length" in executable.choice.reason
     for b, n in ((1, 3), (5, 16)):
         x, y = floats(b, n, 4), floats(b, 4, seed=2)
@@ -63,7 +65,8 @@ def test_open_sizes_have_the_names_of_jax():
 
 def test_layers_are_at_the_lines_of_modules():
     function, arguments = PROGRAMS["cnn"]
-    executable = whence.compile(jax.jit(function).lower(*arguments))
+    lowered: Any = jax.jit(function).lower(*arguments)
+    executable = whence.compile(lowered)
     lines, first = inspect.getsourcelines(CNN)
     at = first + next(index for index, line in enumerate(lines) if 'name="bn")' in line)
     assert f"flax_networks.py:{at}" in str(executable.where("CNN/bn/add_1"))

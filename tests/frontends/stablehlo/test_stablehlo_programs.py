@@ -35,9 +35,8 @@ def values(name: str, kind: str) -> list[Any]:
 
 
 def check(executable: Any, name: str) -> None:
-    results = executable(*values(name, "in"))
-    results = results if isinstance(results, list | tuple) else [results]
-    for result, wanted in zip(results, values(name, "out"), strict=True):
+    results: Any = executable(*values(name, "in"))
+    for result, wanted in zip(results if isinstance(results, tuple) else [results], values(name, "out"), strict=True):
         assert result.dtype == wanted.dtype
         np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-5)
 
