@@ -176,7 +176,8 @@ class Reader:
                 args, kwargs = items_of(entries.get("args", [])), entries_of(entries.get("kwargs", {}))
                 if args is None or kwargs is None:
                     raise self.fail(layer.name, "arguments of a call", repr(node)[:60])
-                calls.append(Call(self._argument(layer, args), self._argument(layer, kwargs)))
+                keywords = {key: self._argument(layer, value) for key, value in kwargs.items()}
+                calls.append(Call(self._argument(layer, args), keywords))
             elif items is not None:
                 calls.append(self._old_call(layer, items))
             else:
