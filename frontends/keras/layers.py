@@ -14,6 +14,8 @@ from .nests import entries_of, items_of, leaves, replaced
 SEQUENTIAL, FUNCTIONAL = ("Sequential",), ("Functional", "Model")
 MODELS = (*SEQUENTIAL, *FUNCTIONAL)
 INPUT = "InputLayer"
+OPERATIONS = "keras.src.ops"
+"""The module of operations that were called outside of layers."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Layer:
     @property
     def is_operation(self) -> bool:
         """Return whether it is an operation of `keras.ops` that was called outside of layers."""
-        return self.module.startswith("keras.src.ops")
+        return self.module.startswith(OPERATIONS)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -112,6 +114,9 @@ class Reader:
         if not isinstance(name, str) or not name:
             raise self.fail("", f"a name of {position} ({kind})", repr(name))
         module, package = entries.get("module"), entries.get("registered_name")
+        called = any(entries_of(node) is not None for node in items_of(entries.get("inbound_nodes")) or ())
+        if module is None and called and "trainable" not in config:
+            module = OPERATIONS  # Keras 3 names no modules in .h5 files, and gives operations nothing of layers
         return Layer(
             name,
             kind,
@@ -171,7 +176,8 @@ class Reader:
                 args, kwargs = items_of(entries.get("args", [])), entries_of(entries.get("kwargs", {}))
                 if args is None or kwargs is None:
                     raise self.fail(layer.name, "arguments of a call", repr(node)[:60])
-                calls.append(Call(self._argument(layer, args), self._argument(layer, kwargs)))
+                keywords = {key: self._argument(layer, value) for key, value in kwargs.items()}
+                calls.append(Call(self._argument(layer, args), keywords))
             elif items is not None:
                 calls.append(self._old_call(layer, items))
             else:

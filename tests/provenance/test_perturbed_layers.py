@@ -103,6 +103,15 @@ LARGER: dict[str, Callable[[], Network]] = {
     "tflite-resnet.float": lambda: tflite("resnet.float", {IMAGE: floats(1, 32, 32, 3)}),
     "torch-transformer": lambda: torch("transformer", ids=whole(0, 40, (2, 6), "int64")),
     "torch-recurrent": lambda: torch("recurrent", x=floats(2, 5, 4)),
+    "keras-masks": lambda: keras("masks", x0=whole(0, 6, (2, 6), "int32"), x1=floats(2, 6, 4)),
+    "keras-attention": lambda: keras("attention", x0=floats(2, 6, 4), x1=floats(2, 5, 4)),
+    "keras-conv_lstm": lambda: keras(
+        "conv_lstm",
+        x0=floats(2, 3, 5, 2),
+        x1=floats(2, 3, 4, 5, 2),
+        x2=floats(2, 2, 2, 3, 4, 2),
+        x3=whole(0, 6, (2, 3), "int32"),
+    ),
     "keras-convolutions": lambda: keras(
         "convolutions", x0=floats(1, 9, 4), x1=floats(1, 7, 8, 4), x2=floats(1, 4, 5, 6, 4)
     ),

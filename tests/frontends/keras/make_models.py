@@ -411,7 +411,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "shapes": shapes,
     "stateful": stateful,
 }
-LEGACY = ("attention", "cnn", "directions", "functional", "normalizations", "recurrent")
+LEGACY = ("attention", "cnn", "directions", "elementwise", "functional", "normalizations", "recurrent")
 """Models that are written as `.h5`, too."""
 
 

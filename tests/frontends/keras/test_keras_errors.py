@@ -242,6 +242,14 @@ def test_quantisations_that_are_not_supported_are_refused():
         open_model(archive(config, weights_of(path)))
 
 
+def test_a_keyword_may_have_any_name():
+    path = FOLDER / "functional.keras"
+    config = config_of(path)
+    layers = {layer["name"]: layer for layer in config["config"]["layers"]}
+    layers["conv"]["inbound_nodes"][0]["kwargs"] = {"class_name": "Dense", "config": {}}
+    open_model(archive(config, weights_of(path)))
+
+
 def test_an_output_far_away_is_refused():
     path = FOLDER / "functional.keras"
     config = config_of(path)
