@@ -55,7 +55,6 @@ REASONS: Mapping[str, str] = {
     "stft": _COMPLEX,
     "svd": _FACTORS,
     "sym_is_contiguous": _MEMORY,
-    "sym_storage_offset": _MEMORY,
     "torchvision.ps_roi_align": "pooling by place has no kernel: torchvision.roi_align.default has one",
     "vander": _OTHERWISE,
 }

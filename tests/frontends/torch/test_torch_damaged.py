@@ -73,7 +73,7 @@ def test_weights_are_read_where_they_lie_in_the_file():
     data = (PROGRAMS / "counter.pt2").read_bytes()
     file = Archive(data, "counter.pt2")
     assert file.view("data/weights/weight_0").obj is data
-    assert bytes(file.view("data/weights/weight_0")) == entries()["archive/data/weights/weight_0"]
+    assert bytes(file.view("data/weights/weight_0")) == entries("counter")["archive/data/weights/weight_0"]
 
 
 def test_an_entry_is_the_one_that_the_directory_names():
