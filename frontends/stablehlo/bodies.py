@@ -29,7 +29,8 @@ def recognised(op: Operation) -> str:
     """Return what the region of an op computes; empty where it is nothing known.
 
     An operator of the two arguments by its name; `update` where the second argument is the result; `argmax` and
-    `argmin` of values with their places; `ascending` and `descending`, with the number of the operand that is compared.
+    `argmin` of values with their places; `ascending 0` and `descending 0`, with the number of the operand that is
+    compared, and further such pairs of words for operands that decide ties.
     """
     if len(op.regions) != 1 or len(op.regions[0].blocks) != 1:
         return ""
@@ -39,7 +40,7 @@ def recognised(op: Operation) -> str:
         return ""
     results, arguments = list(last.operands), list(block.args)
     if name_of(op) == "sort":
-        return _order(results, block)
+        return _order(results)
     if len(arguments) == 2 and len(results) == 1:
         if results[0] is arguments[1]:
             return "update"
@@ -74,20 +75,43 @@ def _argument(results: list[SSAValue], block: Block) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def _order(results: list[SSAValue], block: Block) -> str:
-    """`ascending 0` or `descending 0`: which operand is compared, and how."""
-    if len(results) != 1 or not isinstance(compare := results[0].owner, Operation) or name_of(compare) != "compare":
+def _order(results: list[SSAValue]) -> str:
+    """`ascending 0` or `descending 0`: which operand is compared, and how; with others behind that decide ties."""
+    if len(results) != 1:
         return ""
-    left, right = (_source(value) for value in compare.operands)
+    value, keys = results[0], list[str]()
+    while True:
+        # `less(x) or (equal(x) and ..)`
+        tie = value.owner
+        if not isinstance(tie, Operation) or name_of(tie) != "or":
+            last = _compared(value)
+            return " ".join([*keys, last]) if last else ""
+        less, rest = tie.operands
+        both = rest.owner
+        if not isinstance(both, Operation) or name_of(both) != "and":
+            return ""
+        equal, value = both.operands
+        key, same = _compared(less), _compared(equal)
+        if not key or same != f"equal {key.split()[1]}":
+            return ""
+        keys.append(key)
+
+
+def _compared(value: SSAValue) -> str:
+    """`ascending 0`, `descending 0` or `equal 0`: how a value compares two elements of an operand."""
+    compare = value.owner
+    if not isinstance(compare, Operation) or name_of(compare) != "compare":
+        return ""
+    left, right = (_source(operand) for operand in compare.operands)
     direction = str(attributes_of(compare).get("comparison_direction", ""))
     if left is None or right is None or left.index // 2 != right.index // 2 or left is right:
         return ""
-    ascending = direction in ("LT", "LE")
-    if not ascending and direction not in ("GT", "GE"):
+    if direction == "EQ":
+        return f"equal {left.index // 2}"
+    if direction not in ("LT", "LE", "GT", "GE"):
         return ""
     # The operands may have changed sides.
-    if left.index % 2:
-        ascending = not ascending
+    ascending = (direction in ("LT", "LE")) != bool(left.index % 2)
     return f"{'ascending' if ascending else 'descending'} {left.index // 2}"
 
 

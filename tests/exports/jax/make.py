@@ -6,7 +6,7 @@ The weights are random. Files that locations name are relative to the folder of 
 `expected.npz` has inputs and results of all programs; `perceptron.npz` has the weights that its file leaves out.
 """
 
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

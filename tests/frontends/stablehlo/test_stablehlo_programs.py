@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 from shutil import copy
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -36,7 +36,8 @@ def values(name: str, kind: str) -> list[Any]:
 
 def check(executable: Any, name: str) -> None:
     results: Any = executable(*values(name, "in"))
-    for result, wanted in zip(results if isinstance(results, tuple) else [results], values(name, "out"), strict=True):
+    listed: list[Any] = list(cast("tuple[Any, ...]", results)) if isinstance(results, tuple) else [results]
+    for result, wanted in zip(listed, values(name, "out"), strict=True):
         assert result.dtype == wanted.dtype
         np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-5)
 
