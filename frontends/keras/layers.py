@@ -198,7 +198,7 @@ class Reader:
     def _old_keyword(self, value: Any) -> Any:
         """An argument by name, which may be a tensor `[layer, call, index]`, or a list of such."""
         match items_of(value):
-            case [str(name), int(call), int(index)]:
+            case [str(name), int(call), int(index)] if call >= 0 and 0 <= index < _MOST_OUTPUTS:
                 return Tensor(name, call, index)
             case None:
                 return value
@@ -207,7 +207,7 @@ class Reader:
 
     def _tensor(self, layer: Layer, entry: Any) -> Tensor:
         match entry:
-            case [str(name), int(call), int(index)] if call >= 0 and index >= 0:
+            case [str(name), int(call), int(index)] if call >= 0 and 0 <= index < _MOST_OUTPUTS:
                 return Tensor(name, call, index)
             case _:
                 raise self.fail(layer.name, "a tensor as [layer, call, index]", repr(entry)[:60])
@@ -293,6 +293,8 @@ class Reader:
 
 
 _DEEPEST = 64
+_MOST_OUTPUTS = 1 << 16
+"""Outputs of a call: what is read of it says how many there are."""
 
 
 @dataclass(frozen=True)

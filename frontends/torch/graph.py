@@ -151,8 +151,9 @@ class Importer(importer.Importer):
 
     def converter(self, step: Step) -> Converter[Context] | None:
         converter = CONVERTERS[node_of(step).op_type]
-        if self.source.language and node_of(step).op_type in LATE:
-            return Converter(lambda ctx: late_number(ctx) or converter.convert(ctx))
+        if node_of(step).op_type in LATE:
+            whole = self.source.language
+            return Converter(lambda ctx: late_number(ctx, whole) or converter.convert(ctx))
         return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
 
 

@@ -129,10 +129,6 @@ def made(
     return Source(file, program, region, builder)
 
 
-OVERLOADS = tuple(name for name in CONVERTERS if name.count(".") == 2)
-"""The operators that have a row."""
-
-
 def supported(name: str) -> bool:
     """Return whether there is a row for an operator, called as in the tables: `aten.conv2d.default`."""
     target = f"torch.ops.{name}"
@@ -149,7 +145,12 @@ def _check_supported(region: Region, file: str, custom_ops: CustomOps) -> None:
             node = node_of(step)
             if not step.kind and not custom_ops.has(*operator_names(node.op_type)) and node.op_type not in CONVERTERS:
                 calls.append(UnsupportedCall(node.op_type, step.layer, source_line(node.leaf)))
-    refuse(file, "PyTorch", calls, OVERLOADS, without_overload, reason=reason_of)
+    refuse(file, "PyTorch", calls, overloads(), without_overload, reason=reason_of)
+
+
+def overloads() -> list[str]:
+    """Return the operators that have rows."""
+    return [name for name in CONVERTERS if name.count(".") == 2]
 
 
 def operator_names(name: str) -> tuple[str, str]:
