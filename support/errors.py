@@ -23,7 +23,7 @@ class TextError(FrontendError):
 
 
 class InputInfosError(FrontendError, RuntimeError):
-    """What `relay.frontend.from_pytorch` is told of inputs does not fit the program."""
+    """The `input_infos` of `relay.frontend.from_pytorch` do not fit the program."""
 
 
 class OperatorsMissing(FrontendError, NotImplementedError):

@@ -10,7 +10,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.cumulative import CumsumOp
-from ...dialects.relay.elementwise import CopyOp, MaximumOp
+from ...dialects.relay.division import FloorDivideOp
+from ...dialects.relay.elementwise import CopyOp, DivideOp, MaximumOp
 from ...dialects.relay.indexing import AdvIndexOp, ArgwhereOp, GatherOp
 from ...dialects.relay.rearrange import StackOp
 from ...dialects.relay.scatter import ScatterElementsOp, ScatterNdOp
@@ -26,9 +27,9 @@ from ...dialects.sizes import Size, SizeExpr, same_shape
 from ..importing.converter import Converter, Narrowed
 from ..importing.indices import check_indices, wrapped
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, where
+from ..importing.terms import Term, maximum, where
 from .context import Context
-from .promotion import BOOL, LONG, cast_to, is_tensor, operand
+from .promotion import BOOL, LONG, cast_to, is_tensor, kind_of, operand
 from .shaping import broadcast, of_one_shape, shaped
 
 
@@ -95,8 +96,6 @@ def _scatter(reduction: str = "update") -> Converter[Context]:
             if asked not in _REDUCTIONS:
                 ctx.fail(f"a reduction among {', '.join(_REDUCTIONS)}", repr(asked))
             how = _REDUCTIONS[asked]
-            if not ctx.bool("include_self", True):
-                ctx.fail("a reduction with the elements that are there", "include_self=False")
         if is_tensor(ctx, "src"):
             source = cast_to(ctx, ctx.of("src"), dtype_of(data))
             if not same_shape(shape_of(source), shape_of(index)):
@@ -110,6 +109,50 @@ def _scatter(reduction: str = "update") -> Converter[Context]:
         return ctx.emit(ScatterElementsOp, data, cast_to(ctx, index, LONG), source, axis=axis, reduction=how)
 
     return Converter(convert)
+
+
+def _scatter_reduce(ctx: Context) -> SSAValue:
+    """A reduction of the elements at each place; without those that are there, these become neutral before."""
+    data, rank = ctx.of("self"), len(ctx.shape_of("self"))
+    how, own = ctx.text("reduce"), ctx.bool("include_self", True)
+    if how not in _NEUTRAL:
+        ctx.fail(f"a reduction among {', '.join(_NEUTRAL)}", repr(how))
+    if not rank:
+        ctx.fail("a tensor of at least 1 axis", "a scalar")
+    axis, dtype = ctx.axis("dim", rank), dtype_of(data)
+    check_indices(ctx, ctx.at("index"), shape_of(data)[axis : axis + 1])
+    index = cast_to(ctx, ctx.of("index"), LONG)
+    ends = shape_of(index)
+    source = ctx.emit(StridedSliceOp, ctx.of("src"), begin=(0,) * rank, end=ends, strides=(1,) * rank)
+
+    def scattered(whole: SSAValue, part: SSAValue, reduction: str) -> SSAValue:
+        return ctx.emit(ScatterElementsOp, whole, index, part, axis=axis, reduction=reduction)
+
+    def filled(number: float, shape: tuple[int, ...]) -> SSAValue:
+        return ctx.emit(BroadcastToOp, ctx.constant(np.asarray(number).astype(dtype), "number"), shape=shape)
+
+    reduction, neutral = _NEUTRAL[how]
+    if isinstance(neutral, str):
+        low, high = (-np.inf, np.inf) if kind_of(dtype) == 2 else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        neutral = low if neutral == "low" else high
+    if not own:
+        data = scattered(data, filled(neutral, ends), "update")
+    result = scattered(data, source, reduction)
+    if how != "mean":
+        return result
+    counts = scattered(filled(float(own), shape_of(data)), filled(1, ends), "add")
+    count = maximum(Term(ctx, counts), 1.0)
+    return Term(ctx, result).apply(DivideOp if kind_of(dtype) == 2 else FloorDivideOp, count).value
+
+
+_NEUTRAL: dict[str, tuple[str, float | str]] = {
+    "sum": ("add", 0),
+    "mean": ("add", 0),
+    "prod": ("mul", 1),
+    "amin": ("min", "high"),
+    "amax": ("max", "low"),
+}
+"""Reduction -> relay's, and the number that changes nothing: that, or the one at an end of the element type."""
 
 
 # Indices in brackets: tensors for some of the axes.
@@ -332,6 +375,6 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.scatter.value": _scatter(),
     "aten.scatter.value_reduce": _scatter(),
     "aten.scatter_add.default": _scatter("add"),
-    "aten.scatter_reduce.two": _scatter(),
+    "aten.scatter_reduce.two": Converter(_scatter_reduce),
     "aten.take_along_dim.default": Converter(_take_along),
 }

@@ -238,7 +238,7 @@ class Evaluation:
         type_ = output.type()
         sizes = type_.sizes() if type_.kind() == "TensorType" else None
         fake = None
-        if sizes is not None and type_.dtype() is not None:
+        if sizes is not None and type_.dtype() is not None and not str(type_.dtype()).startswith("torch.q"):
             with self.mode:
                 fake = self.torch.empty_strided(sizes, type_.strides(), dtype=type_.dtype())
         return self.tensor(f"{self.names.own(node)}_{at}", fake)
@@ -256,14 +256,19 @@ class Evaluation:
         """A call that computes tensors, and its results."""
         if signature.target in self.tables.rewritten:
             return self.tables.rewritten[signature.target](self, node, signature, values)
-        results = self.types(node, signature, values)
-        return self.called(node, signature, values, results)
+        target = self.tables.renamed.get(signature.target, signature.target)
+        if self.converted(target):
+            return self.called(node, signature, values, self.types(node, signature, values))
+        try:
+            results = self.types(node, signature, values)
+        except FrontendError:
+            return self.unread(node)  # torch does not know its types either
+        self.missing.setdefault(node.kind(), []).append(self.place(node))
+        return self.called(node, signature, (), results)
 
     def called(self, node: Any, signature: Signature, values: Sequence[Any], results: Any) -> Any:
         """Add a call whose results are as torch infers them."""
         target = self.tables.renamed.get(signature.target, signature.target)
-        if not self.converted(target):
-            self.missing.setdefault(node.kind(), []).append(self.place(node))
         custom = self.custom(target) is not None
         arguments: dict[str, Argument] = {}
         for (name, kind, _), value in zip(signature.arguments, values, strict=False):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import NameLoc
@@ -62,6 +62,14 @@ class ScriptImporter(Importer):
         if custom is None:
             return super().converter(step)
         return Converter(lambda ctx: converted(ctx, custom))
+
+
+def steps_in(region: Region) -> Iterator[Step]:
+    """The steps of a region and of the bodies in it."""
+    for step in region.steps:
+        yield step
+        for body in step.bodies.values():
+            yield from steps_in(body)
 
 
 def script_model(

@@ -234,7 +234,20 @@ class RaisingByValue(nn.Module):
         return x + 1
 
 
-DECIDED = (IfByValue, IfThatWrites, NestedIf, IfOfNumbers, WhileByValue, WhileOfAFlag, ForByValue)
+class IfOfLayers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(20, 3), nn.Linear(20, 3)
+
+    def forward(self, x: Tensor):
+        if bool(x.sum() > 0):
+            y = self.a(x)
+        else:
+            y = self.b(x)
+        return y
+
+
+DECIDED = (IfOfLayers, IfByValue, IfThatWrites, NestedIf, IfOfNumbers, WhileByValue, WhileOfAFlag, ForByValue)
 
 
 class Around(nn.Module):
@@ -258,7 +271,7 @@ def test_what_a_call_decides(kind: Any):
         expected = module(argument.clone())
         results, expected = (value if isinstance(value, tuple | list) else (value,) for value in (results, expected))
         for result, wanted in zip(results, expected, strict=True):
-            np.testing.assert_allclose(np.asarray(result), np.asarray(wanted), rtol=2e-5, atol=2e-5)
+            np.testing.assert_allclose(np.asarray(result), array(torch.as_tensor(wanted)), rtol=2e-5, atol=2e-5)
 
 
 @pytest.mark.parametrize("kind", DECIDED, ids=lambda kind: kind.__name__)
@@ -269,6 +282,7 @@ def test_branches_and_loops_of_the_language(kind: Any):
     text = str(lowered["main"])
     assert "if (" in text
     assert ("let %" in text) == kind.__name__.startswith(("While", "For"))
+    assert len(params) == len(module.state_dict())
     function = relay.create_executor("vm", lowered).evaluate()
     for argument in (X, X.abs(), -X.abs() * 3, X * 0.01):
         results = function(array(argument), **params)
@@ -276,7 +290,7 @@ def test_branches_and_loops_of_the_language(kind: Any):
         results, expected = (value if isinstance(value, tuple | list) else (value,) for value in (results, expected))
         assert len(results) == len(expected)
         for result, wanted in zip(results, expected, strict=True):
-            np.testing.assert_allclose(result.numpy(), np.asarray(wanted), rtol=2e-5, atol=2e-5)
+            np.testing.assert_allclose(result.numpy(), array(torch.as_tensor(wanted)), rtol=2e-5, atol=2e-5)
 
 
 def test_an_error_that_a_call_decides_is_ignored_with_a_warning():

@@ -142,6 +142,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "norm of infinity": (lambda x: (x.norm(p=float("inf"), dim=1), x.norm(p=-float("inf"), dim=1)), X),
     "norm, odd": (lambda x: (x.norm(p=3, dim=1), x.norm(p=0.5, dim=1), x.norm(p=0, dim=1)), X),
     "frobenius": (lambda x: (torch.norm(x, p="fro"), torch.norm(x, p="fro", dim=1)), SQUARE),
+    "linalg norms": (lambda x: (torch.linalg.norm(x), torch.linalg.vector_norm(x, 3, dim=1)), X),
     "cumsum": (lambda x: (x.cumsum(0), torch.cumsum(x, 2, dtype=torch.float64)), X),
     "cumsum of whole numbers": (lambda x: x.int().cumsum(0), N),
     "cumprod": (lambda x: x.cumprod(1), X),

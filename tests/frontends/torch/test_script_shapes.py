@@ -52,11 +52,14 @@ CASES: dict[str, tuple[Any, ...]] = {
     "repeat": (lambda x: (x.repeat(1, 3, 1), x.repeat(4, 2, 1, 2)), X),
     "tile": (lambda x: x.tile(2, 1), X),
     "repeat_interleave": (lambda x: (x.repeat_interleave(2), x.repeat_interleave(3, dim=1)), X),
+    "repeat_interleave by a tensor": (lambda x: x.repeat_interleave(torch.tensor([1, 2, 3]), dim=1), X),
     "flip": (lambda x: (x.flip(0), x.flip([1, 2]), x.flip(-1)), X),
     "roll": (lambda x: (x.roll(1, 0), x.roll((1, -1), (0, 2)), x.roll(2)), X),
+    "rot90": (lambda x: x.rot90(1, (1, 2)), X),
     "tril": (lambda x: (x.tril(), x.tril(1), x.tril(-1)), SQUARE),
     "triu": (lambda x: (x.triu(), x.triu(1), x.triu(-2)), X),
     "diagonal": (lambda x: x.diagonal(0, 1, 2), X),
+    "diag": (lambda x: x.diag(), SQUARE),
     "meshgrid": (lambda x, y: torch.meshgrid([x, y], indexing="ij"), numbers(3), numbers(4)),
     "meshgrid xy": (lambda x, y: torch.meshgrid(x, y, indexing="xy"), numbers(3), numbers(4)),
     "contiguous": (lambda x: x.transpose(0, 1).contiguous().view(3, 8), X),
@@ -109,8 +112,13 @@ CASES: dict[str, tuple[Any, ...]] = {
             SQUARE,
             whole(3, 5, most=4),
         )
-        for kind in ("sum", "prod", "amin", "amax")
+        for kind in ("sum", "prod", "amin", "amax", "mean")
     },
+    "scatter_reduce without itself": (
+        lambda x, i: torch.scatter_reduce(x, 0, i, x * 2, "sum", include_self=False),
+        SQUARE,
+        whole(3, 5, most=4),
+    ),
     "one_hot": (lambda x: F.one_hot(x, num_classes=6), N),
     # Types.
     "casts": (lambda x: (x.float(), x.double(), x.half(), x.int(), x.long(), x.bool()), X * 3),

@@ -285,6 +285,26 @@ def test_all_operators_without_a_converter_are_named_at_once():
     assert isinstance(caught.value, NotImplementedError)
 
 
+class Quantized(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant = torch.ao.quantization.QuantStub(), torch.ao.quantization.DeQuantStub()
+        self.conv = nn.Conv2d(3, 4, 1)
+
+    def forward(self, x: Any) -> Any:
+        return self.dequant(self.conv(self.quant(x)))
+
+
+def test_quantised_operators_are_named():
+    net = Quantized().eval()
+    net.qconfig = torch.ao.quantization.default_qconfig
+    torch.ao.quantization.prepare(net, inplace=True)
+    net(IMAGE)
+    torch.ao.quantization.convert(net, inplace=True)
+    with pytest.raises(OperatorsMissing, match=r"'aten::dequantize', 'aten::quantize_per_tensor', 'quantized::conv2d'"):
+        relay.frontend.from_pytorch(traced(net, IMAGE), [("x", (1, 3, 5, 5))])
+
+
 def test_what_is_no_script_is_refused():
     with pytest.raises(FrontendError, match=r"expected the result of .*, got Network"):
         relay.frontend.from_pytorch(Network(), [("x", (1, 3, 5, 5))])

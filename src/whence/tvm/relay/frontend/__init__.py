@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from whence.relay.frontend import tensorflow2 as tensorflow2
-from whence.relay.frontend.spans_off import forget_places
+from whence.relay.frontend.pytorch import from_pytorch as from_pytorch
 from whence.relay.frontend.tensorflow import from_tensorflow as from_tensorflow
 from whence.relay.module import IRModule
-from whence.support.context import PassContext, spans_enabled
 from whence.support.doors import door
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
@@ -175,59 +174,4 @@ def from_exported_program(
             if name in weights
         }
         params = as_parameters(module, lambda layers: leaves.get(layers[0]) if len(layers) == 1 else None)
-    return IRModule.of(module), params
-
-
-@door()
-def from_pytorch(
-    script_module: Any,
-    input_infos: Sequence[tuple[str, Any]],
-    custom_convert_map: Mapping[str, Callable[..., Any]] | None = None,
-    default_dtype: str = "float32",
-    use_parser_friendly_name: bool = False,
-    keep_quantized_weight: bool = False,
-    export_renamed_c_graph_path: str | None = None,
-    preserve_pytorch_scopes: bool = False,
-) -> tuple[IRModule, dict[str, Array]]:
-    """The module of a TorchScript program, and the values of the parameters that its weights are.
-
-    script_module: what `torch.jit.trace` or `torch.jit.script` gave, module or function. input_infos: name and shape
-    of each input, in order, `("x", (1, 3))` or `("x", ((1, 3), "int64"))`; of tuples and lists of tensors, those of
-    shapes. custom_convert_map: operator, as "aten::foo" -> a function of its arguments, which are expressions, numbers
-    and lists, and of their element types, that gives an expression or a list of them; it goes before our own.
-    default_dtype: of inputs whose type neither the graph nor `input_infos` says.
-    use_parser_friendly_name: whether names of layers have `_` in place of `:` and `.`. preserve_pytorch_scopes: whether
-    layers and weights are called after their modules. export_renamed_c_graph_path: the folder of a file to write, with
-    the graph as it is read. keep_quantized_weight: changes nothing, for quantized operators are refused.
-    Weights are variables called after the first operator that reads them, `aten::_convolution_0.weight`.
-
-    Raises InputInfosError, a RuntimeError, for infos that do not fit; OperatorsMissing, a NotImplementedError, that
-    names all operators without a converter; FrontendError where values decide what is computed.
-    """
-    from whence.frontends.importing.importer import import_model
-    from whence.frontends.importing.node import node_of
-    from whence.frontends.importing.parameters import as_parameters
-    from whence.frontends.torch.script import Options, graph_of, write_graph
-    from whence.frontends.torch.script_inputs import input_specs
-    from whence.frontends.torch.script_model import script_model
-
-    options = Options(use_parser_friendly_name, preserve_pytorch_scopes, dict(custom_convert_map or {}))
-    graph, inputs = graph_of(script_module)
-    specs = input_specs(inputs, input_infos, default_dtype)
-    if export_renamed_c_graph_path:
-        write_graph(graph, options, export_renamed_c_graph_path)
-    opened = script_model(script_module, specs, options)
-    opened.language = True
-    spans = spans_enabled()
-    with PassContext(config={"relay.frontend.fill_span": True}):  # parameters are found by the names of layers
-        module = import_model(opened, {})
-    names = {
-        opened.place_of(name, node_of(step)): name
-        for step in opened.region.steps
-        for name in step.inputs
-        if name in opened.weights
-    }
-    params = as_parameters(module, lambda layers: names.get(layers[0]) if len(layers) == 1 else None)
-    if not spans:
-        forget_places(module)
     return IRModule.of(module), params
