@@ -82,7 +82,7 @@ def positions(document: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, An
         value = waiting.pop()
         keys: list[Any] = [*cast("dict[str, Any]", value)] if isinstance(value, dict) else [*range(len(value))]
         for key in keys:
-            found.append((value, key))
+            found.append((cast(Any, value), key))
             if isinstance(value[key], dict | list):
                 waiting.append(value[key])
     return found
