@@ -133,8 +133,7 @@ def _scatter_reduce(ctx: Context) -> SSAValue:
 
     reduction, neutral = _NEUTRAL[how]
     if isinstance(neutral, str):
-        ends = (-np.inf, np.inf) if kind_of(dtype) == 2 else (np.iinfo(dtype.name).min, np.iinfo(dtype.name).max)
-        low, high = ends
+        low, high = (-np.inf, np.inf) if kind_of(dtype) == 2 else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
         neutral = low if neutral == "low" else high
     if not own:
         data = scattered(data, filled(neutral, ends), "update")

@@ -34,9 +34,9 @@ def _parameter(ctx: Context, name: str, dtype: np.dtype[Any]) -> SSAValue:
         return ctx.constant(np.zeros((), dtype), name)
     if not is_tensor(ctx, name):
         return ctx.constant(np.asarray(ctx.float(name)).astype(dtype), name)
-    known = ctx.known(ctx.at(name))
-    if known is not None:
-        return ctx.constant(_scalar_of(known).astype(dtype), name)
+    array = ctx.known(ctx.at(name))
+    if array is not None:
+        return ctx.constant(_scalar_of(array).astype(dtype), name)
     value = cast_to(ctx, ctx.of(name), dtype)
     return ctx.emit(ReshapeOp, value, newshape=()) if same_shape(shape_of(value), (1,)) else value
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx.parser
 import pytest
+from departures import compared
 from onnx import ModelProto, numpy_helper
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -19,7 +20,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 import whence
-from tests.support.departures import compared
 from whence import relay
 from whence.contrib.debugger.debug_executor import GraphModuleDebug
 from whence.dialects.relay import elementwise as e

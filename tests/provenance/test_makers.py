@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from makers import judged
 from xdsl.dialects.builtin import ModuleOp
 
 import whence
-from tests.support.makers import judged
 from whence.passes.pipelines import relay_pipeline
 from whence.passes.runner import run_passes
 from whence.provenance.ledger import Ledger
