@@ -211,8 +211,9 @@ def _fits(program: Any, inputs: Any) -> bool:
 
 def _leaves(results: Any) -> list[Any]:
     import torch
+    from torch.utils._pytree import tree_leaves
 
-    return [leaf.numpy() for leaf in torch.utils._pytree.tree_leaves(results) if isinstance(leaf, torch.Tensor)]
+    return [leaf.numpy() for leaf in tree_leaves(results) if isinstance(leaf, torch.Tensor)]
 
 
 def _exactly(module: Any, inputs: Any) -> list[Any]:

@@ -78,21 +78,21 @@ def _grouped_mm(ctx: Context) -> SSAValue:
         ctx.fail("grouped products without a bias", "one with a bias")
     ranks = len(shape_of(left)), len(shape_of(right))
     half = ctx.dtype_of("self").itemsize < 4
-    wide = [cast_to(ctx, value, FLOAT) if half else value for value in (left, right)]
+    left, right = (cast_to(ctx, value, FLOAT) if half else value for value in (left, right))
     match ranks:
         case (3, 3):
-            result = product(ctx, *wide)
+            result = product(ctx, left, right)
         case (2, 3):
-            result = grouped_product(ctx, *wide, ctx.of("offs"))
+            result = grouped_product(ctx, left, right, ctx.of("offs"))
         case (3, 2):
-            turned = [ctx.emit(TransposeOp, wide[1], axes=(1, 0)), ctx.emit(TransposeOp, wide[0], axes=(0, 2, 1))]
-            result = ctx.emit(TransposeOp, grouped_product(ctx, *turned, ctx.of("offs")), axes=(1, 0))
+            rows, weights = ctx.emit(TransposeOp, right, axes=(1, 0)), ctx.emit(TransposeOp, left, axes=(0, 2, 1))
+            result = ctx.emit(TransposeOp, grouped_product(ctx, rows, weights, ctx.of("offs")), axes=(1, 0))
         case _:
             groups = shape_of(ctx.of("offs"))[0]
             group = _group_of(ctx, ctx.of("offs"), shape_of(left)[1])
             own = group.equal(places(ctx, groups).reshape(groups, 1)).reshape(groups, 1, shape_of(left)[1])
-            masked = where(own, Term(ctx, shaped(ctx, wide[0], (1, *shape_of(left)))), 0.0)
-            result = product(ctx, masked.value, wide[1])
+            masked = where(own, Term(ctx, shaped(ctx, left, (1, *shape_of(left)))), 0.0)
+            result = product(ctx, masked.value, right)
     return cast_to(ctx, result, dtype)
 
 
@@ -153,8 +153,10 @@ def _repeat_by_tensor(ctx: Context) -> SSAValue:
     axis = 0 if alone else ctx.axis("dim", len(shape_of(data)), 0)
     count = shape_of(data)[axis]
     if repeats is not None:
-        each = np.broadcast_to(repeats, (count,)) if not isinstance(cast(Size, count), SizeExpr) else repeats
-        source = ctx.constant(np.repeat(np.arange(len(each)), each), "source")
+        if isinstance(cast(Size, count), SizeExpr):
+            ctx.fail("a tensor of known extent beside known repeats", str(count))
+        times = np.broadcast_to(repeats.astype(np.int64), (count,))
+        source = ctx.constant(np.repeat(np.arange(count), times), "source")
     elif ctx.given("output_size"):
         times = broadcast(ctx, cast_to(ctx, ctx.of("repeats"), LONG), (count,))
         ends = ctx.emit(CumsumOp, times, axis=0)

@@ -222,8 +222,8 @@ def _pairwise_distance(ctx: Context) -> SSAValue:
 def _of_determinant(function: Callable[[Term], tuple[Term, ...]], name: str) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
         determinant = Term(ctx, ctx.emit(DetOp, operand(ctx, name, floating(ctx.dtype_of(name))).value))
-        results = tuple(term.value for term in function(determinant))
-        return results if len(results) > 1 else results[0]
+        first, *rest = (term.value for term in function(determinant))
+        return (first, *rest) if rest else first
 
     return Converter(convert)
 

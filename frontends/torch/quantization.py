@@ -7,7 +7,7 @@ the element type does not do so.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -16,7 +16,7 @@ from ...dialects.relay import qnn
 from ...dialects.relay.elementwise import ClipOp, RoundOp
 from ...dialects.relay.reduce import MaxOp, MinOp
 from ...dialects.relay.transform import ReshapeOp
-from ...dialects.sizes import same_shape
+from ...dialects.sizes import Size, SizeExpr, same_shape
 from ...support.dtypes import Array
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
@@ -102,7 +102,7 @@ def _in_groups(ctx: Context, value: SSAValue) -> tuple[SSAValue, SSAValue, SSAVa
     size, shape = ctx.int("group_size"), shape_of(value)
     if size < 1:
         ctx.fail("a group_size of at least 1", str(size))
-    if isinstance(shape[-1], int):
+    if not isinstance(cast(Size, shape[-1]), SizeExpr):
         size = min(size, shape[-1])
     ctx.require_multiple(shape[-1], size, f"a last axis of whole groups of {size}")
     groups = shape[-1] // size

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import torch
+from torch.utils._pytree import tree_leaves
 
 from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.torch import from_exported_program
@@ -44,10 +45,11 @@ def check(function: Function, *arguments: Any, expected: Sequence[Any] | None = 
     expected: the results, where torch itself computes none.
     """
     results = evaluate_module(from_exported_program(exported(function, *arguments)), list(map(array, arguments)))
-    if expected is None:
-        expected = torch.utils._pytree.tree_leaves(function(*(argument.clone() for argument in arguments)))
-    assert len(results) == len(expected)
-    for result, tensor in zip(results, expected, strict=True):
+    tensors: Any = expected
+    if tensors is None:
+        tensors = tree_leaves(function(*(argument.clone() for argument in arguments)))
+    assert len(results) == len(tensors)
+    for result, tensor in zip(results, tensors, strict=True):
         wanted = array(tensor)
         assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype)
         if wanted.dtype == ml_dtypes.bfloat16:
