@@ -9,6 +9,7 @@ from math import isclose
 from xdsl.dialects.builtin import LocationAttr
 
 from ..dialects.relay.operator import Operator
+from ..dialects.relay.python_call import PythonCallOp
 from ..planning.artifact import Artifact
 from ..provenance.ledger import Entry
 from ..provenance.span import leaves
@@ -161,7 +162,7 @@ def _kernels(
             slots_of.setdefault(position, set()).update(slots)
     for position, slots in sorted(slots_of.items()):
         call = index.artifact.calls[position]
-        ops = [op for slot in sorted(slots) if isinstance(op := index.ops(call.name)[slot], Operator)]
+        ops = [op for slot in sorted(slots) if isinstance(op := index.ops(call.name)[slot], Operator | PythonCallOp)]
         if not ops:
             continue
         own = dict.fromkeys(leaf for op in ops for leaf in leaves(op.location))

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation
 
 from ..dialects.relay.operator import Operator
+from ..dialects.relay.python_call import PythonCallOp
 from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.tuned import Applied
 from ..planning.artifact import Artifact, Call
@@ -220,7 +221,7 @@ def _origin(index: Index, call: Call, times: Times | None) -> CallOrigin:
     stages, compiler = index.parts(call.kernel, call.name).stages, compiler_of(kernel_of(artifact, call.kernel))
     operators: dict[Operation, OperatorOrigin] = {}
     for slot, op in enumerate(ops):
-        if isinstance(op, Operator):
+        if isinstance(op, Operator | PythonCallOp):
             operators[op] = OperatorOrigin(
                 op.name,
                 ", ".join(str(result.type) for result in op.results),

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 
+from ..dialects.relay.core import COMPILER as COMPILER
 from ..dialects.relay.core import FuncOp
 
-COMPILER = "Compiler"
-"""The attribute that says which external compiler a function is for."""
 COMPOSITE = "Composite"
 """The attribute that says which pattern an external compiler knows a function by."""
 SKIP = "SkipOptimization"

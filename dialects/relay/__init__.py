@@ -58,6 +58,7 @@ from .core import CallOp, ConstantOp, FuncOp, ReturnOp
 from .data_types import PATTERNS, ConstructOp, MatchOp, TypeDataOp
 from .functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from .operator import operators_of
+from .python_call import PythonCallOp, PythonFunctionAttr
 from .references import RefCreateOp, RefReadOp, RefWriteOp
 from .tuples import TupleGetItemOp, TupleOp
 from .types import AdtType, Forall, RefType, TypeVar
@@ -89,8 +90,8 @@ LANGUAGE = (
 
 Relay = Dialect(
     "relay",
-    [FuncOp, ReturnOp, ConstantOp, CallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
-    [PoolAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
+    [FuncOp, ReturnOp, ConstantOp, CallOp, PythonCallOp, *LANGUAGE, *OPERATORS, *DYNAMIC],
+    [PoolAttr, PythonFunctionAttr, SizesAttr, RefType, TypeVar, AdtType, Forall, *PATTERNS],
 )
 
 canonicalize_operators(*OPERATORS, *DYNAMIC)

@@ -49,6 +49,9 @@ from .constants import LITERAL_LIMIT, literal, literal_value, pool_of
 from .effects import EffectsOfCall
 from .types import fits
 
+COMPILER = "Compiler"
+"""The attribute that says which external compiler a function is for."""
+
 
 @irdl_op_definition
 class FuncOp(IRDLOperation):

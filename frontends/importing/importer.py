@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.element_types import tensor_type
-from ...dialects.relay.core import ConstantOp, FuncOp, ReturnOp
+from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.index_bounds import IndexBound, set_index_bounds
 from ...dialects.relay.size_ranges import Required, main_of, set_required
@@ -31,7 +30,6 @@ from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
 from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of
 from ...runtime.interpreter import Demand
-from ...runtime.open_specs import OpenSpec
 from ...runtime.shape_patterns import places_of_sizes
 from ...support.context import spans_enabled
 from ...support.dtypes import Array
@@ -40,56 +38,16 @@ from .account import note_evaluated, note_values
 from .branches import joined
 from .context import Context
 from .converter import Converter, Narrowed, Result
+from .custom import CustomOp
 from .decisions import Decision
 from .fold import folded
+from .model import Model as Model
 from .names import strings, value_name
 from .narrowed_sizes import Taken
 from .node import Node, node_of
+from .python_calls import PythonCall, Stated, python_call
 from .sizes import open_places
 from .tensor import Tensor, Undecided
-
-
-class Model(ABC):
-    """A loaded and checked model, as what imports it and runs it needs to know it."""
-
-    file: str
-    """The name of the file, without folders; what locations say."""
-    name: str
-    """Of the graph."""
-    prefix: str
-    """The ledger's prefix for operators of the model: `onnx` in `onnx.Conv`."""
-    region: Region
-    """Its steps."""
-    aliases: Mapping[str, str] = MappingProxyType({})
-    """Other name of an input, which a call may use -> its name."""
-
-    @abstractmethod
-    def importer(self, region: Region) -> Importer:
-        """Return the importer of the steps of a region."""
-
-    @abstractmethod
-    def input_types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
-        """Input name -> type, in order; `shapes` are what the user gives.
-
-        Raises FrontendError for shapes that contradict the model, and Undecided for what stays open.
-        """
-
-    def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
-        """As `input_types`, with a symbol for each open dimension. Raises Undecided where there is none."""
-        raise Undecided(message(self.file, "inputs of known sizes", "open ones"), None)
-
-    @property
-    def ranges(self) -> Ranges:
-        """The values that the model says its symbols take."""
-        return {}
-
-    @abstractmethod
-    def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
-        """The inputs after `shapes`, which `input_types` has checked."""
-
-    @abstractmethod
-    def open_outputs(self) -> tuple[OpenSpec, ...]:
-        """The outputs, as far as the model says."""
 
 
 def import_model(source: Model, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
@@ -126,7 +84,7 @@ def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges:
 
 
 def _imported(source: Model, types: Mapping[str, TensorType[Attribute]]) -> ModuleOp:
-    importer = source.importer(source.region)
+    importer: Importer = source.importer(source.region)
     for name, type_ in types.items():
         importer.tensors[name] = importer.argument(name, type_, Argument(name))
     importer.main.attributes["input_names"] = strings(types)
@@ -215,6 +173,14 @@ class Importer(ABC):
     @abstractmethod
     def converter(self, step: Step) -> Converter[Any] | None:
         """Return the converter of a step."""
+
+    def operator_names(self, step: Step) -> Sequence[str]:
+        """Return the names that the user may call the operator of a step by, the most exact first."""
+        return ()
+
+    def python_call(self, step: Step, context: Any) -> PythonCall:
+        """Return the operator of a step as a Python function takes it: by default all inputs, and nothing stated."""
+        return PythonCall(list(range(len(step.inputs))), [Stated() for _ in step.outputs])
 
     def folded(
         self, context: Context, convert: Callable[[Any], Result | tuple[Result, ...]]
@@ -359,6 +325,8 @@ class Importer(ABC):
         while op is not None and op is not last:
             before = op.prev_op
             if not isinstance(op, ConstantOp | SizesOp):
+                if isinstance(op, CallOp):
+                    self.module.body.block.erase_op(op.function)
                 op.detach()
                 op.erase()
             op = before
@@ -373,11 +341,11 @@ class Importer(ABC):
         inputs = [self.lookup(name, region, step) if name else None for name in step.inputs]
         while inputs and inputs[-1] is None:
             inputs.pop()
-        context, converter = self.context(step, inputs), self.converter(step)
-        assert converter is not None
+        context = self.context(step, inputs)
+        custom = self.source.custom_ops.find(self.operator_names(step))
         try:
             with self.builder.located(location), np.errstate(over="ignore", divide="raise", invalid="raise"):
-                results = self.folded(context, converter.convert) or converter.convert(context)
+                results = self.converted_by(step, context, custom)
         except UndecidedSize as error:
             layer = location if error.needed else None
             raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal, layer) from error
@@ -394,6 +362,14 @@ class Importer(ABC):
             if name:
                 self.bind(name, result, location, context.read)
         return any(isinstance(result, Narrowed) for result in outputs)
+
+    def converted_by(self, step: Step, context: Context, custom: CustomOp | None) -> Result | tuple[Result, ...]:
+        """Return what a step gives: by the user's function, if there is one, else by its converter."""
+        if custom is not None:
+            return python_call(context, custom, self.python_call(step, context))
+        converter = self.converter(step)
+        assert converter is not None
+        return self.folded(context, converter.convert) or converter.convert(context)
 
     def choose(self, step: Step, region: Region) -> bool:
         """An If whose condition is known is its branch."""

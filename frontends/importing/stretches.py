@@ -15,7 +15,8 @@ from ...runtime.flow import Argument, Known, Region, Step, Value
 from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of
 from ...runtime.shape_patterns import Pattern, places_of_sizes
-from .importer import Model
+from .importer import Importer
+from .model import Model
 from .names import strings
 from .tensor import Undecided
 
@@ -50,7 +51,7 @@ def import_stretch(
     sizes: of the values, in the order of `runtime.shape_patterns.kind_of`, where they are not their own.
     Raises Demand for the name of a given value that the first step needs, and FrontendError for what cannot be.
     """
-    importer = source.importer(region)
+    importer: Importer = source.importer(region)
     importer.sizes = None if sizes is None else iter(sizes)
     for name, value in given.items():
         importer.tensors[name] = importer.given(name, value, Argument(name))

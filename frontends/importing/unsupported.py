@@ -66,7 +66,8 @@ def refusal(
     """Return the error about calls of unsupported operators, which names each, its layers, and what is near it.
 
     supported: the names of operators that the frontend imports. stem: what names of one operator, in another version,
-    overload or domain, have in common. instead: what to do. reason: why an operator is not supported, if known.
+    overload or domain, have in common. instead: what to do where Python functions cannot compute them. reason: why an
+    operator is not supported, if known.
     """
     layers: dict[str, list[str]] = {}
     for call in calls:
@@ -80,9 +81,10 @@ def refusal(
         other = f"; {hint}" if hint else ""
         count = f"{len(users)} layer{'s' * (len(users) > 1)}"
         parts.append(f"{shown(operator)} ({count}: {_listed(users)}{other})")
-    way = f"; {instead}" if instead else ""
+    first, more = shown(min(layers)), ", .." * (len(layers) > 1)
+    way = instead or f'custom_ops={{"{first}": function{more}}} has functions of yours compute them'
     text = f"The following operators are not supported for frontend {frontend}: {', '.join(parts)}"
-    return FrontendError(f"{file}: {text}{way}")
+    return FrontendError(f"{file}: {text}; {way}")
 
 
 def _listed(layers: Sequence[str]) -> str:

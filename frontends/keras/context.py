@@ -47,6 +47,8 @@ class Node(ModelNode):
     """The version of Keras that wrote the file."""
     is_layer: bool = True
     """False for an operation of `keras.ops`, which computes in the dtypes that its operands have."""
+    names: tuple[str, ...] = ()
+    """The names that the user may call its class by."""
 
 
 def policy_of(config: Config) -> str:

@@ -19,8 +19,10 @@ from ...runtime.open_specs import OPEN, OpenSpec
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.limits import excess, expectation
 from ..importing.node import node_of
+from ..importing.python_calls import PythonCall, Stated
 from ..importing.tensor import Tensor, Undecided
 from .context import Context, Node
 from .convert import row_of
@@ -30,6 +32,8 @@ from .rows import Row
 
 BATCH = "batch"
 """The symbol of the first dimension of every input: they agree on it."""
+OF_ANY_LAYER = ("name", "trainable", "dtype", "batch_input_shape", "quantization_config")
+"""Entries of the configuration of any layer, which say nothing of what it computes."""
 DTYPES = ("float16", "float32", "float64", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
 """Dtypes of inputs."""
 
@@ -42,6 +46,7 @@ class Model(importer.Model):
     def __init__(self, source: Source):
         self.source = source
         self.file, self.region, self.name = source.file, source.region, source.name
+        self.custom_ops = source.custom_ops
         self.states = source.states
         """What a call changes for the next one."""
 
@@ -116,13 +121,15 @@ class Model(importer.Model):
         return set(self.region.constants)
 
 
-def open_model(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Model:
+def open_model(
+    model: bytes | str | os.PathLike[str] | Any, keep: bool = False, custom_ops: CustomOps = NO_CUSTOM_OPS
+) -> Model:
     """Read and check a model: a path, the bytes of a file, or a Keras model in memory.
 
     keep: whether states of layers are inputs and outputs (`Model.states`), to be kept for the next call.
     Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
     """
-    return Model(load(model, keep))
+    return Model(load(model, keep, custom_ops))
 
 
 def _check_shape(info: InputInfo, shape: Sequence[Size]) -> None:
@@ -162,6 +169,19 @@ class Importer(importer.Importer):
         return Context(
             op_type=node.op_type, leaf=node.leaf, inputs=inputs, builder=self.builder, module=self.module, node=node
         )
+
+    def operator_names(self, step: Step) -> tuple[str, ...]:
+        node = cast(Node, step.source)
+        return () if node.is_mask else node.names
+
+    def python_call(self, step: Step, context: Context) -> PythonCall:
+        """Tensors of the call, then the layer's variables; the configuration by name, but for what any layer has."""
+        node = cast(Node, step.source)
+        variables = set(node.weights.values())
+        inputs = [number for number in range(len(step.inputs)) if number not in variables]
+        config = {name: value for name, value in node.config.items() if name not in OF_ANY_LAYER}
+        results = [Stated() for _ in step.outputs]
+        return PythonCall([*inputs, *node.weights.values()], results, config)
 
     def converter(self, step: Step) -> Converter[Context] | None:
         node = cast(Node, step.source)

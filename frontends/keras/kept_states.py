@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...support.errors import FrontendError
+from ..importing.limits import excess, expectation
 from ..importing.state import State
 from .context import Config, policy_of
 from .nests import entries_of, items_of
@@ -60,6 +61,10 @@ class KeptStates:
             own = [
                 InputInfo(f"{layer}.states.{at}", (batch[0], width), dtype) for at, width in enumerate(carried.widths)
             ]
+            for width in carried.widths:
+                if too_big := excess((batch[0], width), np.dtype(dtype).itemsize):
+                    wanted = f"states that are {expectation()}"
+                    raise FrontendError(f"{self.file}: layer '{layer}': expected {wanted}, got {too_big}")
             self.inputs += own
             self._next[layer] = [info.name for info in own]
         return self._next[layer]

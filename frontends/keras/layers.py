@@ -62,6 +62,13 @@ class Layer:
         """Return whether it is an operation of `keras.ops` that was called outside of layers."""
         return self.module.startswith("keras.src.ops")
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names that the user may call its class by: as it is registered, and its own."""
+        if self.is_operation:
+            return f"keras.ops.{self.kind}", self.kind
+        return (self.package, self.kind) if self.package else (self.kind,)
+
 
 @dataclass(eq=False)
 class Graph:
@@ -191,7 +198,7 @@ class Reader:
     def _old_keyword(self, value: Any) -> Any:
         """An argument by name, which may be a tensor `[layer, call, index]`, or a list of such."""
         match items_of(value):
-            case [str(name), int(call), int(index)]:
+            case [str(name), int(call), int(index)] if call >= 0 and 0 <= index < _MOST_OUTPUTS:
                 return Tensor(name, call, index)
             case None:
                 return value
@@ -200,7 +207,7 @@ class Reader:
 
     def _tensor(self, layer: Layer, entry: Any) -> Tensor:
         match entry:
-            case [str(name), int(call), int(index)] if call >= 0 and index >= 0:
+            case [str(name), int(call), int(index)] if call >= 0 and 0 <= index < _MOST_OUTPUTS:
                 return Tensor(name, call, index)
             case _:
                 raise self.fail(layer.name, "a tensor as [layer, call, index]", repr(entry)[:60])
@@ -286,6 +293,8 @@ class Reader:
 
 
 _DEEPEST = 64
+_MOST_OUTPUTS = 1 << 16
+"""Outputs of a call: what is read of it says how many there are."""
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,13 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from ...runtime.flow import Region
 from ...support.errors import FrontendError
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.state import State
 from ..importing.unsupported import Call, refuse
 from .archive import Saved, open_saved
@@ -37,12 +39,17 @@ class Source:
     inputs: Mapping[str, InputInfo]
     states: tuple[State, ...] = ()
     """What a call changes for the next one."""
+    custom_ops: CustomOps = NO_CUSTOM_OPS
+    """The layers that Python functions compute."""
 
 
-def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Source:
+def load(
+    model: bytes | str | os.PathLike[str] | Any, keep: bool = False, custom_ops: CustomOps = NO_CUSTOM_OPS
+) -> Source:
     """Read and check a model: a path, the bytes of a file, or a Keras model in memory.
 
     keep: whether states of layers are inputs and outputs, to be kept for the next call; else each call begins anew.
+    custom_ops: the layers that Python functions compute.
     Raises FrontendError when it is none, damaged, holds code, or uses unsupported layers.
     """
     if not isinstance(model, bytes | str | os.PathLike):
@@ -54,10 +61,11 @@ def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Sou
         kind = f"{main.kind}, a class of the user's" if main.kind not in MODELS else "one without layers"
         raise FrontendError(f"{saved.file}: expected a Sequential or Functional model, got {kind}")
     _check_code(saved)
-    _check_supported(saved, reader, main)
-    builder = Builder(saved, _variables, _masks, _carried, keep)
+    _check_supported(saved, reader, main, custom_ops)
+    builder = Builder(saved, partial(_variables, custom_ops), _masks, _carried, keep)
     region = builder.main(main)
-    return Source(saved.file, main.name, region, builder.inputs, builder.kept.states if keep else ())
+    states = builder.kept.states if keep else ()
+    return Source(saved.file, main.name, region, builder.inputs, states, custom_ops)
 
 
 def _bytes(model: Any) -> bytes:
@@ -71,7 +79,10 @@ def _bytes(model: Any) -> bytes:
         return path.read_bytes()
 
 
-def _variables(layer: Layer) -> Sequence[Variables]:
+def _variables(custom_ops: CustomOps, layer: Layer) -> Sequence[Variables]:
+    custom = custom_ops.find(layer.names)
+    if custom is not None and custom.variables:
+        return (Variables(tuple(custom.variables)),)
     row = row_of(layer.kind, not layer.is_operation)
     return () if row is None else row.variables(layer.config)
 
@@ -107,15 +118,15 @@ def _check_code(saved: Saved) -> None:
             stack.extend((name, item) for item in reversed(cast("list[Any]", nest)))
 
 
-def _check_supported(saved: Saved, reader: Reader, main: Layer) -> None:
+def _check_supported(saved: Saved, reader: Reader, main: Layer, custom_ops: CustomOps) -> None:
     """Complain about all unsupported layers at once, those of inner models included."""
     calls: list[Call] = []
     for name, layer in _all(reader, main):
-        if layer.kind == INPUT or layer.is_model:
+        if layer.kind == INPUT or layer.is_model or custom_ops.has(*layer.names):
             continue
         strange = layer.package and layer.module and not layer.module.startswith("keras")
         if strange or row_of(layer.kind, not layer.is_operation) is None:
-            kind = f"keras.ops.{layer.kind}" if layer.is_operation else layer.package if strange else layer.kind
+            kind = layer.names[0] if layer.is_operation or strange else layer.kind
             calls.append(Call(kind, name))
     refuse(saved.file, "Keras", calls, supported())
 

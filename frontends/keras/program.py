@@ -290,6 +290,7 @@ class Builder:
             weights=weights,
             major=self.saved.major,
             is_layer=not layer.is_operation,
+            names=layer.names,
             states=states,
         )
         results = reading.outputs if carried is None else carried.results + len(carried.widths)

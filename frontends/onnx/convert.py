@@ -66,6 +66,11 @@ def spelled(domain: str, op_type: str) -> str:
     return f"{domain}.{op_type}" if domain else op_type
 
 
+def operator_names(domain: str, op_type: str) -> tuple[str, str]:
+    """Return the names that the user may call an operator by."""
+    return spelled(domain, op_type), op_type
+
+
 def supported() -> list[str]:
     """Return the names of all operators, with their domains."""
     return [spelled(domain, name) for domain, table in DOMAINS.items() for name in table if domain != "ai.onnx"]

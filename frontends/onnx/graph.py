@@ -18,14 +18,17 @@ from ...runtime.open_specs import OpenSpec
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Result
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
+from ..importing.python_calls import PythonCall
 from ..importing.tensor import Tensor, shape_of
 from ..importing.unsupported import Call, refusal, source_line
 from .context import Context
-from .convert import converter_of, spelled
+from .convert import converter_of, operator_names, spelled
 from .expand import body_of, expanded
 from .inputs import input_types, open_inputs, open_outputs, symbolic_types
 from .load import Source, load
 from .program import canonical, node_of
+from .python_calls import python_call_of
 from .symbolic import folded_sizes
 
 
@@ -37,6 +40,7 @@ class Model(importer.Model):
     def __init__(self, source: Source):
         self.source = source
         self.file, self.name, self.region = source.file, source.model.graph.name, source.region
+        self.custom_ops = source.builder.custom_ops
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)
@@ -54,9 +58,9 @@ class Model(importer.Model):
         return open_outputs(self.source)
 
 
-def open_model(model: ModelProto | bytes | str | os.PathLike[str]) -> Model:
+def open_model(model: ModelProto | bytes | str | os.PathLike[str], custom_ops: CustomOps = NO_CUSTOM_OPS) -> Model:
     """Read and check a model; raises FrontendError when it is not one, broken or uses unsupported operators."""
-    return Model(load(model))
+    return Model(load(model, custom_ops))
 
 
 def _type_of(tensor: Tensor) -> TypeProto:
@@ -104,6 +108,13 @@ class Importer(importer.Importer):
         proto = node_of(step).proto
         return converter_of(canonical(proto.domain), proto.op_type)
 
+    def operator_names(self, step: Step) -> tuple[str, ...]:
+        proto = node_of(step).proto
+        return operator_names(canonical(proto.domain), proto.op_type)
+
+    def python_call(self, step: Step, context: Context) -> PythonCall:
+        return python_call_of(self.onnx, step, context)
+
     def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
         sizes = folded_sizes(context)
         return super().folded(context, convert) if sizes is None else (sizes,)
@@ -112,7 +123,9 @@ class Importer(importer.Importer):
         """Put the body of the function that a step calls in its place, if it calls one."""
         step = region.steps[at]
         node = node_of(step)
-        if step.kind or converter_of(canonical(node.proto.domain), node.proto.op_type) is not None:
+        names = self.operator_names(step)
+        converter = converter_of(canonical(node.proto.domain), node.proto.op_type)
+        if step.kind or converter is not None or self.source.custom_ops.has(*names):
             return False
         function = body_of(
             node, lambda: [self.type_of(name, region, step) for name in step.inputs], self.onnx.functions

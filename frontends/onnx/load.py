@@ -19,9 +19,10 @@ from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region
 from ...support.errors import FrontendError, FrontendWarning
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.files import read_model
 from ..importing.unsupported import Call, refuse
-from .convert import converter_of, spelled, supported
+from .convert import converter_of, operator_names, spelled, supported
 from .expand import Functions, functions_of, has_body
 from .exporter_metadata import origin_of
 from .host import is_hosted_operator
@@ -42,14 +43,17 @@ class Source:
     builder: Builder
 
 
-def load(model: ModelProto | bytes | str | os.PathLike[str]) -> Source:
-    """Read and check a model; raises FrontendError when it is not one, broken or uses unsupported operators."""
+def load(model: ModelProto | bytes | str | os.PathLike[str], custom_ops: CustomOps = NO_CUSTOM_OPS) -> Source:
+    """Read and check a model; raises FrontendError when it is not one, broken or uses unsupported operators.
+
+    custom_ops: the operators that Python functions compute.
+    """
     if isinstance(model, ModelProto):
-        return _check(model, "<memory>", None)
+        return _check(model, "<memory>", None, custom_ops)
     if isinstance(model, bytes):
-        return _check(_parse(model, "<memory>"), "<memory>", None)
+        return _check(_parse(model, "<memory>"), "<memory>", None, custom_ops)
     path, data = read_model(model, "ONNX")
-    return _check(_parse(data, str(path)), path.name, path.parent)
+    return _check(_parse(data, str(path)), path.name, path.parent, custom_ops)
 
 
 def _parse(data: bytes, file: str) -> ModelProto:
@@ -64,7 +68,7 @@ def _parse(data: bytes, file: str) -> ModelProto:
     return model
 
 
-def _check(model: ModelProto, file: str, folder: Path | None) -> Source:
+def _check(model: ModelProto, file: str, folder: Path | None, custom_ops: CustomOps) -> Source:
     _check_names(model, file)
     graph = model.graph
     if not graph.node:
@@ -73,7 +77,7 @@ def _check(model: ModelProto, file: str, folder: Path | None) -> Source:
         raise FrontendError(f"{file}: expected a graph with at least one output, got none")
     opsets = {canonical(entry.domain): entry.version for entry in model.opset_import}
     functions = functions_of(model)
-    _check_supported(model, file, opsets, functions)
+    _check_supported(model, file, opsets, functions, custom_ops)
     if "" not in opsets and all(canonical(node.domain) for node in graph.node):
         # Of operators of the standard, if functions have any, they say the opset.
         opsets[""] = KNOWN[-1]
@@ -88,7 +92,7 @@ def _check(model: ModelProto, file: str, folder: Path | None) -> Source:
         model = _without_nodes(model)
         model.graph.node.extend(nodes)
     _check_standard(model, file)
-    builder = Builder(file, folder)
+    builder = Builder(file, folder, custom_ops=custom_ops)
     return Source(model, file, builder.region(model.graph, opsets, None, None), functions, builder)
 
 
@@ -123,14 +127,17 @@ def _subgraphs(node: NodeProto) -> Iterator[GraphProto]:
                 yield from _subgraphs(inner)
 
 
-def _check_supported(model: ModelProto, file: str, opsets: Mapping[str, int], functions: Functions) -> None:
+def _check_supported(
+    model: ModelProto, file: str, opsets: Mapping[str, int], functions: Functions, custom_ops: CustomOps
+) -> None:
     """Complain about all unsupported operators at once, those of subgraphs and functions included."""
     calls: list[Call] = []
 
     def visit(nodes: Sequence[NodeProto], outer: str, versions: Mapping[str, int]) -> None:
         for node, name in zip(nodes, layer_names(nodes), strict=True):
             domain, layer = canonical(node.domain), outer + name
-            known = converter_of(domain, node.op_type) is not None or is_hosted_operator(domain, node.op_type)
+            known = custom_ops.has(*operator_names(domain, node.op_type))
+            known = known or converter_of(domain, node.op_type) is not None or is_hosted_operator(domain, node.op_type)
             known = known or (not domain and node.op_type in CONTROL)
             if not known and not has_body(node, versions.get(domain, 1), functions):
                 calls.append(

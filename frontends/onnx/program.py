@@ -21,9 +21,11 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.context import spans_enabled
 from ...support.dtypes import Array
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.frames import frames_location
 from ..importing.node import Node as ModelNode
 from .bodies import check_bodies
+from .convert import operator_names
 from .exporter_metadata import Origin, origin_of
 from .host import Hosts, texts_of
 from .tensors import dense, dtype_of, to_array
@@ -104,6 +106,7 @@ class Builder:
     folder: Path | None
     hosts: dict[Region, Hosts] = field(default_factory=lambda: dict[Region, Hosts]())
     """Of regions the values that native code does not take."""
+    custom_ops: CustomOps = NO_CUSTOM_OPS
 
     def region(self, graph: GraphProto, opsets: Mapping[str, int], outer: Node | None, parent: Region | None) -> Region:
         """The region of a graph: the main one, or one that node `outer` has as an attribute."""
@@ -169,10 +172,11 @@ class Builder:
             attributes["batched"] = batched
             left = graphs["body"].output[states + (kind == "Loop") :] if "body" in graphs else []
             attributes["scan_types"] = [_open_type(value) for value in left]
-        renames = proto.op_type == "Identity" and canonical(proto.domain) == ""
+        custom = self.custom_ops.has(*operator_names(canonical(proto.domain), proto.op_type))
+        renames = proto.op_type == "Identity" and canonical(proto.domain) == "" and not custom
         inputs, outputs = tuple(proto.input), tuple(proto.output)
         step = Step(inputs, outputs, node.layer, kind, bodies, attributes, node, renames=renames)
-        if kind:
+        if kind or custom:
             return [step]
         return hosts.steps(step, proto, (canonical(proto.domain), node.opset), node.leaf, partial(replace, node))
 

@@ -24,6 +24,9 @@ from .text import GENERIC, parse
 _BYTECODE = b"ML\xefR"
 
 
+_LOWERED = "have the framework lower them to operators of StableHLO that have a row"
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
     """A loaded and checked program."""
@@ -105,4 +108,4 @@ def _check_supported(region: Region, file: str) -> None:
             if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
                 calls[Call(node.op_type, step.layer, source_line(node.leaf))] = None
     reasons = dict.fromkeys(REFUSED[call.operator] for call in calls if call.operator in REFUSED)
-    refuse(file, "StableHLO", list(calls), CONVERTERS, instead="; ".join(reasons))
+    refuse(file, "StableHLO", list(calls), CONVERTERS, instead="; ".join(reasons) or _LOWERED)

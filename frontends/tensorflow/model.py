@@ -16,7 +16,9 @@ from ...runtime.open_specs import OpenSpec
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Result
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.node import node_of
+from ..importing.python_calls import PythonCall
 from ..importing.state import State
 from ..importing.tensor import Tensor
 from .context import DEFAULT, Context, Conversion
@@ -25,6 +27,7 @@ from .graphs import Graph, Ref, tensor_ref
 from .inputs import Input, input_of, input_types, stated, symbolic_types
 from .model_file import ModelFile
 from .program import Builder
+from .python_calls import python_call_of
 from .scopes import Node
 from .source import read
 from .symbolic import folded_sizes
@@ -48,7 +51,9 @@ class Model(importer.Model):
         outputs: Sequence[str] | None = None,
         keep: bool = False,
         conversion: Conversion = DEFAULT,
+        custom_ops: CustomOps = NO_CUSTOM_OPS,
     ):
+        self.custom_ops = custom_ops
         self.file, self.name, self.conversion = source.file, "main", conversion
         signature, main = source.signature, source.main
         signed = signature.inputs if signature is not None else dict[str, Ref]()
@@ -58,7 +63,7 @@ class Model(importer.Model):
             results = {text: tensor_ref(text, source.file) for text in outputs or _unread(main)}
         if not results:
             raise FrontendError(f"{source.file}: expected a graph with at least one output, got none")
-        self.builder = Builder(source, CONVERTERS, keep)
+        self.builder = Builder(source, CONVERTERS, keep, custom_ops)
         # Values have one name each: an input that is called as another output is, has that of its placeholder.
         inputs = {ref.name if results.get(name, ref) != ref else name: ref for name, ref in signed.items()}
         self.region = self.builder.main(inputs, results)
@@ -118,12 +123,17 @@ class Model(importer.Model):
         return {names[name]: shape for name, shape in shapes.items()}
 
 
-def open_model(model: bytes | str | os.PathLike[str] | Any, signature: str | None = None, keep: bool = False) -> Model:
+def open_model(
+    model: bytes | str | os.PathLike[str] | Any,
+    signature: str | None = None,
+    keep: bool = False,
+    custom_ops: CustomOps = NO_CUSTOM_OPS,
+) -> Model:
     """Read and check a model; raises FrontendError when it is none, damaged or uses unsupported operators.
 
     keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
     """
-    return Model(read(model, signature), keep=keep)
+    return Model(read(model, signature), keep=keep, custom_ops=custom_ops)
 
 
 def _kept(name: str, state: State) -> Input:
@@ -162,6 +172,12 @@ class Importer(importer.Importer):
             node=node,
             conversion=cast(Model, self.source).conversion,
         )
+
+    def operator_names(self, step: Step) -> tuple[str, ...]:
+        return (node_of(step).op_type,)
+
+    def python_call(self, step: Step, context: Context) -> PythonCall:
+        return python_call_of(step, context)
 
     def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
         sizes = folded_sizes(context)

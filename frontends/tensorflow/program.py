@@ -13,6 +13,7 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.frames import frames_location
 from ..importing.state import State
 from ..importing.unsupported import Call, refuse
@@ -42,8 +43,9 @@ class Builder:
     keep: whether variables that a call changes are inputs and outputs of the main region, to be kept for the next call.
     """
 
-    def __init__(self, model: ModelFile, supported: Collection[str], keep: bool):
+    def __init__(self, model: ModelFile, supported: Collection[str], keep: bool, custom_ops: CustomOps = NO_CUSTOM_OPS):
         self.model, self.file, self.supported, self.keep = model, model.file, supported, keep
+        self.custom_ops = custom_ops
         self.names = LayerNames()
         self.constants: set[str] = set()
         """The names of constants and variables."""
@@ -254,6 +256,8 @@ class Builder:
             self._update(node, layer, operands, scope)
             if node.op in ("Assign", "AssignAdd", "AssignSub"):
                 values[Ref(node.name)] = operands[0]
+        elif self.custom_ops.has(node.op):
+            self._operator(node, layer, operands, instance, scope)
         elif node.op in READS and operands:
             values[Ref(node.name)] = self.tensor(operands[0], scope, layer)
         elif node.op in SAME and operands and isinstance(operands[0], str) and operands[0] not in self.constants:
@@ -296,7 +300,7 @@ class Builder:
     def _operator(
         self, node: NodeInfo, layer: str, operands: Sequence[Value], instance: Instance, scope: Scope
     ) -> None:
-        if node.op not in self.supported:
+        if node.op not in self.supported and not self.custom_ops.has(node.op):
             self.unsupported.append(Call(node.op, layer))
         slots = instance.graph.slots.get(node.name, 1)
         names = [layer if slot == 0 else f"{layer}:{slot}" for slot in range(slots)]

@@ -22,9 +22,11 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Narrowed, Result
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.fold import is_fixed
 from ..importing.limits import excess, expectation
 from ..importing.node import node_of
+from ..importing.python_calls import PythonCall
 from ..importing.tensor import Tensor, Undecided
 from ..importing.tensor import dtype_of as value_dtype
 from .complex_numbers import COMPLEX
@@ -32,7 +34,8 @@ from .context import Context
 from .convert import converter_of
 from .load import Source, load
 from .model import TensorInfo
-from .program import RENAMING, Builder, Node
+from .program import RENAMING, Builder, Node, operator_name
+from .python_calls import python_call_of
 from .symbolic import folded_sizes
 from .values import DTYPES, dtype_of
 
@@ -48,6 +51,7 @@ class Model(importer.Model):
         self.name = "main"
         self.states = source.builder.states
         """The state that a call changes for the next one."""
+        self.custom_ops = source.builder.custom_ops
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)
@@ -92,12 +96,17 @@ class Model(importer.Model):
         return self.source.builder.infos[name]
 
 
-def open_model(model: bytes | str | os.PathLike[str] | Any, signature: str | None = None, keep: bool = False) -> Model:
+def open_model(
+    model: bytes | str | os.PathLike[str] | Any,
+    signature: str | None = None,
+    keep: bool = False,
+    custom_ops: CustomOps = NO_CUSTOM_OPS,
+) -> Model:
     """Read and check a model; raises FrontendError when it is none, damaged or uses unsupported operators.
 
     keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
     """
-    return Model(load(model, _evaluated, signature, keep))
+    return Model(load(model, _evaluated, signature, keep, custom_ops))
 
 
 def _evaluated(builder: Builder, region: Region) -> list[Array]:
@@ -184,6 +193,12 @@ class Importer(importer.Importer):
             module=self.module,
             node=node,
         )
+
+    def operator_names(self, step: Step) -> tuple[str, ...]:
+        return (operator_name(cast(Node, step.source).operator),)
+
+    def python_call(self, step: Step, context: Context) -> PythonCall:
+        return python_call_of(context)
 
     def converter(self, step: Step) -> Converter[Context] | None:
         node = cast(Node, step.source)

@@ -10,12 +10,13 @@ from typing import Any, TypeAlias, cast
 from ...runtime.flow import Region
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.files import read_model
 from ..importing.unsupported import Call, refuse
 from .checks import check
 from .convert import CONVERTERS
 from .model import ModelFile, Subgraph
-from .program import CALL, COMPOSITE, CONTROL, Builder
+from .program import CALL, COMPOSITE, CONTROL, Builder, operator_name
 from .variables import ASSIGN, HANDLE, ONCE, READ, run_by
 
 
@@ -33,21 +34,26 @@ Evaluated: TypeAlias = Callable[[Builder, Region], Sequence[Array]]
 
 
 def load(
-    model: bytes | str | os.PathLike[str] | Any, evaluated: Evaluated, signature: str | None = None, keep: bool = False
+    model: bytes | str | os.PathLike[str] | Any,
+    evaluated: Evaluated,
+    signature: str | None = None,
+    keep: bool = False,
+    custom_ops: CustomOps = NO_CUSTOM_OPS,
 ) -> Source:
     """Read and check a model: a path, the bytes of a file, or a `tflite.Model`.
 
     signature: which of the model's, by its key; without, its first subgraph is what runs.
     evaluated: gives the outputs of a region without inputs.
     keep: whether what a call changes is kept for the next one (`program.Builder`).
+    custom_ops: the operators that Python functions compute.
     Raises FrontendError when it is none, damaged, or uses unsupported operators.
     """
     if isinstance(model, bytes):
-        return _checked(ModelFile(model, "<memory>"), evaluated, signature, keep)
+        return _checked(ModelFile(model, "<memory>"), evaluated, signature, keep, custom_ops)
     if not isinstance(model, str | os.PathLike):
-        return _checked(ModelFile(_bytes(model), "<memory>"), evaluated, signature, keep)
+        return _checked(ModelFile(_bytes(model), "<memory>"), evaluated, signature, keep, custom_ops)
     path, data = read_model(cast("str | os.PathLike[str]", model), "TFLite")
-    return _checked(ModelFile(data, path.name), evaluated, signature, keep)
+    return _checked(ModelFile(data, path.name), evaluated, signature, keep, custom_ops)
 
 
 def _bytes(model: Any) -> bytes:
@@ -58,7 +64,9 @@ def _bytes(model: Any) -> bytes:
     return bytes(table.Bytes)
 
 
-def _checked(model: ModelFile, evaluated: Evaluated, signature: str | None, keep: bool) -> Source:
+def _checked(
+    model: ModelFile, evaluated: Evaluated, signature: str | None, keep: bool, custom_ops: CustomOps
+) -> Source:
     if not model.subgraph_count:
         raise model.fail("a model with a subgraph", "none")
     index, wanted = 0, None
@@ -68,8 +76,8 @@ def _checked(model: ModelFile, evaluated: Evaluated, signature: str | None, keep
             raise model.fail(f"a signature among {', '.join(known) or 'none'}", repr(signature))
         wanted = known[signature]
         index = wanted.subgraph
-    _check_supported(model, index)
-    builder = Builder(model, evaluated, keep)
+    _check_supported(model, index, custom_ops)
+    builder = Builder(model, evaluated, keep, custom_ops)
     region = builder.main(index, wanted)
     if not region.outputs:
         raise model.fail("a graph with at least one output", "none")
@@ -80,7 +88,7 @@ _FOLLOWED = {CALL, COMPOSITE, *CONTROL, HANDLE, READ, ASSIGN, ONCE}
 """Operators that become no relay operators."""
 
 
-def _check_supported(model: ModelFile, main: int) -> None:
+def _check_supported(model: ModelFile, main: int, custom_ops: CustomOps) -> None:
     """Complain about all unsupported operators at once, those of subgraphs included; then about what is amiss."""
     calls: list[Call] = []
     graphs: list[Subgraph] = []
@@ -93,9 +101,9 @@ def _check_supported(model: ModelFile, main: int) -> None:
                 inner = run_by(operator).values()
                 waiting += [index for index in dict.fromkeys(inner) if index not in seen]
                 seen.update(inner)
-            elif operator.op not in CONVERTERS:
+            elif not custom_ops.has(operator_name(operator)) and operator.op not in CONVERTERS:
                 names = ", ".join(graph.tensors[at].name for at in operator.outputs) or f"operator {operator.index}"
-                calls.append(Call(operator.op.removeprefix("CUSTOM "), names))
+                calls.append(Call(operator_name(operator), names))
     refuse(model.file, "TFLite", calls, CONVERTERS)
     for graph in graphs:
         check(model, graph)

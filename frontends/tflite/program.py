@@ -15,6 +15,7 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.node import Node as ModelNode
 from ..importing.state import State
 from .model import ModelFile, OperatorInfo, Signature, Subgraph, TensorInfo
@@ -52,6 +53,11 @@ class Node(ModelNode):
     intermediates: Sequence[TensorInfo | None]
     body: str = ""
     """The operator that is all of the subgraph which says what happens to two elements, where there is one."""
+
+
+def operator_name(operator: OperatorInfo) -> str:
+    """Return the name of an operator, of a custom one its own."""
+    return operator.op.removeprefix("CUSTOM ")
 
 
 class Constants(Mapping[str, Array]):
@@ -133,6 +139,7 @@ class Builder:
     evaluated: Callable[[Builder, Region], Sequence[Array]]
     """The outputs of a region without inputs."""
     keep: bool = False
+    custom_ops: CustomOps = NO_CUSTOM_OPS
 
     def __post_init__(self) -> None:
         self.file = self.model.file

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """A graph of ATen operators in memory as a program: torch writes its graph as into a file, its weights stay in memory.
 
 The graph is one of torch.fx whose nodes say in `meta["val"]` what they give, as those that `aot_autograd` makes do.
@@ -68,13 +68,13 @@ def _ranges(graph: Any) -> dict[str, dict[str, int | None]]:
 
     ranges: dict[str, dict[str, int | None]] = {}
     for node in graph.graph.nodes:
-        value = node.meta.get("val") if node.op == "placeholder" else None
+        value: Any = node.meta.get("val") if node.op == "placeholder" else None
         for size in value.size() if isinstance(value, torch.Tensor) else ():
             if not isinstance(size, torch.SymInt):
                 continue
-            known = size.node.shape_env.var_to_range
+            bounds = size.node.shape_env.var_to_range
             for symbol in size.node.expr.free_symbols:
-                low, high = known[symbol].lower, known[symbol].upper
+                low, high = bounds[symbol].lower, bounds[symbol].upper
                 ranges[str(symbol)] = {"min_val": int(low), "max_val": _bounded(high)}
     return ranges
 

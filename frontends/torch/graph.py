@@ -15,16 +15,20 @@ from ...runtime.flow import Region, Step
 from ...runtime.open_specs import OPEN, OpenSpec
 from ..importing import importer
 from ..importing.converter import Converter, Narrowed, Result
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.node import node_of
+from ..importing.python_calls import PythonCall
 from ..importing.tensor import Tensor, dtype_of, shape_of
 from .calls import Call, State
 from .context import Context
 from .convert import CONVERTERS
+from .expressions import lone_symbol
 from .inputs import Inputs
 from .late_numbers import LATE, late_number
-from .load import Source, load
+from .load import Source, load, operator_names
 from .program import RENAMING
 from .promotion import cast_to
+from .python_calls import python_call_of
 from .relay_control import choose_in_language
 from .schema import TensorMeta
 from .shaping import broadcast
@@ -41,7 +45,7 @@ class Model(importer.Model):
 
     def __init__(self, source: Source):
         self.source = source
-        self.file, self.region = source.file, source.region
+        self.file, self.region, self.custom_ops = source.file, source.region, source.custom_ops
         self.name = "main"
         self.inputs = Inputs(source.file, source.builder.inputs, source.program.ranges, source.builder.dims)
         self.states: Sequence[State] = source.builder.states
@@ -86,12 +90,14 @@ def _spec_of(state: State) -> OpenSpec:
     return OpenSpec(state.name, state.initial.shape, state.initial.dtype, (None,) * state.initial.ndim)
 
 
-def open_model(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Model:
+def open_model(
+    model: bytes | str | os.PathLike[str] | Any, keep: bool = False, custom_ops: CustomOps = NO_CUSTOM_OPS
+) -> Model:
     """Read and check a program; raises FrontendError when it is none, damaged or uses unsupported operators.
 
     keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
     """
-    return Model(load(model, keep))
+    return Model(load(model, keep, custom_ops))
 
 
 class Importer(importer.Importer):
@@ -116,6 +122,24 @@ class Importer(importer.Importer):
             call=node,
         )
 
+    def operator_names(self, step: Step) -> tuple[str, ...]:
+        return operator_names(node_of(step).op_type)
+
+    def python_call(self, step: Step, context: Context) -> PythonCall:
+        return python_call_of(context, self._symbols())
+
+    def _symbols(self) -> dict[str, Size]:
+        """The sizes that symbols of the exporter are, by the inputs that there are."""
+        symbols: dict[str, Size] = {}
+        for name, meta in self.source.inputs.metas.items():
+            tensor = self.tensors.get(name)
+            if tensor is None or tensor.value is None:
+                continue
+            for size, extent in zip(meta.sizes, shape_of(tensor.value), strict=False):
+                if isinstance(size, str) and (symbol := lone_symbol(size)) is not None:
+                    symbols.setdefault(symbol, extent)
+        return symbols
+
     def choose(self, step: Step, region: Region) -> bool:
         """A branch or loop that only values decide is one of the language where the model says so."""
         if not self.source.language or (
@@ -127,8 +151,9 @@ class Importer(importer.Importer):
 
     def converter(self, step: Step) -> Converter[Context] | None:
         converter = CONVERTERS[node_of(step).op_type]
-        if self.source.language and node_of(step).op_type in LATE:
-            return Converter(lambda ctx: late_number(ctx) or converter.convert(ctx))
+        if node_of(step).op_type in LATE:
+            whole = self.source.language
+            return Converter(lambda ctx: late_number(ctx, whole) or converter.convert(ctx))
         return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
 
 

@@ -62,11 +62,17 @@ LATE: Mapping[str, tuple[type[Operator] | None, str]] = {
 """Operator -> that on scalars, None for the number itself, and the type of its operands; "" where they meet."""
 
 
-def late_number(ctx: Context) -> SSAValue | None:
-    """The result of an operator on numbers of which only values decide one; None where all are known, or sizes."""
+def late_number(ctx: Context, whole: bool) -> SSAValue | None:
+    """The result of an operator on numbers of which only values decide one; None where all are known, or sizes.
+
+    whole: True where integers are no reason to wait; else sizes may follow from them, and only floats are computed.
+    """
     arguments = ctx.call.arguments
     late = [ctx.tensor(value.index) for value in arguments.values() if isinstance(value, At)]
-    if ctx.op_type not in LATE or all(tensor.array is not None for tensor in late):
+    late = [tensor for tensor in late if tensor.array is None]
+    if ctx.op_type not in LATE or not late:
+        return None
+    if not whole and not any(tensor.dtype is not None and tensor.dtype.kind == "f" for tensor in late):
         return None
     op, wanted = LATE[ctx.op_type]
     dtype = np.dtype(wanted) if wanted else _meeting(ctx)

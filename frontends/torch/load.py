@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from io import BytesIO
 from typing import Any, cast
@@ -13,6 +13,7 @@ from typing import Any, cast
 from ...runtime.flow import Region
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, FrontendWarning
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.files import read_model
 from ..importing.node import node_of
 from ..importing.unsupported import Call as UnsupportedCall
@@ -36,22 +37,28 @@ class Source:
     program: Program
     region: Region
     builder: Builder
+    custom_ops: CustomOps = NO_CUSTOM_OPS
+    """The operators that Python functions compute."""
 
 
-def load(model: bytes | str | os.PathLike[str] | Any, keep: bool = False) -> Source:
+def load(
+    model: bytes | str | os.PathLike[str] | Any, keep: bool = False, custom_ops: CustomOps = NO_CUSTOM_OPS
+) -> Source:
     """Read and check a program: a path, the bytes of a .pt2 file, an ExportedProgram, or a captured graph.
 
     keep: whether what a call changes is kept for the next one (`program.Builder`).
+    custom_ops: the operators that Python functions compute.
     Raises FrontendError when it is none, damaged, or uses unsupported operators.
     """
     if isinstance(model, bytes):
-        return _unpacked(model, "<memory>", keep)
+        return _unpacked(model, "<memory>", keep, custom_ops)
     if isinstance(model, str | os.PathLike):
         path, data = read_model(cast("str | os.PathLike[str]", model), "PyTorch (.pt2)")
-        return _unpacked(data, path.name, keep)
+        return _unpacked(data, path.name, keep, custom_ops)
     if isinstance(model, Captured):
-        return _supported(Reader(model.file).program(model.document()), model.weights, model.file, keep)
-    return _unpacked(serialised(model), "<memory>", keep, dims_of(model))
+        program = Reader(model.file).program(model.document())
+        return _supported(program, model.weights, model.file, keep, custom_ops)
+    return _unpacked(serialised(model), "<memory>", keep, custom_ops, dims_of(model))
 
 
 def serialised(program: Any) -> bytes:
@@ -86,16 +93,24 @@ def dims_of(program: Any) -> dict[Extent, str]:
     return result
 
 
-def _unpacked(data: bytes, file: str, keep: bool, dims: Mapping[Extent, str] | None = None) -> Source:
+def _unpacked(
+    data: bytes, file: str, keep: bool, custom_ops: CustomOps, dims: Mapping[Extent, str] | None = None
+) -> Source:
     archive, reader = Archive(data, file), Reader(file)
-    return _supported(reader.program(archive.document(archive.model())), Tensors(archive, reader), file, keep, dims)
+    program = reader.program(archive.document(archive.model()))
+    return _supported(program, Tensors(archive, reader), file, keep, custom_ops, dims)
 
 
 def _supported(
-    program: Program, tensors: Mapping[str, Array], file: str, keep: bool, dims: Mapping[Extent, str] | None = None
+    program: Program,
+    tensors: Mapping[str, Array],
+    file: str,
+    keep: bool,
+    custom_ops: CustomOps,
+    dims: Mapping[Extent, str] | None = None,
 ) -> Source:
-    source = made(program, tensors, file, keep, dims)
-    _check_supported(source.region, file)
+    source = replace(made(program, tensors, file, keep, dims), custom_ops=custom_ops)
+    _check_supported(source.region, file, custom_ops)
     return source
 
 
@@ -114,26 +129,33 @@ def made(
     return Source(file, program, region, builder)
 
 
-OVERLOADS = tuple(name for name in CONVERTERS if name.count(".") == 2)
-"""The operators that have a row."""
-
-
 def supported(name: str) -> bool:
     """Return whether there is a row for an operator, called as in the tables: `aten.conv2d.default`."""
     target = f"torch.ops.{name}"
     return name in CONVERTERS or name.rpartition(".")[0] in IGNORED or target in INLINED or target in CONTROL
 
 
-def _check_supported(region: Region, file: str) -> None:
+def _check_supported(region: Region, file: str, custom_ops: CustomOps) -> None:
     """Complain about all unsupported operators at once."""
     calls: list[UnsupportedCall] = []
     waiting = [region]
     while waiting:
         for step in waiting.pop().steps:
             waiting += step.bodies.values()
-            if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
+            node = node_of(step)
+            if not step.kind and not custom_ops.has(*operator_names(node.op_type)) and node.op_type not in CONVERTERS:
                 calls.append(UnsupportedCall(node.op_type, step.layer, source_line(node.leaf)))
-    refuse(file, "PyTorch", calls, OVERLOADS, without_overload, reason=reason_of)
+    refuse(file, "PyTorch", calls, overloads(), without_overload, reason=reason_of)
+
+
+def overloads() -> list[str]:
+    """Return the operators that have rows."""
+    return [name for name in CONVERTERS if name.count(".") == 2]
+
+
+def operator_names(name: str) -> tuple[str, str]:
+    """Return the names that the user may call an operator by: with its overload, and for all of them."""
+    return name, name.rpartition(".")[0]
 
 
 def without_overload(name: str) -> str:

@@ -11,22 +11,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...dialects.relay.elementwise import CopyOp, EqualOp, GreaterOp, LessOp
-from ...dialects.relay.logic import GreaterEqualOp, LessEqualOp
+from ...dialects.relay.elementwise import CopyOp
 from ...dialects.sizes import Size, SizeExpr, proves, size_max, size_min
 from ...provenance.diagnostics import message
 from ..importing.converter import Converter, Result
 from ..importing.decisions import Decision, compared, decided
 from ..importing.sizes import counted, objects, sizes_array
 from ..importing.tensor import TRUTH, Undecided
-from ..importing.terms import Term
-from .calls import At
 from .context import Context, Number
-from .promotion import operand
 from .shaping import shaped
 
 Function = Callable[..., Any]
-_RELATIONS = {"==": EqualOp, "<": LessOp, "<=": LessEqualOp, ">": GreaterOp, ">=": GreaterEqualOp}
 
 
 def result(ctx: Context, number: Number) -> Result:
@@ -44,34 +39,15 @@ def _operands(ctx: Context) -> list[Number]:
     return [ctx.number(name, 0) for name in ctx.call.arguments]
 
 
-def of_numbers(function: Function, terms: Function | None = None) -> Converter[Context]:
-    """A function of numbers, as Python has it; `terms` is the same of scalars that are computed at run time."""
-
-    def convert(ctx: Context) -> Result:
-        if terms is not None and (operands := _late_floats(ctx)):
-            return terms(*operands).value
-        return result(ctx, function(*_operands(ctx)))
-
-    return Converter(convert)
+def of_numbers(function: Function) -> Converter[Context]:
+    """A function of numbers, as Python has it."""
+    return Converter(lambda ctx: result(ctx, function(*_operands(ctx))))
 
 
-def _late_floats(ctx: Context) -> list[Term]:
-    """The arguments as float64 scalars, where one is a float that the program computes of values; else none.
-
-    An integer that values decide is waited for instead: sizes may follow from it.
-    """
-    tensors = [ctx.tensor(item.index) for item in ctx.call.arguments.values() if isinstance(item, At)]
-    if not any(tensor.array is None and tensor.dtype is not None and tensor.dtype.kind == "f" for tensor in tensors):
-        return []
-    return [operand(ctx, name, np.dtype(np.float64)) for name in ctx.call.arguments]
-
-
-def of_whole(function: Function, name: str, terms: Function | None = None) -> Converter[Context]:
+def of_whole(function: Function, name: str) -> Converter[Context]:
     """A function that computes with numbers only: of open sizes, each program is for those of a call."""
 
     def convert(ctx: Context) -> Result:
-        if terms is not None and (operands := _late_floats(ctx)):
-            return terms(*operands).value
         numbers = _operands(ctx)
         for number in numbers:
             if isinstance(number, SizeExpr):
@@ -85,8 +61,6 @@ def relation(sign: str) -> Converter[Context]:
     """A comparison, which may be for the call to decide."""
 
     def convert(ctx: Context) -> Result:
-        if terms := _late_floats(ctx):
-            return terms[0].apply(_RELATIONS[sign], terms[1]).value
         a, b = _operands(ctx)
         if isinstance(a, float) or isinstance(b, float):
             signs = {"==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
@@ -189,7 +163,7 @@ def _bounded(ctx: Context) -> tuple[()]:
 
 # Every value is a storage of its own here, so that `sym_storage_offset` is 0.
 TABLE: dict[str, Converter[Context]] = {
-    "_operator.add": of_numbers(operator.add, operator.add),
+    "_operator.add": of_numbers(operator.add),
     "_operator.and_": Converter(_both),
     "_operator.eq": relation("=="),
     "_operator.floordiv": of_numbers(_floor_quotient),
@@ -198,13 +172,13 @@ TABLE: dict[str, Converter[Context]] = {
     "_operator.le": relation("<="),
     "_operator.lt": relation("<"),
     "_operator.mod": of_numbers(operator.mod),
-    "_operator.mul": of_numbers(operator.mul, operator.mul),
+    "_operator.mul": of_numbers(operator.mul),
     "_operator.ne": Converter(_not_equal),
-    "_operator.neg": of_numbers(operator.neg, operator.neg),
+    "_operator.neg": of_numbers(operator.neg),
     "_operator.or_": Converter(_either),
     "_operator.pow": of_whole(_power, "pow"),
-    "_operator.sub": of_numbers(operator.sub, operator.sub),
-    "_operator.truediv": of_whole(_quotient, "truediv", _quotient),
+    "_operator.sub": of_numbers(operator.sub),
+    "_operator.truediv": of_whole(_quotient, "truediv"),
     "aten._assert_async.msg": Converter(_nothing),
     "aten._assert_scalar.default": Converter(_asserted),
     "aten._local_scalar_dense.default": Converter(_item),

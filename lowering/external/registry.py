@@ -24,7 +24,15 @@ def _onnxruntime() -> Build:
     return build
 
 
-_SHIPPED = {"onnxruntime": _onnxruntime}
+def _python() -> Build:
+    from .python import build
+
+    return build
+
+
+PYTHON = "python"
+"""The compiler of functions that a Python function of the user's computes; imports make these, no target does."""
+_SHIPPED = {"onnxruntime": _onnxruntime, PYTHON: _python}
 """Compilers that come with Whence, each loaded when it is first asked for."""
 _builders: dict[str, Build] = {}
 
@@ -49,8 +57,8 @@ def register_external_codegen(name: str, build: Build | None = None, *, patterns
 
 
 def external_compilers() -> tuple[str, ...]:
-    """The names of the external compilers, those that were not asked for yet included."""
-    return tuple(sorted({*_builders, *_SHIPPED}))
+    """The names of the external compilers that take operators, those that were not asked for yet included."""
+    return tuple(sorted({*_builders, *_SHIPPED} - {PYTHON}))
 
 
 def external_codegen(name: str) -> Build:

@@ -26,6 +26,7 @@ from .compiler.tune import tune as tune
 from .executables.executable import Executable as Executable
 from .exploring.exploration import Exploration as Exploration
 from .exploring.exploration import explore as explore
+from .frontends.importing.custom import CustomOp as CustomOp
 from .ir.containers import convert as convert
 from .kernels import build as build
 from .kernels import build_prim_func as build_prim_func

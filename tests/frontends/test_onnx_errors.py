@@ -120,7 +120,8 @@ def test_unsupported_operators_are_listed_at_once():
     fails(
         parse(text),
         "The following operators are not supported for frontend ONNX: ImageDecoder (1 layer: ImageDecoder_0), "
-        "com.example.Bar (4 layers: first, Bar_0, Bar_1 and 1 more), com.example.Foo (1 layer: Foo_0)",
+        "com.example.Bar (4 layers: first, Bar_0, Bar_1 and 1 more), com.example.Foo (1 layer: Foo_0); "
+        'custom_ops={"ImageDecoder": function, ..} has functions of yours compute them',
     )
 
 

@@ -211,7 +211,7 @@ def test_unsupported_operators_are_listed_at_once():
         from_tflite(net.build(parts))
     assert str(error.value) == (
         "<memory>: The following operators are not supported for frontend TFLite: FlexFoo (2 layers: a, c), "
-        "HASHTABLE_FIND (1 layer: b)"
+        'HASHTABLE_FIND (1 layer: b); custom_ops={"FlexFoo": function, ..} has functions of yours compute them'
     )
 
 

@@ -63,5 +63,6 @@ def test_layers_lines_and_the_nearest_are_in_the_error():
         from_onnx(model)
     assert str(error.value) == (
         "<memory>: The following operators are not supported for frontend ONNX: "
-        "com.microsoft.Erf (1 layer: root; Erf is supported), mine.Hologram (2 layers: far at net.py:7, Hologram_0)"
+        "com.microsoft.Erf (1 layer: root; Erf is supported), mine.Hologram (2 layers: far at net.py:7, Hologram_0); "
+        'custom_ops={"com.microsoft.Erf": function, ..} has functions of yours compute them'
     )

@@ -80,7 +80,7 @@ def positions(document: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, An
     waiting: list[Any] = [document]
     while waiting:
         value = waiting.pop()
-        keys: list[Any] = [*value] if isinstance(value, dict) else [*range(len(value))]
+        keys: list[Any] = [*cast("dict[str, Any]", value)] if isinstance(value, dict) else [*range(len(value))]
         for key in keys:
             found.append((value, key))
             if isinstance(value[key], dict | list):
@@ -264,8 +264,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--load", action="store_true", help="only import, do not compile and run")
     options = parser.parse_args()
-    import whence  # noqa: F401  # its own memory is none of a file's
+    import whence
 
+    assert whence.compile  # its own memory is none of a file's
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
     signal.signal(signal.SIGVTALRM, _hangs)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -32,6 +32,8 @@ from whence.support.garbage import fewer_collections
 if TYPE_CHECKING:
     from onnx import ModelProto
 
+    from whence.frontends.importing.custom import CustomOp
+
 Precision: TypeAlias = Literal["f32", "f16", "bf16", "auto"]
 
 
@@ -56,6 +58,7 @@ def compile(
     pipeline: str | Sequence[ModulePass] | None = None,
     precision: Precision | None = None,
     tuned: str | PathLike[str] | Tuned | None = None,
+    custom_ops: Mapping[str, Callable[..., Any] | CustomOp] | None = None,
 ) -> Executable:
     """Compile a model.
 
@@ -91,6 +94,8 @@ def compile(
     scope `whence.autotvm.apply_history_best`, if any. Kernels are made with the decisions that were measured to be
     faster for them on this machine, else with those that were on a similar one, else by rule. Nothing is measured: the
     same records give the same code.
+    custom_ops: operators of the model that Python functions compute, by the names that they have in their framework:
+    function, or `whence.CustomOp(function, result)`; see docs/custom-operators.md.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -123,7 +128,7 @@ def compile(
         history.go_on(ledger)
     with fewer_collections(), PassContext.current().at_level(opt_level):
         with recording(history, "import"):
-            opened = open_model(source, wanted, tier, signature)
+            opened = open_model(source, wanted, tier, signature, custom_ops)
         executable = Policy(build, history, wanted, threads, tier, specialize).executable(opened)
     executable.aliases = opened.aliases
     return executable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whence.reading.models import KERAS, PYTORCH
 from whence.reading.textio import MODULES
+from whence.support.errors import FrontendWarning, PipelineError
 
 if TYPE_CHECKING:
+    from whence.frontends.importing.custom import CustomOps
     from whence.frontends.importing.importer import Model
 
 
@@ -104,14 +107,16 @@ class Format(NamedTuple):
     """True if models have signatures, which name inputs and outputs."""
     stateful: bool = False
     """True if models may keep something from call to call."""
+    custom: bool = True
+    """True if Python functions may compute operators."""
 
 
 FORMATS = (
     Format("tflite", is_tflite, "whence.frontends.tflite.graph", signed=True, stateful=True),
-    Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True),
+    Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True, custom=False),
     Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
     Format("keras", is_keras, "whence.frontends.keras.graph", stateful=True),
-    Format("stablehlo", is_stablehlo, "whence.frontends.stablehlo.graph"),
+    Format("stablehlo", is_stablehlo, "whence.frontends.stablehlo.graph", custom=False),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
 )
 """All but ONNX, which is what nothing else is."""
@@ -143,8 +148,12 @@ def is_module(source: object) -> bool:
     return isinstance(source, Path) and source.suffix in MODULES and not is_stablehlo(source)
 
 
-def read_model(source: Any, signature: str | None = None, *, keep: bool = False) -> Model:
+def read_model(
+    source: Any, signature: str | None = None, *, keep: bool = False, custom_ops: CustomOps | None = None
+) -> Model:
     """Read and check the model of a file, of its bytes, or in memory.
+
+    custom_ops: the operators that Python functions compute; a warning names those that the model does not have.
 
     keep: whether what a call changes is an input and an output, to be kept for the next one; else it is as at first.
     """
@@ -152,4 +161,13 @@ def read_model(source: Any, signature: str | None = None, *, keep: bool = False)
     options: dict[str, Any] = {"signature": signature} if row.signed else {}
     if row.stateful:
         options["keep"] = keep
-    return import_module(row.module).open_model(source, **options)
+    if custom_ops is not None and not row.custom:
+        raise PipelineError(f"custom_ops: expected a model of another format, got one of {row.name}")
+    if custom_ops is not None:
+        options["custom_ops"] = custom_ops
+    model = import_module(row.module).open_model(source, **options)
+    if custom_ops is not None and (unmet := custom_ops.unmet()):
+        listed = ", ".join(f"'{name}'" for name in unmet)
+        text = f"custom_ops: expected names of operators of the model, got {listed}, of which it has none"
+        warnings.warn(FrontendWarning(text), stacklevel=2)
+    return model

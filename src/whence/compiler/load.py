@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from whence.executables.sized import Tier
+    from whence.frontends.importing.custom import CustomOp
     from whence.frontends.importing.importer import Model
     from whence.frontends.importing.state import State
 
@@ -77,16 +78,27 @@ class Opened:
     """Other name of an input, which a call may use -> its name."""
 
 
-def open_model(source: Any, shapes: InputShapes | None, tier: Tier, signature: str | None) -> Opened:
+def open_model(
+    source: Any,
+    shapes: InputShapes | None,
+    tier: Tier,
+    signature: str | None,
+    custom_ops: Mapping[str, Callable[..., Any] | CustomOp] | None = None,
+) -> Opened:
     """Import a model as the tier allows; arguments and errors are those of `whence.compile`."""
     path = _path(source, signature)
     if isinstance(path, ModuleOp) or is_module(path):
+        if custom_ops is not None:
+            raise PipelineError("custom_ops: expected the file of a framework's model, got a relay module")
         return Opened(load(path, shapes))
+    from whence.frontends.importing.custom import CustomOps
     from whence.frontends.importing.importer import import_model, import_symbolic
     from whence.frontends.importing.tensor import Undecided
 
+    functions = None if custom_ops is None else CustomOps(custom_ops)
+
     def read() -> Model:
-        return read_model(path, signature, keep=True)
+        return read_model(path, signature, keep=True, custom_ops=functions)
 
     written = _written(path)
     model = read()

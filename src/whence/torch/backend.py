@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The backend of `torch.compile`: Dynamo's graph becomes one of ATen operators, which the frontend's tables read."""
 
 from __future__ import annotations
@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any
 from weakref import WeakSet, ref
 
@@ -18,6 +19,7 @@ from torch.export.exported_program import _override_composite_implicit_decomp
 from torch.fx import GraphModule
 
 from whence.executables.executable import Executable
+from whence.frontends.torch.captured import Captured
 from whence.frontends.torch.load import supported
 from whence.support.errors import FrontendError, FrontendWarning
 from whence.torch.compiled import Compiled
@@ -25,6 +27,8 @@ from whence.torch.decompositions import RULES
 from whence.torch.graphs import argument_name, lift_constants, note_layers, set_views_apart
 from whence.torch.options import Options
 from whence.torch.partition import operator_name, split, without_support
+
+_numbers = count()
 
 
 class Capture:
@@ -34,6 +38,7 @@ class Capture:
         self._requester = ref(requester) if requester is not None else None
         self._owner = ref(owner) if isinstance(owner, torch.nn.Module) else None
         self.parts: list[Compiled] = []
+        self.number = next(_numbers)
 
     def belongs(self, requester: Any, model: Any) -> bool:
         """Return whether a call of `torch.compile` led to it, or one that says the same of the same module."""
@@ -89,7 +94,12 @@ def executables(model: Any) -> list[Executable]:
     Each answers `why`, `where` and all else that `whence.compile` returns does. There are as many as calls have made:
     graphs that only eager PyTorch runs have none.
     """
-    return [executable for part in _parts(model) for executable in part.executables]
+    return [executable for part in _parts(model) for _, executable in part.programs]
+
+
+def sources(model: Any) -> list[Captured]:
+    """The graphs of `executables`, in order, as `whence.explore` and `whence.compile` take models."""
+    return [source for part in _parts(model) for source, _ in part.programs]
 
 
 def repack(model: Any) -> None:
@@ -102,15 +112,10 @@ def _parts(model: Any) -> list[Compiled]:
     # `module.compile()` keeps what was compiled in the module.
     requester = _requester(getattr(model, "_compiled_call_impl", None) or model)
     target = getattr(model, "_orig_mod", model)
-    captures = sorted((capture for capture in _captures if capture.belongs(requester, target)), key=_order)
+    captures = sorted(
+        (capture for capture in _captures if capture.belongs(requester, target)), key=lambda capture: capture.number
+    )
     return [part for capture in captures for part in capture.parts]
-
-
-_numbers = iter(range(sys.maxsize))
-
-
-def _order(capture: Any) -> int:
-    return capture.number
 
 
 def _asks_for_gradients(graph: GraphModule, inputs: Sequence[Any]) -> bool:
@@ -148,8 +153,8 @@ def _owner() -> Any:
 
 def _source(node: Any) -> str:
     """The Python expression of an input of Dynamo's graph; "" where there is none."""
-    name = getattr(getattr(node, "_dynamo_source", None), "name", "")
-    return name() if callable(name) else name
+    name: Any = getattr(getattr(node, "_dynamo_source", None), "name", "")
+    return str(name() if callable(name) else name)
 
 
 def _is_weight(value: Any) -> bool:
@@ -193,7 +198,6 @@ def _compiled(
     own = {at: names[index] for at, index in origin.items() if index in names}
     apart = {*set_views_apart(graph), *without_support(graph, options)}
     run = split(graph, bindable, own, options, capture.parts, apart)
-    capture.number = next(_numbers)
     _captures.add(capture)
 
     def boxed(args: list[Any]) -> Sequence[Any]:

@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """A graph that Whence computes: compiled by its first call, and again when weights have other values."""
 
 from __future__ import annotations
@@ -57,8 +57,10 @@ def _gone(tensor: torch.Tensor | None, pointer: int) -> bool:
 class Program:
     """An executable, and what of a graph's arguments and results it takes and gives."""
 
-    def __init__(self, prepared: Prepared, weights: Weights, executable: Executable | None):
-        self.weights, self.executable = weights, executable
+    def __init__(
+        self, prepared: Prepared, weights: Weights, executable: Executable | None = None, source: Captured | None = None
+    ):
+        self.weights, self.executable, self.source = weights, executable, source
         self._inputs = [(item.position, item.order, item.number) for item in prepared.inputs]
         self._outputs = prepared.outputs
         self._direct = all(item.result == at and not item.number for at, item in enumerate(prepared.outputs))
@@ -133,18 +135,20 @@ class Compiled:
         )
 
     @property
-    def executables(self) -> list[Executable]:
-        """The compiled models: none before the first call, and where eager PyTorch runs the graph."""
-        return [program.executable for program in self._programs.values() if program.executable is not None]
+    def programs(self) -> list[tuple[Captured, Executable]]:
+        """Graphs and what they were compiled to: none before the first call, and where eager PyTorch runs the graph."""
+        pairs = ((program.source, program.executable) for program in self._programs.values())
+        return [(source, executable) for source, executable in pairs if source is not None and executable is not None]
 
     def __call__(self, args: Sequence[Any]) -> Sequence[Any]:
         try:
             weights = self._weights(args)
             program = self._programs.get(tuple(map(_pointer, weights)))
-            current = program is not None and list(map(_version, weights)) == program.weights.versions
+            if program is not None and list(map(_version, weights)) != program.weights.versions:
+                program = None
         except RuntimeError:  # of inference tensors nobody counts the writes
-            current = False
-        if not current:
+            program = None
+        if program is None:
             with self._lock:
                 program = self._current(args)
             if program is None:
@@ -195,12 +199,13 @@ class Compiled:
             self._prepared = prepared(self.graph, self._bound, self.names)
         ready = self._prepared
         if not ready.computes:
-            return Program(ready, weights, None)
+            return Program(ready, weights)
         targets = {name: self.names.get(at, name) for name, at in ready.weights.items()}
         values = {targets[name]: array_of(args[at]) for name, at in ready.weights.items()}
-        executable = self._executable(Captured(ready.graph, values, targets))
+        source = Captured(ready.graph, values, targets)
+        executable = self._executable(source)
         self.compilations += 1
-        return Program(ready, weights, executable)
+        return Program(ready, weights, executable, source)
 
     def _executable(self, source: Any) -> Executable:
         options = self.options

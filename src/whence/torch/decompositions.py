@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Operators in terms of others: those that torch calls for whole layers in inference, and has no decompositions of."""
 
 from __future__ import annotations

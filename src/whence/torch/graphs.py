@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Graphs that `aot_autograd` makes: their layers and lines, and what of their arguments and results a program has."""
 
 from __future__ import annotations
@@ -290,9 +290,9 @@ def _drop(graph: Graph, node: Node, placeholders: Sequence[Node], result: Prepar
 
 def memory_order(value: torch.Tensor) -> Order | None:
     """The axes of a dense tensor from the outermost in memory on; None if that is their own order, or none is dense."""
-    sizes, strides = ([_hint(size) for size in part] for part in (value.size(), value.stride()))
-    if any(number is None for number in (*sizes, *strides)):
+    if any(_hint(number) is None for number in (*value.size(), *value.stride())):
         return None
+    sizes, strides = ([_hint(size) or 0 for size in part] for part in (value.size(), value.stride()))
     order = sorted(range(len(sizes)), key=lambda axis: (-strides[axis], axis))
     count = 1
     for axis in reversed(order):

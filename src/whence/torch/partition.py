@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """The parts of a graph that Whence computes; eager PyTorch runs the rest."""
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 from whence.frontends.importing.unsupported import Call, refusal
 from whence.frontends.torch.load import overloads, supported, without_overload
+from whence.frontends.torch.unsupported import reason_of
 from whence.support.errors import FrontendWarning, WhenceError
 from whence.torch.compiled import Compiled, Runs
 from whence.torch.graphs import layer_of, line_of, tensors_in
@@ -163,7 +164,7 @@ def _complain(reasons: Mapping[Node, str], options: Options) -> None:
         if node.target is not operator.getitem
     ]
     instead = "eager PyTorch runs them" if options.fallback == "eager" else ""
-    error = refusal("torch.compile", "PyTorch", calls, overloads(), without_overload, instead)
+    error = refusal("torch.compile", "PyTorch", calls, overloads(), without_overload, instead, reason_of)
     if not instead:
         raise error
     warnings.warn(FrontendWarning(str(error)), stacklevel=2)

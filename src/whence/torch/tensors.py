@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
 """Tensors of torch as arrays of numpy and back, of the same memory where that is possible."""
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import pytest
 
 import whence
 from whence.frontends.keras import from_keras
+from whence.frontends.keras.graph import open_model
 from whence.support.errors import FrontendError
 
 h5py: Any = import_module("h5py")
@@ -189,6 +190,66 @@ def test_damaged_bytes_never_end_in_a_traceback():
         cut = bytes(damaged[: int(rng.integers(len(data) // 2, len(data) + 1))])
         with suppress(FrontendError):
             from_keras(cut, shapes=SHAPE)
+
+
+def places_in(nest: Any) -> list[tuple[Any, Any]]:
+    """Return every map or list in a nest with each of its keys."""
+    places: list[tuple[Any, Any]] = []
+    stack: list[Any] = [nest]
+    while stack:
+        top = stack.pop()
+        keys = list(top) if isinstance(top, dict) else list(range(len(top))) if isinstance(top, list) else []
+        places += [(top, key) for key in keys]
+        stack += [top[key] for key in keys]
+    return places
+
+
+@pytest.mark.parametrize("name", ["conv_lstm", "masks", "quantized", "stateful"])
+def test_damaged_configurations_never_end_in_a_traceback(name: str):
+    path, rng = FOLDER / f"{name}.keras", np.random.default_rng(7)
+    weights, values = weights_of(path), [None, True, -1, 0, 10**9, 1.5, "", "relu", [], [1, 2], {}]
+    refusals: list[str] = []
+    for _ in range(12):
+        config = config_of(path)
+        for _ in range(3):
+            places = places_in(config)
+            owner, key = places[int(rng.integers(len(places)))]
+            owner[key] = values[int(rng.integers(len(values)))]
+        try:
+            open_model(archive(config, weights), keep=True)
+        except FrontendError as error:
+            refusals.append(str(error))
+    assert refusals
+    assert not any("\n" in text for text in refusals)
+
+
+def test_states_need_a_fixed_batch():
+    config = config_of(FOLDER / "stateful.keras")
+    config["config"]["layers"][0]["config"]["batch_shape"][0] = None
+    wanted = "layer 'lstm': expected a fixed batch of a model whose layers are stateful, got an open one"
+    with pytest.raises(FrontendError, match=wanted):
+        open_model(archive(config, weights_of(FOLDER / "stateful.keras")))
+
+
+def test_quantisations_that_are_not_supported_are_refused():
+    path = FOLDER / "quantized.keras"
+    config = config_of(path)
+    inner = next(layer for layer in config["config"]["layers"] if layer["name"] == "int8")
+    dense = next(layer for layer in inner["config"]["layers"] if layer["class_name"] == "Dense")
+    dense["config"]["dtype"]["config"]["mode"] = "float8"
+    wanted = "expected the configuration of a Dense, got a quantisation by float8: int8 and int4 are supported"
+    with pytest.raises(FrontendError, match=wanted):
+        open_model(archive(config, weights_of(path)))
+
+
+def test_an_output_far_away_is_refused():
+    path = FOLDER / "functional.keras"
+    config = config_of(path)
+    config["config"]["output_layers"][0][2] = 10**9
+    with pytest.raises(
+        FrontendError, match=r"expected a tensor as \[layer, call, index\], got \['shared', 0, 1000000000\]"
+    ):
+        open_model(archive(config, weights_of(path)))
 
 
 def test_without_h5py_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch):

@@ -36,7 +36,7 @@ def values(name: str, kind: str) -> list[Any]:
 
 def check(executable: Any, name: str) -> None:
     results: Any = executable(*values(name, "in"))
-    for result, wanted in zip(results if isinstance(results, list) else [results], values(name, "out"), strict=True):
+    for result, wanted in zip(results if isinstance(results, tuple) else [results], values(name, "out"), strict=True):
         assert result.dtype == wanted.dtype
         np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-5)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import whence
 from whence.support.errors import FrontendWarning
 
 torch = pytest.importorskip("torch")
@@ -73,6 +74,15 @@ def test_layers_are_paths_of_modules_at_the_users_lines():
     line = Small.forward.__code__.co_firstlineno + 1
     assert f"test_compile_calls.py:{line}" in str(executable.where("head/linear"))
     assert "body.0/conv2d" in str(executable.why(1))
+
+
+def test_graphs_are_explored_as_models_are():
+    model, image = small(), torch.randn(2, 3, 8, 8)
+    fast = compiled(model)
+    expected = fast(image)
+    (source,) = whence_torch.sources(fast)
+    close(torch.from_numpy(whence.compile(source)(image.numpy())), expected)
+    assert "head/linear" in whence.explore(source).text("model")
 
 
 def test_a_second_batch_size_is_the_last_compilation():
@@ -145,7 +155,7 @@ def test_weights_that_change_at_every_call_become_arguments():
         close(fast(image), model(image))
     (part,) = parts(fast)
     assert part.compilations <= 5
-    assert [spec.name for spec in part.executables[0].inputs] == ["image", "head_bias"]
+    assert [spec.name for spec in part.programs[0][1].inputs] == ["image", "head_bias"]
 
 
 def test_weights_may_be_arguments_from_the_first_call_on():

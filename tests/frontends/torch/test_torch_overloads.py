@@ -8,7 +8,7 @@ import pytest
 
 from whence.frontends.importing.unsupported import Call, nearest, refusal
 from whence.frontends.torch.convert import CONVERTERS
-from whence.frontends.torch.load import OVERLOADS, without_overload
+from whence.frontends.torch.load import overloads, without_overload
 from whence.frontends.torch.unsupported import REASONS, reason_of
 from whence.frontends.torch.views import functional
 
@@ -54,7 +54,7 @@ def test_what_has_a_reason_has_no_row():
 def test_errors_say_the_reason_or_name_the_nearest_form():
     layers = {"aten.sum.dim_DimnameList": ["a/sum"], "aten.randn.default": ["randn", "randn_1"]}
     calls = [Call(operator, layer, ("net.py", 3)) for operator, names in layers.items() for layer in names]
-    error = str(refusal("net.pt2", "PyTorch", calls, OVERLOADS, without_overload, reason=reason_of))
+    error = str(refusal("net.pt2", "PyTorch", calls, overloads(), without_overload, reason=reason_of))
     assert "aten.sum.dim_DimnameList (1 layer: a/sum at net.py:3; aten.sum.dim_IntList is supported)" in error
     assert "aten.randn.default (2 layers: randn at net.py:3, randn_1 at net.py:3; random numbers are made" in error
 
@@ -78,7 +78,7 @@ def test_every_core_operator_has_a_row_or_a_reason():
 
 
 def known(name: str) -> str | None:
-    return reason_of(name) or nearest(name, OVERLOADS, without_overload)
+    return reason_of(name) or nearest(name, overloads(), without_overload)
 
 
 DECOMPOSED = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -25,8 +26,12 @@ def test_writes_are_those_of_torch_and_ops_stand_at_the_lines_that_call_them(see
         inputs = [arrays["in0"], arrays["in1"]]
         wanted = [arrays[f"out{at}"] for at in range(len(arrays.files) - 2)]
     module, params = relay.frontend.from_exported_program(data)
-    results = relay.create_executor("debug", module, params=params).evaluate()(*inputs)
-    found = tuple(value.numpy() for value in results) if isinstance(results, list | tuple) else results.numpy()
+    results: Any = relay.create_executor("debug", module, params=params).evaluate()(*inputs)
+    found = (
+        tuple(value.numpy() for value in cast("list[Any]", results))
+        if isinstance(results, list | tuple)
+        else results.numpy()
+    )
     assert differing(found, wanted) == ""
     assert misplaced(generated(seed), data, f"program_{seed}.py") == ""
 

@@ -1,0 +1,172 @@
+"""The call of a Python function in the place of an operator: a function for the external compiler `python`."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.element_types import DTYPES
+from ...dialects.relay.core import COMPILER, CallOp, FuncOp, ReturnOp
+from ...dialects.relay.python_call import Function, PythonCallOp, PythonFunction
+from ...dialects.sizes.types import is_static
+from ...provenance.builder import LocatedBuilder
+from ...provenance.diagnostics import message
+from ...runtime.tensors import Kind, TensorSpec
+from ...support.errors import FrontendError
+from .context import Context
+from .custom import CustomOp
+from .tensor import Undecided, dtype_of, shape_of
+
+PYTHON = "python"
+"""The external compiler that runs Python functions."""
+
+
+class Stated(NamedTuple):
+    """A result as a file states it; None stands for what it leaves open."""
+
+    shape: Sequence[int | None] | None = None
+    dtype: np.dtype[Any] | None = None
+
+
+Argument: TypeAlias = "int | Sequence[Argument] | None"
+"""A tensor that goes in, by its number among the inputs, or several in a list; None is one that is left out."""
+
+
+@dataclass(frozen=True)
+class PythonCall:
+    """The call of an operator as a Python function takes it."""
+
+    arguments: Sequence[Argument]
+    results: Sequence[Stated]
+    attributes: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+    names: Sequence[str] = ()
+    """Of the arguments, where the operator names them: a function with parameters of all these names gets them so."""
+
+    def inputs(self) -> list[int]:
+        """Return the numbers of the inputs that go in, each once."""
+        return list(dict.fromkeys(number for argument in self.arguments for number in _numbers(argument)))
+
+    def bound(self, function: Function, attributes: Mapping[str, Any]) -> Function:
+        """Return what calls a function with what `inputs` stand for."""
+        order = {number: at for at, number in enumerate(self.inputs())}
+
+        def chosen(argument: Argument, operands: Sequence[Any]) -> Any:
+            if isinstance(argument, int):
+                return operands[order[argument]]
+            return None if argument is None else [chosen(item, operands) for item in argument]
+
+        def call(*operands: Any) -> Any:
+            values = [chosen(argument, operands) for argument in self.arguments]
+            if by_name:
+                return function(**dict(zip(self.names, values, strict=True)), **attributes)
+            return function(*values, **attributes)
+
+        by_name = bool(self.names) and takes(function, self.names)
+        return call
+
+
+def _numbers(argument: Argument) -> Iterator[int]:
+    if isinstance(argument, int):
+        yield argument
+    elif argument is not None:
+        for item in argument:
+            yield from _numbers(item)
+
+
+def takes(function: Function, names: Iterable[str]) -> bool:
+    """Return whether a function has parameters of these names."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return all(name in parameters and parameters[name].kind in kinds for name in names)
+
+
+def python_call(ctx: Context, custom: CustomOp, call: PythonCall) -> tuple[SSAValue, ...]:
+    """Add a call of the function, and return its results.
+
+    Raises Undecided where sizes are open, FrontendError where nobody says the types of the results.
+    """
+    operands = [ctx.value(number) for number in call.inputs()]
+    if symbolic := [str(value.type) for value in operands if not is_static(value.type)]:
+        wanted = "sizes that are numbers, for a Python function"
+        raise Undecided(message(ctx.op_type, wanted, ", ".join(symbolic), ctx.leaf), None)
+    kinds = _stated(ctx, call) if custom.result is None else _promised(ctx, custom.result, call, operands)
+    for shape, dtype in kinds:
+        ctx.fits(shape, dtype)
+    function = PythonFunction(ctx.op_type, call.bound(custom.function, call.attributes))
+    types = [TensorType(DTYPES[dtype.name], shape) for shape, dtype in kinds]
+    return tuple(_outlined(ctx, function, operands, types).outputs)
+
+
+def _outlined(
+    ctx: Context, function: PythonFunction, operands: Sequence[SSAValue], types: Sequence[Attribute]
+) -> CallOp:
+    """Add a function whose body is the call, and a call of that, as the passes for external compilers would."""
+    count = sum(isinstance(op, FuncOp) for op in ctx.module.ops)
+    symbol = f"{PYTHON}_{re.sub('[^A-Za-z0-9_]', '_', ctx.op_type)}_{count - 1}"
+    location = ctx.builder.location
+    func = FuncOp(symbol, [value.type for value in operands], types, primitive=True, location=location)
+    func.attributes |= {
+        "Inline": IntegerAttr(1, i64),
+        COMPILER: StringAttr(PYTHON),
+        "global_symbol": StringAttr(symbol),
+    }
+    for argument, value in zip(func.block.args, operands, strict=True):
+        argument.location, argument.name_hint = location, value.name_hint
+    body = LocatedBuilder(func.block, location)
+    body.add(ReturnOp(*body.add(PythonCallOp(function, list(func.block.args), types)).outputs))
+    ctx.module.body.block.add_op(func)
+    # A function may do more than to compute what it gives: no pass leaves its call out, or makes one of two.
+    return ctx.builder.add(CallOp(symbol, operands, types, impure=True))
+
+
+def _stated(ctx: Context, call: PythonCall) -> list[Kind]:
+    """The types of the results that the model states."""
+    kinds: list[Kind] = []
+    for at, (shape, dtype) in enumerate(call.results):
+        if shape is None or dtype is None or None in shape:
+            said = "nothing" if shape is None or dtype is None else f"{dtype}[{', '.join(map(_shown, shape))}]"
+            ctx.fail(f"the type of result {at}, in the model or by CustomOp(function, result=..)", said)
+        kinds.append((cast("tuple[int, ...]", tuple(shape)), dtype))
+    return kinds
+
+
+def _shown(extent: int | None) -> str:
+    return "?" if extent is None else str(extent)
+
+
+def _promised(ctx: Context, result: Function, call: PythonCall, operands: Sequence[SSAValue]) -> list[Kind]:
+    """The types of the results that the user says."""
+    specs = [TensorSpec(value.name_hint or "", shape_of(value), dtype_of(value)) for value in operands]
+    attributes = {name: value for name, value in call.attributes.items() if takes(result, (name,))}
+    try:
+        types: Any = call.bound(result, attributes)(*specs)
+        several = isinstance(types, list) or (isinstance(types, tuple) and not _is_kind(cast("tuple[Any, ...]", types)))
+        return [_kind(type_) for type_ in cast("list[Any]", types if several else [types])]
+    except Exception as error:
+        actual = f"{type(error).__name__}: {error}"
+        raise FrontendError(message(ctx.op_type, "the types of results", actual, ctx.leaf)) from error
+
+
+def _is_kind(value: tuple[Any, ...]) -> bool:
+    """Return whether a tuple is a shape and a dtype, not several results."""
+    shape: Any = value[0] if len(value) == 2 else None
+    return isinstance(shape, list | tuple) and all(
+        isinstance(extent, int | np.integer) for extent in cast("list[Any]", shape)
+    )
+
+
+def _kind(value: Any) -> Kind:
+    shape, dtype = (value.shape, value.dtype) if hasattr(value, "shape") else value
+    if (kind := np.dtype(dtype)).name not in DTYPES:
+        raise ValueError(f"expected a dtype among {', '.join(DTYPES)}, got {kind.name}")
+    return tuple(int(extent) for extent in shape), kind

@@ -1,0 +1,87 @@
+"""Nodes as Python functions take them: their attributes, and what a model states of their results."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import onnx
+from onnx import AttributeProto, NodeProto, TypeProto, ValueInfoProto
+from xdsl.ir import SSAValue
+
+from ...runtime.flow import Step
+from ..importing.python_calls import Argument, PythonCall, Stated
+from ..importing.tensor import Tensor, shape_of
+from .context import Context
+from .load import Source
+from .program import canonical, node_of
+from .tensors import dense, dtype_of, to_array
+
+
+def python_call_of(source: Source, step: Step, ctx: Context) -> PythonCall:
+    """Return a node's call: inputs in order, attributes by name, results as the standard or the model states them."""
+    arguments: list[Argument] = [number if ctx.has(number) else None for number in range(len(ctx.inputs))]
+    attributes = {attribute.name: _value(ctx, attribute) for attribute in ctx.node.attribute}
+    graph = source.model.graph
+    infos = {info.name: info for info in (*graph.value_info, *graph.output)}
+    inferred = _inferred(step, ctx)
+    results = [_stated(infos.get(name), inferred.get(name)) for name in step.outputs]
+    return PythonCall(arguments, results, attributes)
+
+
+def _value(ctx: Context, attribute: AttributeProto) -> Any:
+    """The value of an attribute as Python has it; texts, and tensors as arrays."""
+    what = f"attribute '{attribute.name}'"
+    match attribute.type:
+        case AttributeProto.TENSOR:
+            return to_array(attribute.t, ctx.folder, what)
+        case AttributeProto.SPARSE_TENSOR:
+            return dense(attribute.sparse_tensor, ctx.folder, what)
+        case AttributeProto.STRING:
+            return attribute.s.decode(errors="replace")
+        case AttributeProto.STRINGS:
+            return [text.decode(errors="replace") for text in attribute.strings]
+        case AttributeProto.INT | AttributeProto.FLOAT:
+            return onnx.helper.get_attribute_value(attribute)
+        case AttributeProto.INTS | AttributeProto.FLOATS:
+            return list(cast("list[Any]", onnx.helper.get_attribute_value(attribute)))
+        case _:
+            ctx.fail(f"{what} that is a number, a text or a tensor", AttributeProto.AttributeType.Name(attribute.type))
+
+
+def _stated(info: ValueInfoProto | None, inferred: TypeProto | None) -> Stated:
+    """The type of a result: that which the standard says for these inputs goes before the file's for any inputs."""
+    types = [type_ for type_ in (inferred, info.type if info is not None else None) if type_ is not None]
+    tensors = [_of_type(type_) for type_ in types if type_.HasField("tensor_type")]
+    whole = [stated for stated in tensors if stated.shape is not None and None not in stated.shape]
+    return next(iter([*whole, *tensors]), Stated())
+
+
+def _of_type(type_: TypeProto) -> Stated:
+    tensor = type_.tensor_type
+    dtype = dtype_of(tensor.elem_type, "a result") if tensor.elem_type else None
+    if not tensor.HasField("shape"):
+        return Stated(None, dtype)
+    return Stated([dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim], dtype)
+
+
+def _inferred(step: Step, ctx: Context) -> dict[str, TypeProto]:
+    """The types of the outputs of an operator of the standard for these inputs; none of other operators."""
+    node: NodeProto = ctx.node
+    try:
+        schema = onnx.defs.get_schema(node.op_type, ctx.opset, canonical(node.domain))
+        types = {
+            name: _type_of(tensor) for name, tensor in zip(step.inputs, ctx.inputs, strict=False) if tensor is not None
+        }
+        return dict(onnx.shape_inference.infer_node_outputs(schema, node, types, opset_imports=_opsets(step)))
+    except (onnx.defs.SchemaError, onnx.shape_inference.InferenceError):
+        return {}
+
+
+def _opsets(step: Step) -> list[onnx.OperatorSetIdProto]:
+    return [onnx.helper.make_opsetid(domain, version) for domain, version in node_of(step).opsets.items()]
+
+
+def _type_of(tensor: Tensor) -> TypeProto:
+    shape = tensor.array.shape if tensor.array is not None else shape_of(cast(SSAValue, tensor.value))
+    return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(tensor.dtype)), shape)

@@ -1,0 +1,61 @@
+"""Operators as Python functions take them: their options, and what the file states of their results."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+
+from flatbuffers import flexbuffers
+
+from ..importing.python_calls import Argument, PythonCall, Stated
+from .context import Context
+from .model import TensorInfo
+from .values import dtype_of
+
+_flexbuffers: Any = flexbuffers
+
+
+def python_call_of(ctx: Context) -> PythonCall:
+    """Return an operator's call: inputs in order; options by name, of a custom operator those in its map.
+
+    Custom options that are no map are the bytes `custom_options`.
+    """
+    arguments: list[Argument] = [number if ctx.has(number) else None for number in range(len(ctx.inputs))]
+    return PythonCall(arguments, [_stated(info) for info in ctx.node.outputs], _attributes(ctx))
+
+
+def _attributes(ctx: Context) -> dict[str, Any]:
+    operator = ctx.node.operator
+    if operator.custom:
+        try:
+            options: object = _flexbuffers.Loads(operator.custom)
+        except Exception:  # whatever bytes that are no such map make it raise
+            options = None
+        return cast("dict[str, Any]", options) if isinstance(options, dict) else {"custom_options": operator.custom}
+    if operator.options is None:
+        return {}
+    return _fields(operator.options)
+
+
+def _fields(options: Any) -> dict[str, Any]:
+    """The fields of a table of options, `StrideW` as `stride_w`."""
+    members: dict[str, Any] = dict(vars(cast(Any, type(options))))
+    methods = [name for name, member in members.items() if callable(member) and name[:1].isupper()]
+    vectors = {name.removesuffix("AsNumpy") for name in methods if name.endswith("AsNumpy")}
+    helpers = {f"{vector}{end}" for vector in vectors for end in ("AsNumpy", "Length", "IsNone")}
+    fields: dict[str, Any] = {}
+    for name in methods:
+        if name == "Init" or name.startswith("GetRootAs") or name.endswith("HasIdentifier") or name in helpers:
+            continue
+        key = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+        if name in vectors:
+            fields[key] = getattr(options, f"{name}AsNumpy")().tolist() if getattr(options, f"{name}Length")() else []
+        else:
+            value = getattr(options, name)()
+            fields[key] = value.decode(errors="replace") if isinstance(value, bytes) else value
+    return fields
+
+
+def _stated(info: TensorInfo) -> Stated:
+    shape = [None if open_ else extent for extent, open_ in zip(info.shape, info.open, strict=True)]
+    return Stated(shape, dtype_of(info))
