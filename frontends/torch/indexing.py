@@ -133,7 +133,8 @@ def _scatter_reduce(ctx: Context) -> SSAValue:
 
     reduction, neutral = _NEUTRAL[how]
     if isinstance(neutral, str):
-        low, high = (-np.inf, np.inf) if kind_of(dtype) == 2 else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        ends_of = None if kind_of(dtype) == 2 else np.iinfo(dtype.name)
+        low, high = (-np.inf, np.inf) if ends_of is None else (int(ends_of.min), int(ends_of.max))
         neutral = low if neutral == "low" else high
     if not own:
         data = scattered(data, filled(neutral, ends), "update")

@@ -166,7 +166,7 @@ def from_exported_program(
     module = import_model(opened, shape_dict or {})
     params: dict[str, Array] = {}
     if keep_params_as_input:
-        weights = opened.region.constants
+        weights = opened.source.builder.constants.targets
         leaves = {
             f"{node_of(step).layer}.{name.rpartition('.')[2]}": name
             for step in opened.region.steps
