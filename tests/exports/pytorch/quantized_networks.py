@@ -1,3 +1,4 @@
+# pyright: basic, reportMissingImports=false
 """Networks as quantising tools leave them: weights of int8, and data (de)quantised between the layers."""
 
 from __future__ import annotations
