@@ -136,10 +136,13 @@ def _check_supported(
     def visit(nodes: Sequence[NodeProto], outer: str, versions: Mapping[str, int]) -> None:
         for node, name in zip(nodes, layer_names(nodes), strict=True):
             domain, layer = canonical(node.domain), outer + name
-            known = custom_ops.has(*operator_names(domain, node.op_type))
-            known = known or converter_of(domain, node.op_type) is not None or is_hosted_operator(domain, node.op_type)
-            known = known or (not domain and node.op_type in CONTROL)
-            if not known and not has_body(node, versions.get(domain, 1), functions):
+            supported_here = (
+                custom_ops.has(*operator_names(domain, node.op_type))
+                or converter_of(domain, node.op_type) is not None
+                or is_hosted_operator(domain, node.op_type)
+                or (not domain and node.op_type in CONTROL)
+            )
+            if not supported_here and not has_body(node, versions.get(domain, 1), functions):
                 calls.append(
                     Call(spelled(domain, node.op_type), layer, next((at[:2] for at in origin_of(node).frames), None))
                 )

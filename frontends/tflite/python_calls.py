@@ -39,7 +39,8 @@ def _attributes(ctx: Context) -> dict[str, Any]:
 
 def _fields(options: Any) -> dict[str, Any]:
     """The fields of a table of options, `StrideW` as `stride_w`."""
-    members: dict[str, Any] = dict(vars(cast(Any, type(options))))
+    kind: Any = type(options)
+    members: dict[str, Any] = {name: getattr(kind, name) for name in dir(kind)}
     methods = [name for name, member in members.items() if callable(member) and name[:1].isupper()]
     vectors = {name.removesuffix("AsNumpy") for name in methods if name.endswith("AsNumpy")}
     helpers = {f"{vector}{end}" for vector in vectors for end in ("AsNumpy", "Length", "IsNone")}
