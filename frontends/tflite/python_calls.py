@@ -39,7 +39,7 @@ def _attributes(ctx: Context) -> dict[str, Any]:
 
 def _fields(options: Any) -> dict[str, Any]:
     """The fields of a table of options, `StrideW` as `stride_w`."""
-    kind: Any = type(options)
+    kind = cast("type[object]", options.__class__)
     members: dict[str, Any] = {name: getattr(kind, name) for name in dir(kind)}
     methods = [name for name, member in members.items() if callable(member) and name[:1].isupper()]
     vectors = {name.removesuffix("AsNumpy") for name in methods if name.endswith("AsNumpy")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import ml_dtypes
@@ -107,8 +108,7 @@ def array_of(tensor: Any) -> Array:
     plain = tensor.detach().cpu().contiguous()
     name = str(plain.dtype).removeprefix("torch.")
     if hasattr(ml_dtypes, name):
-        import torch
-
+        torch: Any = import_module("torch")
         bits = torch.int16 if plain.element_size() == 2 else torch.int8
         return plain.view(bits).numpy().copy().view(np.dtype(getattr(ml_dtypes, name)))
     return plain.numpy().copy()

@@ -197,8 +197,8 @@ def places_in(nest: Any) -> list[tuple[Any, Any]]:
     places: list[tuple[Any, Any]] = []
     stack: list[Any] = [nest]
     while stack:
-        top = stack.pop()
-        keys = list(top) if isinstance(top, dict) else list(range(len(top))) if isinstance(top, list) else []
+        top: Any = stack.pop()
+        keys: list[Any] = [*top] if isinstance(top, dict) else [*range(len(top))] if isinstance(top, list) else []
         places += [(top, key) for key in keys]
         stack += [top[key] for key in keys]
     return places
@@ -207,7 +207,8 @@ def places_in(nest: Any) -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize("name", ["conv_lstm", "masks", "quantized", "stateful"])
 def test_damaged_configurations_never_end_in_a_traceback(name: str):
     path, rng = FOLDER / f"{name}.keras", np.random.default_rng(7)
-    weights, values = weights_of(path), [None, True, -1, 0, 10**9, 1.5, "", "relu", [], [1, 2], {}]
+    weights = weights_of(path)
+    values: list[Any] = [None, True, -1, 0, 10**9, 1.5, "", "relu", [], [1, 2], {}]
     refusals: list[str] = []
     for _ in range(12):
         config = config_of(path)

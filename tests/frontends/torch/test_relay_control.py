@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from exported_programs import PROGRAMS, agree, calls
@@ -16,8 +18,9 @@ def test_branches():
     assert "if (" in str(module)
     function = relay.create_executor("vm", module, params=params).evaluate()
     for inputs, expected in calls("branches"):
-        results = function(*inputs)
-        agree(tuple(value.numpy() for value in (results if isinstance(results, list | tuple) else [results])), expected)
+        results: Any = function(*inputs)
+        values: list[Any] = [*results] if isinstance(results, list | tuple) else [results]
+        agree(tuple(value.numpy() for value in values), expected)
 
 
 def test_a_kind_that_has_no_form_is_refused():
