@@ -37,6 +37,7 @@ from .artifact import Artifact
 from .c_interface import HEADER, PACKAGE, interface_text
 from .elf_writer import bytes_object
 from .graph import GraphPlan
+from .user_lines import kernel_object
 
 FORMATS = (".tar", ".so", ".o")
 Link: TypeAlias = Callable[..., object]
@@ -139,7 +140,7 @@ def _objects(artifact: Artifact, contents: Contents) -> list[Object]:
     offsets = param_places(pieces[0]) if contents.params else None
     text = interface_text(program, specs, offsets, *system_of(target))
     return [
-        *((f"{kernel.symbol}.o", [kernel.object]) for kernel in kernels),
+        *((f"{kernel.symbol}.o", [kernel_object(artifact, number)]) for number, kernel in enumerate(kernels)),
         ("whence_main.o", [artifact.main]),
         (POOL_OBJECT, [pool_object(target)]),
         ("whence_interface.o", [compile_text(text, target).object]),

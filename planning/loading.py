@@ -24,6 +24,7 @@ from ..support.dtypes import Array
 from ..support.errors import PipelineError, expectation
 from .artifact import Artifact
 from .graph import GraphPlan
+from .user_lines import kernel_object
 
 _CALL = re.compile(r'tir\.call_extern "(?!llvm\.)([^"]+)"')
 
@@ -87,7 +88,8 @@ def _link(artifact: Artifact) -> _Linked:
     functions = [kernel.external for kernel in artifact.kernels if isinstance(kernel, ExternalKernel)]
     externals = ExternalFunctions(functions) if functions else None
     elsewhere = externals.symbols if externals is not None else {}
-    objects = [*(kernel.object for kernel in artifact.kernels if kernel.symbol not in elsewhere), artifact.main]
+    here = [number for number, kernel in enumerate(artifact.kernels) if kernel.symbol not in elsewhere]
+    objects = [*(kernel_object(artifact, number) for number in here), artifact.main]
     symbols = [kernel.symbol for kernel in program.kernels if kernel.symbol not in elsewhere]
     code = link(objects, [*_entries(program), *symbols], imports | elsewhere)
     code.addresses.update(elsewhere)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .readers import Block, readers
@@ -12,6 +12,8 @@ LOCATION = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
 _LABEL = re.compile(r"([^\s#:]+):")
 # Labels that only directives refer to; code jumps to .LBB ones.
 _INTERNAL = re.compile(r"\.L(?!BB)|\.Lfunc")
+
+_NUMBERED = re.compile(r"^(\t\.loc\t)1 (\d+)")
 
 # Where LLVM begins a function: column 0, which no instruction has.
 _BEGIN = re.compile(r"\t\.loc\t(\d+) [1-9]\d* 0\b")
@@ -42,6 +44,27 @@ def _frame_apart(texts: list[str], location: str) -> list[str]:
     while end < len(texts) and _MAKES_ROOM.match(texts[end]):
         end += 1
     return [*texts[:end], location, *texts[end:]] if end < len(texts) else texts
+
+
+def located_at(assembly: str, places: Mapping[int, tuple[str, int]]) -> str:
+    """An assembly text whose lines are named by other places, where there are: line -> file and line there."""
+    files = {file: number for number, file in enumerate(dict.fromkeys(file for file, _ in places.values()), start=2)}
+
+    def other(match: re.Match[str]) -> str:
+        place = places.get(int(match[2]))
+        return match[0] if place is None else f"{match[1]}{files[place[0]]} {place[1]}"
+
+    lines: list[str] = []
+    for text in assembly.splitlines():
+        lines.append(_NUMBERED.sub(other, text))
+        if text.startswith("\t.file\t1 "):
+            lines += [f"\t.file\t{number} {_quoted(file)}" for file, number in files.items()]
+    return "\n".join([*lines, ""])
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def compact(assembly: str) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ...support.errors import PipelineError
-from .assembly import compact, without_inherited_lines
+from .assembly import compact, located_at, without_inherited_lines
 from .kept_lines import has_lost, lines_of, with_lines
 from .target import Target, binding
 
@@ -32,8 +33,24 @@ def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
         twin = _parsed(str(module), target)
         return Native(bytes(machine.emit_object(twin)), compact(str(machine.emit_assembly(module))))
     # Code is generated once, as text, and the object is made of that text: what is shown is what runs.
-    assembly = without_inherited_lines(str(machine.emit_assembly(module)))
+    assembly = _assembly(module, machine)
     return Native(assemble(assembly, target), compact(assembly))
+
+
+def _assembly(module: Any, machine: Any) -> str:
+    return without_inherited_lines(str(machine.emit_assembly(module)))
+
+
+def with_places(text: str, target: Target, places: Mapping[int, tuple[str, int]]) -> bytes:
+    """The object that `compile_text` makes of a text, lines of which are named by other places: line -> file and line.
+
+    The code is the same. Other systems' objects have their own lines.
+    """
+    machine = target.machine()
+    module = _optimized(text, target, machine, 1)
+    if not _assembles(target):
+        return bytes(machine.emit_object(module))
+    return assemble(located_at(_assembly(module, machine), places), target)
 
 
 def optimized_text(text: str, target: Target, level: int = 1) -> str:
