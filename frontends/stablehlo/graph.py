@@ -18,13 +18,15 @@ from ...runtime.open_specs import OPEN, OpenSpec
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Narrowed, Result
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.node import node_of
+from ..importing.python_calls import PythonCall, Stated
 from ..importing.tensor import Tensor, dtype_of, shape_of
 from .context import Context
 from .convert import CONVERTERS
 from .inputs import Inputs
-from .load import Source, load
-from .nodes import Node
+from .load import Source, load, operator_names
+from .nodes import CUSTOM_CALL, Node
 from .program import RENAMING
 from .raising import raise_operators
 from .symbolic import folded_sizes
@@ -35,8 +37,8 @@ class Model(importer.Model):
 
     prefix = "stablehlo"
 
-    def __init__(self, source: Source):
-        self.source = source
+    def __init__(self, source: Source, custom_ops: CustomOps = NO_CUSTOM_OPS):
+        self.source, self.custom_ops = source, custom_ops
         self.file, self.region, self.name = source.file, source.region, source.name
         self.inputs = Inputs(source.file, source.builder.inputs, source.builder.symbols)
 
@@ -65,9 +67,13 @@ def _output(name: str, type_: TensorType[Attribute], file: str) -> OpenSpec:
     return OpenSpec(name, extents, dtype, (None,) * len(extents))
 
 
-def open_model(model: bytes | str | os.PathLike[str] | Any, params: Mapping[str, Any] | None = None) -> Model:
+def open_model(
+    model: bytes | str | os.PathLike[str] | Any,
+    params: Mapping[str, Any] | None = None,
+    custom_ops: CustomOps = NO_CUSTOM_OPS,
+) -> Model:
     """Read and check a program; raises FrontendError when it is none, damaged or uses unsupported operators."""
-    return Model(load(model, params))
+    return Model(load(model, params, custom_ops), custom_ops)
 
 
 class Importer(importer.Importer):
@@ -88,6 +94,19 @@ class Importer(importer.Importer):
     def converter(self, step: Step) -> Converter[Context] | None:
         converter = CONVERTERS[node_of(step).op_type]
         return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
+
+    def operator_names(self, step: Step) -> Sequence[str]:
+        return operator_names(node_of(step).op_type)
+
+    def python_call(self, step: Step, context: Context) -> PythonCall:
+        """An op's properties by name; of a custom call those of its backend, if they have names."""
+        node = context.node
+        results = [Stated(context.result_shape(at), context.result_dtype(at)) for at in range(len(node.results))]
+        attributes = node.attributes
+        if node.op_type.startswith(CUSTOM_CALL):
+            config = attributes.get("mhlo.backend_config") or attributes.get("backend_config")
+            attributes = cast("dict[str, Any]", config) if isinstance(config, dict) else {}
+        return PythonCall(list(range(len(step.inputs))), results, attributes)
 
     def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
         if (sizes := folded_sizes(context)) is not None:

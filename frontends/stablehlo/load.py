@@ -13,18 +13,17 @@ import numpy as np
 from ...runtime.flow import Region
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.files import read_model
 from ..importing.node import node_of
 from ..importing.unsupported import Call, refuse, source_line
 from .convert import CONVERTERS, REFUSED
 from .jax_objects import text_of
+from .nodes import CUSTOM_CALL
 from .program import Builder
 from .text import GENERIC, parse
 
 _BYTECODE = b"ML\xefR"
-
-
-_LOWERED = "have the framework lower them to operators of StableHLO that have a row"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,11 @@ class Source:
     builder: Builder
 
 
-def load(model: bytes | str | os.PathLike[str] | Any, params: Mapping[str, Any] | None = None) -> Source:
+def load(
+    model: bytes | str | os.PathLike[str] | Any,
+    params: Mapping[str, Any] | None = None,
+    custom_ops: CustomOps = NO_CUSTOM_OPS,
+) -> Source:
     """Read and check a program: a path, the bytes of a file, or an object of JAX.
 
     params: the values of inputs, by their names, nested as in JAX; beside a file `net.mlir` those in `net.npz`.
@@ -45,11 +48,11 @@ def load(model: bytes | str | os.PathLike[str] | Any, params: Mapping[str, Any] 
     """
     values = flat(params or {})
     if isinstance(model, bytes):
-        return _checked(_decoded(model, "<memory>"), "<memory>", values)
+        return _checked(_decoded(model, "<memory>"), "<memory>", values, custom_ops)
     if isinstance(model, str | os.PathLike):
         path, data = read_model(cast("str | os.PathLike[str]", model), "StableHLO (.mlir)")
-        return _checked(_decoded(data, path.name), path.name, {**_beside(path), **values})
-    return _checked(text_of(model), "<memory>", values)
+        return _checked(_decoded(data, path.name), path.name, {**_beside(path), **values}, custom_ops)
+    return _checked(text_of(model), "<memory>", values, custom_ops)
 
 
 def _decoded(data: bytes, file: str) -> str:
@@ -87,25 +90,32 @@ def flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Array]:
     return result
 
 
-def _checked(text: str, file: str, params: Mapping[str, Array]) -> Source:
+def _checked(text: str, file: str, params: Mapping[str, Array], custom_ops: CustomOps) -> Source:
     program = parse(text, file)
     builder = Builder(program, params)
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")
-    _check_supported(region, file)
+    _check_supported(region, file, custom_ops)
     name = program.module.sym_name
     return Source(file, name.data if name is not None else "main", region, builder)
 
 
-def _check_supported(region: Region, file: str) -> None:
+def operator_names(name: str) -> tuple[str, str]:
+    """Return the names that the user may call an op by: `stablehlo.rng` or `rng`, of a custom call its target."""
+    target = name.removeprefix(CUSTOM_CALL)
+    return (name, target) if target != name else (f"stablehlo.{name}", name)
+
+
+def _check_supported(region: Region, file: str, custom_ops: CustomOps) -> None:
     """Complain about all unsupported operators at once."""
     calls: dict[Call, None] = {}
     waiting = [region]
     while waiting:
         for step in waiting.pop().steps:
             waiting += step.bodies.values()
-            if not step.kind and (node := node_of(step)).op_type not in CONVERTERS:
+            node = node_of(step)
+            if not step.kind and not custom_ops.has(*operator_names(node.op_type)) and node.op_type not in CONVERTERS:
                 calls[Call(node.op_type, step.layer, source_line(node.leaf))] = None
     reasons = dict.fromkeys(REFUSED[call.operator] for call in calls if call.operator in REFUSED)
-    refuse(file, "StableHLO", list(calls), CONVERTERS, instead="; ".join(reasons) or _LOWERED)
+    refuse(file, "StableHLO", list(calls), CONVERTERS, instead="; ".join(reasons))

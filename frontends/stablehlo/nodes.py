@@ -63,6 +63,10 @@ class Constants(Mapping[str, Array]):
         return len(self.sources)
 
 
+CUSTOM_CALL = "custom_call @"
+"""What stands before the target of a custom call, for the name of its operator."""
+
+
 def attributes_of(op: Operation) -> dict[str, Any]:
     """The properties of an op as Python's values; those of a record are the op's own."""
     result: dict[str, Any] = {}

@@ -19,7 +19,7 @@ from ...support.errors import FrontendError
 from ..importing.frames import frames_location, user_frames
 from .bodies import described, name_of, recognised
 from .loops import MOST_STEPS, counted
-from .nodes import Constants, Node, Shape, attributes_of
+from .nodes import CUSTOM_CALL, Constants, Node, Shape, attributes_of
 from .places import LayerNames, Origin, argument_name, origin_of
 from .text import Program
 
@@ -271,7 +271,7 @@ class Builder:
                     names[result] = self._read(operand, names)
             case _:
                 if kind == "custom_call":
-                    kind = f"custom_call @{attributes.get('call_target_name', '')}"
+                    kind = f"{CUSTOM_CALL}{attributes.get('call_target_name', '')}"
                 self._step(op, kind, names, around, self._node(op, kind, layer, origin, attributes))
 
     def _step(self, op: Operation, kind: str, names: Names, around: Around, node: Node, **more: Any) -> None:

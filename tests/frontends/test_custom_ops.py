@@ -232,3 +232,29 @@ def test_keras_layers_get_their_variables_and_their_configuration():
     assert config_of_layer["units"] == 5
     assert config_of_layer["activation"] == "softmax"
     assert "name" not in config_of_layer
+
+
+PROGRAM = """
+"builtin.module"() ({
+  "func.func"() <{sym_name = "main", function_type = (tensor<2x8xf32>) -> tensor<2x8xf32>}> ({
+  ^bb0(%x: tensor<2x8xf32> loc("x")):
+    %0 = "stablehlo.custom_call"(%x) <{call_target_name = "wave", api_version = 4 : i32}>
+      {"mhlo.backend_config" = {height = 2.0 : f32, name = "sea"}}
+      : (tensor<2x8xf32>) -> tensor<2x8xf32> loc("jit(f)/Net/wave/ffi_call")
+    %1 = "stablehlo.cholesky"(%0) <{lower = true}>
+      : (tensor<2x8xf32>) -> tensor<2x8xf32> loc("jit(f)/Net/turn/cholesky")
+    "func.return"(%1) : (tensor<2x8xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
+"""
+
+
+def test_calls_and_ops_of_stablehlo():
+    with pytest.raises(FrontendError, match=r'custom_ops=\{"cholesky": function, \.\.\}'):
+        whence.compile(PROGRAM.encode())
+    exe = whence.compile(
+        PROGRAM.encode(), custom_ops={"wave": wave, "stablehlo.cholesky": lambda x, lower: -x}, audit=True
+    )
+    np.testing.assert_allclose(exe(X), -2 * np.sin(X), rtol=1e-6)
+    (kernel,) = (name for name in exe.kernels if "wave" in name)
+    assert "Net/wave/ffi_call" in str(exe.why(kernel))

@@ -116,7 +116,7 @@ FORMATS = (
     Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True, custom=False),
     Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
     Format("keras", is_keras, "whence.frontends.keras.graph", stateful=True),
-    Format("stablehlo", is_stablehlo, "whence.frontends.stablehlo.graph", custom=False),
+    Format("stablehlo", is_stablehlo, "whence.frontends.stablehlo.graph"),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
 )
 """All but ONNX, which is what nothing else is."""
