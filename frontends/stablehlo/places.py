@@ -47,14 +47,17 @@ class Origin:
         return Origin((*outer.path, *self.path), (*outer.frames, *self.frames))
 
 
-def origin_of(location: LocationAttr) -> Origin:
-    """The path and the frames that a location says."""
+def origin_of(location: LocationAttr, *, nested: bool = False) -> Origin:
+    """The path and the frames that a location says.
+
+    nested: whether it is of a call in a function that is called: `"jit(f)"` alone is what it calls, not the program.
+    """
     if isinstance(location, FusedLoc):
         parts = _parts(location)
         named = [part for part in parts if isinstance(part, NameLoc)]
-        return origin_of((named or parts)[0]) if parts else Origin()
+        return origin_of((named or parts)[0], nested=nested) if parts else Origin()
     if isinstance(location, NameLoc):
-        return Origin(_path(location.desc.data), _frames(location.location))
+        return Origin(_path(location.desc.data, nested), _frames(location.location))
     return Origin((), _frames(location))
 
 
@@ -82,11 +85,11 @@ def _frames(location: object) -> tuple[Frame, ...]:
     return tuple(reversed(frames))
 
 
-def _path(name: str) -> tuple[str, ...]:
+def _path(name: str, nested: bool) -> tuple[str, ...]:
     """The parts of a name, without what only runs others: the outermost `jit(f)` goes, others are `f`."""
     parts = _split(name.rstrip(":"))
     outermost = parts[0].startswith(("jit(", "pjit(")) and _WRAPPED.fullmatch(parts[0]) is not None
-    inner = parts[1:] if outermost else parts
+    inner = parts[1:] if outermost and not (nested and len(parts) == 1) else parts
     return tuple(part for part in map(_unwrapped, inner) if part and part not in _CALLS)
 
 
@@ -100,9 +103,9 @@ def _split(name: str) -> list[str]:
     """The parts between slashes that no bracket holds."""
     parts, depth, begin = list[str](), 0, 0
     for at, character in enumerate(name):
-        if character in "([<":
+        if character in "([":
             depth += 1
-        elif character in ")]>":
+        elif character in ")]":
             depth -= 1
         elif character == "/" and depth == 0:
             parts.append(name[begin:at])

@@ -207,7 +207,7 @@ class Builder:
 
     def _layer(self, op: Operation, index: int, around: Around, before: tuple[object, str]) -> tuple[str, Origin]:
         """The name of an op's layer: what stands together and has one location is one layer."""
-        own = origin_of(op.location)
+        own = origin_of(op.location, nested=name_of(op) == "call" and bool(around.path))
         origin = own.inside(around.origin)
         if before[0] == op.location and not isinstance(op.location, UnknownLoc):
             return before[1], origin

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import pytest
-from layer_graphs import keras_graph, onnx_graph, tensorflow_graph, tflite_graph, torch_graph
+from layer_graphs import keras_graph, onnx_graph, stablehlo_graph, tensorflow_graph, tflite_graph, torch_graph
 from perturbed_layers import Array, Network, assert_attributed, complaints, other_numbers
 from tensorflow_graphs import Net
 
 from whence.compiler.formats import read_model
 from whence.frontends.onnx.graph import Importer
+from whence.frontends.stablehlo.jax_objects import text_of
 from whence.runtime.flow import Region, Step
 
 TESTS = Path(__file__).parents[1]
@@ -47,6 +49,19 @@ def keras(name: str, **inputs: Array) -> Network:
 
 def tensorflow(data: bytes, **inputs: Array) -> Network:
     return Network(data, tensorflow_graph(data), inputs, apart=True)
+
+
+def jax(name: str, x: Array) -> Network:
+    path = EXPORTS / "jax" / f"{name}.mlir"
+    return Network(path, stablehlo_graph(path.read_text()), {"x": x}, apart=True)
+
+
+def jax_in_memory(name: str) -> Network:
+    """A network of flax, as JAX lowers it now."""
+    lower = pytest.importorskip("jax").jit
+    function, (x,) = import_module("flax_networks").PROGRAMS[name]
+    text = text_of(lower(function).lower(x))
+    return Network(text.encode(), stablehlo_graph(text), {"x": x}, apart=True)
 
 
 def residual() -> bytes:
@@ -95,6 +110,8 @@ NETWORKS: dict[str, Callable[[], Network]] = {
     "tensorflow-branches": lambda: tensorflow(branches(), x=floats(1, 8, 8, 4)),
     "keras-cnn": lambda: keras("cnn", image=floats(2, 8, 8, 3)),
     "keras-merging": lambda: keras("merging", x0=floats(2, 6, 4), x1=whole(0, 6, (2, 5), "int32")),
+    "jax-cnn": lambda: jax("cnn", floats(2, 12, 12, 3)),
+    "jax-perceptron": lambda: jax("perceptron", floats(3, 6)),
 }
 LARGER: dict[str, Callable[[], Network]] = {
     "onnx-deeplab": lambda: onnx("deeplab", x=floats(1, 3, 24, 24)),
@@ -103,6 +120,7 @@ LARGER: dict[str, Callable[[], Network]] = {
     "tflite-resnet.float": lambda: tflite("resnet.float", {IMAGE: floats(1, 32, 32, 3)}),
     "torch-transformer": lambda: torch("transformer", ids=whole(0, 40, (2, 6), "int64")),
     "torch-recurrent": lambda: torch("recurrent", x=floats(2, 5, 4)),
+    "jax-transformer": lambda: jax_in_memory("transformer"),
     "keras-masks": lambda: keras("masks", x0=whole(0, 6, (2, 6), "int32"), x1=floats(2, 6, 4)),
     "keras-attention": lambda: keras("attention", x0=floats(2, 6, 4), x1=floats(2, 5, 4)),
     "keras-conv_lstm": lambda: keras(
@@ -138,6 +156,13 @@ def test_each_weight_changes_what_names_it_and_what_follows(name: str, request: 
     net = (NETWORKS | LARGER)[name]()
     for weight in net.weights:
         assert_attributed(net, weight)
+
+
+@pytest.mark.parametrize("name", ["attention", "cnn", "indexed", "opened", "order", "perceptron"])
+def test_layers_of_jax_are_called_after_modules_functions_and_primitives(name: str):
+    path = EXPORTS / "jax" / f"{name}.mlir"
+    imported = [step.layer for step in read_model(path).region.steps]
+    assert list(dict.fromkeys(imported)) == list(stablehlo_graph(path.read_text()).reads)
 
 
 # The harness finds what is untrue.

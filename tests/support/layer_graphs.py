@@ -152,3 +152,117 @@ def _histories(nest: Any) -> Iterator[str]:
         else:
             for item in entries.values():
                 yield from _histories(item)
+
+
+_OP = re.compile(r'\s*(?:(%\w+)(?::(\d+))? = )?"([\w.]+)"\(([^)]*)\)')
+_LOCATION = re.compile(r"loc\((.*)\)$")
+
+
+@dataclass
+class _Op:
+    """An op of StableHLO, by the names of values that it has in the text."""
+
+    kind: str
+    results: list[str]
+    operands: list[str]
+    callee: str
+    location: str
+
+
+@dataclass
+class _Function:
+    """A function of StableHLO."""
+
+    arguments: dict[str, str]
+    """What the text calls an argument -> its name in Python."""
+    ops: list[_Op]
+
+
+def stablehlo_graph(text: str) -> LayerGraph:
+    """Of the text of a program of JAX without loops and branches, of which weights are constants or arguments.
+
+    A constant is called `constant`, the second `constant_1`, in the order in which calls come to them.
+    """
+    locations = dict(re.findall(r"^(#loc\d*) = loc\((.*)\)$", text, re.M))
+    functions = _functions(text.splitlines(), locations)
+    graph, constants, taken = LayerGraph(), dict[str, str](), dict[str, int]()
+
+    def numbered(name: str) -> str:
+        number = taken[name] = taken.get(name, -1) + 1
+        return f"{name}_{number}" if number else name
+
+    def run(function: _Function, arguments: list[str], path: list[str]) -> list[str]:
+        """Add the layers of a function, at the path of its call, and say what it returns."""
+        values = dict(zip(function.arguments, arguments, strict=True))
+        before = ("", "")
+        for op in function.ops:
+            operands = [values[name] for name in op.operands]
+            if op.kind == "func.return":
+                return operands
+            if op.kind == "stablehlo.constant":
+                number = f"_{len(constants)}" if constants else ""
+                values[op.results[0]] = constants.setdefault(op.results[0], f"constant{number}")
+                continue
+            below = _layer_path(op, in_main=not path)
+            whole = [*path, *below]
+            # Ops at one place, with nothing but constants between them, are one layer.
+            if op.location == "unknown" or op.location != before[0]:
+                before = op.location, numbered("/".join(whole if below else [*path, op.kind.partition(".")[2]]))
+            if op.kind == "func.call":
+                values.update(zip(op.results, run(functions[op.callee], operands, whole), strict=True))
+                continue
+            # A value has a name of its own wherever it is made.
+            made = [f"{before[1]}:{len(graph.makes.get(before[1], ()))}" for _ in op.results]
+            values.update(zip(op.results, made, strict=True))
+            graph.add(before[1], set(operands), set(made))
+        raise AssertionError("a function that does not return")
+
+    run(functions["main"], list(functions["main"].arguments.values()), [])
+    return graph
+
+
+def _functions(lines: list[str], locations: Mapping[str, str]) -> dict[str, _Function]:
+    """The functions of a text; ops in the regions of others are left out: they say what these do."""
+    functions: dict[str, _Function] = {}
+    function, waiting, depth = _Function({}, []), list[_Op](), 0
+    for line in lines:
+        match, ending = _OP.match(line), _LOCATION.search(line)
+        location = locations.get(ending[1], ending[1]) if ending else ""
+        if line.lstrip().startswith("^bb0") and depth == 2:
+            arguments = re.findall(r"(%\w+): [^ ]+ loc\((.*?)\)(?=, %|\):)", line)
+            function.arguments.update((name, _argument(name, text)) for name, text in arguments)
+        elif match is not None:
+            result, count, kind, operands = match.groups()
+            results = [f"{result}#{at}" for at in range(int(count))] if count else [result] if result else []
+            callee = re.search(r"callee = @(\w+)", line)
+            op = _Op(kind, results, re.findall(r"%\w+(?:#\d+)?", operands), callee[1] if callee else "", location)
+            if kind == "func.func":
+                symbol = re.search(r'sym_name = "(\w+)"', line)
+                assert symbol is not None
+                function = functions[symbol[1]] = _Function({}, [])
+            elif depth == 2:
+                assert kind not in ("stablehlo.while", "stablehlo.case"), f"{kind}, which this does not read"
+                function.ops.append(op)
+            if line.endswith("({"):
+                waiting.append(op)
+                depth += 1
+        elif line.lstrip().startswith("})"):
+            # What an op's regions are closed with has its location.
+            waiting.pop().location = location
+            depth -= 1
+    return functions
+
+
+def _argument(name: str, location: str) -> str:
+    """The name of an argument: that of its path in the arguments of the function in Python."""
+    return ".".join(re.findall(r"\w+", location)) if location.startswith('"') else name
+
+
+def _layer_path(op: _Op, *, in_main: bool) -> list[str]:
+    """The modules and functions around an op, and its primitive: `"jit(f)/CNN/jit(relu)"` is CNN, relu."""
+    match = re.match(r'"([^"]*)"(?!:)', op.location)
+    parts = match[1].rstrip(":").split("/") if match else []
+    if parts and parts[0].startswith("jit(") and (in_main or len(parts) > 1):
+        del parts[0]
+    names = [re.sub(r"^(?:\w+\()+|\)+$", "", part) for part in parts]
+    return [name for name in names if name not in ("", "jit", "closed_call", "custom_jvp_call")]
