@@ -33,9 +33,9 @@ def user_lines(kernel: Kernel, calls: Sequence[Sequence[LocationAttr]]) -> dict[
     """
     result: dict[int, Caller] = {}
     for number, slots in enumerate(kernel.lines, start=1):
-        behind = {place for layers in calls for slot in slots for place in _python(layers, slot)}
-        if len(behind) == 1 and (place := behind.pop()) is not None:
-            result[number] = place
+        behind = {line for layers in calls for slot in slots for line in _python(layers, slot)}
+        if len(behind) == 1 and (line := behind.pop()) is not None:
+            result[number] = line
     return result
 
 

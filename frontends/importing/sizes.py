@@ -60,6 +60,15 @@ def counted(ctx: Context, array: Array, dtype: np.dtype[Any]) -> Result:
     return Tensor("", array, leaf=ctx.builder.location, made_of=tuple(ctx.read), counts=dtype)
 
 
+def symbolic_operands(ctx: Context) -> list[Sizes] | None:
+    """The elements of all inputs, where some are symbolic sizes; None where none is, or some are many or not exact."""
+    arrays = [None if tensor is None else tensor.array for tensor in ctx.inputs]
+    if not any(map(is_symbolic, arrays)):
+        return None
+    operands = [None if array is None or array.size > LIMIT else exact(array) for array in arrays]
+    return None if any(operand is None for operand in operands) else cast("list[Sizes]", operands)
+
+
 def open_places(array: Array) -> tuple[int, ...]:
     """The elements that are no numbers, by their places."""
     return tuple(at for at, value in enumerate(array.reshape(-1).tolist()) if isinstance(value, SizeExpr))

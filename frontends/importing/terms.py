@@ -182,3 +182,21 @@ def maximum(x: Term, y: Term | float) -> Term:
 
 def minimum(x: Term, y: Term | float) -> Term:
     return x.apply(ew.MinimumOp, y)
+
+
+def atan2(y: Term, x: Term) -> Term:
+    """The angle of the point (x, y), from the arc tangent of the smaller over the larger coordinate."""
+    wide, tall = absolute(x), absolute(y)
+    large = maximum(wide, tall)
+    ratio = minimum(wide, tall) / where(large.equal(0.0), 1.0, large)
+    angle = ratio.apply(ew.AtanOp)
+    angle = where(tall > wide, -(angle - float(np.pi / 2)), angle)
+    angle = where(negative(x), -(angle - float(np.pi)), angle)
+    return where(negative(y), -angle, angle)
+
+
+def negative(x: Term) -> Term:
+    """Where the sign is set, also of -0."""
+    integer = f"int{8 * x.dtype.itemsize}"
+    bits = Term(x.ctx, x.ctx.emit(ew.ReinterpretOp, x.value, dtype=integer))
+    return bits < constant(x.ctx, np.zeros((), integer), "zero")

@@ -11,9 +11,9 @@ from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, where
+from ..importing.terms import Term, absolute, atan2, where
 from .context import Context
-from .functions import atan2, cube_root, digamma, erf_inverse, exp_minus_one, log_gamma
+from .functions import cube_root, digamma, erf_inverse, exp_minus_one, log_gamma
 from .known import uniform
 
 Function = Callable[[Term], Term]

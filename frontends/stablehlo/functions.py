@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...dialects.relay import elementwise as ew
-from ..importing.terms import Term, absolute, constant, exp, log, maximum, minimum, sqrt, where
+from ..importing.terms import Term, absolute, exp, log, maximum, sqrt, where
 
 
 def exp_minus_one(x: Term) -> Term:
@@ -16,24 +16,6 @@ def exp_minus_one(x: Term) -> Term:
 
 def cube_root(x: Term) -> Term:
     return x.apply(ew.SignOp) * absolute(x).apply(ew.PowerOp, 1 / 3)
-
-
-def atan2(y: Term, x: Term) -> Term:
-    """The angle of the point (x, y), from the arc tangent of the smaller over the larger coordinate."""
-    wide, tall = absolute(x), absolute(y)
-    large = maximum(wide, tall)
-    ratio = minimum(wide, tall) / where(large.equal(0.0), 1.0, large)
-    angle = ratio.apply(ew.AtanOp)
-    angle = where(tall > wide, -(angle - float(np.pi / 2)), angle)
-    angle = where(_negative(x), -(angle - float(np.pi)), angle)
-    return where(_negative(y), -angle, angle)
-
-
-def _negative(x: Term) -> Term:
-    """Where the sign is set, also of -0."""
-    integer = f"int{8 * x.dtype.itemsize}"
-    bits = Term(x.ctx, x.ctx.emit(ew.ReinterpretOp, x.value, dtype=integer))
-    return bits < constant(x.ctx, np.zeros((), integer), "zero")
 
 
 def polynomial(x: Term, coefficients: tuple[float, ...]) -> Term:

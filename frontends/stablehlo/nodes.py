@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.stablehlo.attributes import ConvAttr, Record, Word
-from ...support.dtypes import Array
 from ..importing import node
 
 Shape: TypeAlias = "tuple[int | None, ...]"
@@ -39,28 +38,6 @@ class Node(node.Node):
     """The region's ops, for errors."""
     results: tuple[TensorType[Attribute], ...] = ()
     """The types that the program says."""
-
-
-class Constants(Mapping[str, Array]):
-    """The constants of a program, decoded when they are asked for."""
-
-    def __init__(self) -> None:
-        self.sources: dict[str, Callable[[], Array]] = {}
-        self._decoded: dict[str, Array] = {}
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self._decoded:
-            self._decoded[name] = self.sources[name]()
-        return self._decoded[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.sources
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.sources)
-
-    def __len__(self) -> int:
-        return len(self.sources)
 
 
 CUSTOM_CALL = "custom_call @"

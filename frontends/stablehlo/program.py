@@ -16,10 +16,11 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from ..importing.constants import Constants
 from ..importing.frames import frames_location, user_frames
 from .bodies import described, name_of, recognised
 from .loops import MOST_STEPS, counted
-from .nodes import CUSTOM_CALL, Constants, Node, Shape, attributes_of
+from .nodes import CUSTOM_CALL, Node, Shape, attributes_of
 from .places import LayerNames, Origin, argument_name, origin_of
 from .text import Program
 

@@ -8,10 +8,11 @@ from typing import Any, NoReturn, Protocol
 
 from ...runtime.flow import Region, Step
 from ...support.errors import FrontendError
+from ..importing.constants import Constants
 from .graphs import Graph, NodeInfo
 from .layer_names import LayerNames
 from .restored import Key
-from .scopes import IFS, IS_NUMBER, TRUTH, WHILES, Constants, Handle, Instance, Node, Scope, Value
+from .scopes import IFS, IS_NUMBER, TRUTH, WHILES, Handle, Instance, Node, Scope, Value
 from .variables import written
 
 

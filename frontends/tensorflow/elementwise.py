@@ -14,7 +14,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
 from ..importing.converter import Converter, Result
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, absolute, constant, exp, log1p, maximum, minimum, term, where
+from ..importing.terms import Term, absolute, atan2, exp, log1p, maximum, minimum, term, where
 from .context import Context
 
 
@@ -58,24 +58,6 @@ def bitcast(ctx: Context) -> SSAValue:
     if dtype_of(value).itemsize != new.itemsize:
         ctx.fail(f"an element type of {dtype_of(value).itemsize} bytes", new.name)
     return ctx.emit(ew.ReinterpretOp, value, dtype=new.name)
-
-
-def _atan2(y: Term, x: Term) -> Term:
-    """The angle of the point (x, y), from the arc tangent of the smaller over the larger coordinate."""
-    wide, tall = absolute(x), absolute(y)
-    large = maximum(wide, tall)
-    ratio = minimum(wide, tall) / where(large.equal(0.0), 1.0, large)
-    angle = ratio.apply(ew.AtanOp)
-    angle = where(tall > wide, -(angle - float(np.pi / 2)), angle)
-    angle = where(_negative(x), -(angle - float(np.pi)), angle)
-    return where(_negative(y), -angle, angle)
-
-
-def _negative(x: Term) -> Term:
-    """Where the sign is set, also of -0."""
-    integer = f"int{8 * x.dtype.itemsize}"
-    bits = Term(x.ctx, x.ctx.emit(ew.ReinterpretOp, x.value, dtype=integer))
-    return bits < constant(x.ctx, np.zeros((), integer), "zero")
 
 
 def select(ctx: Context) -> SSAValue:
@@ -158,7 +140,7 @@ TABLE = {
     "AssignSub": _of(ew.SubtractOp, 2),
     "AssignSubVariableOp": _of(ew.SubtractOp, 2),
     "Atan": _of(ew.AtanOp),
-    "Atan2": _binary(_atan2),
+    "Atan2": _binary(atan2),
     "Atanh": _of(ew.AtanhOp),
     "Bitcast": Converter(bitcast),
     "BitwiseAnd": _of(logic.BitwiseAndOp, 2),

@@ -13,6 +13,7 @@ from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from ..importing.constants import Constants
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.frames import frames_location
 from ..importing.state import State
@@ -23,7 +24,7 @@ from .layer_names import LayerNames, scope_of
 from .model_file import ModelFile
 from .needed import needed_nodes
 from .restored import CALLS, HANDLES, Key, variable_key
-from .scopes import CONTROL, INPUTS, READS, RUN, SAME, Constants, Handle, Instance, Node, Scope, Value
+from .scopes import CONTROL, INPUTS, READS, RUN, SAME, Handle, Instance, Node, Scope, Value
 from .values import RESOURCE, array_of, value_type
 from .variables import ADDING, UPDATES, changing
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ...runtime.flow import Region
-from ...support.dtypes import Array
+from ..importing.constants import Constants
 from ..importing.node import Node as ModelNode
 from .graphs import Graph, Ref
 from .restored import CALLS, Key
@@ -46,28 +46,6 @@ class Node(ModelNode):
     """How many of its outputs are read, up to the last one."""
     number: int = 0
     """Of the branch that a step asks for."""
-
-
-class Constants(Mapping[str, Array]):
-    """The constants and variables of a region, decoded when they are asked for."""
-
-    def __init__(self) -> None:
-        self.sources: dict[str, Callable[[], Array]] = {}
-        self._decoded: dict[str, Array] = {}
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self._decoded:
-            self._decoded[name] = self.sources[name]()
-        return self._decoded[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.sources
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self.sources
-
-    def __len__(self) -> int:
-        return len(self.sources)
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ import numpy as np
 from ...dialects.sizes import Size, size_max, size_min
 from ..importing.converter import Result
 from ..importing.decisions import chosen, compared
-from ..importing.sizes import LIMIT, WIDE, Sizes, counted, elementwise, exact, numbers, objects, settled
-from ..importing.tensor import is_symbolic
+from ..importing.sizes import WIDE, Sizes, counted, elementwise, numbers, objects, settled, symbolic_operands
 from .context import Context
 from .strided import picked
 
@@ -23,16 +22,9 @@ Rule: TypeAlias = "Callable[[Context, list[Sizes]], Any]"
 
 def folded_sizes(ctx: Context) -> Result | None:
     """The output of an operator that computes with symbolic sizes; None where that is for relay operators to do."""
-    arrays = [None if tensor is None else tensor.array for tensor in ctx.inputs]
-    rule = TABLE.get(ctx.op_type)
-    if rule is None or not any(map(is_symbolic, arrays)):
+    rule, operands = TABLE.get(ctx.op_type), symbolic_operands(ctx)
+    if rule is None or operands is None:
         return None
-    operands: list[Sizes] = []
-    for array in arrays:
-        operand = None if array is None or array.size > LIMIT else exact(array)
-        if operand is None:
-            return None
-        operands.append(operand)
     elements = rule(ctx, operands)
     if elements is None:
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import reduce
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import division, logic
@@ -13,7 +12,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, term
+from ..importing.terms import atan2, term
 from .activations import fused
 from .context import Context
 from .values import DTYPES
@@ -67,34 +66,8 @@ def bitcast(ctx: Context) -> SSAValue:
     return ctx.emit(ew.ReinterpretOp, value, dtype=new.name)
 
 
-def atan2(ctx: Context) -> SSAValue:
-    """The angle of the point (x, y), from the arc tangent of the smaller over the larger coordinate."""
-    y, x = term(ctx, 0), term(ctx, 1)
-    half, whole = float(np.pi / 2), float(np.pi)
-    small = ctx.emit(ew.MinimumOp, ctx.emit(ew.AbsOp, x.value), ctx.emit(ew.AbsOp, y.value))
-    large = ctx.emit(ew.MaximumOp, ctx.emit(ew.AbsOp, x.value), ctx.emit(ew.AbsOp, y.value))
-    zero = Term(ctx, large).equal(0.0)
-    safe = _where(zero, Term(ctx, large).number(1.0), Term(ctx, large))
-    angle = (Term(ctx, small) / safe).apply(ew.AtanOp)
-    steep = Term(ctx, ctx.emit(ew.GreaterOp, ctx.emit(ew.AbsOp, y.value), ctx.emit(ew.AbsOp, x.value)))
-    angle = _where(steep, -(angle - half), angle)
-    left = Term(ctx, ctx.emit(ew.LessOp, ctx.emit(ew.ReinterpretOp, x.value, dtype=_bits(x)), _zero(x)))
-    angle = _where(left, -(angle - whole), angle)
-    below = Term(ctx, ctx.emit(ew.LessOp, ctx.emit(ew.ReinterpretOp, y.value, dtype=_bits(y)), _zero(y)))
-    return _where(below, -angle, angle).value
-
-
-def _bits(x: Term) -> str:
-    """Integers of the size: negative where the sign is set, also of -0."""
-    return f"int{8 * x.dtype.itemsize}"
-
-
-def _zero(x: Term) -> SSAValue:
-    return x.ctx.constant(np.zeros((), _bits(x)), "zero")
-
-
-def _where(condition: Term, x: Term, y: Term) -> Term:
-    return Term(x.ctx, x.ctx.emit(logic.WhereOp, condition.value, x.value, y.value))
+def _atan2(ctx: Context) -> SSAValue:
+    return atan2(term(ctx, 0), term(ctx, 1)).value
 
 
 def select(ctx: Context) -> SSAValue:
@@ -110,7 +83,7 @@ TABLE = {
     "ABS": _of(ew.AbsOp),
     "ADD": _with_activation(ew.AddOp),
     "ADD_N": Converter(add_n),
-    "ATAN2": Converter(atan2),
+    "ATAN2": Converter(_atan2),
     "BITCAST": Converter(bitcast),
     "BITWISE_XOR": _of(logic.BitwiseXorOp),
     "CAST": Converter(cast),

@@ -12,8 +12,7 @@ import numpy as np
 from ...dialects.sizes import size_max, size_min
 from ...support.dtypes import Array
 from ..importing.converter import Result
-from ..importing.sizes import LIMIT, Sizes, counted, elementwise, exact, numbers, objects, settled
-from ..importing.tensor import is_symbolic
+from ..importing.sizes import Sizes, counted, elementwise, numbers, objects, settled, symbolic_operands
 from .context import Context
 from .values import dtype_of
 
@@ -23,17 +22,10 @@ _INTEGERS = ("INT32", "UINT32", "INT64", "UINT64")
 
 def folded_sizes(ctx: Context) -> Result | None:
     """The output of an operator that computes with symbolic sizes; None where that is for relay operators to do."""
-    arrays = [None if tensor is None else tensor.array for tensor in ctx.inputs]
-    rule = TABLE.get(ctx.op_type)
-    if rule is None or not any(map(is_symbolic, arrays)):
+    rule, operands = TABLE.get(ctx.op_type), symbolic_operands(ctx)
+    if rule is None or operands is None:
         return None
-    given: list[Sizes] = []
-    for array in arrays:
-        one = None if array is None or array.size > LIMIT else exact(array)
-        if one is None:
-            return None
-        given.append(one)
-    results = rule(ctx, given)
+    results = rule(ctx, operands)
     if results is None:
         return None
     ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)

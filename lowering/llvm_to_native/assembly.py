@@ -51,8 +51,8 @@ def located_at(assembly: str, places: Mapping[int, tuple[str, int]]) -> str:
     files = {file: number for number, file in enumerate(dict.fromkeys(file for file, _ in places.values()), start=2)}
 
     def other(match: re.Match[str]) -> str:
-        place = places.get(int(match[2]))
-        return match[0] if place is None else f"{match[1]}{files[place[0]]} {place[1]}"
+        at = places.get(int(match[2]))
+        return match[0] if at is None else f"{match[1]}{files[at[0]]} {at[1]}"
 
     lines: list[str] = []
     for text in assembly.splitlines():

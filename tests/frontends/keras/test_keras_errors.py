@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -198,7 +198,8 @@ def places_in(nest: Any) -> list[tuple[Any, Any]]:
     stack: list[Any] = [nest]
     while stack:
         top: Any = stack.pop()
-        keys: list[Any] = [*top] if isinstance(top, dict) else [*range(len(top))] if isinstance(top, list) else []
+        entries = cast("list[Any]", top) if isinstance(top, list) else []
+        keys: list[Any] = [*cast("dict[str, Any]", top)] if isinstance(top, dict) else [*range(len(entries))]
         places += [(top, key) for key in keys]
         stack += [top[key] for key in keys]
     return places
