@@ -66,7 +66,9 @@ def serialised(program: Any) -> bytes:
     torch: Any = import_module("torch")
     if not isinstance(program, torch.export.ExportedProgram):
         result = type(program).__name__
-        raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {result}")
+        module = isinstance(program, torch.nn.Module)
+        way = "; torch.export.export(model.eval(), inputs) makes a program of it" if module else ""
+        raise FrontendError(f"expected a program of torch.export.export, or a .pt2 file, got {result}{way}")
     buffer = BytesIO()
     try:
         torch.export.save(program, buffer)

@@ -201,3 +201,9 @@ def test_other_guards_are_silent():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         whence.load(doubled(3, guards=("L['x'].size()[0] == 3", "L['mode'] == 1")))
+
+
+def test_a_module_is_told_how_to_become_a_program():
+    torch: Any = pytest.importorskip("torch")
+    with pytest.raises(FrontendError, match=r"got Linear; torch\.export\.export\(model\.eval\(\), inputs\) makes"):
+        whence.compile(torch.nn.Linear(2, 2))
