@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import whence
 from whence.cli.main import main
 from whence.driver import tvmc
 from whence.tuning import tuner
+from whence.tuning.cluster import ClusterPool
 
 MODEL = """
 <ir_version: 8, opset_import: ["": 17]>
@@ -46,7 +48,10 @@ def test_workers_measure(model: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     np.testing.assert_allclose(tuned.run({"x": x})["y"], np.maximum(x @ weight, 0), rtol=1e-4, atol=1e-4)
 
 
-def test_a_scheduler_that_does_not_answer(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_scheduler_that_does_not_answer(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("whence.tuning.cluster.ClusterPool", partial(ClusterPool, seconds=1.0))
     assert main(["tune", str(model), "--scheduler", "tcp://127.0.0.1:1", "-o", str(tmp_path / "tuned")]) == 1
     error = capsys.readouterr().err
     assert "cluster tcp://127.0.0.1:1: expected a scheduler that answers within" in error

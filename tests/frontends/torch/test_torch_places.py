@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from xdsl.dialects.builtin import NameLoc
 
 import whence
+from whence.cli.main import main
 from whence.dialects.relay.core import ConstantOp, ReturnOp
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.size_ranges import main_of
@@ -86,14 +85,12 @@ def test_what_a_write_does_belongs_to_it_and_views_to_their_own_lines():
     assert "multiply" in kinds["y = x * 2"]
 
 
-def test_why_and_where_print_the_line_of_the_python_file():
+def test_why_and_where_print_the_line_of_the_python_file(capsys: pytest.CaptureFixture[str]):
     for command, asked in (("why", ["--all"]), ("where", ["--layer", "stem.conv/conv2d"])):
-        arguments = [sys.executable, "-m", "whence", command, str(PROGRAMS / "cnn.pt2"), *asked]
-        result = subprocess.run(
-            [*arguments, "--input-shapes", "image:[1,3,16,16]"], capture_output=True, text=True, check=True
-        )
-        assert re.search(r"\n  networks\.py:19 +return F\.relu\(self\.bn\(self\.conv\(x\)\)\)\n", result.stdout)
-        assert "    from networks.py:34  x = F.max_pool2d(self.down(self.stem(image)), 3, 2, 1)\n" in result.stdout
+        assert main([command, str(PROGRAMS / "cnn.pt2"), *asked, "--input-shapes", "image:[1,3,16,16]"]) == 0
+        answer = capsys.readouterr().out
+        assert re.search(r"\n  networks\.py:19 +return F\.relu\(self\.bn\(self\.conv\(x\)\)\)\n", answer)
+        assert "    from networks.py:34  x = F.max_pool2d(self.down(self.stem(image)), 3, 2, 1)\n" in answer
 
 
 TRACE = """File "/home/me/net.py", line 12, in forward
