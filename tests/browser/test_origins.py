@@ -67,6 +67,19 @@ def test_why_lists_the_events_that_made_an_op(page: Page, tmp_path: Path):
             assert session.passes[session.events.run[event]].source in text
 
 
+def test_lines_of_python_stand_with_their_layer(page: Page, tmp_path: Path):
+    session = recorded("twins")
+    lines = ["net.py:7  return relu(self.conv(x))", "net.py:12  x = <self.block>(x)"]
+    session.layers.code[session.layers.name.index("conv1")] = lines
+    _show(page, session, tmp_path)
+    page.locator("[data-level=model] .row", has_text="conv1").first.click()
+    page.keyboard.press("g")
+    assert page.locator("[data-test=where] [data-test=lines]").inner_text().splitlines() == lines
+    page.locator("[data-level=model] .row", has_text="relu1").first.click()
+    page.locator("[data-test=where] h3", has_text="relu1").wait_for()
+    assert page.locator("[data-test=where] [data-test=lines]").count() == 0
+
+
 def test_a_layer_that_vanished_is_told(page: Page, tmp_path: Path):
     _show(page, recorded("twins"), tmp_path)
     page.locator("[data-level=model] .row", has_text="dropout").click()
@@ -109,7 +122,8 @@ def test_lost_provenance_says_who_lost_it(page: Page, tmp_path: Path):
     session = recorded("twins")
     stage = next(number for number, stage in enumerate(session.stages) if stage.level == "relay")
     lost = len(session.layers.name)
-    for values, value in zip(vars(session.layers).values(), ("relay-launder", "lost", "", 0, 0, "", lost), strict=True):
+    entries: list[object] = ["relay-launder", "lost", "", 0, 0, "", lost, []]
+    for values, value in zip(vars(session.layers).values(), entries, strict=True):
         values.append(value)
     session.sets.append([lost])
     sets = column(session.stages[stage].body.sets)
