@@ -32,7 +32,7 @@ import whence
 from whence.support.errors import WhenceError
 
 MOST = 2e-5
-"""How far results may be off."""
+"""The largest relative error of a result."""
 
 
 def peer(path: Path) -> Callable[..., dict[str, Any]]:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
+from .context import Context
 from .terms import Term, absolute, erf, exp, log1p, maximum, tanh
+
+
+def gelu(ctx: Context, x: Term, approximate: str) -> Term:
+    """The form that an attribute `approximate` asks for."""
+    match approximate:
+        case "none":
+            return gelu_erf(x)
+        case "tanh":
+            return gelu_tanh(x)
+        case other:
+            ctx.fail("approximate 'none' or 'tanh'", repr(other))
 
 
 def gelu_erf(x: Term) -> Term:

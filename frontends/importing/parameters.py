@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
+from itertools import count
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
@@ -37,3 +38,13 @@ def as_parameters(module: ModuleOp, name_of: Callable[[tuple[str, ...]], str | N
     main.attributes["input_names"] = ArrayAttr([*declared, *map(StringAttr, values)])
     main.update_type()
     return values
+
+
+def numbered_parameters(module: ModuleOp, weights: Set[str]) -> dict[str, Array]:
+    """Make parameters `_param_1`, `_param_2`, .. of the constants at layers that are all weights: name -> value."""
+    numbers = count(1)
+
+    def name_of(layers: tuple[str, ...]) -> str | None:
+        return f"_param_{next(numbers)}" if layers and weights >= set(layers) else None
+
+    return as_parameters(module, name_of)

@@ -196,7 +196,7 @@ def atan2(y: Term, x: Term) -> Term:
 
 
 def negative(x: Term) -> Term:
-    """Where the sign is set, also of -0."""
+    """True where the sign is set, also of -0."""
     integer = f"int{8 * x.dtype.itemsize}"
     bits = Term(x.ctx, x.ctx.emit(ew.ReinterpretOp, x.value, dtype=integer))
     return bits < constant(x.ctx, np.zeros((), integer), "zero")

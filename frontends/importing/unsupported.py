@@ -9,8 +9,10 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import LocationAttr
 
 from ...provenance.span import positions
+from ...runtime.flow import Region
 from ...support.errors import FrontendError
 from ...support.names import shown
+from .node import node_of
 
 _SHOWN = 3
 """The largest number of layers of an operator that an error names."""
@@ -33,6 +35,18 @@ def source_line(leaf: LocationAttr) -> tuple[str, int] | None:
     """Return file and line of the user's Python that a layer's leaf names; None where it names a node of the model."""
     innermost = next(iter(positions(leaf)), None)
     return innermost[:2] if innermost is not None and innermost.file.endswith(".py") else None
+
+
+def unsupported_calls(region: Region, supports: Callable[[str], bool]) -> list[Call]:
+    """Return the calls of operators that are not supported, of a region and of the bodies in it."""
+    calls: list[Call] = []
+    waiting = [region]
+    while waiting:
+        for step in waiting.pop().steps:
+            waiting += step.bodies.values()
+            if not step.kind and not supports((node := node_of(step)).op_type):
+                calls.append(Call(node.op_type, step.layer, source_line(node.leaf)))
+    return calls
 
 
 def plain_stem(name: str) -> str:

@@ -48,7 +48,7 @@ class Model(importer.Model):
         self.file, self.region, self.name = source.file, source.region, source.name
         self.custom_ops = source.custom_ops
         self.states = source.states
-        """What a call changes for the next one."""
+        """The state that a call changes for the next one."""
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)

@@ -38,7 +38,7 @@ class Source:
     """Its steps."""
     inputs: Mapping[str, InputInfo]
     states: tuple[State, ...] = ()
-    """What a call changes for the next one."""
+    """The state that a call changes for the next one."""
     custom_ops: CustomOps = NO_CUSTOM_OPS
     """The layers that Python functions compute."""
 

@@ -44,7 +44,7 @@ class Masks:
     takes: bool = False
     """True if tensors that it reads have no masks afterwards."""
     condition: Callable[[Config, Sequence[bool]], bool] = _always
-    """Whether it computes one, by which tensors of the first argument have masks."""
+    """True where it computes a mask, by the tensors of the first argument that have masks."""
 
 
 OWNERS = ("query", "value", "key")

@@ -12,6 +12,7 @@ from ...dialects.relay.nn import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import ArgMaxOp
 from ...dialects.sizes import same
+from ..importing import activations
 from ..importing.activations import gelu_erf, gelu_tanh, logarithm_of_1_and_exp
 from ..importing.converter import Converter
 from ..importing.terms import Term, absolute, exp, places, sigmoid, tanh, term, where, wide_term
@@ -40,13 +41,7 @@ def selu(ctx: Context, x: Term) -> Term:
 
 
 def gelu(ctx: Context, x: Term) -> Term:
-    match ctx.str("approximate", "none"):
-        case "none":
-            return gelu_erf(x)
-        case "tanh":
-            return gelu_tanh(x)
-        case other:
-            ctx.fail("approximate 'none' or 'tanh'", repr(other))
+    return activations.gelu(ctx, x, ctx.str("approximate", "none"))
 
 
 def hard_sigmoid(ctx: Context, x: Term) -> Term:

@@ -15,8 +15,7 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.files import read_model
-from ..importing.node import node_of
-from ..importing.unsupported import Call, refuse, source_line
+from ..importing.unsupported import refuse, unsupported_calls
 from .convert import CONVERTERS, REFUSED
 from .jax_objects import text_of
 from .nodes import CUSTOM_CALL
@@ -109,13 +108,10 @@ def operator_names(name: str) -> tuple[str, str]:
 
 def _check_supported(region: Region, file: str, custom_ops: CustomOps) -> None:
     """Complain about all unsupported operators at once."""
-    calls: dict[Call, None] = {}
-    waiting = [region]
-    while waiting:
-        for step in waiting.pop().steps:
-            waiting += step.bodies.values()
-            node = node_of(step)
-            if not step.kind and not custom_ops.has(*operator_names(node.op_type)) and node.op_type not in CONVERTERS:
-                calls[Call(node.op_type, step.layer, source_line(node.leaf))] = None
+
+    def supports(name: str) -> bool:
+        return custom_ops.has(*operator_names(name)) or name in CONVERTERS
+
+    calls = list(dict.fromkeys(unsupported_calls(region, supports)))
     reasons = dict.fromkeys(REFUSED[call.operator] for call in calls if call.operator in REFUSED)
-    refuse(file, "StableHLO", list(calls), CONVERTERS, instead="; ".join(reasons))
+    refuse(file, "StableHLO", calls, CONVERTERS, instead="; ".join(reasons))

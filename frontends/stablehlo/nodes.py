@@ -33,7 +33,7 @@ class Node(node.Node):
 
     attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
     body: str = ""
-    """What the op's region computes, as `bodies.recognised` names it."""
+    """The computation of the op's region, as `bodies.recognised` names it."""
     body_text: str = ""
     """The region's ops, for errors."""
     results: tuple[TensorType[Attribute], ...] = ()
@@ -41,7 +41,7 @@ class Node(node.Node):
 
 
 CUSTOM_CALL = "custom_call @"
-"""What stands before the target of a custom call, for the name of its operator."""
+"""The prefix of the operator's name of a custom call, before its target."""
 
 
 def attributes_of(op: Operation) -> dict[str, Any]:

@@ -35,7 +35,7 @@ _MOST = 1000
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an op comes from."""
+    """The modules and the calls that an op comes from."""
 
     path: tuple[str, ...] = ()
     """Modules, then the primitive."""

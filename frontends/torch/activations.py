@@ -12,7 +12,7 @@ from ...dialects.relay.nn import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import MaxOp
 from ...dialects.sizes import same
-from ..importing.activations import gelu_erf, gelu_tanh, logarithm_of_1_and_exp
+from ..importing.activations import gelu, logarithm_of_1_and_exp
 from ..importing.converter import Converter
 from ..importing.terms import Term, exp, sigmoid, tanh, where
 from .context import Context
@@ -50,13 +50,7 @@ def _selu(ctx: Context, x: Term) -> Term:
 
 
 def _gelu(ctx: Context, x: Term) -> Term:
-    match ctx.text("approximate", "none"):
-        case "none":
-            return gelu_erf(x)
-        case "tanh":
-            return gelu_tanh(x)
-        case other:
-            ctx.fail("approximate 'none' or 'tanh'", repr(other))
+    return gelu(ctx, x, ctx.text("approximate", "none"))
 
 
 def _softplus(ctx: Context, x: Term) -> Term:

@@ -49,7 +49,7 @@ class Model(importer.Model):
         self.name = "main"
         self.inputs = Inputs(source.file, source.builder.inputs, source.program.ranges, source.builder.dims)
         self.states: Sequence[State] = source.builder.states
-        """What a call changes for the next one."""
+        """The state that a call changes for the next one."""
 
     @property
     def ranges(self) -> Ranges:

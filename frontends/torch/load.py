@@ -15,9 +15,7 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError, FrontendWarning
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.files import read_model
-from ..importing.node import node_of
-from ..importing.unsupported import Call as UnsupportedCall
-from ..importing.unsupported import refuse, source_line
+from ..importing.unsupported import refuse, unsupported_calls
 from .archive import Archive
 from .captured import Captured
 from .control import CONTROL
@@ -139,14 +137,11 @@ def supported(name: str) -> bool:
 
 def _check_supported(region: Region, file: str, custom_ops: CustomOps) -> None:
     """Complain about all unsupported operators at once."""
-    calls: list[UnsupportedCall] = []
-    waiting = [region]
-    while waiting:
-        for step in waiting.pop().steps:
-            waiting += step.bodies.values()
-            node = node_of(step)
-            if not step.kind and not custom_ops.has(*operator_names(node.op_type)) and node.op_type not in CONVERTERS:
-                calls.append(UnsupportedCall(node.op_type, step.layer, source_line(node.leaf)))
+
+    def supports(name: str) -> bool:
+        return custom_ops.has(*operator_names(name)) or name in CONVERTERS
+
+    calls = unsupported_calls(region, supports)
     refuse(file, "PyTorch", calls, overloads(), without_overload, reason=reason_of)
 
 

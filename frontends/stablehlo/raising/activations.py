@@ -7,7 +7,6 @@ from math import inf
 from typing import ClassVar
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ....dialects.relay.canonicalization.constant_operands import erase_unused
@@ -27,7 +26,7 @@ from ....dialects.relay.normalization import LogSoftmaxOp, SoftmaxOp
 from ....dialects.relay.operator import shape_of
 from ....dialects.relay.reduce import MaxOp, SumOp
 from ....dialects.sizes import same_shape
-from .matching import made_by, narrow, number, reduction
+from .matching import difference_from, made_by, narrow, number, reduction
 
 
 @dataclass
@@ -108,15 +107,6 @@ class SigmoidOfParts(RewritePattern):
             return
 
 
-def _shifted(value: SSAValue) -> tuple[SSAValue, int] | None:
-    """The data that a value is, less the greatest along an axis; and the axis."""
-    difference = made_by(value, SubtractOp)
-    if difference is None or not same_shape(shape_of(difference.lhs), shape_of(value)):
-        return None
-    axis = reduction(difference.rhs, MaxOp, difference.lhs)
-    return None if axis is None else (difference.lhs, axis)
-
-
 class SoftmaxOfParts(RewritePattern):
     """`e / sum(e)` with `e = exp(x - max(x))`, along an axis -> `nn.softmax(x)`."""
 
@@ -125,7 +115,7 @@ class SoftmaxOfParts(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: DivideOp, rewriter: PatternRewriter, /) -> None:
         exponential = made_by(op.lhs, ExpOp)
-        if exponential is None or (source := _shifted(exponential.data)) is None:
+        if exponential is None or (source := difference_from(exponential.data, MaxOp)) is None:
             return
         data, axis = source
         if reduction(op.rhs, SumOp, op.lhs) != axis:
@@ -143,7 +133,7 @@ class LogSoftmaxOfParts(RewritePattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: SubtractOp, rewriter: PatternRewriter, /) -> None:
         logarithm = made_by(narrow(op.rhs), LogOp)
-        if logarithm is None or (source := _shifted(op.lhs)) is None:
+        if logarithm is None or (source := difference_from(op.lhs, MaxOp)) is None:
             return
         data, axis = source
         total = made_by(narrow(logarithm.data), SumOp)

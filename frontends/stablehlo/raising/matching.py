@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.relay.canonicalization.constant_operands import one_number
+from ....dialects.relay.elementwise import SubtractOp
 from ....dialects.relay.operator import shape_of
 from ....dialects.relay.reduce import Reduce
 from ....dialects.relay.transform import BroadcastToOp, ReshapeOp
@@ -49,6 +50,15 @@ def reduction(value: SSAValue, kind: type[Reduce], data: SSAValue) -> int | None
     kept = tuple(1 if at == axis else extent for at, extent in enumerate(shape_of(data)))
     shape = shape_of(value)
     return axis if same_shape(shape, kept) or same_shape(shape, shape_of(data)) else None
+
+
+def difference_from(value: SSAValue, kind: type[Reduce]) -> tuple[SSAValue, int] | None:
+    """The data that a value is, less a reduction of it, and the axis; None where it is another value."""
+    difference = made_by(value, SubtractOp)
+    if difference is None or not same_shape(shape_of(difference.lhs), shape_of(value)):
+        return None
+    axis = reduction(difference.rhs, kind, difference.lhs)
+    return None if axis is None else (difference.lhs, axis)
 
 
 def vector_along(value: SSAValue, axis: int, shape: tuple[int, ...]) -> bool:

@@ -28,7 +28,7 @@ from ....dialects.relay.operator import element_of, shape_of
 from ....dialects.relay.reduce import MeanOp
 from ....dialects.relay.transform import ReshapeOp
 from ....dialects.sizes import SizeExpr, same_shape
-from .matching import made_by, narrow, number, reduction, vector_along
+from .matching import difference_from, made_by, narrow, number, reduction, vector_along
 
 
 def _both(op: AddOp | MultiplyOp) -> tuple[tuple[SSAValue, SSAValue], ...]:
@@ -106,15 +106,6 @@ class _OfFactors(RewritePattern):
         return isinstance(value.owner, ConstantOp) and number(value, self.module) == wanted
 
 
-def _centred(value: SSAValue) -> tuple[SSAValue, int] | None:
-    """The data that a value is, less the mean along an axis; and the axis."""
-    difference = made_by(value, SubtractOp)
-    if difference is None or not same_shape(shape_of(difference.lhs), shape_of(value)):
-        return None
-    axis = reduction(difference.rhs, MeanOp, difference.lhs)
-    return None if axis is None else (difference.lhs, axis)
-
-
 class LayerNormOfParts(_OfFactors):
     """`(x - mean(x)) * rsqrt(variance(x) + e)`, with a scale or without -> `nn.layer_norm(x)`."""
 
@@ -124,7 +115,7 @@ class LayerNormOfParts(_OfFactors):
     def match_and_rewrite(self, op: MultiplyOp | DivideOp, rewriter: PatternRewriter, /) -> None:
         pairs = _both(op) if isinstance(op, MultiplyOp) else ((op.lhs, op.rhs),)
         for left, factor in pairs:
-            if (source := _centred(left)) is None:
+            if (source := difference_from(left, MeanOp)) is None:
                 continue
             data, axis = source
             if isinstance(shape_of(data)[axis], SizeExpr):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from whence.relay.frontend import tensorflow2 as tensorflow2
@@ -35,7 +34,7 @@ def from_tflite(
     Raises FrontendError when the model is bad, uses unsupported operators, or does not fit shapes or dtypes.
     """
     from whence.frontends.importing.importer import import_model
-    from whence.frontends.importing.parameters import as_parameters
+    from whence.frontends.importing.parameters import numbered_parameters
     from whence.frontends.tflite.graph import open_model
 
     if op_converter is not None:
@@ -45,12 +44,7 @@ def from_tflite(
         if dtype_dict and (wanted := dtype_dict.get(spec.name, spec.dtype.name)) != spec.dtype.name:
             raise FrontendError(f"input '{spec.name}': expected {spec.dtype.name} as the model has, got {wanted}")
     module = import_model(opened, shape_dict or {})
-    numbers = count(1)
-
-    def name_of(layers: tuple[str, ...]) -> str | None:
-        return f"_param_{next(numbers)}" if layers and opened.constants.issuperset(layers) else None
-
-    params = as_parameters(module, name_of)
+    params = numbered_parameters(module, opened.constants)
     return IRModule.of(module), params
 
 
@@ -69,7 +63,7 @@ def from_keras(
     Raises FrontendError when the model is bad, holds code, uses unsupported layers, or does not fit the shapes.
     """
     from whence.frontends.importing.importer import import_model, import_symbolic
-    from whence.frontends.importing.parameters import as_parameters
+    from whence.frontends.importing.parameters import numbered_parameters
     from whence.frontends.keras.graph import open_model
     from whence.frontends.keras.layout import LAYOUTS, images_channels_first
 
@@ -86,12 +80,7 @@ def from_keras(
         module = import_model(opened, shapes)
     if first:
         images_channels_first(module)
-    numbers = count(1)
-
-    def name_of(layers: tuple[str, ...]) -> str | None:
-        return f"_param_{next(numbers)}" if layers and opened.constants.issuperset(layers) else None
-
-    params = as_parameters(module, name_of)
+    params = numbered_parameters(module, opened.constants)
     return IRModule.of(module), params
 
 
