@@ -12,7 +12,20 @@ from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, v
 
 from ...provenance.moving import MovesElements
 from ...runtime.tensors import lasting_empty
-from ..sizes import ENDLESS, Size, UndecidedSize, ceil_div, decide, proves, same, size_max, size_min, symbols_of
+from ..sizes import (
+    ENDLESS,
+    Size,
+    UndecidedSize,
+    ceil_div,
+    decide,
+    proves,
+    same,
+    size_max,
+    size_min,
+    span,
+    stretches,
+    symbols_of,
+)
 from ..sizes.types import tensor_of
 from .attributes import integer, optional_integer, optional_ints, required_ints, required_string, string
 from .layout import blocked_shape, layout_view
@@ -276,7 +289,7 @@ class StridedSliceOp(Injective):
                 spans[axis] = indices.start, len(indices), indices.step
             else:
                 first, stop = (_clamped(bound, extent, stride < 0) for bound in (begin, end))
-                length, step = (first - stop, -stride) if stride < 0 else (stop - first, stride)
+                length, step = (first - stop, -stride) if stride < 0 else (span(first, stop), stride)
                 spans[axis] = first, ceil_div(size_max(length, 0), step), stride
         return spans
 
@@ -387,7 +400,7 @@ class BroadcastToOp(Injective):
     def extents(cls, sig: Signature) -> Sequence[int]:
         old, new = sig.shape(0), sig.ints("shape")
         tail = new[len(new) - len(old) :] if len(new) >= len(old) else ()
-        if len(tail) != len(old) or any(not same(o, 1) and o != n for o, n in zip(old, tail, strict=True)):
+        if len(tail) != len(old) or any(not stretches(o, n) and o != n for o, n in zip(old, tail, strict=True)):
             sig.fail(f"a shape that {sig.types[0]} broadcasts to", str(list(new)))
         return new
 

@@ -26,6 +26,8 @@ from .expr import same as same
 from .expr import same_shape as same_shape
 from .expr import size_max as size_max
 from .expr import size_min as size_min
+from .expr import span as span
+from .expr import stretches as stretches
 from .expr import substitute as substitute
 from .expr import symbol as symbol
 from .expr import symbols_of as symbols_of

@@ -227,6 +227,14 @@ def common_divisor(a: Size, b: Size) -> Size:
     return _size({factors: gcd(*(c for polynomial in terms for c in polynomial.values()))})
 
 
+def span(first: Size, stop: Size) -> Size:
+    """`stop - first`, which from a maximum on is a minimum: from `max(n - 1, 0)` to `n` it is `min(1, n)`."""
+    bound = lone(_terms(first))
+    if bound is None or bound.kind != "max":
+        return stop - first
+    return size_min(*(stop - _size(arg) for arg in bound.args))
+
+
 def product(sizes: Iterable[Size]) -> Size:
     total: Size = 1
     for size in sizes:
@@ -254,13 +262,28 @@ def broadcast_sizes(left: Sequence[Size], right: Sequence[Size]) -> tuple[Size, 
     Raises UndecidedSize where sizes of the call decide that.
     """
     rank = max(len(left), len(right))
+    padded = ((1,) * (rank - len(shape)) + tuple(shape) for shape in (left, right))
     shape: list[Size] = []
-    for a, b in zip((1,) * (rank - len(left)) + tuple(left), (1,) * (rank - len(right)) + tuple(right), strict=True):
-        stretched = same(a, 1)
-        if not stretched and not same(b, 1) and a != b:
+    for a, b in zip(*padded, strict=True):
+        if stretches(a, b):
+            shape.append(b)
+        elif stretches(b, a) or a == b:
+            shape.append(a)
+        else:
             return None
-        shape.append(b if stretched else a)
     return tuple(shape)
+
+
+def stretches(extent: Size, other: Size) -> bool:
+    """Return whether an extent broadcasts to another: it is 1, or `min(1, other)`, which a slice `x[:1]` has.
+
+    Raises UndecidedSize where sizes of the call decide whether it is 1, or nothing.
+    """
+    if same(extent, 1):
+        return True
+    if not isinstance(extent, SizeExpr) or same(extent, other) or not proves(extent, "<=", 1):
+        return False
+    return same(extent, size_min(1, other)) or extent == 1
 
 
 def holds_zero(shape: Sequence[Size]) -> bool:
@@ -351,15 +374,22 @@ def common_range(a: Range, b: Range) -> Range | None:
 
 
 def range_for(a: Size, b: Size) -> tuple[str, Range] | None:
-    """A symbol and the range that it has to have for two sizes to be equal, where `b` is `min(a, n)` or the like."""
+    """A symbol and the range that it has to have for two sizes to be equal.
+
+    One size is `min(symbol, number)` or `max(symbol, number)`, the other is the symbol, or the number of a `min`.
+    """
     for plain, other in ((a, b), (b, a)):
-        atom = lone(_terms(plain))
         bound = lone(_terms(other))
-        if atom is None or atom.kind or bound is None or bound.kind not in ("min", "max"):
+        if bound is None or bound.kind not in ("min", "max") or len(bound.args) != 2:
             continue
         numbers = [number for arg in bound.args if (number := number_of(arg)) is not None]
-        if len(bound.args) == 2 and len(numbers) == 1 and any(lone(arg) == atom for arg in bound.args):
-            return atom.text, (0, numbers[0]) if bound.kind == "min" else (numbers[0], None)
+        atoms = [atom for arg in bound.args if (atom := lone(arg)) is not None and not atom.kind]
+        if len(numbers) != 1 or len(atoms) != 1:
+            continue
+        if lone(_terms(plain)) == atoms[0]:
+            return atoms[0].text, (0, numbers[0]) if bound.kind == "min" else (numbers[0], None)
+        if bound.kind == "min" and same(plain, numbers[0]):
+            return atoms[0].text, (numbers[0], None)
     return None
 
 

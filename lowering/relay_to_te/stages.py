@@ -9,7 +9,7 @@ from typing import Any, cast
 from ... import te
 from ...dialects.element_types import dtype_name
 from ...dialects.relay.operator import Operator, element_of
-from ...dialects.sizes import Size, SizeExpr, same
+from ...dialects.sizes import Size, SizeExpr, proves
 from ...support.dtypes import storage
 from ...te import Expr, Tensor
 from ...te.language.tensor import FullOp
@@ -122,7 +122,12 @@ def broadcast_point(tensor: Tensor, point: Sequence[Any]) -> list[Any]:
     """The point of a tensor that broadcasts, numpy's way, to a tensor indexed by `point`."""
     extents = shape(tensor)
     tail = point[len(point) - len(extents) :]
-    return [0 if same(extent, 1) else at for extent, at in zip(extents, tail, strict=True)]
+    return [0 if _is_single(extent) else at for extent, at in zip(extents, tail, strict=True)]
+
+
+def _is_single(extent: Size) -> bool:
+    """Return whether an axis is of one element, or of none as `min(1, n)` may be, where nobody asks for one."""
+    return proves(extent, "<=", 1) if isinstance(extent, SizeExpr) else extent == 1
 
 
 def broadcast(tensor: Tensor, point: Sequence[Any]) -> Expr:
