@@ -14,8 +14,7 @@ import torch
 from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.eval_frame import innermost_backend
-from torch._export.utils import _is_preservable_cia_op, _special_op_to_preserve_cia
-from torch.export.exported_program import _override_composite_implicit_decomp
+from torch._export.utils import _is_preservable_cia_op
 from torch.fx import GraphModule
 
 from whence.executables.executable import Executable
@@ -23,6 +22,7 @@ from whence.frontends.torch.captured import Captured
 from whence.frontends.torch.load import supported
 from whence.support.errors import FrontendError, FrontendWarning
 from whence.torch.compiled import Compiled
+from whence.torch.composites import whole
 from whence.torch.decompositions import RULES
 from whence.torch.graphs import argument_name, lift_constants, note_layers, set_views_apart
 from whence.torch.options import Options
@@ -83,7 +83,7 @@ def backend(
         return _compiled(inner, names, weights, wanted, capture)
 
     rows, decompositions = _tables()
-    with _override_composite_implicit_decomp(dict.fromkeys(rows, _special_op_to_preserve_cia)):
+    with whole(rows):
         compiler = aot_autograd(fw_compiler=inference, inference_compiler=inference, decompositions=decompositions)
         return compiler(graph, example_inputs)
 
@@ -119,12 +119,16 @@ def _parts(model: Any) -> list[Compiled]:
 
 
 def _asks_for_gradients(graph: GraphModule, inputs: Sequence[Any]) -> bool:
-    """Return whether calls keep what a backward pass needs: not so where the model itself begins with no_grad."""
-    first = next((node for node in graph.graph.nodes if node.op not in ("placeholder", "get_attr")), None)
-    if first is not None and first.target is torch._C._set_grad_enabled and first.args == (False,):
+    """Return whether calls keep what a backward pass needs: not so where the model itself computes with no_grad."""
+    if not any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor)):
         return False
-    required = any(value.requires_grad for value in inputs if isinstance(value, torch.Tensor))
-    return required and torch.is_grad_enabled()
+    enabled = torch.is_grad_enabled()
+    for node in graph.graph.nodes:
+        if node.target is torch._C._set_grad_enabled:
+            enabled = bool(node.args[0])
+        elif enabled and node.op not in ("placeholder", "get_attr", "output"):
+            return True
+    return False
 
 
 def _requester(model: Any) -> Any:
