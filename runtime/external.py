@@ -18,6 +18,10 @@ ExternalFunction: TypeAlias = Callable[..., "Array | Sequence[Array]"]
 """Called with an array per input, read-only views; gives the output, or several in order."""
 
 
+FALLBACK = "fallback"
+"""The last word of the compiler of single operators that a library computes: `onnxruntime fallback`."""
+
+
 class External(NamedTuple):
     """A kernel that is run by somebody else."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ...support.errors import FrontendError
@@ -23,11 +23,27 @@ class CustomOp:
     """Names of a Keras layer's variables, in the order in which it makes them; they go in after its inputs."""
 
 
+@dataclass
+class Fallback:
+    """The library that computes single operators for which there is no row, or whose row refuses them."""
+
+    library: str
+    layers: dict[str, str] = field(default_factory=dict[str, str])
+    """Layer -> its operator, of all that it computes so far."""
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{layer} ({operator})" for layer, operator in self.layers.items())
+        return f"{self.library} computes {len(self.layers)} layer{'s' * (len(self.layers) != 1)}: {listed}"
+
+
 class CustomOps:
     """The operators that Python functions compute."""
 
-    def __init__(self, functions: Mapping[str, Callable[..., Any] | CustomOp] | None = None):
+    def __init__(
+        self, functions: Mapping[str, Callable[..., Any] | CustomOp] | None = None, fallback: Fallback | None = None
+    ):
         """functions: by the names of operators, `::` and `.` being the same in them."""
+        self.fallback = fallback
         self._functions: dict[str, CustomOp] = {}
         self._met: set[str] = set()
         for name, function in (functions or {}).items():
@@ -48,6 +64,10 @@ class CustomOps:
     def has(self, *names: str) -> bool:
         """Return whether there is a function for an operator that has these names."""
         return self.find(names) is not None
+
+    def covers(self, *names: str) -> bool:
+        """Return whether somebody else computes an operator without a row: a function, or what is fallen back on."""
+        return self.fallback is not None or self.has(*names)
 
     def unmet(self) -> list[str]:
         """Return the names for which the model had no operator."""

@@ -26,6 +26,7 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse, layer_location, value_location
+from ...runtime.external import FALLBACK
 from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
 from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of
@@ -38,14 +39,14 @@ from .account import note_evaluated, note_values
 from .branches import joined
 from .context import Context
 from .converter import Converter, Narrowed, Result
-from .custom import CustomOp
+from .custom import CustomOp, Fallback
 from .decisions import Decision
 from .fold import folded
 from .model import Model as Model
 from .names import strings, value_name
 from .narrowed_sizes import Taken
 from .node import Node, node_of
-from .python_calls import PythonCall, Stated, python_call
+from .python_calls import LibraryCall, PythonCall, Stated, python_call
 from .sizes import open_places
 from .tensor import Tensor, Undecided
 
@@ -181,6 +182,13 @@ class Importer(ABC):
     def python_call(self, step: Step, context: Any) -> PythonCall:
         """Return the operator of a step as a Python function takes it: by default all inputs, and nothing stated."""
         return PythonCall(list(range(len(step.inputs))), [Stated() for _ in step.outputs])
+
+    def library_call(self, step: Step, context: Any, library: str) -> LibraryCall | tuple[Array, ...]:
+        """Return the operator of a step as a library computes it, or its results where all inputs are known.
+
+        Raises FrontendError where the library does not compute it, PipelineError where the library is not there.
+        """
+        raise NotImplementedError(f"{type(self).__module__} has libraries to fall back on, but no calls of them")
 
     def folded(
         self, context: Context, convert: Callable[[Any], Result | tuple[Result, ...]]
@@ -368,8 +376,29 @@ class Importer(ABC):
         if custom is not None:
             return python_call(context, custom, self.python_call(step, context))
         converter = self.converter(step)
-        assert converter is not None
-        return self.folded(context, converter.convert) or converter.convert(context)
+        fallback = self.source.custom_ops.fallback
+        if converter is None:
+            assert fallback is not None
+            return self.fallen_back(step, context, fallback)
+        mark = self.main.block.last_op, len(self.converted), len(self.reads), len(self.bound)
+        try:
+            return self.folded(context, converter.convert) or converter.convert(context)
+        except Undecided:
+            raise
+        except (FrontendError, VerifyException):
+            if fallback is None:
+                raise
+            self.roll_back(*mark)
+            return self.fallen_back(step, self.context(step, context.inputs), fallback)
+
+    def fallen_back(self, step: Step, context: Context, fallback: Fallback) -> Result | tuple[Result, ...]:
+        """Return what a step gives, computed by the library that is fallen back on: one node, one kernel."""
+        node = node_of(step)
+        outcome = self.library_call(step, context, fallback.library)
+        fallback.layers[node.layer] = node.op_type
+        if not isinstance(outcome, LibraryCall):
+            return outcome
+        return python_call(context, outcome.custom, outcome.call, f"{fallback.library} {FALLBACK}")
 
     def choose(self, step: Step, region: Region) -> bool:
         """An If whose condition is known is its branch."""

@@ -72,6 +72,13 @@ class PythonCall:
         return call
 
 
+class LibraryCall(NamedTuple):
+    """The call of an operator that a library computes."""
+
+    custom: CustomOp
+    call: PythonCall
+
+
 def _numbers(argument: Argument) -> Iterator[int]:
     if isinstance(argument, int):
         yield argument
@@ -90,8 +97,8 @@ def takes(function: Function, names: Iterable[str]) -> bool:
     return all(name in parameters and parameters[name].kind in kinds for name in names)
 
 
-def python_call(ctx: Context, custom: CustomOp, call: PythonCall) -> tuple[SSAValue, ...]:
-    """Add a call of the function, and return its results.
+def python_call(ctx: Context, custom: CustomOp, call: PythonCall, compiler: str = PYTHON) -> tuple[SSAValue, ...]:
+    """Add a call of the function, which an external compiler runs, and return its results.
 
     Raises Undecided where sizes are open, FrontendError where nobody says the types of the results.
     """
@@ -104,20 +111,20 @@ def python_call(ctx: Context, custom: CustomOp, call: PythonCall) -> tuple[SSAVa
         ctx.fits(shape, dtype)
     function = PythonFunction(ctx.op_type, call.bound(custom.function, call.attributes))
     types = [TensorType(DTYPES[dtype.name], shape) for shape, dtype in kinds]
-    return tuple(_outlined(ctx, function, operands, types).outputs)
+    return tuple(_outlined(ctx, function, operands, types, compiler).outputs)
 
 
 def _outlined(
-    ctx: Context, function: PythonFunction, operands: Sequence[SSAValue], types: Sequence[Attribute]
+    ctx: Context, function: PythonFunction, operands: Sequence[SSAValue], types: Sequence[Attribute], compiler: str
 ) -> CallOp:
     """Add a function whose body is the call, and a call of that, as the passes for external compilers would."""
     count = sum(isinstance(op, FuncOp) for op in ctx.module.ops)
-    symbol = f"{PYTHON}_{re.sub('[^A-Za-z0-9_]', '_', ctx.op_type)}_{count - 1}"
+    symbol = re.sub("[^A-Za-z0-9_]", "_", f"{compiler}_{ctx.op_type}_{count - 1}")
     location = ctx.builder.location
     func = FuncOp(symbol, [value.type for value in operands], types, primitive=True, location=location)
     func.attributes |= {
         "Inline": IntegerAttr(1, i64),
-        COMPILER: StringAttr(PYTHON),
+        COMPILER: StringAttr(compiler),
         "global_symbol": StringAttr(symbol),
     }
     for argument, value in zip(func.block.args, operands, strict=True):

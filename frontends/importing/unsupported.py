@@ -62,10 +62,11 @@ def refuse(
     stem: Callable[[str], str] = plain_stem,
     instead: str = "",
     reason: Callable[[str], str] = lambda name: "",
+    library: str = "",
 ) -> None:
     """Raise the `refusal` of calls, if there are any."""
     if calls:
-        raise refusal(file, frontend, calls, supported, stem, instead, reason)
+        raise refusal(file, frontend, calls, supported, stem, instead, reason, library)
 
 
 def refusal(
@@ -76,12 +77,13 @@ def refusal(
     stem: Callable[[str], str] = plain_stem,
     instead: str = "",
     reason: Callable[[str], str] = lambda name: "",
+    library: str = "",
 ) -> FrontendError:
     """Return the error about calls of unsupported operators, which names each, its layers, and what is near it.
 
     supported: the names of operators that the frontend imports. stem: what names of one operator, in another version,
     overload or domain, have in common. instead: what to do where Python functions cannot compute them. reason: why an
-    operator is not supported, if known.
+    operator is not supported, if known. library: one that can compute them.
     """
     layers: dict[str, list[str]] = {}
     for call in calls:
@@ -97,6 +99,7 @@ def refusal(
         parts.append(f"{shown(operator)} ({count}: {_listed(users)}{other})")
     first, more = shown(min(layers)), ", .." * (len(layers) > 1)
     way = instead or f'custom_ops={{"{first}": function{more}}} has functions of yours compute them'
+    way += f', fallback="{library}" that library' if library and not instead else ""
     text = f"The following operators are not supported for frontend {frontend}: {', '.join(parts)}"
     return FrontendError(f"{file}: {text}; {way}")
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import onnx
 from onnx import ModelProto, TypeProto
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 
-from ...dialects.sizes import Size, SizeExpr
+from ...dialects.sizes import Size
 from ...provenance.diagnostics import message
 from ...runtime.flow import Region, Step
 from ...runtime.open_specs import OpenSpec
+from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Result
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
-from ..importing.python_calls import PythonCall
-from ..importing.tensor import Tensor, shape_of
+from ..importing.python_calls import LibraryCall, PythonCall
+from ..importing.tensor import Tensor
 from ..importing.unsupported import Call, refusal, source_line
 from .context import Context
 from .convert import converter_of, operator_names, spelled
@@ -28,7 +29,7 @@ from .expand import body_of, expanded
 from .inputs import input_types, open_inputs, open_outputs, symbolic_types
 from .load import Source, load
 from .program import canonical, node_of
-from .python_calls import python_call_of
+from .python_calls import python_call_of, type_of
 from .symbolic import folded_sizes
 
 
@@ -61,15 +62,6 @@ class Model(importer.Model):
 def open_model(model: ModelProto | bytes | str | os.PathLike[str], custom_ops: CustomOps = NO_CUSTOM_OPS) -> Model:
     """Read and check a model; raises FrontendError when it is not one, broken or uses unsupported operators."""
     return Model(load(model, custom_ops))
-
-
-def _type_of(tensor: Tensor) -> TypeProto:
-    """The ONNX type of a tensor."""
-    dtype = tensor.dtype
-    assert dtype is not None
-    shape = tensor.array.shape if tensor.array is not None else shape_of(cast(SSAValue, tensor.value))
-    dims = [str(extent) if isinstance(extent, SizeExpr) else extent for extent in cast("Sequence[Size]", shape)]
-    return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(dtype), dims)
 
 
 MOST_SPLICED = 1 << 16
@@ -115,6 +107,11 @@ class Importer(importer.Importer):
     def python_call(self, step: Step, context: Context) -> PythonCall:
         return python_call_of(self.onnx, step, context)
 
+    def library_call(self, step: Step, context: Any, library: str) -> LibraryCall | tuple[Array, ...]:
+        from .fallback import library_call
+
+        return library_call(step, context, library, self.python_call(step, context))
+
     def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
         sizes = folded_sizes(context)
         return super().folded(context, convert) if sizes is None else (sizes,)
@@ -130,6 +127,8 @@ class Importer(importer.Importer):
         function = body_of(
             node, lambda: [self.type_of(name, region, step) for name in step.inputs], self.onnx.functions
         )
+        if function is None and self.source.custom_ops.fallback is not None:
+            return False
         if function is None:
             name = spelled(canonical(node.proto.domain), node.op_type)
             call = Call(name, f"{node.layer}, for these types", source_line(node.leaf))
@@ -151,6 +150,6 @@ class Importer(importer.Importer):
             return TypeProto()
         tensor = self.lookup(name, region, reader)
         if tensor.items is not None:
-            inner = _type_of(tensor.items[0]) if tensor.items else TypeProto()
+            inner = type_of(tensor.items[0]) if tensor.items else TypeProto()
             return onnx.helper.make_sequence_type_proto(inner)
-        return _type_of(tensor)
+        return type_of(tensor)

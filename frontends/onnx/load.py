@@ -137,7 +137,7 @@ def _check_supported(
         for node, name in zip(nodes, layer_names(nodes), strict=True):
             domain, layer = canonical(node.domain), outer + name
             supported_here = (
-                custom_ops.has(*operator_names(domain, node.op_type))
+                custom_ops.covers(*operator_names(domain, node.op_type))
                 or converter_of(domain, node.op_type) is not None
                 or is_hosted_operator(domain, node.op_type)
                 or (not domain and node.op_type in CONTROL)
@@ -154,7 +154,9 @@ def _check_supported(
     for function in model.functions:
         visit(function.node, f"{function.name}/", {canonical(e.domain): e.version for e in function.opset_import})
     blocked = any(call.operator.startswith(_BLOCKED) for call in calls)
-    refuse(file, "ONNX", calls, supported(), instead=_MADE_FOR_A_MACHINE if blocked else "")
+    shared = all(call.operator.rpartition(".")[0] in ("", "com.microsoft") for call in calls)
+    library = "onnxruntime" if shared else ""
+    refuse(file, "ONNX", calls, supported(), instead=_MADE_FOR_A_MACHINE if blocked else "", library=library)
 
 
 _BLOCKED = "com.microsoft.nchwc."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -9,6 +10,7 @@ import onnx
 from onnx import AttributeProto, NodeProto, TypeProto, ValueInfoProto
 from xdsl.ir import SSAValue
 
+from ...dialects.sizes import Size, SizeExpr
 from ...runtime.flow import Step
 from ..importing.python_calls import Argument, PythonCall, Stated
 from ..importing.tensor import Tensor, shape_of
@@ -52,12 +54,13 @@ def _value(ctx: Context, attribute: AttributeProto) -> Any:
 def _stated(info: ValueInfoProto | None, inferred: TypeProto | None) -> Stated:
     """The type of a result: that which the standard says for these inputs goes before the file's for any inputs."""
     types = [type_ for type_ in (inferred, info.type if info is not None else None) if type_ is not None]
-    tensors = [_of_type(type_) for type_ in types if type_.HasField("tensor_type")]
+    tensors = [of_type(type_) for type_ in types if type_.HasField("tensor_type")]
     whole = [stated for stated in tensors if stated.shape is not None and None not in stated.shape]
     return next(iter([*whole, *tensors]), Stated())
 
 
-def _of_type(type_: TypeProto) -> Stated:
+def of_type(type_: TypeProto) -> Stated:
+    """Return the type of a result as far as an ONNX type says it; nothing for what is no tensor."""
     tensor = type_.tensor_type
     dtype = dtype_of(tensor.elem_type, "a result") if tensor.elem_type else None
     if not tensor.HasField("shape"):
@@ -71,17 +74,20 @@ def _inferred(step: Step, ctx: Context) -> dict[str, TypeProto]:
     try:
         schema = onnx.defs.get_schema(node.op_type, ctx.opset, canonical(node.domain))
         types = {
-            name: _type_of(tensor) for name, tensor in zip(step.inputs, ctx.inputs, strict=False) if tensor is not None
+            name: type_of(tensor) for name, tensor in zip(step.inputs, ctx.inputs, strict=False) if tensor is not None
         }
-        return dict(onnx.shape_inference.infer_node_outputs(schema, node, types, opset_imports=_opsets(step)))
+        return dict(onnx.shape_inference.infer_node_outputs(schema, node, types, opset_imports=opset_imports(step)))
     except (onnx.defs.SchemaError, onnx.shape_inference.InferenceError):
         return {}
 
 
-def _opsets(step: Step) -> list[onnx.OperatorSetIdProto]:
+def opset_imports(step: Step) -> list[onnx.OperatorSetIdProto]:
+    """Return the versions of the domains that a node was written for."""
     return [onnx.helper.make_opsetid(domain, version) for domain, version in node_of(step).opsets.items()]
 
 
-def _type_of(tensor: Tensor) -> TypeProto:
+def type_of(tensor: Tensor) -> TypeProto:
+    """Return the ONNX type of a tensor; sizes of the call have their names."""
     shape = tensor.array.shape if tensor.array is not None else shape_of(cast(SSAValue, tensor.value))
-    return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(tensor.dtype)), shape)
+    dims = [str(extent) if isinstance(extent, SizeExpr) else extent for extent in cast("Sequence[Size]", shape)]
+    return onnx.helper.make_tensor_type_proto(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(tensor.dtype)), dims)

@@ -17,7 +17,7 @@ from ..importing import importer
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.node import node_of
-from ..importing.python_calls import PythonCall
+from ..importing.python_calls import LibraryCall, PythonCall
 from ..importing.tensor import Tensor, dtype_of, shape_of
 from .calls import Call, State
 from .context import Context
@@ -128,6 +128,11 @@ class Importer(importer.Importer):
     def python_call(self, step: Step, context: Context) -> PythonCall:
         return python_call_of(context, self._symbols())
 
+    def library_call(self, step: Step, context: Context, library: str) -> LibraryCall:
+        from .fallback import library_call
+
+        return library_call(context, self.python_call(step, context))
+
     def _symbols(self) -> dict[str, Size]:
         """The sizes that symbols of the exporter are, by the inputs that there are."""
         symbols: dict[str, Size] = {}
@@ -150,7 +155,8 @@ class Importer(importer.Importer):
         return False
 
     def converter(self, step: Step) -> Converter[Context] | None:
-        converter = CONVERTERS[node_of(step).op_type]
+        if (converter := CONVERTERS.get(node_of(step).op_type)) is None:
+            return None
         if node_of(step).op_type in LATE:
             whole = self.source.language
             return Converter(lambda ctx: late_number(ctx, whole) or converter.convert(ctx))

@@ -139,10 +139,11 @@ def _check_supported(region: Region, file: str, custom_ops: CustomOps) -> None:
     """Complain about all unsupported operators at once."""
 
     def supports(name: str) -> bool:
-        return custom_ops.has(*operator_names(name)) or name in CONVERTERS
+        return custom_ops.covers(*operator_names(name)) or name in CONVERTERS
 
     calls = unsupported_calls(region, supports)
-    refuse(file, "PyTorch", calls, overloads(), without_overload, reason=reason_of)
+    shipped = all(call.operator.startswith("aten.") for call in calls)
+    refuse(file, "PyTorch", calls, overloads(), without_overload, reason=reason_of, library="torch" if shipped else "")
 
 
 def overloads() -> list[str]:

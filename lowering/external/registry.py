@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...runtime.external import ExternalFunction
+from ...runtime.external import FALLBACK, ExternalFunction
 from ...support.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def external_codegen(name: str) -> Build:
 
     Raises PipelineError for one that there is none of, or that lacks what it runs on.
     """
+    if name.endswith(f" {FALLBACK}"):
+        return _python()
     if name not in _builders and name in _SHIPPED:
         register_external_codegen(name, _SHIPPED[name]())
     if name not in _builders:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from ....support.names import shown
 from ...report import count, percent, seconds, some, table
-from ..document import Diff, PassRun, Session
+from ..document import Diff, PassRun, Session, Times
 from ..text import layers_of_lines
 from .choice import Choice, calls_of, kernel_of, names_of, stage_title
 
@@ -47,7 +47,17 @@ def summary(session: Session, choice: Choice) -> str:
         top = sorted(times.layers, key=lambda row: -row[1])[:_TOP]
         rows = [(layer_name(session, layer), seconds(spent), share(spent, total)) for layer, spent, _ in top]
         lines += [f"{title}; the longest:", table(rows)]
+        lines += [f"run by {compiler}: {share(spent, total)} of it" for compiler, spent in others(session, times)]
     return "\n".join(lines)
+
+
+def others(session: Session, times: Times) -> Iterable[tuple[str, float]]:
+    """Return the external compilers that ran kernels of a program, with the seconds of these."""
+    spent = dict.fromkeys((kernel.compiler for kernel in session.kernels), 0.0)
+    calls = [call for call in session.calls if call.program == times.program]
+    for call, duration in zip(calls, times.calls, strict=True):
+        spent[session.kernels[call.kernel].compiler] += duration
+    return [(compiler, total) for compiler, total in spent.items() if compiler]
 
 
 def layer_name(session: Session, row: int) -> str:

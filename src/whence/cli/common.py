@@ -50,6 +50,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--precision", metavar="P", help=about)
     about = "a file, or a folder of files, with records of tuning, from which kernels are decided"
     parser.add_argument("--tuned", "--tuning-records", metavar="PATH", help=about)
+    about = "the library that computes operators without support here: onnxruntime or reference (ONNX), torch (PyTorch)"
+    parser.add_argument("--fallback", metavar="LIBRARY", help=about)
     about = "the relay passes that run instead of those of the level, as `whence-opt -p` takes them"
     parser.add_argument("--passes", metavar="PIPELINE", help=about)
     add_passes(parser)
@@ -195,6 +197,7 @@ def memory_options(args: argparse.Namespace) -> tuple[dict[str, Option], list[Po
 _BEFORE = (
     *("opt_level", "target", "input_shapes", "desired_layout", "disabled_pass", "pass_config", "print_pass_times"),
     *("usmp", "workspace_pool", "no_fuse", "signature", "snapshot_dir", "passes", "precision", "tuned"),
+    "fallback",
 )
 """The options that shape a compilation."""
 
@@ -247,6 +250,7 @@ def compile_options(args: argparse.Namespace) -> dict[str, Any]:
         "pipeline": args.passes,
         "precision": args.precision,
         "tuned": args.tuned,
+        "fallback": args.fallback,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from whence.frontends.importing.custom import CustomOp
 
 Precision: TypeAlias = Literal["f32", "f16", "bf16", "auto"]
+Library: TypeAlias = Literal["onnxruntime", "reference", "torch"]
 
 
 @door()
@@ -59,6 +61,7 @@ def compile(
     precision: Precision | None = None,
     tuned: str | PathLike[str] | Tuned | None = None,
     custom_ops: Mapping[str, Callable[..., Any] | CustomOp] | None = None,
+    fallback: Library | None = None,
 ) -> Executable:
     """Compile a model.
 
@@ -96,6 +99,9 @@ def compile(
     same records give the same code.
     custom_ops: operators of the model that Python functions compute, by the names that they have in their framework:
     function, or `whence.CustomOp(function, result)`; see docs/custom-operators.md.
+    fallback: the library that computes an operator without a row, and a node that its row refuses: "onnxruntime" or
+    "reference" (the reference evaluator of the standard) for ONNX, "torch" for PyTorch. Each such node is a kernel of
+    its own, named by `Executable.choice` and `report()`; None: such a model is refused.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -128,9 +134,10 @@ def compile(
         history.go_on(ledger)
     with fewer_collections(), PassContext.current().at_level(opt_level):
         with recording(history, "import"):
-            opened = open_model(source, wanted, tier, signature, custom_ops)
+            opened = open_model(source, wanted, tier, signature, custom_ops, fallback)
         executable = Policy(build, history, wanted, threads, tier, specialize).executable(opened)
     executable.aliases = opened.aliases
+    executable.choice = replace(executable.choice, fallback=opened.fallback)
     return executable
 
 

@@ -109,12 +109,14 @@ class Format(NamedTuple):
     """True if models may keep something from call to call."""
     custom: bool = True
     """True if Python functions may compute operators."""
+    libraries: tuple[str, ...] = ()
+    """The libraries that may compute operators without rows."""
 
 
 FORMATS = (
     Format("tflite", is_tflite, "whence.frontends.tflite.graph", signed=True, stateful=True),
     Format("torchscript", is_torchscript, "whence.frontends.torch.script_model", stateful=True, custom=False),
-    Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True),
+    Format("pytorch", is_pytorch, "whence.frontends.torch.graph", stateful=True, libraries=("torch",)),
     Format("keras", is_keras, "whence.frontends.keras.graph", stateful=True),
     Format("stablehlo", is_stablehlo, "whence.frontends.stablehlo.graph"),
     Format("tensorflow", is_tensorflow, "whence.frontends.tensorflow.model", signed=True, stateful=True),
@@ -126,7 +128,7 @@ def _is_any(source: object) -> bool:
     return True
 
 
-_ONNX = Format("onnx", _is_any, "whence.frontends.onnx.graph")
+_ONNX = Format("onnx", _is_any, "whence.frontends.onnx.graph", libraries=("onnxruntime", "reference"))
 
 
 def _format_of(source: object) -> Format:
@@ -148,12 +150,24 @@ def is_module(source: object) -> bool:
     return isinstance(source, Path) and source.suffix in MODULES and not is_stablehlo(source)
 
 
+def _check_library(row: Format, library: str) -> None:
+    """Raise PipelineError for a library that computes no operators of a format."""
+    if library in row.libraries:
+        return
+    formats = {name: other.name for other in (*FORMATS, _ONNX) for name in other.libraries}
+    if library not in formats:
+        raise PipelineError(f"fallback: expected one of {', '.join(sorted(formats))}, got {library!r}")
+    own = f"{' or '.join(row.libraries)}, for a model of {row.name}" if row.libraries else "a model of another format"
+    raise PipelineError(f"fallback: expected {own}, got {library!r}, which is for {formats[library]}")
+
+
 def read_model(
     source: Any, signature: str | None = None, *, keep: bool = False, custom_ops: CustomOps | None = None
 ) -> Model:
     """Read and check the model of a file, of its bytes, or in memory.
 
-    custom_ops: the operators that Python functions compute; a warning names those that the model does not have.
+    custom_ops: the operators that Python functions compute, and the library to fall back on; a warning names operators
+    that the model does not have.
 
     keep: whether what a call changes is an input and an output, to be kept for the next one; else it is as at first.
     """
@@ -161,6 +175,8 @@ def read_model(
     options: dict[str, Any] = {"signature": signature} if row.signed else {}
     if row.stateful:
         options["keep"] = keep
+    if custom_ops is not None and (fallback := custom_ops.fallback) is not None:
+        _check_library(row, fallback.library)
     if custom_ops is not None and not row.custom:
         raise PipelineError(f"custom_ops: expected a model of another format, got one of {row.name}")
     if custom_ops is not None:

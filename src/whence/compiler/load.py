@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
     from whence.executables.sized import Tier
-    from whence.frontends.importing.custom import CustomOp
+    from whence.frontends.importing.custom import CustomOp, Fallback
     from whence.frontends.importing.importer import Model
     from whence.frontends.importing.state import State
 
@@ -76,6 +76,8 @@ class Opened:
     """The sizes or steps that only a call decides, where there is no module."""
     aliases: Mapping[str, str] = field(default_factory=lambda: dict[str, str]())
     """Other name of an input, which a call may use -> its name."""
+    fallback: Fallback | None = None
+    """The library that computes what has no row, and the layers that it does compute."""
 
 
 def open_model(
@@ -84,18 +86,21 @@ def open_model(
     tier: Tier,
     signature: str | None,
     custom_ops: Mapping[str, Callable[..., Any] | CustomOp] | None = None,
+    fallback: str | None = None,
 ) -> Opened:
     """Import a model as the tier allows; arguments and errors are those of `whence.compile`."""
     path = _path(source, signature)
     if isinstance(path, ModuleOp) or is_module(path):
-        if custom_ops is not None:
-            raise PipelineError("custom_ops: expected the file of a framework's model, got a relay module")
+        for option, value in ("custom_ops", custom_ops), ("fallback", fallback):
+            if value is not None:
+                raise PipelineError(f"{option}: expected the file of a framework's model, got a relay module")
         return Opened(load(path, shapes))
-    from whence.frontends.importing.custom import CustomOps
+    from whence.frontends.importing.custom import CustomOps, Fallback
     from whence.frontends.importing.importer import import_model, import_symbolic
     from whence.frontends.importing.tensor import Undecided
 
-    functions = None if custom_ops is None else CustomOps(custom_ops)
+    library = Fallback(fallback) if fallback is not None else None
+    functions = None if custom_ops is None and library is None else CustomOps(custom_ops, library)
 
     def read() -> Model:
         return read_model(path, signature, keep=True, custom_ops=functions)
@@ -104,7 +109,7 @@ def open_model(
     model = read()
 
     def opened(module: ModuleOp | None, undecided: str = "") -> Opened:
-        return Opened(module, read, model, undecided=undecided, aliases=model.aliases)
+        return Opened(module, read, model, undecided=undecided, aliases=model.aliases, fallback=library)
 
     requested = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
     numbers, leaves_open = requested.numbers, not requested.shapes and bool(getattr(model, "leaves_open", False))
@@ -124,7 +129,7 @@ def open_model(
 
         try:
             module, kept = import_model(model, numbers), model if states_of(model) else None
-            return Opened(module, read, kept, again, aliases=model.aliases)
+            return Opened(module, read, kept, again, aliases=model.aliases, fallback=library)
         except Undecided:
             pass
     if tier == "static":

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from whence.frontends.importing.custom import Fallback
 
 Kind = Literal["static", "sized", "interpreted", "virtual machine"]
 
@@ -18,9 +21,16 @@ class Choice:
 
     kind: Kind
     reason: str
+    fallback: Fallback | None = None
+    """The library that was to compute what has no row, if any, and the layers that it computes so far."""
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.reason}"
+        return "; ".join([f"{self.kind}: {self.reason}", *self.notes])
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what others compute, in words."""
+        return [str(self.fallback)] if self.fallback is not None and self.fallback.layers else []
 
 
 KNOWN = Choice("static", "all sizes are numbers")

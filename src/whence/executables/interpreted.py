@@ -153,7 +153,7 @@ class InterpretedExecutable(Executable):
             because = f"; not for all sizes: {stretch.reason}" if stretch.reason else ""
             shown = f"{count(len(part.layers), 'layer')}, {count(len(part.kernels), 'kernel')} for {inputs}"
             lines.append(shown + because)
-        return "\n".join([self._kept(len(lines)), *lines])
+        return "\n".join([self._kept(len(lines)), *lines, *self.choice.notes])
 
     def _note_shapes(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Remember which inputs have shapes that differ between calls."""

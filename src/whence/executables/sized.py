@@ -299,7 +299,7 @@ class SizedExecutable(Executable):
                 lines.append(f"for {values}: {len(entry.program.kernels)} kernels, {entry.calls} calls{mark}")
             elif entry.problem:
                 lines.append(f"for {values}: no program of their own: {entry.problem}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.choice.notes])
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
         """Return CPU seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""

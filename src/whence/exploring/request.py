@@ -21,6 +21,7 @@ OPTIONS = (
         "passes",
         "precision",
         "tuned",
+        "fallback",
     ),
     *("pass-config", "disabled-pass", "input", "fill-mode", "seed", "seconds", "films", "sizes"),
 )
