@@ -9,10 +9,11 @@ import numpy as np
 
 from ..planning.artifact import Artifact
 from ..runtime.executor import Runner
+from ..runtime.moves import moved
 from ..runtime.threads import ThreadPool
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, expectation
-from .difference import ATOL, RTOL, Difference, difference, in_shape
+from .difference import ATOL, RTOL, Difference, difference
 from .layers import Layer, owners
 from .report import count, some, table
 from .value_walk import Walked, walk_values
@@ -99,10 +100,10 @@ def compare(
         if expected.size != value.array.size:
             size = str(expected.size)
             raise FrontendError(expectation(f"reference '{name}'", f"{value.array.size} elements", size))
-        view = in_shape(value.array, expected.shape, *value.layouts)
-        if view is not None:
+        array = moved(value.array, value.move)
+        if array.shape == expected.shape:
             seen.add(value.layer)
-            gap = difference(np.array(view), expected, rtol, atol)
+            gap = difference(np.array(array), expected, rtol, atol)
             differences.append(LayerDifference(value.layer, name, value.call, gap))
 
     walk_values(artifact, runner, pool, inputs, visit)

@@ -8,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..runtime.layouts import layout_view, parse_layout
 from ..support.dtypes import Array
 
 RTOL, ATOL = 1e-3, 1e-6
@@ -48,28 +47,3 @@ def difference(found: Array, expected: Array, rtol: float = RTOL, atol: float = 
     error = float(gap.max(initial=0.0))
     position = np.unravel_index(int(gap.argmax()), gap.shape) if gap.size else ()
     return Difference(error, scale, tuple(map(int, position)), error <= atol + rtol * scale)
-
-
-def in_shape(found: Array, shape: tuple[int, ...], layout: str = "", plain: str = "") -> Array | None:
-    """The elements of `found` as an array of `shape`; None where nothing tells how.
-
-    layout: that of `found`, such as `NCHW16c` or `NHWC`, when the array of `shape` is in `plain`, or in `NCHW`. Without
-    it, one dimension more stands for blocks of channels at the end.
-    """
-    if layout and len(parse_layout(layout)) == found.ndim:
-        moved = layout_view(found, layout, plain or _channels_first(layout))
-        if moved.shape == shape:
-            return moved
-    if found.shape == shape:
-        return found
-    if found.ndim == len(shape) + 1 and found.ndim > 2 and found.shape[1] * found.shape[-1] == shape[1]:
-        merged = np.moveaxis(found, -1, 2)
-        if merged.reshape(merged.shape[0], -1, *merged.shape[3:]).shape == shape:
-            return merged.reshape(shape)
-    return None
-
-
-def _channels_first(layout: str) -> str:
-    """The axes of a layout in the order N, C, then the others as they stand."""
-    letters = [axis.letter for axis in parse_layout(layout) if not axis.factor]
-    return "".join(sorted(letters, key=lambda letter: "NC".find(letter) if letter in "NC" else 2))

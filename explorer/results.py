@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
@@ -12,8 +13,10 @@ from ..dialects.relay.transform import LayoutTransformOp
 from ..planning.artifact import Artifact
 from ..provenance.layer_values import LayerValues
 from ..provenance.ledger import LayerValue, Ledger
+from ..provenance.moving import moved_value
 from ..provenance.numbers import number_of
 from ..provenance.span import leaves
+from ..runtime.moves import Move, shortest
 from .layers import functions, snapshot
 
 
@@ -38,8 +41,8 @@ def imported_values(module: ModuleOp, ledger: Ledger) -> LayerValues[LayerValue]
     return LayerValues(values)
 
 
-def values_in(module: ModuleOp, values: LayerValues[LayerValue]) -> dict[SSAValue, tuple[LayerValue, ...]]:
-    """Result of an op of `@main` -> the layers' values that it is, maybe in another layout, where it is any.
+def values_in(module: ModuleOp, values: LayerValues[LayerValue]) -> dict[SSAValue, dict[LayerValue, Move]]:
+    """Result of an op of `@main` -> the layers' values that it is after a move, where it is any.
 
     A kernel gives the values that it returns: others in it are nowhere in memory. A value belongs to the op that
     computes it: what only brings it to another layout gives none.
@@ -47,36 +50,50 @@ def values_in(module: ModuleOp, values: LayerValues[LayerValue]) -> dict[SSAValu
     by_name = functions(module)
     calls = [op for op in by_name["main"].block.ops if isinstance(op, CallOp)]
     callers = {by_name[name].block: call for call in calls if (name := call.callee.string_value()) in by_name}
-    held: dict[SSAValue, dict[LayerValue, None]] = {}
+    held: dict[SSAValue, dict[LayerValue, Move]] = {}
     for func in by_name.values():
         for op in func.block.ops:
             for result in op.results:
                 if layers := values.of(number_of(op), result.index):
-                    held.setdefault(_computing(result, by_name, callers), {}).update(dict.fromkeys(layers))
-    by_result: dict[SSAValue, tuple[LayerValue, ...]] = {}
+                    origin = _computing(result, by_name, callers)
+                    moves = {layer: (*origin.move, *move) for layer, move in layers.items()}
+                    held.setdefault(origin.value, {}).update(moves)
+    by_result: dict[SSAValue, dict[LayerValue, Move]] = {}
     for op in by_name["main"].block.ops:
         for result in op.results if not isinstance(op, ConstantOp) else ():
-            if layers := held.get(_computing(result, by_name, {})):
-                by_result[result] = tuple(layers)
+            origin = _computing(result, by_name, {})
+            if layers := held.get(origin.value):
+                by_result[result] = {layer: shortest((*origin.back, *move)) for layer, move in layers.items()}
     return by_result
 
 
-def _computing(value: SSAValue, by_name: Mapping[str, FuncOp], callers: Mapping[Block, CallOp]) -> SSAValue:
+class _Origin(NamedTuple):
+    """The value that a result is in another layout."""
+
+    value: SSAValue
+    move: Move
+    """What makes the result of the value."""
+    back: Move
+
+
+def _computing(value: SSAValue, by_name: Mapping[str, FuncOp], callers: Mapping[Block, CallOp]) -> _Origin:
     """The value before it was brought to other layouts, in kernels and, where their callers are known, between them."""
+    move: Move = ()
+    back: Move = ()
     while True:
         owner = value.owner
-        if isinstance(owner, LayoutTransformOp):
-            value = owner.operands[0]
+        if isinstance(owner, LayoutTransformOp) and (moved := moved_value(owner)) is not None:
+            value, move, back = moved.operand, (moved.step, *move), (*back, moved.back)
         elif isinstance(owner, CallOp) and isinstance(value, OpResult) and owner.callee.string_value() in by_name:
             value = by_name[owner.callee.string_value()].return_op.operands[value.index]
         elif isinstance(owner, Block) and isinstance(value, BlockArgument) and owner in callers:
             value = callers[owner].arguments[value.index]
         else:
-            return value
+            return _Origin(value, move, back)
 
 
-def results(artifact: Artifact) -> dict[tuple[int, int], tuple[LayerValue, ...]]:
-    """Number of a call, and of its output -> the layers' values that it is; other tensors have none."""
+def results(artifact: Artifact) -> dict[tuple[int, int], dict[LayerValue, Move]]:
+    """Number of a call, and of its output -> the layers' values that it is after a move; other tensors have none."""
     values = imported_values(snapshot(artifact, "relay"), artifact.ledger)
     values.follow(artifact.ledger)
     module = snapshot(artifact, "fused")

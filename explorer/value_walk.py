@@ -9,12 +9,12 @@ from typing import NamedTuple
 from ..planning.artifact import Artifact
 from ..runtime import program
 from ..runtime.executor import Runner
+from ..runtime.moves import Move
 from ..runtime.tensors import Tensor
 from ..runtime.threads import ThreadPool
 from ..support.dtypes import Array
 from .layers import Layer, owners
 from .results import results
-from .value_layouts import call_layouts
 
 
 class Walked(NamedTuple):
@@ -27,8 +27,8 @@ class Walked(NamedTuple):
     """The kernel call that makes it."""
     array: Tensor
     """As the kernel stores it; gone after the visit."""
-    layouts: tuple[str, ...]
-    """As `in_shape` takes them: how it is stored, and how the model has it; none where these are the same."""
+    move: Move
+    """What brings it to the layout and shape that the model has it in."""
 
 
 def walk_values(
@@ -39,12 +39,12 @@ def walk_values(
     visit: Callable[[Walked], None],
 ) -> None:
     """Run a program call by call, and visit each layer's value that a call makes."""
-    owner, values, layouts, numbers = owners(artifact), results(artifact), call_layouts(artifact), count()
+    owner, values, numbers = owners(artifact), results(artifact), count()
 
     def calls(call: program.Call, seconds: float, outputs: list[Tensor]) -> None:
         number = next(numbers)
         for output, array in enumerate(outputs):
-            for leaf, tensor in values.get((number, output), ()):
-                visit(Walked(owner[leaf], tensor, call.name, array, layouts.get(number, ())))
+            for (leaf, tensor), move in values.get((number, output), {}).items():
+                visit(Walked(owner[leaf], tensor, call.name, array, move))
 
     runner.walk(inputs, pool, calls)

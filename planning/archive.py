@@ -37,7 +37,7 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
                 [table.number(location) for location in entry.after],
                 [ops.dense(number) for number in entry.sources],
                 [ops.dense(number) for number in entry.targets],
-                [[*ops.value(before), *(ops.value(after) if after else ())] for before, after in entry.moves],
+                [[ops.value(old), ops.value(new) if new else None, move] for old, new, move in entry.moves],
             ]
             for entry in ledger.entries
         ],

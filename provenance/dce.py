@@ -37,8 +37,8 @@ def eliminate_dead_code(region: Region) -> bool:
                 continue
             if ledger is not None:
                 reason = "nobody reads its result" if op.results else "it has no effect"
-                moved = moved_value(op, op.operands)
-                moves = moves_of(op.results, [moved]) if moved is not None else ()
+                moved = moved_value(op)
+                moves = moves_of(op.results, [moved.operand], (moved.step,)) if moved is not None else ()
                 ledger.record("DeadCode", removed=[op], moves=moves, reason=reason)
             op.detach()
             op.erase()

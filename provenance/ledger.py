@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Operation, SSAValue
 
 from ..support.names import shown
-from .numbers import Value, number_of, numbered
+from .numbers import Value, ValueMove, number_of, numbered
 from .span import Caller, leaves
 from .walk import walk
 
@@ -42,8 +42,8 @@ class Entry(NamedTuple):
     """Numbers of the ops whose work went on: those that went, changed or died of it."""
     targets: tuple[int, ...] = ()
     """Numbers of the ops that came, and of those that changed."""
-    moves: tuple[tuple[Value, Value | None], ...] = ()
-    """In order: values, and the values that are the same from now on; None for one that nothing computes any more."""
+    moves: tuple[ValueMove, ...] = ()
+    """What became of values, in order."""
 
     def __str__(self) -> str:
         gone = ", ".join(self.removed) or "nothing"
@@ -136,7 +136,7 @@ class Ledger:
         died: Iterable[Operation] = (),
         before: Iterable[LocationAttr] | None = None,
         after: Iterable[LocationAttr] | None = None,
-        moves: Iterable[tuple[Value, Value | None]] = (),
+        moves: Iterable[ValueMove] = (),
         reason: str = "",
     ) -> None:
         """Add the event that `pattern` of the pass that runs now brought about.

@@ -13,8 +13,8 @@ from .builder import fill, locate_arguments
 from .contents import arguments_in
 from .dce import is_trivially_dead_when_unused
 from .ledger import Ledger, current_ledger
-from .moving import moved_value
-from .numbers import Value, number_of, value_of
+from .moving import Moved, moved_value
+from .numbers import ValueMove, number_of, value_of
 from .span import fuse
 
 _DEAD_OPERANDS_LIMIT = 256
@@ -29,6 +29,8 @@ class _Erased:
     operands: tuple[SSAValue, ...]
     nested: list[LocationAttr]
     """Locations of the ops that stood in it and went with it."""
+    moved: Moved | None = None
+    """The operand that was its result, if it only moved elements."""
 
 
 @dataclass(eq=False, slots=True)
@@ -140,7 +142,7 @@ class Match:
             for inner in op.walk() if op.regions else ():
                 nested += [inner.location] if inner is not op else []
                 nested += [argument.location for argument in arguments_in(inner)]
-            self.erased[id(op)] = _Erased(op, op.location, tuple(op.operands), nested)
+            self.erased[id(op)] = _Erased(op, op.location, tuple(op.operands), nested, moved_value(op))
 
     def clear(self) -> None:
         self.inserted.clear()
@@ -299,21 +301,21 @@ class Match:
         elif not groups:
             ledger.record(pattern, changed=[root], before=[root_location], reason=reason, moves=moves)
 
-    def _moves(self) -> Sequence[tuple[Value, Value | None]]:
+    def _moves(self) -> Sequence[ValueMove]:
         """The fates of the values of old ops: first those that ended, last those that others compute now."""
-        moves: list[tuple[Value, Value | None]] = []
+        moves: list[ValueMove] = []
         for op in self.revalued:
-            moves += [((number_of(op), index), None) for index in range(len(op.results))]
+            moves += [((number_of(op), index), None, ()) for index in range(len(op.results))]
         replaced = {id(replacement.op) for replacement in self.replaced}
         for key, entry in self.erased.items():
-            if key not in replaced and (operand := moved_value(entry.op, entry.operands)) is not None:
-                moves.append(((number_of(entry.op), 0), value_of(operand)))
+            if key not in replaced and entry.moved is not None:
+                moves.append(((number_of(entry.op), 0), value_of(entry.moved.operand), (entry.moved.step,)))
         for replacement in self.replaced:
             number = number_of(replacement.op)
             for index, value in enumerate(replacement.values):
                 while value is not None and value in self.renamed:
                     value = self.renamed[value]
-                moves.append(((number, index), value_of(value)))
+                moves.append(((number, index), value_of(value), ()))
         return moves
 
     def _root_first(self, root: Operation) -> list[_Erased]:
@@ -362,7 +364,7 @@ class Match:
         pattern: str,
         reason: str,
         absorbing: Sequence[Operation] = (),
-        moves: Sequence[tuple[Value, Value | None]] = (),
+        moves: Sequence[ValueMove] = (),
     ) -> None:
         if not reason and not group.made and not absorbing:
             reason = next((f"users now read {op.name}" for op in reversed(self._read_instead(group))), "")

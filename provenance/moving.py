@@ -1,17 +1,38 @@
-"""Ops that move elements and compute nothing: what they give is the value of what they read."""
+"""Ops that move elements and compute nothing: what they give is what they read, in another order or shape."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import OpTrait
 
+from ..runtime.moves import Step
 
+
+@dataclass(frozen=True)
 class MovesElements(OpTrait):
     """The one result has the elements of the first operand, each once, in another order or shape."""
 
+    step: Callable[[Any], Step | None]
+    """What an op does; None where sizes of the call decide it."""
+    back: Callable[[Any], Step | None]
+    """What undoes it."""
 
-def moved_value(op: Operation, operands: Sequence[SSAValue]) -> SSAValue | None:
-    """The operand whose elements an op moves; None for an op that does anything else."""
-    return operands[0] if operands and op.has_trait(MovesElements) else None
+
+class Moved(NamedTuple):
+    """A result that is an operand, moved."""
+
+    operand: SSAValue
+    step: Step
+    back: Step
+
+
+def moved_value(op: Operation) -> Moved | None:
+    """Return the operand whose elements an op moves, and how; None for an op that does anything else."""
+    trait = op.get_trait(MovesElements) if op.operands else None
+    if trait is None or (step := trait.step(op)) is None or (back := trait.back(op)) is None:
+        return None
+    return Moved(op.operands[0], step, back)

@@ -12,11 +12,14 @@ from typing import TypeAlias, TypeVar
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
+from ..runtime.moves import Move
 from .walk import walk
 
 OpT = TypeVar("OpT", bound=Operation)
 Value: TypeAlias = tuple[int, int]
 """The number of an op, and which of its results."""
+ValueMove: TypeAlias = tuple[Value, Value | None, Move]
+"""A value; the one that it is from now on, None if nothing computes it any more; and how that one has to be moved."""
 
 _KEY = "op_number"
 _fresh = count(1)
@@ -69,10 +72,10 @@ def number_alike(original: Operation, copy: Operation) -> None:
         vars(twin)[_KEY] = number_of(op)
 
 
-def moves_of(old: Iterable[SSAValue], new: Iterable[SSAValue | None]) -> list[tuple[Value, Value | None]]:
-    """Pairs of an op's old result and the value that is the same from now on, for `Entry.moves`."""
+def moves_of(old: Iterable[SSAValue], new: Iterable[SSAValue | None], move: Move = ()) -> list[ValueMove]:
+    """What becomes of the old results of an op, for `Entry.moves`: values that are the same, but for a move."""
     pairs = [(value_of(before), value_of(after)) for before, after in zip(old, new, strict=True)]
-    return [(before, after) for before, after in pairs if before is not None]
+    return [(before, after, move) for before, after in pairs if before is not None]
 
 
 def value_of(value: SSAValue | None) -> Value | None:

@@ -13,6 +13,7 @@ from .graph_executor import GraphExecutor
 from .graph_module import GraphModule
 from .graph_reader import read_graph
 from .library import Library
+from .moves import Move
 from .ndarray import NDArray
 from .params import named
 
@@ -29,10 +30,8 @@ class Origin(NamedTuple):
     """The layers whose value the node gives: several where they give the same, none for a step on the way to one."""
     sampled: bool = False
     """True where samples tell the parts; else they are estimates, unless there is one layer."""
-    stored: str = ""
-    """The layout in which the node stores the layer's value, `NCHW16c`, where that is not the model's."""
-    plain: str = ""
-    """The layout that the model has it in."""
+    moves: tuple[Move, ...] = ()
+    """Of each of `results`, what brings the node's tensor to the layout and shape that the model has it in."""
 
     @property
     def estimated(self) -> bool:

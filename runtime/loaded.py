@@ -22,6 +22,7 @@ from .executor import Runner
 from .factory import GraphExecutorFactory, Origin
 from .library import GraphFunction, Library
 from .link import link
+from .moves import read_move
 from .opened import POOL_OBJECT, POOL_SYMBOLS, Linked, kept, linked_pool, open_library
 from .package import SECTION, Package
 from .program import ENTRY, REFUSED, SIZES_ENTRY, Program
@@ -122,8 +123,8 @@ def _functions(package: Package, linked: Linked, pool: ThreadPool) -> Library:
 def _origins(package: Package) -> dict[str, Origin]:
     data: dict[str, Any] = json.loads(bytes(package.part("origins")))
     return {
-        node: Origin(tuple(layers), tuple(shares), tuple(results), *rest)
-        for node, (layers, shares, results, *rest) in data.items()
+        node: Origin(tuple(layers), tuple(shares), tuple(results), sampled, tuple(map(read_move, moves)))
+        for node, (layers, shares, results, sampled, moves) in data.items()
     }
 
 

@@ -13,7 +13,7 @@ from ...support.errors import FrontendError, expectation
 from ...support.names import shown
 from ..factory import Origin
 from ..graph_executor import GraphExecutor
-from ..layouts import layout_view
+from ..moves import Move, moved, moved_back
 from ..tensors import Tensor
 
 Bad: TypeAlias = Literal["NaN", "Inf"]
@@ -123,18 +123,18 @@ class Stepper:
         got = f"none: node '{last}' computes it {together} (PassContext config relay.FuseOps.max_depth=1 parts them)"
         raise FrontendError(expectation("debugger", expected, got))
 
-    def layouts(self, name: str | int) -> tuple[str, str]:
-        """The layout in which the value of a layer is stored, and that of the model; empty where they are one, and for
-        a node, whose tensors are as its kernel stores them.
+    def move(self, name: str | int) -> Move:
+        """What brings the value of a layer from how it is stored to how the model has it; nothing for a node, whose
+        tensors are as its kernel stores them.
         """
         node = self.executor.graph.nodes[self.value_of(name)].name
         origin = self.origins.get(node, Origin())
-        return (origin.stored, origin.plain) if name != node and name in origin.results else ("", "")
+        return dict(zip(origin.results, origin.moves, strict=True)).get(str(name), ()) if name != node else ()
 
     def shown(self, name: str | int, array: Tensor) -> Tensor:
-        """Return the value of a name: of a layer in the model's layout, of a node as its kernel stores it."""
-        stored, plain = self.layouts(name)
-        return np.ascontiguousarray(layout_view(array, stored, plain)) if stored else array
+        """Return the value of a name: of a layer as the model has it, of a node as its kernel stores it."""
+        move = self.move(name)
+        return np.array(moved(array, move), order="C") if move else array
 
     def break_at(self, name: str | int) -> None:
         """Stop after the node of a name or number, or after every node that serves a layer."""
@@ -153,10 +153,10 @@ class Stepper:
         """
         position = self.value_of(name)
         graph = self.executor.graph
-        stored, plain = self.layouts(name)
-        entry = graph.entries[graph.rows[position]]
-        if stored and not output and np.shape(value) == layout_view(np.empty(entry.shape, bool), stored, plain).shape:
-            value = np.ascontiguousarray(layout_view(np.asarray(value), plain, stored))
+        move = self.move(name)
+        stored = graph.entries[graph.rows[position]].shape
+        if move and not output and np.shape(value) == moved(np.empty(stored, bool), move).shape:
+            value = moved_back(np.asarray(value), move, stored)
         if not 0 <= output < graph.nodes[position].outputs:
             raise FrontendError(
                 expectation(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx.parser
 import pytest
-from departures import compared
+from departures import MOVES, compared
 from onnx import ModelProto, numpy_helper
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -43,6 +43,46 @@ def test_correct_compiles_do_not_depart(seed: int, apart: bool):
     comparison = compared(seed, apart)
     assert comparison.first is None
     assert comparison.differences
+
+
+@pytest.mark.parametrize("seed", [17, 20])
+def test_values_that_moved_are_moved_back(seed: int):
+    comparison = compared(seed, True, MOVES)
+    assert comparison.first is None
+    assert comparison.differences
+
+
+def test_a_transposition_that_went_still_gives_its_value(tmp_path: Path):
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        net (float[8,8] x) => (float[8,8] y)
+        {
+            [sig] a = Sigmoid (x)
+            [there] b = Transpose <perm = [1, 0]> (a)
+            [back] c = Transpose <perm = [1, 0]> (b)
+            [flat] d = Reshape (c, shape)
+            [square] e = Reshape (d, shape2)
+            [last] y = Softmax <axis = 1> (e)
+        }"""
+    )
+    for name, shape in (("shape", [4, 16]), ("shape2", [8, 8])):
+        model.graph.initializer.append(numpy_helper.from_array(np.array(shape, np.int64), name))
+    x = RNG.standard_normal((8, 8), np.float32)
+    expected: dict[str, Any] = {**onnxruntime_tensors(model, {"x": x})}
+    executable = whence.compile(model)
+    comparison = executable.compare({"x": x}, expected, layer_tensors(model))
+    assert comparison.first is None
+    layers = {"sig": "a", "there": "b", "back": "c", "flat": "d", "square": "e", "last": "y"}
+    assert [entry.layer.name for entry in comparison.differences] == list(layers)
+    debug = GraphModuleDebug(relay.build(whence.load(model))["debug_create"]("default"), None, None, tmp_path)
+    debug.set_input("x", x)
+    for layer, tensor in layers.items():
+        np.testing.assert_allclose(debug.debug_get_output(layer), expected[tensor], rtol=1e-5, atol=1e-6)
+    put = RNG.standard_normal((4, 16), np.float32)
+    debug.inject("flat", put)
+    debug.resume()
+    weights = np.exp(put.reshape(8, 8))
+    np.testing.assert_allclose(debug.get_output(0).numpy(), weights / weights.sum(1, keepdims=True), rtol=1e-5)
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from onnx import ModelProto, numpy_helper
 import whence
 from whence import relay
 from whence.executables.executable import Executable
-from whence.explorer.difference import difference, in_shape
+from whence.explorer.difference import difference
 from whence.explorer.reference import layer_tensors, onnxruntime_tensors
 from whence.support.errors import FrontendError
 
@@ -127,21 +127,6 @@ def test_differences():
     assert gap.relative == pytest.approx(5e-4)
     assert not difference(np.array([100.05, 0.0]), np.array([100.0, 0.0]), rtol=1e-4).right
     assert difference(np.zeros((0, 3)), np.zeros((0, 3))).right
-
-
-def test_layouts_are_undone():
-    x = np.random.default_rng(0).standard_normal((2, 32, 5, 7))
-    blocked = x.reshape(2, 2, 16, 5, 7).transpose(0, 1, 3, 4, 2)
-    for layout in ("", "NCHW16c"):
-        found = in_shape(blocked, x.shape, layout)
-        assert found is not None
-        np.testing.assert_array_equal(found, x)
-    found = in_shape(x.transpose(0, 2, 3, 1), x.shape, "NHWC")
-    assert found is not None
-    np.testing.assert_array_equal(found, x)
-    assert in_shape(x, x.shape) is x
-    assert in_shape(x, (2, 32, 35)) is None
-    assert in_shape(blocked, (2, 31, 5, 7), "NCHW16c") is None
 
 
 def test_models_that_onnxruntime_does_not_take_are_told(model: ModelProto):

@@ -14,6 +14,7 @@ import whence
 from whence import relay
 from whence.contrib.debugger.debug_executor import GraphModuleDebug
 from whence.explorer.reference import layer_tensors, onnxruntime_tensors
+from whence.runtime.moves import Step
 from whence.support.errors import FrontendError
 
 _TEXT = """
@@ -57,7 +58,7 @@ def test_layers_have_the_models_layout_and_nodes_the_kernels(model: ModelProto, 
     assert made.debug_get_output(node).shape == (1, 1, 8, 8, 16)
     # What is known of layouts is shipped, too.
     loaded = whence.runtime.load_module(lib.export_library(tmp_path / "net.tar"))
-    assert loaded.origins[node][-2:] == ("NCHW16c", "NCHW")
+    assert loaded.origins[node].moves == ((Step("layout", ("NCHW16c", "NCHW")),),)
 
 
 def test_a_tensor_is_put_in_as_the_model_has_it(model: ModelProto, tmp_path: Path):

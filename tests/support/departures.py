@@ -1,10 +1,11 @@
 """Correct compiles compared with onnxruntime, layer by layer: none may depart.
 
-    python -m tests.support.departures [--cases 60] [--seed 0]
+    python -m tests.support.departures [--cases 60] [--seed 0] [--moves]
 
 A net is drawn of what passes re-associate, share and fold: convolutions and dense layers with biases, factors and
-shifts behind and before them, batch norms, equal branches, chains of constants, concatenations, slices, transposes and
-reshapes. It is compiled at level 3 as it is, and with every operator a kernel of its own, so that each value is seen.
+shifts behind and before them, batch norms, equal branches, chains of constants, concatenations, slices, transposes
+and reshapes; with `--moves`, of chains of what only moves elements. It is compiled at level 3 as it is, and with
+every operator a kernel of its own, so that each value is seen.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,9 +116,9 @@ def added(net: Net, x: Tensor) -> Tensor:
 
 
 def halved(net: Net, x: Tensor) -> Tensor:
-    c = x[1][1]
-    if c < 2:
+    if len(x[1]) < 2 or x[1][1] < 2:
         return relu(net, x)
+    c = x[1][1]
     names = [f"s{len(net.nodes)}a", f"s{len(net.nodes)}b"]
     net.nodes.append(helper.make_node("Split", [x[0]], names, axis=1, num_outputs=2))
     parts = [(c + 1) // 2, c // 2]
@@ -125,9 +126,79 @@ def halved(net: Net, x: Tensor) -> Tensor:
     return net.tensors[-net.dice.choice((1, 2))]
 
 
+def anyhow(net: Net, x: Tensor) -> Tensor:
+    """The axes in any order."""
+    order = net.dice.sample(range(len(x[1])), len(x[1]))
+    return net.node("Transpose", [x[0]], tuple(x[1][axis] for axis in order), perm=order)
+
+
 def turned(net: Net, x: Tensor) -> Tensor:
     order = [0, *net.dice.sample(range(1, len(x[1])), len(x[1]) - 1)]
     return net.node("Transpose", [x[0]], tuple(x[1][axis] for axis in order), perm=order)
+
+
+def constant(net: Net, *numbers: int) -> str:
+    """The name of an int64 vector."""
+    name = f"w{len(net.weights)}"
+    net.weights.append(numpy_helper.from_array(np.array(numbers, np.int64), name))
+    return name
+
+
+def reshaped(net: Net, x: Tensor) -> Tensor:
+    """The elements in another shape of up to four axes."""
+    shape, left = list[int](), int(np.prod(x[1]))
+    for _ in range(net.dice.randint(0, 3)):
+        shape.append(net.dice.choice([extent for extent in range(1, left + 1) if left % extent == 0]))
+        left //= shape[-1]
+    shape.append(left)
+    net.dice.shuffle(shape)
+    return net.node("Reshape", [x[0], constant(net, *shape)], tuple(shape))
+
+
+def flattened(net: Net, x: Tensor) -> Tensor:
+    axis = net.dice.randint(0, len(x[1]))
+    shape = int(np.prod(x[1][:axis])), int(np.prod(x[1][axis:]))
+    return net.node("Flatten", [x[0]], shape, axis=axis)
+
+
+def with_axis(net: Net, x: Tensor) -> Tensor:
+    """An axis of extent 1 more, or all of them gone."""
+    if 1 in x[1] and max(x[1]) > 1 and net.dice.random() < 0.5:
+        return net.node("Squeeze", [x[0]], tuple(extent for extent in x[1] if extent > 1))
+    axis = net.dice.randint(0, len(x[1]))
+    return net.node("Unsqueeze", [x[0], constant(net, axis)], (*x[1][:axis], 1, *x[1][axis:]))
+
+
+def sliced(net: Net, x: Tensor) -> Tensor:
+    """Every element in reverse, or those of every second index, along an axis."""
+    axis, step = net.dice.randrange(len(x[1])), net.dice.choice((-1, -1, 2))
+    extent = x[1][axis]
+    begin, end = (extent, -extent - 1) if step < 0 else (0, extent)
+    inputs = [x[0], *(constant(net, number) for number in (begin, end, axis, step))]
+    return net.node("Slice", inputs, (*x[1][:axis], -(-extent // abs(step)), *x[1][axis + 1 :]))
+
+
+def blocked(net: Net, x: Tensor) -> Tensor:
+    """Channels as pixels, or pixels as channels."""
+    if len(x[1]) == 4 and x[1][1] % 4 == 0:
+        n, c, h, w = x[1]
+        mode = net.dice.choice(("DCR", "CRD"))
+        return net.node("DepthToSpace", [x[0]], (n, c // 4, 2 * h, 2 * w), blocksize=2, mode=mode)
+    if len(x[1]) == 4 and x[1][2] % 2 == x[1][3] % 2 == 0:
+        n, c, h, w = x[1]
+        return net.node("SpaceToDepth", [x[0]], (n, 4 * c, h // 2, w // 2), blocksize=2)
+    return reshaped(net, x)
+
+
+def widened(net: Net, x: Tensor) -> Tensor:
+    """As float64 and back."""
+    wide = net.node("Cast", [x[0]], x[1], to=TensorProto.DOUBLE)
+    net.tensors.pop()
+    return net.node("Cast", [wide[0]], x[1], to=TensorProto.FLOAT)
+
+
+def softmax(net: Net, x: Tensor) -> Tensor:
+    return net.node("Softmax", [x[0]], x[1], axis=net.dice.randrange(len(x[1])))
 
 
 def pooled(net: Net, x: Tensor) -> Tensor:
@@ -150,16 +221,27 @@ STEPS: tuple[Callable[[Net, Tensor], Tensor], ...] = (
     turned,
     pooled,
 )
+MOVES: tuple[Callable[[Net, Tensor], Tensor], ...] = (
+    *(anyhow,) * 4,
+    *(reshaped,) * 3,
+    *(flattened, with_axis, with_axis, sliced, blocked, widened, halved, unary("Identity")),
+    *(unary("Sigmoid"), softmax, relu, added, conv, conv, pooled),
+)
+"""What only moves elements, and a little between."""
+SQUARE = ((8, 8), (4, 4, 4), (1, 4, 4, 4), (1, 16, 8, 8), (2, 5, 12))
+"""Shapes that many moves leave as they are, so that a value that is not moved back has the right shape."""
 
 
-def drawn(seed: int) -> tuple[ModelProto, Array]:
+def drawn(seed: int, steps: Sequence[Callable[[Net, Tensor], Tensor]]) -> tuple[ModelProto, Array]:
     """A net of 4 to 12 steps, and an input of it."""
     net = Net(seed)
-    shape = net.dice.choice(((1, 8, 7, 7), (2, 16, 6, 6), (1, 3, 8, 8), (3, 8), (2, 5, 12)))
+    shape = net.dice.choice(
+        SQUARE if steps is MOVES else ((1, 8, 7, 7), (2, 16, 6, 6), (1, 3, 8, 8), (3, 8), (2, 5, 12))
+    )
     current: Tensor = ("x", shape)
     net.tensors.append(current)
     for _ in range(net.dice.randint(4, 12)):
-        current = net.dice.choice(STEPS)(net, current)
+        current = net.dice.choice(steps)(net, current)
         if net.dice.random() < 0.15:
             current = net.dice.choice(net.tensors)
     if current[0] == "x":
@@ -175,9 +257,9 @@ def drawn(seed: int) -> tuple[ModelProto, Array]:
     return model, net.numbers.standard_normal(shape).astype(np.float32)
 
 
-def compared(seed: int, apart: bool) -> Comparison:
+def compared(seed: int, apart: bool, steps: Sequence[Callable[[Net, Tensor], Tensor]] = STEPS) -> Comparison:
     """Net number `seed` against onnxruntime. apart: every operator is a kernel."""
-    model, x = drawn(seed)
+    model, x = drawn(seed, steps)
     with whence.PassContext(config={"relay.FuseOps.max_depth": 1} if apart else {}):
         executable = whence.compile(model, threads=1)
     return executable.compare({"x": x}, onnxruntime_tensors(model, {"x": x}), layer_tensors(model))
@@ -187,11 +269,12 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--cases", type=int, default=60)
     arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--moves", action="store_true", help="nets of operators that only move elements")
     chosen = arguments.parse_args()
     wrong = tensors = unseen = 0
     for seed in range(chosen.seed, chosen.seed + chosen.cases):
         for apart in (False, True):
-            comparison = compared(seed, apart)
+            comparison = compared(seed, apart, MOVES if chosen.moves else STEPS)
             tensors += len(comparison.differences)
             unseen += len(comparison.unseen)
             if (first := comparison.first) is not None:

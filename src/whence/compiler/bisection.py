@@ -19,7 +19,7 @@ from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.interpret import evaluate_module
 from whence.executables.executable import Executable
-from whence.explorer.difference import ATOL, RTOL, Difference, difference, in_shape
+from whence.explorer.difference import ATOL, RTOL, Difference, difference
 from whence.explorer.results import imported_values, values_in
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
@@ -29,6 +29,7 @@ from whence.planning.build import Progress, build, names_of
 from whence.provenance.ledger import Entry, LayerValue, Ledger
 from whence.provenance.numbers import number_of, same_module
 from whence.provenance.span import leaf_name
+from whence.runtime.moves import Move, moved
 from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
 from whence.support.doors import door
@@ -173,8 +174,8 @@ def _in_order(module: ModuleOp, inputs: Mapping[str, Array]) -> list[Array]:
     return [inputs[name] for name in names]
 
 
-_Valued: TypeAlias = "tuple[ModuleOp, dict[SSAValue, tuple[LayerValue, ...]]]"
-"""A module, and the layers' values that results of ops of its `@main` are."""
+_Valued: TypeAlias = "tuple[ModuleOp, dict[SSAValue, dict[LayerValue, Move]]]"
+"""A module, and the layers' values that results of ops of its `@main` are after a move."""
 
 
 class _Run:
@@ -257,18 +258,17 @@ class _Run:
         Those are the numbers of the ops that computed it before, and of those that do now, back to right values.
         """
         expected = {
-            layer: array
+            layer: moved(array, move)
             for array, layers in zip(self._arrays(before, engine), before[1].values(), strict=True)
-            for layer in layers
+            for layer, move in layers.items()
         }
         module, values = after
         gaps: dict[Operation, list[tuple[LayerValue, Difference]]] = {}
         for array, (value, layers) in zip(self._arrays(after, engine), values.items(), strict=True):
-            for layer in layers:
+            for layer, move in layers.items():
                 reference = expected.get(layer)
-                reshaped = in_shape(array, reference.shape) if reference is not None else None
-                if reference is not None and reshaped is not None and isinstance(value.owner, Operation):
-                    gap = difference(reshaped, reference, *self.tolerance)
+                if reference is not None and isinstance(value.owner, Operation):
+                    gap = difference(moved(array, move), reference, *self.tolerance)
                     gaps.setdefault(value.owner, []).append((layer, gap))
         main = _main(module)
         reached = _reached(main, {op: all(gap.right for _, gap in each) for op, each in gaps.items()})

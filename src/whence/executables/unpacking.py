@@ -28,6 +28,7 @@ from whence.provenance.numbers import fresh_numbers, set_number
 from whence.provenance.span import fuse, layer_location
 from whence.provenance.walk import walk
 from whence.reading.textio import context
+from whence.runtime.moves import read_move
 from whence.runtime.package import Package
 from whence.runtime.saved_program import restored
 from whence.support.errors import FrontendError, expectation
@@ -64,7 +65,10 @@ def artifact_of(package: Package, name: str) -> Artifact:
             _all(at, after),
             tuple(numbers[op] for op in sources),
             tuple(numbers[op] for op in targets),
-            tuple(((numbers[op], index), (numbers[rest[0]], rest[1]) if rest else None) for op, index, *rest in moves),
+            tuple(
+                ((numbers[old[0]], old[1]), (numbers[new[0]], new[1]) if new else None, read_move(move))
+                for old, new, move in moves
+            ),
         )
         for name, pattern, reason, removed, created, before, after, sources, targets, moves in data["ledger"]
     ]
