@@ -9,18 +9,13 @@ from hashlib import sha256
 import numpy as np
 import numpy.typing as npt
 
-from ...dialects.relay.operator import shape_of
-from ...dialects.sizes.types import is_static
 from ...planning.artifact import Artifact
-from ...provenance.ledger import LayerValue
-from ...provenance.numbers import number_of
 from ...runtime.executor import Runner
+from ...runtime.moves import moved
 from ...runtime.threads import ThreadPool
 from ...support.dtypes import Array
-from ..difference import ATOL, RTOL, difference, in_shape
-from ..layers import functions, snapshot
+from ..difference import ATOL, RTOL, difference
 from ..references import References
-from ..results import last_values
 from ..value_walk import Walked, walk_values
 from .builder import Builder
 from .document import Tensors
@@ -44,22 +39,19 @@ def add_tensors(
     Of a layer whose value is in no memory, as the kernel goes on with it, there is none. Errors as `Runner.walk`.
     """
     tensors = Tensors(program, _digest(inputs), references.source if references is not None else "")
-    shapes = _shapes(artifact)
 
     def visit(value: Walked) -> None:
         if value.array.dtype.kind not in "biuf" and value.array.dtype.names is None and value.array.dtype.hasobject:
             return
         expected = _expected(value, references)
-        shape = expected.shape if expected is not None else shapes.get((value.layer.leaf, value.output), ())
-        view = in_shape(value.array, shape, *value.layouts)
-        array = np.array(value.array if view is None else view)
+        array = np.array(moved(value.array, value.move))
         tensors.layer.append(builder.layer(value.layer.leaf))
         tensors.name.append(_name(value, references))
         tensors.dtype.append(array.dtype.name)
         tensors.shape.append(list(array.shape))
         _describe(tensors, array)
         error = tolerance = -1.0
-        if expected is not None and view is not None:
+        if expected is not None and expected.shape == array.shape:
             gap = difference(array, expected)
             error, tolerance = min(gap.error, sys.float_info.max), ATOL + RTOL * gap.scale
         tensors.error.append(error)
@@ -93,17 +85,6 @@ def _name(value: Walked, references: References | None) -> str:
 def _expected(value: Walked, references: References | None) -> Array | None:
     array = references.tensors.get(_name(value, references)) if references is not None else None
     return array if array is not None and array.size == value.array.size else None
-
-
-def _shapes(artifact: Artifact) -> dict[LayerValue, tuple[int, ...]]:
-    """The shapes of layers' values in the model, whatever the layout in which kernels store them; none of open ones."""
-    main = functions(snapshot(artifact, "relay"))["main"]
-    ops = {number_of(op): op for op in main.block.ops}
-    results = {(leaf, index): value for leaf, op in last_values(main).items() for index, value in enumerate(op.results)}
-    for layer, (number, index) in artifact.ledger.gives.items():
-        if number in ops:
-            results[layer] = ops[number].results[index]
-    return {layer: shape_of(value) for layer, value in results.items() if is_static(value.type)}
 
 
 def _describe(tensors: Tensors, array: Array) -> None:
