@@ -7,12 +7,9 @@ from math import prod
 from typing import Any, cast
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, TensorType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
-from ...provenance.moving import MovesElements
-from ...runtime.moves import Step
 from ...runtime.tensors import lasting_empty
 from ..sizes import (
     ENDLESS,
@@ -32,6 +29,7 @@ from ..sizes.types import tensor_of
 from .attributes import integer, optional_integer, optional_ints, required_ints, required_string, string
 from .layout import blocked_shape, layout_view
 from .layout_traits import Arrangement, InLayout, Layout, Takes
+from .moves import CHANGES_LAYOUT, RESHAPES, TRANSPOSES
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor, shape_of
 from .reduce import MaxOp as MaxOp
@@ -105,20 +103,10 @@ def _sliced(op: Operator, layout: Arrangement) -> InLayout | None:
     return InLayout(layout, {"begin": begins, "end": ends, "axes": axes})
 
 
-def _reshape_to(value: SSAValue) -> Step | None:
-    """Return the step that gives the shape of a value, of which one extent may be open."""
-    shape = tuple(-1 if extent == DYNAMIC_INDEX else extent for extent in shape_of(value))
-    return Step("reshape", shape) if shape.count(-1) < 2 else None
-
-
 class Reshaping(Injective):
     """The elements in row-major order, in another shape."""
 
-    traits = traits_def(
-        Layout(_reshaped),
-        Selects(),
-        MovesElements(lambda op: _reshape_to(op.results[0]), lambda op: _reshape_to(op.operands[0])),
-    )
+    traits = traits_def(Layout(_reshaped), Selects(), RESHAPES)
 
     @classmethod
     def evaluate(cls, sig: Signature, *operands: Any) -> AnyArray:
@@ -158,13 +146,7 @@ class TransposeOp(Injective):
     """Without `axes` the order of the axes is reversed."""
 
     name = "relay.transpose"
-    traits = traits_def(
-        Selects(),
-        MovesElements(
-            lambda op: Step("transpose", op.order(op.signature)),
-            lambda op: Step("transpose", tuple(map(int, np.argsort(op.order(op.signature))))),
-        ),
-    )
+    traits = traits_def(Selects(), TRANSPOSES)
     axes = optional_ints()
 
     @classmethod
@@ -432,12 +414,7 @@ class LayoutTransformOp(Injective):
     """From one layout to another, `NCHW` to `NCHW16c` for example: the last has channels in blocks of 16, innermost."""
 
     name = "relay.layout_transform"
-    traits = traits_def(
-        MovesElements(
-            lambda op: Step("layout", (op.src_layout.data, op.dst_layout.data)),
-            lambda op: Step("layout", (op.dst_layout.data, op.src_layout.data)),
-        )
-    )
+    traits = traits_def(CHANGES_LAYOUT)
     src_layout = required_string()
     dst_layout = required_string()
 
