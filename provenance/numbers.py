@@ -73,7 +73,7 @@ def number_alike(original: Operation, copy: Operation) -> None:
 
 
 def moves_of(old: Iterable[SSAValue], new: Iterable[SSAValue | None], move: Move = ()) -> list[ValueMove]:
-    """What becomes of the old results of an op, for `Entry.moves`: values that are the same, but for a move."""
+    """Return what becomes of the old results of an op, for `Entry.moves`: values that are the same, but for a move."""
     pairs = [(value_of(before), value_of(after)) for before, after in zip(old, new, strict=True)]
     return [(before, after, move) for before, after in pairs if before is not None]
 

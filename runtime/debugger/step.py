@@ -124,7 +124,7 @@ class Stepper:
         raise FrontendError(expectation("debugger", expected, got))
 
     def move(self, name: str | int) -> Move:
-        """What brings the value of a layer from how it is stored to how the model has it; nothing for a node, whose
+        """Return the move of a layer's value from how it is stored to how the model has it; none for a node, whose
         tensors are as its kernel stores them.
         """
         node = self.executor.graph.nodes[self.value_of(name)].name
