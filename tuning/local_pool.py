@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Self
 
 from ..runtime.measuring_slot import Slot
 from ..support.errors import PipelineError, expectation
+from ..support.supervising import supervised
 from .jobs import Collection, Job, Outcome, Part, parts
 from .machines import machine_here
 from .pool import Machines
 
-Result = tuple[Part, "list[Outcome] | BaseException"]
+Result = tuple[Part, list[Outcome]] | BaseException
+"""A part with what came of it, or what ended a thread."""
 
 
 class LocalPool:
@@ -44,18 +47,15 @@ class LocalPool:
             yield from ((number, ()) for number, job in enumerate(jobs) if not job.candidates)
             for part in work:
                 waiting.put(part)
-            threads = [
-                threading.Thread(target=_serve, args=(slot, jobs, waiting, results), daemon=True)
-                for slot in self._slots[: len(work)]
-            ]
-            for thread in threads:
-                thread.start()
+            threads: list[threading.Thread] = []
             try:
+                for slot in self._slots[: len(work)]:
+                    threads.append(supervised(partial(_serve, slot, jobs, waiting, results), partial(_end, results)))
                 for _ in work:
-                    part, outcomes = results.get()
-                    if isinstance(outcomes, BaseException):
-                        raise outcomes
-                    if (done := collection.add(part, outcomes)) is not None:
+                    result = results.get()
+                    if isinstance(result, BaseException):
+                        raise result
+                    if (done := collection.add(*result)) is not None:
                         yield done
             except BaseException:
                 _drop(waiting)
@@ -85,10 +85,12 @@ def _serve(slot: Slot, jobs: Sequence[Job], waiting: SimpleQueue[Part], results:
             part = waiting.get_nowait()
         except Empty:
             return
-        try:
-            results.put((part, slot.measured(jobs[part.job].packed(), part.first, part.end)))
-        except BaseException as error:
-            results.put((part, error))
+        results.put((part, slot.measured(jobs[part.job].packed(), part.first, part.end)))
+
+
+def _end(results: SimpleQueue[Result], error: BaseException | None) -> None:
+    if error is not None:
+        results.put(error)
 
 
 def _join(threads: Sequence[threading.Thread]) -> None:

@@ -18,6 +18,7 @@ from queue import Empty, SimpleQueue
 from typing import IO, TypeVar, cast
 
 from ...runtime.cpus import available_cpus
+from ...support.supervising import supervised
 from ...support.switching import quick_turns
 from ..cache import decode
 from .compile import Native, compile_text
@@ -61,9 +62,9 @@ class Compilers:
         self._jobs.put(run)
         count = len(self._threads)
         if count < self._most and self._jobs.qsize() > _WAITING * count:
-            thread = threading.Thread(target=self._apart if count else self._here, daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            # Where no thread starts, the job is done by now.
+            with suppress(RuntimeError):
+                self._threads.append(supervised(self._apart if count else self._here, self._ended))
         return future
 
     def drop(self) -> None:
@@ -87,6 +88,13 @@ class Compilers:
         with _process(self._target) as compile:
             while (job := self._jobs.get()) is not None:
                 job(compile)
+
+    def _ended(self, error: BaseException | None) -> None:
+        """Compile here what a thread leaves behind that an error ended."""
+        if error is not None:
+            # An end of its own: the thread may have taken one already.
+            self._jobs.put(None)
+            self._here()
 
 
 @contextmanager

@@ -96,6 +96,21 @@ def test_no_program_comes_of_a_process_that_is_killed_or_writes_nothing(monkeypa
     assert executable.specializations == ()
 
 
+@pytest.mark.parametrize("place", ["compiled", "before"])
+def test_an_error_of_any_kind_frees_who_waits_for_the_thread_that_compiles(monkeypatch: pytest.MonkeyPatch, place: str):
+    def broken(*_: Any) -> None:
+        raise ValueError("embedded null byte")
+
+    executable = compiled(often=1)
+    monkeypatch.setattr(apart.Source, "compiled", broken)
+    if place == "before":
+        monkeypatch.setattr("whence.executables.sized.portable", broken)
+    for n in (5, 6):
+        check(executable, n)
+        assert executable.wait(60)
+        assert f"for n = {n}: no program of their own: ValueError: embedded null byte" in executable.report()
+
+
 def test_a_process_without_the_compiler_leaves_the_work_to_a_thread(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(apart, "_START", f"import sys; sys.exit({apart.NO_START})")
     executable = compiled(often=1)
@@ -111,10 +126,11 @@ def test_a_process_ends_with_its_input_or_with_who_started_it(monkeypatch: pytes
     reading, writing = os.pipe()
     with os.fdopen(reading) as reader:
         monkeypatch.setattr(sys, "stdin", reader)
-        watch(os.getppid() + 1)
+        watch(os.getppid() + 1).join()
         os.close(writing)
-        watch(os.getppid())
-    assert ended == [1, 1]
+        watch(os.getppid()).join()
+    watch(os.getppid()).join()  # of an input that is closed
+    assert ended == [1, 1, 1]
 
 
 def test_what_only_this_process_has_is_compiled_here():

@@ -73,5 +73,5 @@ def test_why_sizes_have_no_program_of_their_own_is_reported(monkeypatch: pytest.
 
     monkeypatch.setattr(executable, "_made", fails)
     executable._state.waiting.append((3,))  # pyright: ignore[reportPrivateUsage]
-    executable._work()  # pyright: ignore[reportPrivateUsage]
+    executable._work(executable._state)  # pyright: ignore[reportPrivateUsage]
     assert "for n = 3: no program of their own: no room" in executable.report().splitlines()

@@ -15,6 +15,7 @@ import pytest
 from explorer_client import Client
 
 from whence.explorer.session.views.choice import Choice
+from whence.exploring import jobs
 from whence.exploring.jobs import Job, Limits
 from whence.exploring.request import FLAGS, OPTIONS, Request
 
@@ -88,6 +89,35 @@ def test_a_failing_job_has_its_reason_and_what_there_is(client: Client, tmp_path
     assert state["failure"]["command"] == f"whence explore {tmp_path}/crash.onnx"
     _run(client, model=str(tmp_path / "damaged.onnx"))
     assert "expected a session document" in client.until("failed")[1]["failure"]["message"]
+
+
+@pytest.mark.parametrize(("name", "status"), [("torn", "failed"), ("noisy", "finished")])
+def test_lines_of_a_process_that_cannot_be_read_keep_nobody_waiting(
+    client: Client, tmp_path: Path, name: str, status: str
+):
+    (tmp_path / f"{name}.onnx").touch()
+    number = _run(client, model=str(tmp_path / f"{name}.onnx"))
+    ended, state = client.until("finished", "failed")
+    assert (ended, state["job"]) == (status, number)
+    if name == "torn":
+        assert state["failure"]["message"] == "expected the compiler to end well, got signal SIGKILL"
+    assert _run(client, model="light_squeezenet") == number + 1
+    client.until("finished")
+
+
+def test_an_error_while_a_job_is_followed_is_its_end_and_the_next_one_begins(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_sessions: Any) -> None:
+        raise RuntimeError("nothing to compare")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(jobs, "compare_sessions", broken)
+        _run(client)
+        state = client.until("failed")[1]
+    assert state["failure"]["message"] == "expected to follow the compiler, got RuntimeError: nothing to compare"
+    _run(client)
+    assert client.until("finished", "failed")[0] == "finished"
 
 
 def test_a_server_that_ends_takes_its_job_along(client: Client, tmp_path: Path):

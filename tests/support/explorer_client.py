@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import sys
+import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from whence.exploring.jobs import Limits
 from whence.exploring.request import Request
 from whence.exploring.server import Server, running
 from whence.exploring.site import new_site
+
+
+_PATIENCE = 60.0
 
 
 @dataclass
@@ -68,8 +72,10 @@ class Client:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         connection.request("GET", "/events", headers={"X-Whence-Token": self.server.guard.token})
         response, name = connection.getresponse(), ""
+        end = time.monotonic() + _PATIENCE
         try:
             while line := response.readline().decode().rstrip("\n") or " ":
+                assert time.monotonic() < end, "expected the state that a test waits for"
                 if line.startswith("event: "):
                     name = line.removeprefix("event: ")
                 elif line.startswith("data: "):

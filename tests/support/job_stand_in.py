@@ -23,6 +23,12 @@ def main(words: list[str]) -> int:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             print(json.dumps({"what": "stubborn", "done": 0, "of": 0}), flush=True)
             time.sleep(60)
+        case "torn":
+            print('{"what": "pas', end="", flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "noisy":
+            os.write(1, b'\xff\nnoise\n[1]\n{"what": 1}\n{"what": "on", "done": 1, "of": 2, "job": 9}\n')
+            write(path, named_session(model))
         case "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         case "failing":

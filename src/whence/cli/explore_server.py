@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import threading
 import webbrowser
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ def serve(args: argparse.Namespace, request: Request | None, session: Session | 
     """Serve the page of a session until Ctrl-C; without one, that of a request is made first.
 
     request: what can be run again; None: nothing.
-    Raises FrontendError where there is no such model, PipelineError where the port is taken.
+    Raises FrontendError where there is no such model, PipelineError where the port is taken or nobody answers any more.
     """
     from whence.exploring.server import Server, running
     from whence.exploring.site import new_site
@@ -46,5 +45,6 @@ def serve(args: argparse.Namespace, request: Request | None, session: Session | 
             if not args.no_browser:
                 webbrowser.open(server.address)
             with suppress(KeyboardInterrupt):
-                threading.Event().wait()
+                server.stopped.wait()
+                raise PipelineError(f"expected the server to answer until it is interrupted, got {server.failure}")
     return 0

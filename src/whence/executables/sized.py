@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from weakref import WeakSet
@@ -27,6 +28,7 @@ from whence.runtime.threads import ThreadPool
 from whence.support.doors import doors, leave
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError, WhenceError
+from whence.support.supervising import reason, supervised
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -69,7 +71,7 @@ class _Special:
 class _State:
     """The state that calls share with the compiling thread."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.RLock = field(default_factory=threading.RLock)
     special: OrderedDict[_Key, _Special] = field(default_factory=OrderedDict[_Key, _Special])
     waiting: list[_Key] = field(default_factory=list[_Key])
     worker: threading.Thread | None = None
@@ -195,8 +197,10 @@ class SizedExecutable(Executable):
                 special.refused = True
                 state.waiting.append(key)
                 if state.worker is None:
-                    state.worker = threading.Thread(target=self._work, name="whence-specialise", daemon=True)
-                    state.worker.start()
+                    work, ended = partial(self._work, state), partial(self._give_up, state)
+                    # A system without another thread has the program for all sizes, which is what calls run meanwhile.
+                    with suppress(RuntimeError):
+                        state.worker = supervised(work, ended, name="whence-specialise")
             return special.program
 
     def _forget(self) -> None:
@@ -209,9 +213,9 @@ class SizedExecutable(Executable):
         for key in counts[: max(0, len(counts) - _COUNTED)]:
             del special[key]
 
-    def _work(self) -> None:
+    def _work(self, state: _State) -> None:
         """Compile the requested programs one after the other, in a thread, until there is no request left."""
-        state, context = self._state, self._context.copy()
+        context = self._context.copy()
         building = context.run(portable, self._build)
         with (
             closing(Source(self.artifact, building, self._threads)) if building is not None else nullcontext() as source
@@ -225,14 +229,25 @@ class SizedExecutable(Executable):
                 try:
                     with _compiling:
                         program = context.run(self._made, source, key)
-                except WhenceError as error:
+                except Exception as error:
                     with state.lock:
-                        state.special.setdefault(key, _Special()).problem = str(error)
+                        problem = str(error) if isinstance(error, WhenceError) else reason(error)
+                        state.special.setdefault(key, _Special()).problem = problem
                     continue
                 if program is not None:
                     with state.lock:
                         state.special.setdefault(key, _Special()).program = program
                         self._forget()
+
+    @staticmethod
+    def _give_up(state: _State, error: BaseException | None) -> None:
+        """Note for the requested programs why nobody compiles them, where an error ended the thread that would."""
+        if error is not None:
+            with state.lock:
+                for key in state.waiting:
+                    state.special.setdefault(key, _Special()).problem = reason(error)
+                state.waiting.clear()
+                state.worker = None
 
     def _made(self, source: Source | None, key: _Key) -> Executable | None:
         """The program for some sizes, made by a process of its own where one can do that, else here; None if there is

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
@@ -50,7 +49,7 @@ def job(memory: int) -> Generator[Teller]:
         with suppress(ValueError, OSError):  # a lower limit holds already
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    end_with(os.getppid())
     with os.fdopen(os.dup(1), "w") as pipe:
         sys.stdout.flush()
         os.dup2(2, 1)

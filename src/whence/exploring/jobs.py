@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,17 +10,19 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
 from whence.explorer.session.comparison import compare_sessions
 from whence.explorer.session.document import Session
 from whence.explorer.session.file import read
-from whence.exploring.feed import Feed
-from whence.exploring.guard import Refusal
+from whence.exploring.feed import Feed, Status
+from whence.exploring.guard import Refusal, json_object
 from whence.exploring.request import Request
 from whence.exploring.store import Store
 from whence.support.errors import WhenceError
+from whence.support.supervising import reason, supervised
 
 _PATIENCE = 0.5
 """Seconds between the two signals that end a process."""
@@ -48,6 +49,10 @@ class Job:
     begun: float = field(default_factory=time.monotonic)
     ended: str = ""
     """The reason for which it was ended from outside; "" for none."""
+    failure: dict[str, Any] | None = None
+    """The reason that its process gives for there being no compiled model."""
+    outcome: tuple[Status, dict[str, Any]] | None = None
+    """The last thing that is told of it."""
 
 
 class Jobs:
@@ -85,7 +90,7 @@ class Jobs:
                 raise Refusal(503, f"expected a process to start, got: {error.strerror}") from error
             self.current = job = Job(self._count, request, about, base, process)
         self._feed.tell("running", job=job.number, about=about, what="starting", done=0, of=0, seconds=0.0)
-        threading.Thread(target=self._follow, args=(job, path), daemon=True).start()
+        supervised(partial(self._follow, job, path), partial(self._free, job, path))
         return job.number
 
     def cancel(self, number: int) -> None:
@@ -103,35 +108,61 @@ class Jobs:
             _end(job, "cancelled")
 
     def _follow(self, job: Job, path: Path) -> None:
-        """Tell what a job does until it ends."""
+        """Tell what a job does until it ends, and keep its session."""
         watchdog = threading.Timer(
             self.limits.seconds, _end, (job, f"expected at most {self.limits.seconds:g} s, got more")
         )
         watchdog.daemon = True
         watchdog.start()
-        answer: dict[str, Any] = {}
-        with job.process as process:
-            for line in cast("IO[bytes]", process.stdout):
-                answer = json.loads(line)
-                if "what" in answer:
-                    seconds = round(time.monotonic() - job.begun, 1)
-                    self._feed.tell("running", job=job.number, about=job.about, **answer, seconds=seconds)
-            # Before its standard input is closed, which would end it.
-            process.wait()
-        watchdog.cancel()
-        status, state = self._result(job, path, answer)
+        try:
+            with job.process as process:
+                for line in cast("IO[bytes]", process.stdout):
+                    self._take(job, line)
+                # Before its standard input is closed, which would end it.
+                process.wait()
+        finally:
+            watchdog.cancel()
+        job.outcome = self._result(job, path)
+
+    def _take(self, job: Job, line: bytes) -> None:
+        """Tell what a line of a job's process says; one that is torn says nothing, and the exit code why."""
+        try:
+            message = json_object(line)
+        except Refusal:
+            return
+        if isinstance(failure := message.get("failure"), dict):
+            job.failure = cast("dict[str, Any]", failure)
+        match message:
+            case {"what": str(what), "done": int(done), "of": int(total)}:
+                seconds = round(time.monotonic() - job.begun, 1)
+                about = {"job": job.number, "about": job.about, "what": what, "done": done, "of": total}
+                self._feed.tell("running", **about, seconds=seconds)
+            case _:
+                pass
+
+    def _free(self, job: Job, path: Path, error: BaseException | None) -> None:
+        """Let the next job begin, and tell how this one ended."""
+        outcome = job.outcome
+        if error is not None or outcome is None:
+            with suppress(OSError):
+                _end(job, "given up")
+            why = f"expected to follow the compiler, got {reason(error) if error is not None else 'nothing'}"
+            outcome = "failed", {"session": 0, "failure": {"message": why, "command": job.request.command()}}
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
         with self._lock:
             self.current = None
+        status, state = outcome
         self._feed.tell(status, job=job.number, about=job.about, **state)
 
-    def _result(self, job: Job, path: Path, answer: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def _result(self, job: Job, path: Path) -> tuple[Status, dict[str, Any]]:
         if job.ended == "cancelled":
-            path.unlink(missing_ok=True)
             return "cancelled", {}
-        failure = answer.get("failure")
+        failure = job.failure
         if job.ended or (failure is None and job.process.returncode):
-            reason = job.ended or f"expected the compiler to end well, got {_exit(job.process.returncode)}"
-            failure = {"message": reason}
+            failure = {
+                "message": job.ended or f"expected the compiler to end well, got {_exit(job.process.returncode)}"
+            }
         if failure is not None:
             failure = {"command": job.request.command(), **failure}
         number = 0
@@ -142,23 +173,26 @@ class Jobs:
                     session.comparison = compare_sessions(session, job.base)
                 number = self._store.add(session, job.request, job.about)
             except WhenceError as error:
-                failure = {"message": str(error), "command": job.request.command()}
-            path.unlink()
+                failure = failure or {"message": str(error), "command": job.request.command()}
         state: dict[str, Any] = {"session": number, "seconds": round(time.monotonic() - job.begun, 1)}
         return ("finished", state) if failure is None else ("failed", {**state, "failure": failure})
 
 
 def _exit(code: int) -> str:
-    return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+    with suppress(ValueError):
+        return f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
+    return f"signal {-code}"
 
 
 def _end(job: Job, reason: str) -> None:
     """End the process of a job and what it started: asked first, then killed."""
     job.ended = job.ended or reason
     _signal(job, signal.SIGTERM)
-    with suppress(subprocess.TimeoutExpired):
-        job.process.wait(_PATIENCE)
-    _signal(job, signal.SIGKILL)
+    try:
+        with suppress(subprocess.TimeoutExpired):
+            job.process.wait(_PATIENCE)
+    finally:
+        _signal(job, signal.SIGKILL)
 
 
 def _signal(job: Job, number: int) -> None:

@@ -8,12 +8,14 @@ import re
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from whence.exploring.guard import BODY_LIMIT, BYTES, JSON, UPLOAD_LIMIT, Guard, Refusal, json_object, length_of
 from whence.exploring.site import Site
+from whence.support.supervising import reason, supervised
 
 _HEARTBEAT = 15.0
 _SAFE = {
@@ -34,11 +36,20 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.site = site
         self.guard = Guard(self.server_address[1])
+        self.stopped = threading.Event()
+        """Set when nobody answers any more."""
+        self.failure = ""
+        """The reason, where that is an error."""
 
     @property
     def address(self) -> str:
         """The address to open, with the token behind the `#`, which browsers send to nobody."""
         return f"http://127.0.0.1:{self.server_address[1]}/#token={self.guard.token}"
+
+    def ended(self, error: BaseException | None) -> None:
+        """Let those go who wait for the end of this server."""
+        self.failure = reason(error) if error is not None else ""
+        self.stopped.set()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of connections that the other side gave up."""
@@ -47,8 +58,7 @@ class Server(ThreadingHTTPServer):
 @contextmanager
 def running(server: Server) -> Generator[None]:
     """A scope in which a server answers; after it the jobs are ended, too."""
-    thread = threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True)
-    thread.start()
+    thread = supervised(partial(server.serve_forever, 0.1), server.ended)
     try:
         yield
     finally:
