@@ -5,6 +5,7 @@
 # make fuzz-relay  5,000 random Relay programs through every pass
 # make fuzz-sizes   1,000 random programs of open sizes, then exported ones at every size
 # make fuzz-answers  values of layers of nets that move elements, and audits of random passes from elsewhere
+# make fuzz-explorer   2,000 hostile requests to its server, and damaged documents
 # make conformance   the ONNX standard's own node tests
 # make seconds   every test, and the CPU seconds of folders, files and tests
 # make test-browser   the tests in a real browser, which it installs
@@ -25,7 +26,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes fuzz-answers conformance trained clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer conformance trained clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -78,6 +79,9 @@ fuzz-sizes: $(INSTALLED)
 
 fuzz-answers: $(INSTALLED)
 	PYTHONPATH=tests/support $(BIN)/python tests/support/departures.py --moves --cases 1000 --seed $(SEED)
+
+fuzz-explorer: $(INSTALLED)
+	$(BIN)/python tests/support/hostile_requests.py --count 2000 --seed $(SEED)
 
 conformance: $(INSTALLED)
 	$(BIN)/python tests/conformance.py

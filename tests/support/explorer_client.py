@@ -21,7 +21,6 @@ from whence.exploring.request import Request
 from whence.exploring.server import Server, running
 from whence.exploring.site import new_site
 
-
 _PATIENCE = 60.0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import secrets
 from dataclasses import dataclass, field
 from email.message import Message
@@ -12,9 +13,12 @@ from typing import cast
 
 BODY_LIMIT = 16 << 20
 """The most bytes of a JSON body."""
+LOGIN_LIMIT = 1 << 12
+"""The most bytes of a JSON body of who has not shown the token."""
 UPLOAD_LIMIT = 512 << 20
 """The most bytes of a model."""
 TOKEN_HEADER = "X-Whence-Token"
+_HALF = re.compile("[\ud800-\udfff]")
 JSON, BYTES = "application/json", "application/octet-stream"
 
 
@@ -91,7 +95,7 @@ def length_of(headers: Message, kind: str, limit: int) -> int:
 
 
 def json_object(data: bytes) -> dict[str, object]:
-    """Return the JSON object of a body; refuses anything else."""
+    """Return the JSON object in some bytes; refuses anything else."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
@@ -99,3 +103,11 @@ def json_object(data: bytes) -> dict[str, object]:
     if not isinstance(value, dict):
         raise Refusal(400, "expected a JSON object")
     return cast("dict[str, object]", value)
+
+
+def body_object(data: bytes) -> dict[str, object]:
+    """Return the JSON object of a body; refuses anything else, and text that no file and no process could have."""
+    value = json_object(data)
+    if b"\\u" in data and _HALF.search(json.dumps(value, ensure_ascii=False)):
+        raise Refusal(400, "expected text in Unicode, got half a letter")
+    return value

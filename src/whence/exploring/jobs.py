@@ -86,8 +86,8 @@ class Jobs:
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,
                 )
-            except OSError as error:
-                raise Refusal(503, f"expected a process to start, got: {error.strerror}") from error
+            except (OSError, ValueError) as error:
+                raise Refusal(503, f"expected a process to start, got {reason(error)}") from error
             self.current = job = Job(self._count, request, about, base, process)
         self._feed.tell("running", job=job.number, about=about, what="starting", done=0, of=0, seconds=0.0)
         supervised(partial(self._follow, job, path), partial(self._free, job, path))

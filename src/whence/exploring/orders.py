@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from difflib import SequenceMatcher
 from typing import Any, cast
 
@@ -12,14 +14,14 @@ from whence.explorer.session.exports import EXPORTS
 from whence.explorer.session.views.choice import Choice
 from whence.exploring.guard import Refusal
 from whence.exploring.jobs import Jobs
-from whence.exploring.request import Request
+from whence.exploring.request import MOST, Request
 from whence.exploring.schedules import measured_schedule, schedule_details
 from whence.exploring.store import Kept, Store
 from whence.exploring.uploads import Uploads
 from whence.passes.registry import PASSES
 from whence.reading.models import model_path, shipped_models
 from whence.reading.pipeline_text import PipelineTextError, parse_passes, pieces
-from whence.support.errors import PipelineError, WhenceError
+from whence.support.errors import PipelineError, WhenceError, expectation
 from whence.universe import multiverse
 
 FILES = {
@@ -34,6 +36,14 @@ FILES = {
     "svg": "graph.svg",
 }
 """Kind of a file to keep -> its name."""
+_PASSES = 1000
+_LINES = 512
+"""Lines that a schedule may have more than that of the session."""
+_LINE = 400
+"""Letters of a line of a schedule, on average."""
+_WORKERS = 2
+_PATIENCE = 20.0
+"""Requests that may work at a time, and the seconds that others wait for one of them to be done."""
 _SHOWN = 3
 """Passes that are named, not counted."""
 _KEYS = {"session", "pipeline", "model", "upload", "text", "suffix", "options"}
@@ -44,6 +54,7 @@ class Orders:
 
     def __init__(self, store: Store, jobs: Jobs, uploads: Uploads) -> None:
         self._store, self.jobs, self._uploads = store, jobs, uploads
+        self._turns = threading.BoundedSemaphore(_WORKERS)
 
     def run(self, body: dict[str, object]) -> dict[str, object]:
         """Start a job; refuses what is wrong with the request itself, a text of a pipeline with its column.
@@ -135,10 +146,24 @@ class Orders:
             raise Refusal(400, "expected the number of a schedule of the session")
         if not isinstance(text, str):
             raise Refusal(400, "expected a text")
+        most = session.schedules[number].text.count("\n") + _LINES
+        if text.count("\n") > most or len(text) > max(len(session.schedules[number].text), most * _LINE):
+            raise Refusal(413, f"expected a schedule of at most {most} lines")
         try:
-            return answer(session, number, text)
+            with self._working():
+                return answer(session, number, text)
         except WhenceError as error:
             raise Refusal(400, str(error)) from error
+
+    @contextmanager
+    def _working(self) -> Generator[None]:
+        """A scope of work; refuses with 503 where others work and go on."""
+        if not self._turns.acquire(timeout=_PATIENCE):
+            raise Refusal(503, f"expected at most {_WORKERS} requests at work")
+        try:
+            yield
+        finally:
+            self._turns.release()
 
     def sessions(self) -> dict[str, object]:
         """Return the sessions, the oldest first: model, what is new, passes, options, whether it can be run again."""
@@ -166,7 +191,8 @@ class Orders:
         if kind not in FILES:
             raise Refusal(404, f"expected one of {', '.join(FILES)}")
         try:
-            text = report(session) if kind == "report" else EXPORTS[kind](session, Choice())
+            with self._working():
+                text = report(session) if kind == "report" else EXPORTS[kind](session, Choice())
         except WhenceError as error:
             raise Refusal(404, str(error)) from error
         return FILES[kind], text.encode("utf-8", "backslashreplace")
@@ -188,5 +214,7 @@ def _checked(text: object) -> str:
     """Return the text of a pipeline that can be read; raises PipelineError."""
     if not isinstance(text, str):
         raise PipelineError("pipeline: expected a text")
+    if len(text) > MOST or text.count(",") >= _PASSES:
+        raise PipelineError(expectation("pipeline", f"at most {_PASSES} passes in {MOST} letters", "more"))
     parse_passes(text, multiverse().all_passes)
     return text

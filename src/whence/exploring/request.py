@@ -27,6 +27,8 @@ OPTIONS = (
 )
 FLAGS = ("no-times", "tensors", "reference")
 """The options of `whence explore` that a session depends on, with values and without; a page may choose no others."""
+MOST = 1 << 15
+"""Letters of an option: those of a process are limited."""
 Values = Mapping[str, tuple[str, ...]]
 
 
@@ -68,6 +70,8 @@ class Request:
             values = [each for each in listed if each is not None]
             if not all(isinstance(each, str | int) and not isinstance(each, bool) for each in values):
                 raise PipelineError(expectation(f"option {name}", "text or numbers", "other JSON"))
+            if any("\0" in str(each) or len(str(each)) > MOST for each in values):
+                raise PipelineError(expectation(f"option {name}", f"at most {MOST} letters without NUL", "others"))
             options.pop(name, None)
             if values:
                 options[name] = tuple(map(str, values))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import socket
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -13,11 +14,24 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from whence.exploring.guard import BODY_LIMIT, BYTES, JSON, UPLOAD_LIMIT, Guard, Refusal, json_object, length_of
+from whence.exploring.connections import Connections
+from whence.exploring.guard import (
+    BODY_LIMIT,
+    BYTES,
+    JSON,
+    LOGIN_LIMIT,
+    UPLOAD_LIMIT,
+    Guard,
+    Refusal,
+    body_object,
+    length_of,
+)
 from whence.exploring.site import Site
 from whence.support.supervising import reason, supervised
 
 _HEARTBEAT = 15.0
+_LINGER = 0.5
+"""Seconds in which another piece of an unread body has to come."""
 _SAFE = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -31,11 +45,14 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 128
+    """Connections that wait for the thread that accepts them."""
 
     def __init__(self, site: Site, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), Handler)
         self.site = site
         self.guard = Guard(self.server_address[1])
+        self.connections = Connections()
         self.stopped = threading.Event()
         """Set when nobody answers any more."""
         self.failure = ""
@@ -50,6 +67,19 @@ class Server(ThreadingHTTPServer):
         """Let those go who wait for the end of this server."""
         self.failure = reason(error) if error is not None else ""
         self.stopped.set()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer a connection in a thread of its own, or that there is no room for it."""
+        if self.connections.add(request):
+            super().process_request(request, client_address)
+            return
+        with suppress(OSError):
+            request.sendall(_NO_ROOM)
+        self.shutdown_request(request)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.connections.remove(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of connections that the other side gave up."""
@@ -77,6 +107,11 @@ class Handler(BaseHTTPRequestHandler):
     timeout = 60
     server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
 
+    _begun = False
+    """True once an answer has begun."""
+    _refused = False
+    """True once a request is refused, whose body may be unread."""
+
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: a terminal shows what the user did."""
 
@@ -89,33 +124,69 @@ class Handler(BaseHTTPRequestHandler):
     def do_DELETE(self) -> None:
         self._answer("DELETE")
 
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer a request that cannot be read, as all others are answered."""
+        self._refuse(Refusal(code, message or HTTPStatus(code).phrase))
+
+    def send_response(self, code: int, message: str | None = None) -> None:
+        self._begun = True
+        # To requests of 0.9 an answer would have no status.
+        self.request_version = self.protocol_version
+        super().send_response(code, message)
+
+    def finish(self) -> None:
+        """End the connection: what there is of a body is read for a while, as the system drops the answer otherwise."""
+        super().finish()
+        if self._refused:
+            with suppress(OSError):
+                self.connection.shutdown(socket.SHUT_WR)
+                self.connection.settimeout(_LINGER)
+                left = BODY_LIMIT
+                while left > 0 and (data := self.connection.recv(1 << 16)):
+                    left -= len(data)
+
     def _answer(self, method: str) -> None:
-        path = self.path.partition("?")[0]
-        try:
-            self.server.guard.check_host(self.headers)
-            self.server.guard.check_origin(self.headers)
-            if method == "GET" and (file := self.server.site.page.files.get(path)) is not None:
-                self._send(file.text.encode(), file.kind, tag=str(hash(file)))
-                return
-            for verb, pattern, handle in _ROUTES:
-                if verb == method and (match := re.fullmatch(pattern, path, re.ASCII)):
-                    if handle is not Handler.login:
-                        self.server.guard.check_known(self.headers)
-                    handle(self, *match.groups())
-                    return
-            raise Refusal(404, "expected a path of this server")
-        except Refusal as refusal:
-            # What there is of a body stays unread.
+        """Answer a request, whatever happens: an error that nobody foresaw has an answer, too."""
+        self._begun = False
+        if method != "POST" and (self.headers.get("Content-Length") or self.headers.get("Transfer-Encoding")):
+            # A body that nobody reads is no request.
             self.close_connection = True
+        try:
+            self._route(method, self.path.partition("?")[0])
+        except Refusal as refusal:
+            self._refuse(refusal)
+        except TimeoutError:
+            self._refuse(Refusal(408, "expected the whole body in time"))
+        except ConnectionError:
+            self.close_connection = True
+        except Exception as error:
+            self._refuse(Refusal(500, f"expected an answer, got {reason(error)}"))
+
+    def _route(self, method: str, path: str) -> None:
+        self.server.guard.check_host(self.headers)
+        self.server.guard.check_origin(self.headers)
+        if method == "GET" and (file := self.server.site.page.files.get(path)) is not None:
+            self._send(file.text.encode(), file.kind, tag=str(hash(file)))
+            return
+        for verb, pattern, handle in _ROUTES:
+            if verb == method and (match := re.fullmatch(pattern, path, re.ASCII)):
+                if handle is not Handler.login:
+                    self.server.guard.check_known(self.headers)
+                    self.server.connections.trust(self.connection)
+                handle(self, *match.groups())
+                return
+        raise Refusal(404, "expected a path of this server")
+
+    def _refuse(self, refusal: Refusal) -> None:
+        self.close_connection = self._refused = True
+        if not self._begun:
             with suppress(OSError):
                 self._send_json({"error": refusal.reason, **refusal.more}, refusal.status)
-        except OSError:
-            self.close_connection = True
 
     # Answers
 
     def login(self) -> None:
-        self.server.guard.check_token(self._json_body().get("token"))
+        self.server.guard.check_token(self._json_body(LOGIN_LIMIT).get("token"))
         self._send(b"{}", JSON, more={"Set-Cookie": self.server.guard.cookie()})
 
     def sessions(self) -> None:
@@ -167,12 +238,12 @@ class Handler(BaseHTTPRequestHandler):
 
     # Reading and writing
 
-    def _json_body(self) -> dict[str, object]:
-        length = length_of(self.headers, JSON, BODY_LIMIT)
+    def _json_body(self, limit: int = BODY_LIMIT) -> dict[str, object]:
+        length = length_of(self.headers, JSON, limit)
         data = self.rfile.read(length)
         if len(data) < length:
             raise Refusal(400, "expected the whole body")
-        return json_object(data)
+        return body_object(data)
 
     def _send_json(self, value: object, status: int = 200) -> None:
         self._send(json.dumps(value).encode(), JSON, status)
@@ -212,6 +283,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
+_NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _NUMBER = r"(\d{1,6})"
 _ROUTES: tuple[tuple[str, str, Callable[..., None]], ...] = (
     ("POST", "/login", Handler.login),

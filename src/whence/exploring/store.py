@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import threading
+from collections import OrderedDict
 from dataclasses import dataclass
-from functools import lru_cache
 
 from whence.explorer.session.document import Session
 from whence.explorer.session.parts import head, schedule_part, stage_part
@@ -13,6 +13,8 @@ from whence.exploring.request import Request
 
 MOST = 8
 """Sessions that are kept."""
+MOST_BYTES = 256 << 20
+"""Of parts in gzip that are kept for pages that ask again."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Store:
         self._lock = threading.Lock()
         self._kept: dict[int, Kept] = {}
         self._count = 0
-        self.part = lru_cache(maxsize=256)(self._part)
+        self._parts: OrderedDict[tuple[int, str, int], bytes] = OrderedDict()
 
     def add(self, session: Session, request: Request | None, about: str) -> int:
         """Keep a session; return its number."""
@@ -43,6 +45,8 @@ class Store:
             self._kept[self._count] = Kept(self._count, session, request, about)
             while len(self._kept) > MOST:
                 del self._kept[min(self._kept)]
+            for key in [key for key in self._parts if key[0] not in self._kept]:
+                del self._parts[key]
             return self._count
 
     def get(self, number: int) -> Kept:
@@ -55,9 +59,23 @@ class Store:
         with self._lock:
             return list(self._kept.values())
 
-    def _part(self, number: int, kind: str, index: int) -> bytes:
+    def part(self, number: int, kind: str, index: int) -> bytes:
         """Return a part of a session as JSON in gzip; raises LookupError where there is none."""
-        session = self.get(number).session
+        kept = self.get(number)
+        key = kept.number, kind, index
+        with self._lock:
+            if (packed := self._parts.pop(key, None)) is not None:
+                self._parts[key] = packed
+                return packed
+        packed = self._packed(kept.session, kind, index)
+        with self._lock:
+            if kept.number in self._kept:
+                self._parts[key] = packed
+            while sum(map(len, self._parts.values())) > MOST_BYTES:
+                self._parts.popitem(last=False)
+        return packed
+
+    def _packed(self, session: Session, kind: str, index: int) -> bytes:
         match kind:
             case "stage":
                 text = stage_part(session.stages[index])

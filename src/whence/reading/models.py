@@ -6,8 +6,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from whence.support.errors import FrontendError
-from whence.support.names import did_you_mean
+from whence.support.errors import FrontendError, expectation
+from whence.support.names import did_you_mean, shortened, shown
 
 KERAS = (".keras", ".h5", ".hdf5")
 """The files of Keras models."""
@@ -16,6 +16,8 @@ PYTORCH = (".pt2", ".pt", ".pth")
 SUFFIXES = (".onnx", ".tflite", ".pb", ".pt2", *KERAS[:2], ".mlir", ".relay")
 SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt", "saved_model.cpb")
 """The files of which the folder of a saved model has one."""
+_SHOWN = 200
+"""Letters of a path that an error shows."""
 EXPORTED = (".tar", ".so", ".o")
 """The files that hold a compiled model."""
 
@@ -42,9 +44,14 @@ def model_path(name: str) -> Path:
     Raises FrontendError when there is no such file.
     """
     path = Path(name)
-    if path.is_file():
+    try:
+        is_file, is_folder = path.is_file(), path.is_dir()
+    except OSError as error:
+        expected = f"a model file ({', '.join(SUFFIXES)}) or the name of a shipped model"
+        raise FrontendError(expectation(shortened(shown(name), _SHOWN), expected, str(error.strerror))) from error
+    if is_file:
         return path
-    if path.is_dir():
+    if is_folder:
         if any((path / file).exists() for file in SAVED_MODEL):
             return path
         raise FrontendError(f"{name}: expected a model file or the folder of a saved model, got another folder")
