@@ -60,13 +60,17 @@ def test_an_error_that_nobody_foresaw_is_an_answer(client: Client, monkeypatch: 
 
 
 def test_the_body_of_a_request_that_takes_none_is_no_request(client: Client):
-    inner = b"GET /app/main.js HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % client.port
+    inner = b"GET /nothing HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n" % client.port
     with socket.create_connection(("127.0.0.1", client.port), timeout=10) as connection:
-        head = b"GET /nothing HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n\r\n" % (client.port, len(inner))
+        head = b"GET /app/main.js HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: %d\r\n\r\n" % (
+            client.port,
+            len(inner),
+        )
         connection.sendall(head + inner)
         answer = b""
         while piece := connection.recv(65536):
             answer += piece
+    assert answer.startswith(b"HTTP/1.1 200")
     assert answer.count(b"HTTP/1.1 ") == 1
 
 
