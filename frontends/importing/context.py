@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NoReturn, TypeAlias, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn, Self, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import LocationAttr, ModuleOp
@@ -25,6 +25,7 @@ from ...provenance.diagnostics import message
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .limits import excess, expectation
+from .node_parts import Asked, NodePart
 from .tensor import Tensor, Undecided, dtype_of, shape_of, size_in
 
 Operands: TypeAlias = SSAValue | Sequence[SSAValue] | None
@@ -64,6 +65,8 @@ class Context:
     """Expressions that no call may make negative."""
     bounds: list[IndexBound] = field(default_factory=_bounds)
     """The bounds of indices that are inputs of the program."""
+    asked: Asked = field(default_factory=Asked)
+    """The inputs and attributes that the converter asked for."""
 
     def require(self, size: Size) -> None:
         """Have every call checked: its sizes must not make this one negative."""
@@ -123,13 +126,29 @@ class Context:
 
     # Inputs.
 
+    def input(self, index: int) -> Tensor | None:
+        """Input `index`, or None where it is absent. Converters reach `inputs` through here only."""
+        self.asked.inputs.add(index)
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def inputs_from(self, first: int) -> list[Tensor | None]:
+        """The inputs from `first` on; None for those that are absent."""
+        return [self.input(index) for index in range(first, len(self.inputs))]
+
+    def with_inputs(self, inputs: Sequence[Tensor | None], **changes: Any) -> Self:
+        """The same node with other inputs, and other fields, for the converter of another operator.
+
+        That converter asks for these inputs, and for the attributes of the node: `Converter.apply` checks it.
+        """
+        return replace(self, inputs=inputs, asked=Asked(attributes=self.asked.attributes), **changes)
+
     def has(self, index: int) -> bool:
         """Return whether input `index` is given."""
-        return index < len(self.inputs) and self.inputs[index] is not None
+        return self.input(index) is not None
 
     def tensor(self, index: int) -> Tensor:
         """Input `index`, which must be given."""
-        tensor = self.inputs[index] if index < len(self.inputs) else None
+        tensor = self.input(index)
         if tensor is None:
             self.fail(f"an input {index}", "none")
         return tensor
@@ -202,6 +221,27 @@ class Context:
         if array.size != 1 or array.dtype.kind in "OSU":
             self.fail(f"{what} that is one number", f"{array.dtype}{list(array.shape)}")
         return array.item()
+
+    # What the node states.
+
+    def parts(self) -> Iterable[NodePart]:
+        """The inputs and attributes that a node has and a converter must ask for; none where a frontend lists none."""
+        return ()
+
+    def input_parts(self, names: Sequence[str] = ()) -> Iterator[NodePart]:
+        """The inputs that are present, called by these names as far as there are."""
+        for index, tensor in enumerate(self.inputs):
+            if tensor is not None:
+                yield NodePart(index, "input", names[index] if index < len(names) else "", f"'{tensor.name}'")
+
+    def refuse_unread(self, unread: Mapping[str, str]) -> None:
+        """Raise FrontendError for a part of the node that the converter never asked for.
+
+        unread: the names of the parts that do not change what the converter computes, with the reasons.
+        """
+        for part in self.parts():
+            if part not in self.asked and part.name not in unread:
+                self.fail(f"no {part}, which is not supported", part.value)
 
     # Results.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
 
 from xdsl.ir import SSAValue
@@ -35,3 +35,21 @@ class Converter(Generic[ContextT]):
 
     convert: Callable[[ContextT], Result | tuple[Result, ...]]
     """The outputs of a node: relay values, or arrays where they are known at import."""
+    unread: Mapping[str, str] = field(default_factory=dict[str, str], kw_only=True)
+    """The inputs and attributes, by name, that do not change what is computed, each with the reason."""
+
+    def apply(self, ctx: ContextT) -> Result | tuple[Result, ...]:
+        """Return the outputs of a node; raise FrontendError for a part of it that nothing asked for."""
+        return convert_all_parts(self.convert, ctx, self.unread)
+
+
+ResultT = TypeVar("ResultT")
+
+
+def convert_all_parts(
+    convert: Callable[[ContextT], ResultT], ctx: ContextT, unread: Mapping[str, str] | None = None
+) -> ResultT:
+    """Return what `convert` makes of a node; raise FrontendError for a part of the node that it never asked for."""
+    results = convert(ctx)
+    ctx.refuse_unread(unread or {})
+    return results

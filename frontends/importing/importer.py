@@ -382,7 +382,9 @@ class Importer(ABC):
             return self.fallen_back(step, context, fallback)
         mark = self.main.block.last_op, len(self.converted), len(self.reads), len(self.bound)
         try:
-            return self.folded(context, converter.convert) or converter.convert(context)
+            results = self.folded(context, converter.convert) or converter.convert(context)
+            context.refuse_unread(converter.unread)
+            return results
         except Undecided:
             raise
         except (FrontendError, VerifyException):

@@ -248,6 +248,8 @@ def embed_layer_norm(ctx: Context) -> tuple[Result, ...]:
 MICROSOFT = {
     "Attention": Converter(attention),
     "EmbedLayerNormalization": Converter(embed_layer_norm),
-    "GroupQueryAttention": Converter(group_query_attention),
+    "GroupQueryAttention": Converter(
+        group_query_attention, unread={"total_sequence_length": "the greatest of seqlens_k and 1"}
+    ),
     "MultiHeadAttention": Converter(multi_head_attention),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from onnx import AttributeProto, NodeProto, TensorProto
 
 from ...support.dtypes import Array
 from ..importing import context
+from ..importing.node_parts import NodePart
+from . import schemas
+from .schemas import schema_of, shown
 from .tensors import dense, to_array
 
 
@@ -24,15 +28,28 @@ class Context(context.Context):
     def __post_init__(self) -> None:
         self._attributes = {attribute.name: attribute for attribute in self.node.attribute}
 
+    def attribute(self, name: str) -> AttributeProto | None:
+        """An attribute as the model has it, if it is given."""
+        self.asked.attributes.add(name)
+        return self._attributes.get(name)
+
     def _attribute(self, name: str, kind: AttributeProto.AttributeType) -> AttributeProto | None:
-        attribute = self._attributes.get(name)
+        attribute = self.attribute(name)
         if attribute is not None and attribute.type != kind:
             wanted, got = map(AttributeProto.AttributeType.Name, (kind, attribute.type))
             self.fail(f"attribute '{name}' of type {wanted}", got)
         return attribute
 
     def has_attribute(self, name: str) -> bool:
-        return name in self._attributes
+        return self.attribute(name) is not None
+
+    def parts(self) -> Iterator[NodePart]:
+        """The inputs that are present, and the attributes that differ from the defaults of the operator's schema."""
+        schema = schema_of(self.node, self.opset)
+        yield from self.input_parts(schema.input_names(len(self.inputs)))
+        for name, attribute in self._attributes.items():
+            if name not in schemas.HINTS and not schema.is_default(attribute):
+                yield NodePart(name, "attribute", name, shown(attribute))
 
     def int(self, name: str, default: int) -> int:
         attribute = self._attribute(name, AttributeProto.INT)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from onnx import NodeProto, helper
 from xdsl.ir import SSAValue
@@ -13,7 +12,7 @@ from ...dialects.relay.elementwise import AddOp, ClipOp, LeakyReluOp, MultiplyOp
 from ...dialects.relay.nn import BiasAddOp, Conv1DOp, Conv2DOp, Conv3DOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.window_indices import DeformableConv2DOp
-from ..importing.converter import Converter
+from ..importing.converter import Converter, convert_all_parts
 from .context import Context
 from .window import Sizes, explicit_pads, halves, image_of, positive, window
 
@@ -123,7 +122,7 @@ def conv_transpose_with_pads(ctx: Context) -> SSAValue:
     if ctx.has(2):
         node.attribute.append(helper.make_attribute("pads", ctx.known_ints(2, "pads")))
     bias = ctx.tensor(3) if ctx.has(3) else None
-    return conv_transpose(replace(ctx, node=node, inputs=[*ctx.inputs[:2], bias]))
+    return convert_all_parts(conv_transpose, ctx.with_inputs([ctx.tensor(0), ctx.tensor(1), bias], node=node))
 
 
 def deform_conv(ctx: Context) -> SSAValue:

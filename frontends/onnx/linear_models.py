@@ -177,9 +177,11 @@ def _linear_machine(ctx: Context, data: Term, labels: Array, transform: str) -> 
     return labelled(ctx, labels, index), _transformed(scores, transform).value
 
 
+_KERNEL = {name: "of machines with support vectors" for name in ("kernel_params", "kernel_type")}
+
 MACHINE_LEARNING = {
     "LinearClassifier": Converter(linear_classifier),
     "LinearRegressor": Converter(linear_regressor),
-    "SVMClassifier": Converter(svm_classifier),
-    "SVMRegressor": Converter(svm_regressor),
+    "SVMClassifier": Converter(svm_classifier, unread=_KERNEL),
+    "SVMRegressor": Converter(svm_regressor, unread=_KERNEL),
 }

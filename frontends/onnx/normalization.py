@@ -229,9 +229,11 @@ def _dropped(ctx: Context, rate: float) -> tuple[Result, Result]:
     return where(kept, data * (1 / (1 - rate)), 0.0).value, kept.value
 
 
+_IS_TEST = "checked with the opset, before anything is converted"
+
 TABLE = {
-    "BatchNormalization": Converter(batch_norm),
-    "Dropout": Converter(dropout),
+    "BatchNormalization": Converter(batch_norm, unread={"is_test": _IS_TEST, "momentum": "of training only"}),
+    "Dropout": Converter(dropout, unread={"is_test": _IS_TEST, "seed": "of training only"}),
     "GroupNormalization": Converter(group_norm),
     "InstanceNormalization": Converter(instance_norm),
     "LRN": Converter(lrn),

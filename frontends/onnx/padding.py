@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.transform import PadOp, ReshapeOp, StridedSliceOp
 from ...dialects.sizes import Size, SizeExpr, decide, proves, size_max
-from ..importing.converter import Converter
+from ..importing.converter import Converter, convert_all_parts
 from ..importing.edges import with_edges
 from ..importing.tensor import Tensor, shape_of
 from .context import Context
@@ -88,7 +87,7 @@ def pad_of_microsoft(ctx: Context) -> SSAValue:
     widths = ctx.tensor(1)
     if len(ctx.shape(1)) == 2:
         widths = Tensor(widths.name, ctx.array(1, "pads").reshape(-1))
-    return pad(replace(ctx, inputs=[ctx.tensor(0), widths, *ctx.inputs[2:]], opset=13))
+    return convert_all_parts(pad, ctx.with_inputs([ctx.tensor(0), widths, *ctx.inputs_from(2)], opset=13))
 
 
 TABLE = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from math import prod
 from typing import cast
 
@@ -27,7 +26,7 @@ from ...dialects.relay.scatter import ScatterElementsOp
 from ...dialects.relay.transform import MaxOp, MeanOp, PadOp, ReshapeOp, SumOp, TransposeOp
 from ...dialects.relay.window_indices import MaxPoolWithArgmaxOp
 from ...dialects.sizes import proves, same, same_shape
-from ..importing.converter import Converter
+from ..importing.converter import Converter, convert_all_parts
 from ..importing.tensor import Tensor
 from .context import Context
 from .known import filled_value
@@ -91,7 +90,7 @@ def nhwc_max_pool(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
     """`max_pool` of data whose channels come last."""
     rank = len(ctx.shape(0))
     first = ctx.emit(TransposeOp, ctx.value(0), axes=(0, rank - 1, *range(1, rank - 1)))
-    found = max_pool(replace(ctx, inputs=[Tensor(ctx.tensor(0).name, value=first)]))
+    found = convert_all_parts(max_pool, ctx.with_inputs([Tensor(ctx.tensor(0).name, value=first)]))
     return ctx.emit(TransposeOp, cast(SSAValue, found), axes=(0, *range(2, rank), 1))
 
 

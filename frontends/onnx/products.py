@@ -13,10 +13,12 @@ from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.transform import TransposeOp
 from ...dialects.sizes import same_shape
 from ..importing.converter import Converter, Result
+from ..importing.node_parts import Asked
 from ..importing.products import dense, product, scaled, transposed
 from ..importing.tensor import Tensor, dtype_of, shape_of
 from . import activations, elementwise
 from .context import Context
+from .schemas import schema_of
 
 
 def gemm(ctx: Context) -> SSAValue:
@@ -59,12 +61,13 @@ def fused_gemm(ctx: Context) -> Result | tuple[Result, ...]:
     if kind not in _ACTIVATIONS:
         ctx.fail("the name of an activation", repr(kind))
     node = NodeProto(op_type=kind, input=ctx.node.input[:1], output=ctx.node.output)
-    for attribute in ctx.node.attribute:
-        if attribute.name.startswith(_OF_ACTIVATION):
+    for name in schema_of(node, ctx.opset).attributes:
+        if (attribute := ctx.attribute(f"{_OF_ACTIVATION}{name}")) is not None:
             own = node.attribute.add()
             own.CopyFrom(attribute)
-            own.name = attribute.name.removeprefix(_OF_ACTIVATION)
-    return _ACTIVATIONS[kind].convert(replace(ctx, node=node, inputs=[Tensor(ctx.node.output[0], value=result)]))
+            own.name = name
+    inputs = [Tensor(ctx.node.output[0], value=result)]
+    return _ACTIVATIONS[kind].apply(replace(ctx, node=node, inputs=inputs, asked=Asked()))
 
 
 def matmul(ctx: Context) -> SSAValue:

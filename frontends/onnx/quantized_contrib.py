@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 
 from xdsl.ir import SSAValue
 
@@ -16,7 +16,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
 from ...dialects.relay.reduce import MaxOp, MeanOp
 from ...dialects.relay.transform import ReshapeOp, TransposeOp
-from ..importing.converter import Converter, Result
+from ..importing.converter import Converter, Result, convert_all_parts
 from ..importing.tensor import Tensor, shape_of
 from ..importing.terms import Term, places
 from .activations import along_axis
@@ -176,8 +176,8 @@ def convolution(ctx: Context) -> SSAValue:
         return qlinear_conv(ctx)
     rank = len(ctx.shape(0))
     first = ctx.emit(TransposeOp, ctx.value(0), axes=(0, rank - 1, *range(1, rank - 1)))
-    inputs = [Tensor(ctx.tensor(0).name, value=first), *ctx.inputs[1:]]
-    return ctx.emit(TransposeOp, qlinear_conv(replace(ctx, inputs=inputs)), axes=(0, *range(2, rank), 1))
+    inputs = [Tensor(ctx.tensor(0).name, value=first), *ctx.inputs_from(1)]
+    return ctx.emit(TransposeOp, convert_all_parts(qlinear_conv, ctx.with_inputs(inputs)), axes=(0, *range(2, rank), 1))
 
 
 def where(ctx: Context) -> SSAValue:
@@ -203,10 +203,10 @@ def dynamic_quantize_lstm(ctx: Context) -> tuple[Result, ...]:
     """LSTM on the real numbers that the weights stand for: the input is quantised for the range of all steps that
     any sequence has, and states for the range of each row, step by step."""
     data, scale, start = dynamic_quantize(ctx, _within_longest(ctx))
-    inputs: list[Tensor | None] = [*ctx.inputs[:8]]
+    inputs = [ctx.input(index) for index in range(8)]
     inputs[0] = Tensor(ctx.tensor(0).name, value=ctx.emit(DequantizeOp, data, scale, start))
     inputs[1], inputs[2] = _recurrent_weights(ctx, 1, 8), _recurrent_weights(ctx, 2, 10)
-    return lstm(replace(ctx, inputs=inputs), quantized_state=True)
+    return convert_all_parts(partial(lstm, quantized_state=True), ctx.with_inputs(inputs))
 
 
 def _within_longest(ctx: Context) -> SSAValue:

@@ -256,8 +256,10 @@ def lstm(ctx: Context, quantized_state: bool = False) -> tuple[SSAValue, ...]:
     return node.together(results)
 
 
+_OLDER = {"output_sequence": "before opset 7 said that the first output is wanted, which its name shows"}
+
 TABLE = {
-    "GRU": Converter(gru),
-    "LSTM": Converter(lstm),
-    "RNN": Converter(rnn),
+    "GRU": Converter(gru, unread=_OLDER),
+    "LSTM": Converter(lstm, unread=_OLDER),
+    "RNN": Converter(rnn, unread=_OLDER),
 }

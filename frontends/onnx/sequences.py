@@ -185,7 +185,7 @@ TABLE = {
     "OptionalHasElement": Converter(has_element),
     "SequenceAt": Converter(at),
     "SequenceConstruct": Converter(construct),
-    "SequenceEmpty": Converter(empty),
+    "SequenceEmpty": Converter(empty, unread={"dtype": "of items, which there are none of"}),
     "SequenceErase": Converter(erase),
     "SequenceInsert": Converter(insert),
     "SequenceLength": Converter(length),

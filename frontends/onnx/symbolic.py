@@ -40,7 +40,7 @@ def folded_sizes(ctx: Context) -> Result | None:
     found = rule(ctx, given)
     if found is None:
         return None
-    ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
+    ctx.read.extend(tensor for tensor in ctx.inputs_from(0) if tensor is not None)
     return counted(ctx, found, _dtype(ctx))
 
 

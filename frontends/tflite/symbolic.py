@@ -28,7 +28,7 @@ def folded_sizes(ctx: Context) -> Result | None:
     results = rule(ctx, operands)
     if results is None:
         return None
-    ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
+    ctx.read.extend(tensor for tensor in ctx.inputs_from(0) if tensor is not None)
     return counted(ctx, results, dtype_of(ctx.out()))
 
 

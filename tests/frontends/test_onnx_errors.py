@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -154,7 +155,7 @@ def test_checker_errors():
 
 
 def test_outputs_that_a_converter_does_not_give(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(CONVERTERS, "MaxPool", CONVERTERS["Relu"])
+    monkeypatch.setitem(CONVERTERS, "MaxPool", replace(CONVERTERS["Relu"], unread={"kernel_shape": "for this test"}))
     text = "(float[1,1,4,4] x) => (int64[1,1,3,3] z) { [pool] y, i = MaxPool <kernel_shape = [2, 2]> (x) z = Neg (i) }"
     fails(parse(text), "Neg (layer 'Neg_0', <memory> node 1): expected outputs that exist at inference, got 'i'")
 

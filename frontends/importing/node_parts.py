@@ -1,0 +1,35 @@
+"""The parts of a node that change what it computes: one that its converter never asks for is refused, not dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class NodePart:
+    """An input, or an attribute, option or field that differs from its default."""
+
+    key: int | str
+    """The number of an input; the name of an attribute."""
+    kind: str
+    """`input`, or what the format calls its attributes."""
+    name: str
+    """What the operator's schema calls it; empty where there is no schema."""
+    value: str
+    """As an error shows it."""
+
+    def __str__(self) -> str:
+        if isinstance(self.key, str):
+            return f"{self.kind} '{self.name}'"
+        return f"{self.kind} {self.key} ({self.name})" if self.name else f"{self.kind} {self.key}"
+
+
+@dataclass
+class Asked:
+    """The parts of a node that a converter asked for."""
+
+    inputs: set[int] = field(default_factory=set[int])
+    attributes: set[str] = field(default_factory=set[str])
+
+    def __contains__(self, part: NodePart) -> bool:
+        return part.key in (self.attributes if isinstance(part.key, str) else self.inputs)

@@ -1,0 +1,50 @@
+"""A node whose converter does not ask for all that the node states is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from against_onnxruntime import Array, check_node, one_node
+
+from whence.frontends.onnx import from_onnx
+from whence.frontends.onnx.contrib_inputs import INPUTS
+from whence.support.errors import FrontendError
+
+
+def real(*shape: int) -> Array:
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def refused(text: str, op: str, *inputs: Array | None, **arguments: Any) -> None:
+    model, _ = one_node(op, inputs, **arguments)
+    with pytest.raises(FrontendError, match=re.escape(text)):
+        from_onnx(model)
+
+
+def test_an_input_that_no_converter_reads_is_refused_by_its_name():
+    x, scale = real(2, 8), real(8)
+    text = "BiasGelu: expected no input 2, which is not supported, got 'x2' (layer 'layer', <memory> node 0)"
+    refused(text, "BiasGelu", x, scale, scale, domain="com.microsoft")
+    text = "QuickGelu: expected no attribute 'beta', which is not supported, got 2.0 (layer 'layer', <memory> node 0)"
+    refused(text, "QuickGelu", x, domain="com.microsoft", beta=2.0)
+
+
+def test_a_default_that_the_standard_states_may_be_written_out():
+    check_node("BatchNormalization", real(2, 3, 4), *[abs(real(3)) + 1] * 4, momentum=0.5, training_mode=0)
+
+
+def test_an_activation_that_is_fused_has_its_own_attributes():
+    given = real(2, 3), real(3, 4)
+    fused: dict[str, Any] = {"domain": "com.microsoft", "activation": "LeakyRelu"}
+    check_node("FusedGemm", *given, activation_alpha=0.3, **fused)
+    refused("no attribute 'activation_beta'", "FusedGemm", *given, activation_beta=0.3, **fused)
+
+
+def test_names_of_inputs_beside_the_standard_are_those_of_onnxruntime():
+    state = pytest.importorskip("onnxruntime.capi.onnxruntime_pybind11_state")
+    schemas = [schema for schema in state.get_all_operator_schema() if schema.domain == "com.microsoft"]
+    names = {schema.name: [parameter.name for parameter in schema.inputs] for schema in schemas}
+    assert {op: text.split() for op, text in INPUTS.items()} == {op: names[op] for op in INPUTS}
