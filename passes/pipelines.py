@@ -91,7 +91,7 @@ def preparation() -> tuple[ModulePass, ...]:
 
 
 def precision_of(word: str, machine: Machine) -> str:
-    """The dtype that a word for a precision stands for; of "auto" the machine's fastest, of none the model's own.
+    """Return the dtype that a word for a precision stands for: of "auto" the machine's fastest, of none "".
 
     Raises PipelineError for any other word.
     """

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, cast
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, f32
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType, bf16
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from ..dialects.element_types import DTYPES
 from ..dialects.relay.convolution import Conv2D
 from ..dialects.relay.core import CallOp, FuncOp
 from ..dialects.relay.operator import Operator, element_of
@@ -89,7 +88,7 @@ def build(
     external: the compilers that take what they can before, the first one first.
     desired_layouts: of operators, as the pass `relay-convert-layout` has them. Where nobody asks for any, convolutions
     on NHWC come to NCHW where layouts are altered at all: blocks of channels are made of that.
-    precision: of products with weights, a word that `precision_of` knows. Without one, products of halves stay such
+    precision: of products with weights, a word that `precision_of` knows. Without one, products of bfloat16 stay such
     where the machine gains by it.
     snapshots: keep the module and each kernel, those from the cache, too, as they are after every pass.
     pipeline: the relay passes that run instead of those of the opt level, of external compilers and of layouts.
@@ -177,12 +176,14 @@ class Building:
 
 
 def _own_precision(module: ModuleOp, machine: Machine) -> str:
-    """The dtype of a model's products: halves where the model has them, and the machine is faster in them."""
-    half = DTYPES[machine.half]
-    if half == f32:
+    """Return bfloat16 where the model has it and the machine is faster in it: pairs of products are summed in float32.
+
+    Products of float16 are summed in float16, which loses digits that the model has on other machines: only on request.
+    """
+    if machine.half != "bfloat16":
         return ""
     values = (result for op in module.walk() for result in op.results)
-    has = any(isinstance(value.type, TensorType) and element_of(value) == half for value in values)
+    has = any(isinstance(value.type, TensorType) and element_of(value) == bf16 for value in values)
     return machine.half if has else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from xdsl.dialects.builtin import ModuleOp
 from zoo import SMALL
 
 import whence
+from whence.compiler.compile import Precision
 from whence.passes.relay.widen_halves import WidenHalvesPass
 from whence.passes.runner import run_passes
 from whence.support.errors import PipelineError
+from whence.target import Machine, register_machine
 
 
 def session(model: onnx.ModelProto, inputs: dict[str, Any]) -> list[Any]:
@@ -49,21 +52,45 @@ def test_a_network_of_float16_is_as_near_to_exact_numbers_as_onnxruntime() -> No
         assert errors[0] <= 1.1 * errors[1]
 
 
-def test_kernels_convert_no_operand_in_their_loops_of_products() -> None:
-    model = onnx.parser.parse_model("""
+def product(rows: int, depth: int, columns: int) -> tuple[onnx.ModelProto, Any, Any]:
+    """A product by a constant weight of float16; its operands."""
+    model = onnx.parser.parse_model(f"""
         <ir_version: 8, opset_import: ["": 13]>
-        net (float16[64, 128] x, float16[128, 96] w) => (float16[64, 96] y) { [fc] y = MatMul (x, w) }""")
+        net (float16[{rows}, {depth}] x) => (float16[{rows}, {columns}] y) <float16[{depth}, {columns}] w> {{
+          [fc] y = MatMul (x, w) }}""")
     rng = np.random.default_rng(0)
-    weight = rng.standard_normal((128, 96)).astype("f2")
-    model.graph.input.pop()
+    x, weight = (rng.standard_normal(shape).astype("f2") for shape in ((rows, depth), (depth, columns)))
     model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    return model, x, weight
+
+
+def test_kernels_convert_no_operand_in_their_loops_of_products() -> None:
+    model, x, weight = product(64, 128, 96)
     compiled = whence.compile(model, target="llvm -mcpu=x86-64-v4")
-    (product,) = [kernel for kernel in kernels_of(compiled) if "vfmadd" in kernel.assembly]
-    assert "vcvtph2ps" not in product.assembly
-    x = rng.standard_normal((64, 128)).astype("f2")
+    (kernel,) = [kernel for kernel in kernels_of(compiled) if "vfmadd" in kernel.assembly]
+    assert "vcvtph2ps" not in kernel.assembly
     (y,) = compiled.run({"x": x}).values()
     assert y.dtype == np.float16
     assert np.abs(y - x.astype("f8") @ weight.astype("f8")).max() <= 0.02
+
+
+def test_a_machine_of_float16_sums_in_it_on_request_only() -> None:
+    """Looked at on a machine that has such instructions, and run where float16 is computed in their place."""
+    model, x, weight = product(64, 1024, 96)
+    precisions: tuple[Precision | None, ...] = (None, "f32", "f16", "auto")
+    for precision in precisions:
+        compiled = whence.compile(model, target="llvm -mcpu=sapphirerapids", precision=precision)
+        text = "".join(kernel.assembly for kernel in kernels_of(compiled))
+        assert set(re.findall(r"\svfn?m\w+(ps|ph)\s", text)) == {"ph" if precision in ("f16", "auto") else "ps"}
+    machine = Machine("sums-of-halves", 128, 16, fma_f16=True, triple="x86_64-unknown-linux-gnu", cpu="x86-64")
+    target = f"llvm -mcpu={register_machine(machine).name}"
+    (ours,) = whence.compile(model, target=target).run({"x": x}).values()
+    (short,) = whence.compile(model, target=target, precision="f16").run({"x": x}).values()
+    (theirs,) = session(model, {"x": x})
+    exact = x.astype("f8") @ weight.astype("f8")
+    errors = [float(np.abs(y.astype("f8") - exact).max()) for y in (ours, short, theirs)]
+    assert errors[0] <= 1.1 * errors[2]
+    assert errors[1] >= 2 * errors[2]
 
 
 def test_a_wrong_option_is_an_error() -> None:

@@ -39,7 +39,6 @@ REASONS = {
     r"test_(training_dropout|bernoulli)": "random numbers, whose generator the standard leaves open",
     r"test_attention_.*_qk_matmul_(bias|softcap)(_[34]d_mask)?(_causal)?$": "corrected after onnx 1.19: softcap comes"
     " before the bias, modes 1 and 2 of qk_matmul_output are exchanged, and keys of the past are never masked as later",
-    r"test_attention_4d_(gqa_with_past_and_present_)?fp16_expanded$": "one step of float16 in a few numbers",
     r"test_attention_.*_bf16": "bfloat16, where the order of sums decides more than the suite's tolerance",
     r"test_l2normalization_axis_0": "0 / 0, which later versions of the standard and onnxruntime make 0",
     r"test_qlinearmatmul_.*_int8_": "numbers of onnx 1.19 that wrap, corrected since to saturated ones",
@@ -149,4 +148,13 @@ def _same(found: Any, wanted: Any, case: Case) -> None:
         np.testing.assert_array_equal(result, wanted)
     elif not case.name.startswith("test_bernoulli"):
         wide = (result.astype(np.float64), wanted.astype(np.float64))
-        np.testing.assert_allclose(*wide, rtol=case.rtol, atol=case.atol)
+        np.testing.assert_allclose(*wide, rtol=case.rtol, atol=max(case.atol, _step(wanted)))
+
+
+def _step(wanted: NDArray[Any]) -> float:
+    """The last digit of the largest of float16 numbers: the standard computes these in float16, as numpy does here.
+
+    That rounds after every operator, and with other functions where numpy has some for the processor.
+    """
+    finite = wanted[np.isfinite(wanted)] if wanted.dtype == np.float16 else wanted[:0]
+    return float(np.spacing(np.abs(finite).max())) if finite.size else 0.0

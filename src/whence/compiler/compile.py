@@ -91,8 +91,8 @@ def compile(
     pipeline: the relay passes that run instead of those of `opt_level`, of layouts and of external compilers: objects,
     or text as `whence-opt -p` takes it. Some pass has to make kernels, as `relay-fuse-ops` does.
     precision: of the operands of convolutions, dense layers and products of matrices: "f32", "f16", "bf16", or "auto"
-    for the one that is fastest on the target; the rest is computed in float32. None: products of float16 or bfloat16
-    stay such where the target gains by it, and are computed in float32 otherwise. See docs/precision.md.
+    for the one that is fastest on the target; the rest is computed in float32. None: products of bfloat16 stay such
+    where the target gains by it, others are computed in float32, and sums are float32. See docs/precision.md.
     tuned: a file, or a folder of files, with records of tuning, or `whence.tuning.records.Records`; None: those of the
     scope `whence.autotvm.apply_history_best`, if any. Kernels are made with the decisions that were measured to be
     faster for them on this machine, else with those that were on a similar one, else by rule. Nothing is measured: the
