@@ -7,6 +7,7 @@
 # make fuzz-answers  values of layers of nets that move elements, and audits of random passes from elsewhere
 # make fuzz-explorer   2,000 hostile requests to its server, and damaged documents
 # make conformance   the ONNX standard's own node tests
+# make test-machines   what compiles, as on machines of AVX2, AVX-512, VNNI, BF16, FP16
 # make seconds   every test, and the CPU seconds of folders, files and tests
 # make test-browser   the tests in a real browser, which it installs
 PYTHON ?= python3
@@ -26,7 +27,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer conformance trained clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer conformance trained test-machines clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -46,6 +47,9 @@ test-all:
 		version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])'); echo "== Python $$version"; \
 		$(MAKE) --no-print-directory test PYTHON=$$python VENV=.venv-$$version; \
 	done
+
+test-machines: $(INSTALLED)
+	$(BIN)/python tests/machines.py
 
 # Where Chromium is, `make test` runs these, too.
 test-browser: $(INSTALLED)

@@ -10,7 +10,7 @@ from ..lowering.external.kernel import ExternalKernel
 from ..lowering.kernel.record import Kernel
 from ..lowering.llvm_to_native.link import link
 from ..lowering.llvm_to_native.symbols import EXPECTED, in_process
-from ..lowering.llvm_to_native.target import Target
+from ..lowering.llvm_to_native.target import check_runs_here
 from ..lowering.llvm_to_native.thread_pool import pool_code
 from ..provenance.diagnostics import message
 from ..provenance.span import fuse
@@ -21,7 +21,7 @@ from ..runtime.library import GraphFunction, Library
 from ..runtime.program import ENTRY, REFUSED, SIZES_ENTRY, Code, Program
 from ..runtime.threads import ThreadPool
 from ..support.dtypes import Array
-from ..support.errors import PipelineError, expectation
+from ..support.errors import PipelineError
 from .artifact import Artifact
 from .graph import GraphPlan
 from .user_lines import kernel_object
@@ -114,20 +114,3 @@ def _check_symbols(artifact: Artifact, imports: Container[str]) -> None:
                 behind = fuse([call.layers[slot] for call in calls for slot in slots])
                 actual = f"'{callee}', which this process does not have"
                 raise PipelineError(message(f"kernel '{kernel.symbol}'", EXPECTED, actual, behind))
-
-
-def check_runs_here(target: Target) -> None:
-    """Raises PipelineError for a target whose code this machine cannot run, as far as its name and features tell."""
-    host = Target.native()
-    has = set(host.features.split(","))
-    lacking = [word for word in target.features.split(",") if word.startswith("+") and has.isdisjoint((word, ""))]
-    if target.triple.partition("-")[0] != host.triple.partition("-")[0]:
-        actual = f"code for {target.triple}"
-    elif lacking:
-        actual = f"code that needs {', '.join(lacking)}"
-    elif target.vector_bits > host.vector_bits:
-        actual = f"code for {target.cpu} with vectors of {target.vector_bits} bits"
-    else:
-        return
-    machine = f"code that runs on this machine ({host.triple}, {host.cpu})"
-    raise PipelineError(expectation("target", machine, f"{actual}; it can be looked at, not run"))

@@ -167,6 +167,12 @@ class Machine:
         return "float16" if self.fma_f16 else "bfloat16" if self.dot_bf16 else "float32"
 
     @property
+    def instructions(self) -> list[str]:
+        """The extensions by LLVM's names that code for it uses because its CPU is known to have them."""
+        uses = ("avx512vnni", self.vnni and self.vector_bits == 512), ("avx512bf16", self.dot_bf16)
+        return [name for name, is_used in (*uses, ("avx512fp16", self.fma_f16)) if is_used]
+
+    @property
     def channel_block(self) -> int:
         """The most channels in a block of a blocked layout."""
         return CHANNEL_BLOCK

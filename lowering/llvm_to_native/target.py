@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, cast
 
 from ...provenance.diagnostics import message
-from ...support.errors import PipelineError
+from ...support.errors import PipelineError, expectation
 from ...support.machine import Machine, registered_machine
 
 _current: ContextVar[tuple[Target, ...]] = ContextVar("targets", default=())
@@ -34,6 +34,8 @@ class TargetKind:
         return self.name
 
 
+MACHINE_VARIABLE = "WHENCE_MACHINE"
+"""The environment variable that says what "native" stands for in place of the host: a target, `llvm -mcpu=haswell`."""
 _SYNTAX = '"native" or "llvm [-mtriple=..] [-mcpu=..] [-mattr=+x,-y]"'
 
 
@@ -107,9 +109,18 @@ class Target:
         _current.set(_current.get()[:-1])
 
     @staticmethod
-    @cache
     def native() -> Target:
-        """The host with all its features."""
+        """The target that "native" names: the host, or what the environment variable WHENCE_MACHINE says instead.
+
+        Raises PipelineError for a WHENCE_MACHINE that is no target, or one whose code the host cannot run.
+        """
+        text = os.environ.get(MACHINE_VARIABLE, "")
+        return _native(text) if text else Target.detected()
+
+    @staticmethod
+    @cache
+    def detected() -> Target:
+        """The host with all its features, as LLVM detects them."""
         llvm = binding()
         try:
             features = str(llvm.get_host_cpu_features().flatten())
@@ -143,7 +154,7 @@ class Target:
             if name in values:
                 values[name] = value
         if values["mcpu"] == "native":
-            host = Target.native()
+            host = Target.detected()
             values["mcpu"] = host.cpu
             values["mattr"] = ",".join(filter(None, (host.features, values["mattr"])))
         wrong = [word for word in values["mattr"].split(",") if word and word[0] not in "+-"]
@@ -184,6 +195,36 @@ class Target:
     def data_layout(self) -> str:
         """The layout of data by LLVM for it."""
         return _data_layout(self)
+
+
+@cache
+def _native(text: str) -> Target:
+    target = Target.parse(text) if text != "native" else Target.detected()
+    check_runs_here(target, MACHINE_VARIABLE)
+    return target
+
+
+def check_runs_here(target: Target, name: str = "target") -> None:
+    """Raises PipelineError for a target whose code this machine cannot run, as far as its name and features tell.
+
+    name: what the error is about.
+    """
+    host = Target.detected()
+    has = set(host.features.split(","))
+    wanted = [word for word in target.features.split(",") if word.startswith("+")]
+    if target.record is None:
+        wanted += [f"+{word}" for word in target.hardware.instructions]
+    lacking = [word for word in dict.fromkeys(wanted) if word not in has] if host.features else []
+    if target.triple.partition("-")[0] != host.triple.partition("-")[0]:
+        actual = f"code for {target.triple}"
+    elif lacking:
+        actual = f"code that needs {', '.join(lacking)}"
+    elif target.vector_bits > host.vector_bits:
+        actual = f"code for {target.cpu} with vectors of {target.vector_bits} bits"
+    else:
+        return
+    machine = f"code that runs on this machine ({host.triple}, {host.cpu})"
+    raise PipelineError(expectation(name, machine, f"{actual}; it can be looked at, not run"))
 
 
 def _target(values: Mapping[str, str], said: Mapping[str, str | int]) -> Target:

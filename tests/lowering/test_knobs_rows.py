@@ -23,7 +23,7 @@ from whence.lowering.relay_to_te.knobs import Space
 from whence.lowering.relay_to_te.lower import lower_function
 from whence.lowering.relay_to_te.strategy import schedule_function, space_of
 from whence.lowering.te_to_tir.lower import lower_schedule
-from whence.support.machine import Machine
+from whence.support.machine import WIDEST, Machine
 
 Array = NDArray[Any]
 Build = Callable[[Any], Any]
@@ -92,9 +92,9 @@ def function(make_net: Any, build: Build, inputs: list[Array]) -> tuple[FuncOp, 
 @pytest.mark.parametrize("name", CASES)
 def test_points_are_right(name: str, make_net: Any, run_schedule: Any):
     build, shapes, names = CASES[name]
-    there = space(make_net, build, shapes, HOST)
-    assert names <= {knob.name for knob in there.knobs}
-    points = there.points()
+    # Machines without registers of masks have fewer knobs.
+    assert names <= {knob.name for knob in space(make_net, build, shapes, WIDEST).knobs}
+    points = space(make_net, build, shapes, HOST).points()
     assert len(points) > 1
     draw = np.random.default_rng(len(points))
     for point in draw.choice(len(points), min(POINTS, len(points)), replace=False):

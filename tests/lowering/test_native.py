@@ -13,7 +13,7 @@ import pytest
 
 from whence.lowering.llvm_to_native.assembly import compact, instructions, line_coverage
 from whence.lowering.llvm_to_native.compile import Native, compile_text
-from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.llvm_to_native.target import Target, check_runs_here
 from whence.lowering.tir_to_llvm.convert import LLVMKernel
 from whence.support.errors import PipelineError
 
@@ -230,13 +230,35 @@ def test_a_compact_listing_says_the_same():
     assert "prologue_end" not in small
 
 
-def test_native_target_is_the_host():
+def test_native_target_is_the_host_unless_the_environment_says_another(monkeypatch: pytest.MonkeyPatch):
     target = Target.native()
     assert target is Target.native()
     assert target == Target.parse("native")
-    assert target.cpu == cast(Any, llvm).get_host_cpu_name()
+    assert Target.detected().cpu == cast(Any, llvm).get_host_cpu_name()
     assert ("+avx512f" in target.features) == (target.vector_bits == 512)
     assert target.machine() is target.machine()
+    monkeypatch.delenv("WHENCE_MACHINE", raising=False)
+    assert Target.native() is Target.detected()
+    monkeypatch.setenv("WHENCE_MACHINE", "llvm -mcpu=x86-64")
+    assert Target.parse("native") == Target.parse("llvm -mcpu=x86-64")
+    assert Target.parse("llvm -mcpu=native").cpu == Target.detected().cpu
+    for text, error in (
+        ("llvm -mtriple=riscv64-linux-gnu", "WHENCE_MACHINE: expected code that runs on this .* got code for riscv"),
+        ("fast", 'target: expected "native" or "llvm'),
+    ):
+        monkeypatch.setenv("WHENCE_MACHINE", text)
+        with pytest.raises(PipelineError, match=error):
+            Target.native()
+
+
+def test_what_a_cpu_is_known_to_have_must_be_here(monkeypatch: pytest.MonkeyPatch):
+    here = Target("x86_64-linux-gnu", "icelake-server", "+avx512f,+avx512vnni")
+    monkeypatch.setattr(Target, "detected", lambda: here)
+    check_runs_here(Target("x86_64-linux-gnu", "icelake-server"))
+    check_runs_here(Target("x86_64-linux-gnu", "haswell"))
+    for cpu, lacks in (("sapphirerapids", "avx512fp16"), ("znver4", "avx512bf16")):
+        with pytest.raises(PipelineError, match=rf"got code that needs \+{lacks}; it can be looked at, not run"):
+            check_runs_here(Target("x86_64-linux-gnu", cpu))
 
 
 @pytest.mark.parametrize(

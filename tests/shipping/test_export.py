@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 import tarfile
@@ -23,7 +24,7 @@ from whence.explorer.overview import overview
 from whence.explorer.results import results
 from whence.explorer.why import why
 from whence.relay.build_module import GraphExecutorFactoryModule
-from whence.runtime import load_module, save_param_dict
+from whence.runtime import cpus, load_module, save_param_dict
 from whence.support.errors import PipelineError
 from whence.support.files import scratch_folder
 
@@ -193,7 +194,11 @@ def test_a_view_has_no_schedule():
         ("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64 -mattr=+amx-fp8,+amx-tile", "got some that needs amx-tile"),
     ],
 )
-def test_code_for_other_machines_is_exported_and_not_loaded(target: str, complaint: str, tmp_path: Path):
+def test_code_for_other_machines_is_exported_and_not_loaded(
+    target: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(cpus, "cpu_features", lambda: frozenset(["pni", "avx", "avx2", "fma"]))
     x = relay.var("x", shape=(4,), dtype="float32")
     with whence.PassContext(opt_level=0):
         lib = relay.build(relay.IRModule.from_expr(relay.Function([x], relay.nn.relu(x))), target)

@@ -81,8 +81,7 @@ def _run(args: argparse.Namespace) -> int:
     from whence.cli.timing import run_times
     from whence.executables.interpreted import InterpretedExecutable
     from whence.lowering.external.registry import split_target
-    from whence.lowering.llvm_to_native.target import Target
-    from whence.planning.loading import check_runs_here
+    from whence.lowering.llvm_to_native.target import Target, check_runs_here
     from whence.support.errors import PipelineError
 
     check_inputs(args)

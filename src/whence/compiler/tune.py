@@ -15,8 +15,7 @@ from whence.compiler.compile import compile
 from whence.executables.executable import Executable
 from whence.executables.interpreted import InterpretedExecutable
 from whence.explorer.report import count
-from whence.lowering.llvm_to_native.target import Target
-from whence.planning.loading import check_runs_here
+from whence.lowering.llvm_to_native.target import Target, check_runs_here
 from whence.reading.arrays import default_inputs
 from whence.runtime.machine_facts import spelled
 from whence.runtime.tensors import TensorSpec

@@ -57,7 +57,8 @@ class Recorded(NamedTuple):
 def recorded(source: ModelProto) -> Recorded:
     watch = Watch()
     with PassContext.current().at_level(3, [watch]):
-        executable = whence.compile(source)
+        # Options of passes depend on the machine, so it is one by name.
+        executable = whence.compile(source, target="llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake")
     return Recorded(executable, session_of(executable, watch, Origin("twins.onnx", "whence explore twins.onnx")))
 
 
