@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whence.reading.foreign import refuse_foreign
 from whence.reading.models import KERAS, PYTORCH
 from whence.reading.textio import MODULES
 from whence.support.errors import FrontendWarning, PipelineError
@@ -171,6 +172,7 @@ def read_model(
 
     keep: whether what a call changes is an input and an output, to be kept for the next one; else it is as at first.
     """
+    refuse_foreign(source)
     row = _format_of(source)
     options: dict[str, Any] = {"signature": signature} if row.signed else {}
     if row.stateful:

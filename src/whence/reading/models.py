@@ -6,6 +6,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from whence.reading.foreign import refuse_foreign
 from whence.support.errors import FrontendError, expectation
 from whence.support.names import did_you_mean, shortened, shown
 
@@ -54,6 +55,7 @@ def model_path(name: str) -> Path:
     if is_folder:
         if any((path / file).exists() for file in SAVED_MODEL):
             return path
+        refuse_foreign(path)
         raise FrontendError(f"{name}: expected a model file or the folder of a saved model, got another folder")
     folder = shipped_folder()
     if folder is not None and path.name == name and (folder / f"{name}.onnx").is_file():
