@@ -14,6 +14,7 @@ from ...dialects.relay.elementwise import AddOp, CastOp, EqualOp, TanhOp
 from ...dialects.relay.logic import LogicalOrOp, WhereOp
 from ...dialects.relay.nn import BatchMatmulOp, SoftmaxOp
 from ...dialects.relay.reduce import MaxOp
+from ...dialects.relay.transform import BroadcastToOp, ConcatenateOp, StridedSliceOp
 from ...dialects.sizes import Size, SizeExpr, same
 from .context import Context
 from .products import reshaped, scaled, transposed
@@ -60,6 +61,8 @@ class Scores:
     """True if the bias may leave a query without any key; its result is then 0."""
     precision: np.dtype[np.generic] | None = None
     """In which the softmax is computed, if that is more than those of query and key."""
+    sink: SSAValue | None = None
+    """The scores of one more key, which has no value, that broadcast to (batch, heads, queries, 1)."""
     steps: list[SSAValue] = field(default_factory=list[SSAValue])
     """(batch, heads, queries, keys): the product, then after softcap, bias and softmax."""
 
@@ -79,7 +82,7 @@ class Scores:
         self.steps.append(scores)
         if self.precision is not None and self.precision.itemsize > own.itemsize:
             scores = ctx.emit(CastOp, scores, dtype=self.precision.name)
-        weights = ctx.emit(SoftmaxOp, scores, axis=-1)
+        weights = self._softmax(scores)
         if self.may_be_empty and self.bias is not None:
             highest = ctx.emit(MaxOp, self.bias, axis=(-1,), keepdims=True)
             empty = ctx.emit(EqualOp, highest, infinite(ctx, highest))
@@ -87,6 +90,15 @@ class Scores:
         weights = cast_to(ctx, weights, own)
         self.steps.append(weights)
         return weights
+
+    def _softmax(self, scores: SSAValue) -> SSAValue:
+        """Along the keys and the sink, whose weight is nobody's."""
+        ctx, rank, keys = self.ctx, len(shape_of(scores)), shape_of(scores)[-1]
+        if self.sink is None:
+            return ctx.emit(SoftmaxOp, scores, axis=-1)
+        column = ctx.emit(BroadcastToOp, cast_to(ctx, self.sink, dtype_of(scores)), shape=(*shape_of(scores)[:-1], 1))
+        weights = ctx.emit(SoftmaxOp, ctx.emit(ConcatenateOp, [scores, column], axis=rank - 1), axis=-1)
+        return ctx.emit(StridedSliceOp, weights, begin=(0,), end=(keys,), axes=(rank - 1,))
 
     def _product(self) -> SSAValue:
         """Query heads that share a key are rows of one product."""

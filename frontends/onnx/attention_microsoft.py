@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -11,7 +10,7 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import AddOp, EqualOp, LessOp
 from ...dialects.relay.logic import LogicalAndOp, WhereOp
 from ...dialects.relay.nn import LayerNormOp
-from ...dialects.relay.transform import ConcatenateOp, ReshapeOp, SqueezeOp, StridedSliceOp, SumOp, TakeOp, TransposeOp
+from ...dialects.relay.transform import ConcatenateOp, SqueezeOp, StridedSliceOp, SumOp, TakeOp, TransposeOp
 from ...dialects.sizes import same_shape
 from ..importing.attention import Scores, added, as_wide, cast_to, distance, frontier, masked, weighted
 from ..importing.converter import Converter, Result
@@ -21,7 +20,6 @@ from ..importing.terms import places
 from .attention import Heads, merge_heads, split_heads
 from .context import Context
 from .known import filled
-from .rotary import turned
 
 
 def _cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
@@ -186,47 +184,6 @@ def _biased(ctx: Context, parts: list[SSAValue]) -> list[SSAValue]:
     return found
 
 
-def group_query_attention(ctx: Context) -> tuple[SSAValue, ...]:
-    """Of sequences as long as the longest: new keys stand right after the past, and `seqlens_k` + 1 take part."""
-    heads, key_heads = ctx.int("num_heads", 0), ctx.int("kv_num_heads", 0)
-    for name in ("smooth_softmax", "qk_output"):
-        if ctx.int(name, 0) > 0:
-            ctx.fail(f"{name} 0", str(ctx.int(name, 0)))
-    batch, length, _ = ctx.shape(0)
-    parts = [ctx.value(0), *(ctx.value(index) for index in (1, 2) if ctx.has(index))]
-    if len(parts) == 1:
-        size = ctx.shape(0)[2] // (heads + 2 * key_heads)
-        ends = (0, heads * size, (heads + key_heads) * size, (heads + 2 * key_heads) * size)
-        parts = [_cut(ctx, parts[0], 2, begin, end) for begin, end in pairwise(ends)]
-    query, key, value = (split_heads(ctx, one, n) for one, n in zip(parts, (heads, key_heads, key_heads), strict=True))
-    past = ctx.shape(3)[2] if ctx.has(3) else 0
-    if ctx.is_one("do_rotary"):
-        query, key = _rotated(ctx, query, past), _rotated(ctx, key, past)
-    if ctx.has(3):
-        key, value = _joined(ctx, ctx.value(3), key), _joined(ctx, ctx.value(4), value)
-    mask = _Mask(ctx, as_wide(ctx, query), shape_of(key)[2], -np.inf)
-    counted = reshaped(ctx, ctx.value(5), (batch,))
-    more = ctx.emit(AddOp, counted, ctx.scalar(1, counted))
-    bias = added(ctx, mask.lengths(more), mask.causal(past, ctx.int("local_window_size", -1)))
-    if ctx.has(10):
-        bias = added(ctx, bias, as_wide(ctx, ctx.value(10)))
-    result, _ = _attended(ctx, (query, key, value), bias, ctx.float("softcap", 0.0))
-    return reshaped(ctx, result, (batch, length, shape_of(result)[2])), key, value
-
-
-def _rotated(ctx: Context, value: SSAValue, past: int) -> SSAValue:
-    """(batch, heads, length, size), turned by its places after the past, or by those of input 9."""
-    length, size = shape_of(value)[2:]
-    if ctx.has(9):
-        own = ctx.value(9)
-    else:
-        own = places(ctx, length, 2, 1, start=past).value
-    angles = [ctx.emit(TakeOp, ctx.value(index), own, axis=0) for index in (7, 8)]
-    turn = 2 * shape_of(angles[0])[-1]
-    angles = [ctx.emit(ReshapeOp, table, newshape=(shape_of(table)[0], 1, length, turn // 2)) for table in angles]
-    return turned(ctx, value, angles, ctx.is_one("rotary_interleaved"), min(turn, size))
-
-
 def embed_layer_norm(ctx: Context) -> tuple[Result, ...]:
     """The sum of the embeddings of word, position and segment, normalised; how many of each mask's elements are set."""
     ids = ctx.value(0)
@@ -248,8 +205,5 @@ def embed_layer_norm(ctx: Context) -> tuple[Result, ...]:
 MICROSOFT = {
     "Attention": Converter(attention),
     "EmbedLayerNormalization": Converter(embed_layer_norm),
-    "GroupQueryAttention": Converter(
-        group_query_attention, unread={"total_sequence_length": "the greatest of seqlens_k and 1"}
-    ),
     "MultiHeadAttention": Converter(multi_head_attention),
 }

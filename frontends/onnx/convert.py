@@ -15,6 +15,7 @@ from . import elementwise as elementwise
 from . import experts as experts
 from . import features as features
 from . import generation as generation
+from . import group_query_attention as group_query_attention
 from . import image as image
 from . import indexing as indexing
 from . import known as known
