@@ -83,6 +83,7 @@ fuzz-sizes: $(INSTALLED)
 
 fuzz-answers: $(INSTALLED)
 	PYTHONPATH=tests/support $(BIN)/python tests/support/departures.py --moves --cases 1000 --seed $(SEED)
+	PYTHONPATH=tests/support $(BIN)/python tests/support/random_foreign_passes.py --cases 3000 --seed $(SEED)
 
 fuzz-explorer: $(INSTALLED)
 	$(BIN)/python tests/support/hostile_requests.py --count 2000 --seed $(SEED)
