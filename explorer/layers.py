@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from ..provenance.lost import is_lost
 from ..provenance.span import leaf_name, leaves, positions
 from ..support.errors import FrontendError
 from ..support.identity import while_alive
-from ..support.names import shown
+from ..support.names import did_you_mean, shown
 
 _PLACE = re.compile(r":\d+:\d+$")
 """The end of a place in a text, which stands for a name."""
@@ -159,9 +158,4 @@ def scope_of(name: str, module: str = "") -> str:
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
     """The complaint about a name that is none of `known`, with the nearest of them."""
-    near = difflib.get_close_matches(name, known, n=3)
-    if not near:
-        # Names that hold what was asked for: `conv1` when they are `net/conv1_1`.
-        near = [other for other in known if name.lower() in other.lower()][:3] if name else []
-    hint = f"; did you mean {', '.join(repr(other) for other in near)}?" if near else ""
-    return f"unknown {kind} '{shown(name)}': expected one of {len(known)}{hint}"
+    return f"unknown {kind} '{shown(name)}': expected one of {len(known)}{shown(did_you_mean(name, known))}"

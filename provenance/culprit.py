@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from types import FrameType
 
-from xdsl.dialects.builtin import LocationAttr, UnknownLoc
+from xdsl.dialects.builtin import LocationAttr, NameLoc, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.traits import IsolatedFromAbove
 
 from ..support.doors import find_with
 from .diagnostics import describe
@@ -27,7 +28,9 @@ def culprits(frame: FrameType) -> tuple[str, str]:
 
 
 def _location(value: object) -> LocationAttr | None:
-    """Of an op, which has none while it is made, or of what a frontend has of a node."""
+    """Return that of an op, or of what a frontend has of a node; the name of a function is no layer."""
     name = "location" if isinstance(value, Operation) else "leaf"
     location = getattr(value, "__dict__", {}).get(name)
+    if isinstance(location, NameLoc) and isinstance(value, Operation) and value.has_trait(IsolatedFromAbove):
+        return None
     return location if isinstance(location, LocationAttr) else None

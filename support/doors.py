@@ -4,7 +4,8 @@ A *door* is where a user's call enters: `load`, `compile`, `run`, a primitive of
 raises what suits it. What would leave a door and is no WhenceError becomes one: what breaks a rule of a dialect, nests
 too deeply or takes too much memory is refused; an argument of another type than the signature says is named; and all
 else is a bug of ours, an InternalError that says in which pass and layer, with its cause. What code of the caller's
-raised, a callback or an instrument, stays as it is, and so does a warning that Python is asked to raise.
+raised, a pass, a strategy, a callback or an instrument, stays as it is, with a note that says in which pass and layer,
+and so does a warning that Python is asked to raise.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from inspect import signature
 from types import FrameType, FunctionType
 from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 
-from .errors import FrontendError, InternalError, MemoryRefused, PipelineError, WhenceError, expectation
+from .errors import FrontendError, InternalError, MemoryRefused, PipelineError, ScheduleError, WhenceError, expectation
 from .hints import fits, spelled
 from .names import shortened, shown
 
@@ -53,6 +54,9 @@ def door(kind: type[WhenceError] | None = None) -> Callable[[Callable[P, R]], Ca
         def entered(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
                 return function(*args, **kwargs)
+            except ScheduleError as error:
+                _name_layer(error)
+                raise
             except WhenceError:
                 raise
             except Exception as error:
@@ -95,6 +99,7 @@ def leave(
     if isinstance(error, WhenceError | Warning) or (caller is not None and _package(caller) == "whence"):
         raise error
     if _is_theirs(error):
+        _note_place(error)
         raise error
     names = function.__qualname__.split(".")
     name = names[-2] if names[-1].startswith("__") else names[-1]
@@ -121,10 +126,27 @@ def turned(error: BaseException, kind: type[WhenceError] | None = None) -> Whenc
             return (kind or FrontendError)(f"{shown(str(file))}: {reason}")
         case _ if _is_refusal(error):
             return (kind or FrontendError)(f"{text}{about}")
+        case _ if _is_theirs(error):
+            return (kind or PipelineError)(f"{stage or 'callback'}: {type(error).__name__}: {text}{about}")
         case _:
             where = f" in {stage}" if stage else ""
             what = f"{type(error).__name__}: {text}{about}"
             return InternalError(f"internal error{where}: {what}; this is a bug of Whence")
+
+
+def _name_layer(error: WhenceError) -> None:
+    """Have an error name the layer that it is about: te and schedules do not know of layers."""
+    text = str(error)
+    if "(layer" not in text and (layer := _culprits(error)[1]) and layer not in text:
+        error.args = (f"{text} ({layer})",)
+
+
+def _note_place(error: BaseException) -> None:
+    """Have an error of the caller's own code say what that code was called for."""
+    where = [words for words in _culprits(error) if words and not words.startswith("whence.")]
+    note = f"raised in {', '.join(where)}"
+    if where and note not in getattr(error, "__notes__", ()):
+        error.add_note(note)
 
 
 def _is_refusal(error: BaseException) -> bool:

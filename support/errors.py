@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
+from .names import shown
+
 
 class WhenceError(Exception):
     """Base of the errors whose text is meant for a user: a tool prints it without a traceback and exits with 1."""
@@ -71,7 +73,7 @@ def called() -> Generator[None]:
 
 def expectation(op: str, expected: str, found: str, where: str = "") -> str:
     """The one form of an error text: `conv2d: expected .., got .. (layer 'x', model.onnx node 3)`."""
-    return f"{op}: expected {expected}, got {found}" + (f" ({where})" if where else "")
+    return shown(f"{op}: expected {expected}, got {found}" + (f" ({where})" if where else ""))
 
 
 def enumerated(places: Sequence[str], limit: int = 3) -> str:

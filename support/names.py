@@ -24,6 +24,9 @@ def shortened(text: str, limit: int) -> str:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """` (did you mean ..?)` with the nearest of some names; "" when none is near."""
-    near = difflib.get_close_matches(name, list(names), n=3)
+    """` (did you mean ..?)` with the nearest of some names, else with those that hold it; "" when none is near."""
+    known = list(names)
+    near = difflib.get_close_matches(name, known, n=3)
+    if not near and len(name) > 1:
+        near = [other for other in known if name.lower() in other.lower()][:3]
     return f" (did you mean {' or '.join(near)}?)" if near else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -27,6 +26,7 @@ from ...dialects.sizes import SizeExpr
 from ...dialects.sizes.types import SizesAttr
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
+from ...support.names import did_you_mean
 from .attrs import operators
 from .expr import Constant, Expr, Op, Tuple
 
@@ -53,8 +53,7 @@ def operator_named(name: str) -> type[Operator]:
     """The class of an operator; raises FrontendError for an unknown name."""
     operator = operators().get(name)
     if operator is None:
-        near = difflib.get_close_matches(name, operators(), n=3)
-        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+        hint = did_you_mean(name, operators())
         raise FrontendError(f"expected the name of an operator, got '{name}'{hint}")
     return operator
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
@@ -10,6 +9,7 @@ import numpy as np
 from lark import Token
 from xdsl.ir import Attribute
 
+from ...support.names import did_you_mean
 from ..relay.defaults import defaults
 from ..relay.expr import (
     Call,
@@ -148,8 +148,7 @@ class Actions(Declarations):
         constructor = self.names.constructors.get(str(token))
         if constructor is None:
             if str(token) not in defaults() and str(token) not in CALLS:
-                near = difflib.get_close_matches(token, defaults(), n=2)
-                hint = f"did you mean {' or '.join(near)}?" if near else ""
+                hint = did_you_mean(token, defaults()).strip(" ()")
                 self.error(f"expected an operator or a constructor, got the unknown name `{token}`", token, help=hint)
             return Placed(Op(str(token)), token, token)
         if constructor.inputs:

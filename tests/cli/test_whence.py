@@ -229,6 +229,8 @@ def test_a_target_is_what_code_is_made_for(whence: Tool, tiny: Path):
     [
         (["run", "nope.onnx"], "nope.onnx: expected a model file"),
         (["run", "light_squeezene"], "did you mean light_squeezenet"),
+        (["rnu", "MODEL"], "'completion') (did you mean run?) (whence --help explains)"),
+        (["run", "MODEL", "--fil-mode", "ones"], "--fil-mode ones (did you mean --fill-mode"),
         (["run", "MODEL", "--input", "nope.npz"], "nope.npz: expected a readable file, got: No such file"),
         (["run", "MODEL", "--input", "MODEL"], "tiny.onnx: expected plain arrays in .npz, .npy, .params or .pb"),
         (["run", "MODEL", "--seed", "1", "--input", "x"], "--seed: expected no --input beside it"),
@@ -268,7 +270,7 @@ def test_a_target_is_what_code_is_made_for(whence: Tool, tiny: Path):
         (["where", "MODEL", "--all", "--layer", "act"], "--all: expected no --layer beside it, got both"),
         (["tir", "MODEL", "--kernel", "99"], "kernel 99: expected an index from 0 to 0"),
         (["tir", "MODEL", "--kernel", "0", "--call", "nope"], "unknown call of kernel 0 'nope'"),
-        (["where", "MODEL", "--layer", "actt"], "unknown layer 'actt': expected one of 2; did you mean 'act'"),
+        (["where", "MODEL", "--layer", "actt"], "unknown layer 'actt': expected one of 2 (did you mean act"),
     ],
 )
 def test_errors_are_one_line(whence: Tool, tiny: Path, words: list[str], text: str):
@@ -277,6 +279,11 @@ def test_errors_are_one_line(whence: Tool, tiny: Path, words: list[str], text: s
     last = done.err.splitlines()[-1]
     assert last.startswith("whence: error: ")
     assert text in last
+
+
+def test_a_missing_file_has_the_nearest_of_its_folder(whence: Tool, tiny: Path):
+    done = whence("run", tiny.with_name(tiny.name.replace("n", "nn", 1)))
+    assert f"got no such file (did you mean {tiny}" in done.err
 
 
 def test_wrong_inputs_and_references_are_told(whence: Tool, tiny: Path, tmp_path: Path):

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 
 import whence
 from whence import relay, te
@@ -39,6 +42,33 @@ def test_what_breaks_a_rule_later_on_names_its_layer():
     nodes = [helper.make_node("Cast", ["x"], ["a"], to=kind), helper.make_node("Neg", ["a"], ["y"])]
     with pytest.raises(FrontendError, match=r"relay.negative: expected operands .*\(layer 'Neg_0', <memory> node 1\)"):
         whence.compile(model(nodes, output=kind))
+
+
+def test_an_error_of_te_names_the_layer():
+    module = relay.fromtext('#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), bool]) { abs(%x) }')
+    with pytest.raises(ScheduleError, match=r"te\.abs: expected a number, got bool; use astype \(from_string:2:\d+\)"):
+        whence.compile(module)
+
+
+def test_an_error_of_the_users_pass_stays_and_says_in_which_pass_and_at_which_layer():
+    class Lookup(ModulePass):
+        name = "look-up"
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            for each in op.walk():
+                if each.name == "relay.nn.relu":
+                    {}[each.name]
+
+    source = model([helper.make_node("Neg", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["y"], name="act")])
+    with pytest.raises(KeyError) as caught:
+        whence.compile(source, pipeline=[Lookup()])
+    assert caught.value.__notes__ == ["raised in pass look-up, layer 'act', <memory> node 1"]
+    assert str(turned(caught.value)) == "pass look-up: KeyError: 'relay.nn.relu' (layer 'act', <memory> node 1)"
+
+
+def test_names_of_a_model_do_not_steer_the_terminal():
+    with pytest.raises(FrontendError, match=r"got 'evil\\x1b\[31m', which the model does not define"):
+        whence.compile(model([helper.make_node("Abs", ["evil\x1b[31m"], ["y"])]))
 
 
 def test_a_result_of_too_many_dimensions_is_refused():

@@ -99,7 +99,9 @@ def test_lines_outside_of_the_kernel_are_refused(compiled: whence.Executable, li
 
 
 def test_unknown_kernels_get_near_names(compiled: whence.Executable):
-    with pytest.raises(FrontendError, match=r"unknown kernel 'fused_layout_transfor'.*'fused_layout_transform'"):
+    with pytest.raises(
+        FrontendError, match=r"unknown kernel 'fused_layout_transfor'.* \(did you mean fused_layout_transform"
+    ):
         compiled.why("fused_layout_transfor")
     with pytest.raises(FrontendError, match=r"kernel 99: expected an index from 0 to \d+"):
         compiled.why(99)
@@ -146,7 +148,7 @@ def test_every_layer_is_accounted_for(compiled: whence.Executable):
 
 def test_unknown_layers_get_near_names(compiled: whence.Executable):
     with pytest.raises(
-        FrontendError, match=r"unknown layer 'conv': expected one of 9; did you mean 'conv[12]', 'conv[12]'"
+        FrontendError, match=r"unknown layer 'conv': expected one of 9 \(did you mean conv[12] or conv[12]"
     ):
         compiled.where("conv")
     with pytest.raises(FrontendError, match="unknown layer ''"):

@@ -20,6 +20,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from whence.cli.errors import guarded
 from whence.cli.instruments import Audit, BetweenPasses, Timer, Verifier, WrittenSnapshots, complain
+from whence.cli.options import hinted
 from whence.dialects.located_parser import LocatedParser
 from whence.passes.relay.annotate_target import AnnotateTargetPass
 from whence.passes.relay.merge_composite import MergeCompositePass
@@ -32,7 +33,6 @@ from whence.reading.pipeline_text import parse_passes
 from whence.reading.textio import attach_params, decoded, name_weights, relay_module, write_files
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.support.instrument import PassInfo, PassInstrument
-from whence.support.names import did_you_mean
 from whence.universe import ALL_PASSES, multiverse, passes_of_others
 
 
@@ -181,8 +181,7 @@ class WhenceOptMain(xDSLOptMain):
 
         def complain_about(message: str) -> NoReturn:
             options = re.findall(r"(?<![\w-])--?[a-z][\w-]*", arg_parser.format_usage())
-            unknown = re.findall(r"(?<![\w-])--?[a-z][\w-]*", message.partition("unrecognized arguments:")[2])
-            raise PipelineError(message + "".join(did_you_mean(word, options) for word in unknown[:1]))
+            raise PipelineError(hinted(message, options))
 
         arg_parser.error = complain_about
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from whence.support.errors import PipelineError
+from whence.support.names import did_you_mean
 
 if TYPE_CHECKING:
     from whence.support.context import Option
@@ -23,7 +25,24 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that raises PipelineError instead of printing its usage and exiting with 2."""
 
     def error(self, message: str) -> NoReturn:
-        raise PipelineError(f"{message} ({self.prog} --help explains)")
+        raise PipelineError(f"{hinted(message, self.option_names())} ({self.prog} --help explains)")
+
+    def option_names(self) -> list[str]:
+        """Return the options of the command and of its subcommands."""
+        names = [name for action in self._actions for name in action.option_strings]
+        for action in self._actions:
+            if isinstance(action.choices, Mapping):
+                parsers = cast("Mapping[str, object]", action.choices).values()
+                names += [name for parser in parsers if isinstance(parser, Parser) for name in parser.option_names()]
+        return list(dict.fromkeys(names))
+
+
+def hinted(message: str, options: Sequence[str]) -> str:
+    """Return a complaint of argparse with the names nearest to the wrong one: of choices, or of options."""
+    if choice := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
+        return message + did_you_mean(choice[1], [name.strip("' ") for name in choice[2].split(",")])
+    unknown = re.findall(r"(?<![\w-])--?[a-z][\w-]*", message.partition("unrecognized arguments:")[2])
+    return message + "".join(did_you_mean(word, options) for word in unknown[:1])
 
 
 class Subparsers(Protocol):
@@ -118,7 +137,6 @@ def pass_context(
 def checked_passes(names: Sequence[str], what: str = "--disabled-pass") -> Sequence[str]:
     """The names, all of passes; raises PipelineError for another one."""
     from whence.passes.registry import PASSES, find_row
-    from whence.support.names import did_you_mean
 
     for name in names:
         if find_row(name) is None:

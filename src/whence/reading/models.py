@@ -61,7 +61,15 @@ def model_path(name: str) -> Path:
     if folder is not None and path.name == name and (folder / f"{name}.onnx").is_file():
         return folder / f"{name}.onnx"
     text = f"{name}: expected a model file ({', '.join(SUFFIXES)}) or the name of a shipped model, got no such file"
-    raise FrontendError(text + did_you_mean(name, shipped_models()))
+    raise FrontendError(text + did_you_mean(name, [*_files_beside(path), *shipped_models()]))
+
+
+def _files_beside(path: Path) -> list[str]:
+    """Return the model files in the folder of a path."""
+    try:
+        return sorted(str(file) for file in path.parent.iterdir() if file.suffix in SUFFIXES)
+    except OSError:
+        return []
 
 
 def shipped_references(path: Path) -> tuple[Path, ...]:

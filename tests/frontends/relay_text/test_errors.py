@@ -103,7 +103,7 @@ def test_all_that_is_wrong_is_shown_at_once():
         "   |  \n"
         " 3 |    nn.relo(%y);\n"
         "   |    ^^^^^^^\n"
-        "help: did you mean nn.relu or nn.prelu?\n"
+        "help: did you mean nn.relu or nn.prelu or qnn.log?\n"
         " --> from_string:3:3\n"
         "   |  \n"
         " 3 |    nn.relo(%y);\n"
