@@ -87,6 +87,7 @@ fuzz-answers: $(INSTALLED)
 
 fuzz-explorer: $(INSTALLED)
 	$(BIN)/python tests/support/hostile_requests.py --count 2000 --seed $(SEED)
+	$(BIN)/python tests/support/damaged_sessions.py --cases 2000 --seed $(SEED)
 
 conformance: $(INSTALLED)
 	$(BIN)/python tests/conformance.py

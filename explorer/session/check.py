@@ -1,16 +1,18 @@
 """The check of a session document: what its types do not say.
 
-Tables say which numbers are indexes into what, which columns are of equal length, and how small a number may be;
-`check_texts` holds the texts to their columns. A document that passes can be shown without further looks: every index
-leads somewhere, no chain goes round, and all counts are those of what is in the document.
+The types of the document say which numbers are indexes into what, which columns are of equal length, and how small a
+number may be (`ranges`); here is what depends on several of them. `check_texts` holds the texts to their columns.
+A document that passes can be shown without further looks: every index leads somewhere, no chain goes round, and all
+counts are those of what is in the document.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from itertools import chain
+from math import prod
 from typing import Any, cast
 
 import numpy as np
@@ -18,119 +20,8 @@ import numpy as np
 from ...support.errors import FrontendError, expectation
 from ...support.names import shown
 from .check_texts import Refuse, check_texts
-from .document import Session
-
-INDEXES: Mapping[str, tuple[str, int]] = {
-    "sources[].stage": ("stages", -1),
-    "sources[].graph": ("graphs", -1),
-    "layers.source[]": ("sources", -1),
-    "layers.owner[]": ("layers", -1),
-    "sets[][]": ("layers", 0),
-    "kernels[].program": ("programs", 0),
-    "kernels[].stages[]": ("stages", 0),
-    "kernels[].schedule": ("schedules", -1),
-    "calls[].program": ("programs", 0),
-    "calls[].kernel": ("kernels", 0),
-    "calls[].layers[]": ("sets", 0),
-    "calls[].set": ("sets", 0),
-    "stages[].program": ("programs", -1),
-    "stages[].kernel": ("kernels", -1),
-    "stages[].diff.new[]": ("ops", 0),
-    "stages[].diff.gone[]": ("ops", 0),
-    "stages[].diff.changed[]": ("ops", 0),
-    "stages[].diff.moved[]": ("ops", 0),
-    "passes[].program": ("programs", -1),
-    "passes[].kernel": ("kernels", -1),
-    "passes[].stage": ("stages", -1),
-    "ops.set[]": ("sets", -1),
-    "ops.copied_from[]": ("ops", -1),
-    "events.run[]": ("passes", -1),
-    "events.sources[][]": ("ops", 0),
-    "events.targets[][]": ("ops", 0),
-    "events.before[]": ("sets", -1),
-    "events.after[]": ("sets", -1),
-    "graphs[].program": ("programs", -1),
-    "graphs[].nodes.set[]": ("sets", -1),
-    "graphs[].nodes.call[]": ("calls", -1),
-    "schedules[].kernel": ("kernels", 0),
-    "times[].program": ("programs", 0),
-    "times[].layers[][0]": ("layers", -1),
-    "times[].parts[][][0]": ("layers", -1),
-    "times[].lines[].call": ("calls", 0),
-    "times[].lines[].stage": ("stages", 0),
-    "times[].timeline.call[]": ("calls", -1),
-    "memory[].program": ("programs", 0),
-    "memory[].set[]": ("sets", -1),
-    "tensors[].program": ("programs", -1),
-    "tensors[].layer[]": ("layers", -1),
-    "comparison.layers[].first": ("layers", -1),
-}
-"""What is an index: into which table, and the least that it may be (-1: nothing)."""
-LEAST: Mapping[str, int] = {
-    "made_by.compile_seconds": -1,
-    "layers.ordinal[]": -1,
-    "kernels[].slots[][]": 0,
-    "kernels[].bytes": 0,
-    "kernels[].instructions": 0,
-    "calls[].flops": -1,
-    "calls[].bytes": -1,
-    "stages[].lines": 0,
-    "passes[].seconds": -1,
-    "ops.copied_at[]": -1,
-    "graphs[].nodes.flops[]": -1,
-    "graphs[].nodes.bytes[]": -1,
-    "graphs[].nodes.width[]": 0,
-    "graphs[].nodes.height[]": 0,
-    "graphs[].edges.output[]": 0,
-    "schedules[].stages[].loops[].depth": 0,
-    "schedules[].stages[].slots[]": 0,
-    "schedules[].frames[].lines": 0,
-    "schedules[].frames[].cost.seconds": 0,
-    "schedules[].frames[].cost.flops": 0,
-    "schedules[].frames[].cost.bytes": 0,
-    "schedules[].frames[].next[].cost.seconds": 0,
-    "schedules[].frames[].next[].cost.flops": 0,
-    "schedules[].frames[].next[].cost.bytes": 0,
-    "times[].runs": 0,
-    "times[].calls[]": 0,
-    "times[].layers[][1]": 0,
-    "times[].parts[][][1]": 0,
-    "times[].lines[].line[]": 0,
-    "times[].lines[].samples[]": 0,
-    "times[].timeline.thread[]": 0,
-    "memory[].arena": 0,
-    "memory[].parameters": 0,
-    "memory[].workspace": 0,
-    "memory[].offset[]": 0,
-    "memory[].size[]": 0,
-    "memory[].first[]": -1,
-    "memory[].last[]": -1,
-    "tensors[].shape[][]": -1,
-    "tensors[].nan[]": 0,
-    "tensors[].infinite[]": 0,
-    "tensors[].histogram[][]": 0,
-    "tensors[].error[]": -1,
-    "tensors[].tolerance[]": -1,
-    "comparison.layers[].second": -1,
-    "comparison.layers[].error": -1,
-    "comparison.layers[].seconds[]": -1,
-    "comparison.layers[].instructions[]": -1,
-    "comparison.layers[].bytes[]": -1,
-}
-"""The least that a number may be."""
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "layers": (),
-    "ops": (),
-    "events": (),
-    "graphs[].nodes": ("x", "y", "width", "height"),
-    "graphs[].edges": ("path",),
-    "times[].lines[]": (),
-    "times[].timeline": (),
-    "memory[]": (),
-    "tensors[]": (),
-}
-"""The tables whose columns have one length, and the columns that may be empty, all of them together."""
-_BINS = 32
+from .document import BINS, SAMPLE, Session
+from .ranges import Least, ranges, tables
 
 
 def check(session: Session, title: str = "session") -> None:
@@ -142,15 +33,15 @@ def check(session: Session, title: str = "session") -> None:
     def refuse(path: str, expected: str, value: object) -> FrontendError:
         return FrontendError(expectation(f"{shown(title)}: {path}", expected, str(value)))
 
-    for path, optional in COLUMNS.items():
+    for path, optional in tables(Session).items():
         _check_columns(session, path, optional, refuse)
     sizes = {"layers": len(session.layers.name), "ops": len(session.ops.name)}
-    for path, (table, least) in INDEXES.items():
-        if table not in sizes:
-            sizes[table] = len(getattr(session, table))
-        _check_range(session, path, least, sizes[table] - 1, f"an index into {sizes[table]} {table}", refuse)
-    for path, least in LEAST.items():
-        _check_range(session, path, least, None, f"at least {least}", refuse)
+    for path, mark in ranges(Session):
+        if isinstance(mark, Least):
+            _check_range(session, path, mark.number, None, f"at least {mark.number}", refuse)
+            continue
+        size = sizes[mark.table] if mark.table in sizes else len(getattr(session, mark.table))
+        _check_range(session, path, mark.least, size - 1, f"an index into {size} {mark.table}", refuse)
     _check_range(session, "ops.copied_at[]", -1, len(session.events.run), "a number of events", refuse)
     if not session.sets or session.sets[0]:
         raise refuse("sets", "an empty set first", "others")
@@ -230,6 +121,9 @@ def _check_copies(copied_from: Sequence[int], refuse: Refuse) -> None:
 def _check_graphs(session: Session, refuse: Refuse) -> None:
     for number, graph in enumerate(session.graphs):
         size = len(graph.nodes.label)
+        if graph.nodes.x and len(graph.edges.path) != len(graph.edges.source):
+            expected = f"{len(graph.edges.source)} rows, as nodes have positions"
+            raise refuse(f"graphs[{number}].edges.path", expected, len(graph.edges.path))
         for row, (source, target) in enumerate(zip(graph.edges.source, graph.edges.target, strict=True)):
             if not 0 <= source < target < size:
                 ends = f"{source} to {target}"
@@ -275,7 +169,9 @@ def _check_measured(session: Session, refuse: Refuse) -> None:
                 expected = f"a block in an arena of {memory.arena} bytes"
                 raise refuse(f"memory[{number}].offset[{row}]", expected, f"bytes {offset} to {offset + size}")
     for number, tensors in enumerate(session.tensors):
-        for name, columns in (("histogram", tensors.histogram), ("sample", tensors.sample)):
-            for row, values in enumerate(columns):
-                if len(values) > _BINS or (name == "histogram" and len(values) not in (0, _BINS)):
-                    raise refuse(f"tensors[{number}].{name}[{row}]", f"{_BINS} numbers", len(values))
+        for row, (shape, counts, sample) in enumerate(
+            zip(tensors.shape, tensors.histogram, tensors.sample, strict=True)
+        ):
+            for name, values, size in (("histogram", counts, BINS), ("sample", sample, min(SAMPLE, prod(shape)))):
+                if len(values) not in (0, size):
+                    raise refuse(f"tensors[{number}].{name}[{row}]", f"{size} numbers", len(values))

@@ -11,16 +11,44 @@ several calls: its lines have *slots* (the ops of its primitive function), and e
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from .films import Edit as Edit
 from .films import Schedule as Schedule
+from .ranges import (
+    Amount,
+    AmountOrNone,
+    CallOrNone,
+    CallRow,
+    Columns,
+    Count,
+    CountOrNone,
+    GraphOrNone,
+    KernelOrNone,
+    KernelRow,
+    LayerOrNone,
+    LayerRow,
+    MayBeEmpty,
+    OpOrNone,
+    OpRow,
+    PassOrNone,
+    ProgramOrNone,
+    ProgramRow,
+    ScheduleOrNone,
+    SetOrNone,
+    SetRow,
+    SourceOrNone,
+    StageOrNone,
+    StageRow,
+)
 
 VERSION = 1
 
 Runs: TypeAlias = list[int]
 """A column by run lengths: value, count, value, count, ..; the counts add up to the number of lines."""
 Level: TypeAlias = Literal["model", "relay", "te", "schedule", "tir", "llvm", "asm"]
+BINS = SAMPLE = 32
+"""Bins of a histogram, and the most values of a sample."""
 LEVELS: tuple[Level, ...] = ("model", "relay", "te", "schedule", "tir", "llvm", "asm")
 
 
@@ -41,7 +69,7 @@ class MadeBy:
     cpu: str
     libraries: dict[str, str]
     """Library -> version."""
-    compile_seconds: float
+    compile_seconds: AmountOrNone
     """Wall time of the compilation that was recorded."""
     notes: list[str]
     """Sentences about what was left out, and why."""
@@ -54,14 +82,14 @@ class Source:
     file: str
     kind: str
     """onnx, tflite, relay, mlir or tar."""
-    stage: int
+    stage: StageOrNone
     """The stage of level model that lists its layers, one per line: `ordinal operator name`."""
-    graph: int
+    graph: GraphOrNone
     """The graph of its layers."""
 
 
 @dataclass
-class Layers:
+class Layers(Columns):
     """A row for each layer and tensor of the sources, and for each lost mark."""
 
     name: list[str] = field(default_factory=list[str])
@@ -69,13 +97,13 @@ class Layers:
     """layer, tensor, model (a function of the source as a whole), lost (the name says by which pass) or unknown."""
     type: list[str] = field(default_factory=list[str])
     """The source's name of the operator."""
-    source: list[int] = field(default_factory=list[int])
+    source: list[SourceOrNone] = field(default_factory=list[int])
     """Index into `Session.sources`."""
-    ordinal: list[int] = field(default_factory=list[int])
+    ordinal: list[CountOrNone] = field(default_factory=list[int])
     """The number of the node in the source; the line for text."""
     scope: list[str] = field(default_factory=list[str])
     """The name scope, `layer1/block0`; "" for none."""
-    owner: list[int] = field(default_factory=list[int])
+    owner: list[LayerOrNone] = field(default_factory=list[int])
     """Of a tensor the row of its layer; of a layer its own row."""
     code: list[list[str]] = field(default_factory=list[list[str]])
     """The lines of an exported program that called it, `net.py:12  return self.conv(x)`, the innermost first."""
@@ -97,18 +125,18 @@ class Kernel:
     """A compiled function; the calls that share it are `Call`s."""
 
     symbol: str
-    program: int
+    program: ProgramRow
     compiler: str
     """The external compiler that runs it; "" for ours."""
-    slots: list[list[int]]
+    slots: list[list[Count]]
     """The distinct slot sets of the kernel's lines: the columns `Stage.sets` of its stages index this list."""
-    stages: list[int]
+    stages: list[StageRow]
     """Its stages, from te to asm."""
-    schedule: int
+    schedule: ScheduleOrNone
     """Index into `Session.schedules`."""
-    bytes: int
+    bytes: Count
     """Of machine code."""
-    instructions: int
+    instructions: Count
     tuned: str
     """What tuning decided about it, `rows = 4 (exact, ..)`; "" for one made by rule."""
 
@@ -118,14 +146,14 @@ class Call:
     """A call of a kernel."""
 
     name: str
-    program: int
-    kernel: int
-    layers: list[int]
+    program: ProgramRow
+    kernel: KernelRow
+    layers: list[SetRow]
     """Per slot the set of its layers."""
-    set: int
+    set: SetRow
     """The set of the whole call."""
-    flops: int
-    bytes: int
+    flops: CountOrNone
+    bytes: CountOrNone
     """Read and written, estimated."""
 
 
@@ -133,11 +161,11 @@ class Call:
 class Diff:
     """The ops of a stage against those of its `Stage.before`, by identity; of gone ops and others the rows."""
 
-    new: list[int]
-    gone: list[int]
-    changed: list[int]
+    new: list[OpRow]
+    gone: list[OpRow]
+    changed: list[OpRow]
     """The same op with another operand, attribute or type; names of values do not count."""
-    moved: list[int]
+    moved: list[OpRow]
 
 
 @dataclass
@@ -166,11 +194,11 @@ class Stage:
     name: str
     """What the text is after: `imported`, a pass, `lowered`."""
     level: Level
-    program: int
-    kernel: int
+    program: ProgramOrNone
+    kernel: KernelOrNone
     before: int
     """The stage that this one came of at the same level; -1 for the first."""
-    lines: int
+    lines: Count
     diff: Diff | None
     body: Body
 
@@ -182,35 +210,35 @@ class PassRun:
     name: str
     spec: str
     """The pass as `whence-opt -p` takes it, options included."""
-    program: int
-    kernel: int
-    stage: int
+    program: ProgramOrNone
+    kernel: KernelOrNone
+    stage: StageOrNone
     """The stage after it; that before it where it changed nothing."""
     changed: bool
-    seconds: float
+    seconds: AmountOrNone
     """Wall time; -1.0 where it was not measured."""
     source: str
     """file:line of the pass."""
 
 
 @dataclass
-class Ops:
+class Ops(Columns):
     """A row for each op that a stage or an event names."""
 
     name: list[str] = field(default_factory=list[str])
-    set: list[int] = field(default_factory=list[int])
+    set: list[SetOrNone] = field(default_factory=list[int])
     """The set of its layers when it was last met; of kernels' ops -1."""
-    copied_from: list[int] = field(default_factory=list[int])
+    copied_from: list[OpOrNone] = field(default_factory=list[int])
     """The op that it is a copy of."""
-    copied_at: list[int] = field(default_factory=list[int])
+    copied_at: list[CountOrNone] = field(default_factory=list[int])
     """The number of events that had made the original by then."""
 
 
 @dataclass
-class Events:
+class Events(Columns):
     """The ledger, in order: a row for each event."""
 
-    run: list[int] = field(default_factory=list[int])
+    run: list[PassOrNone] = field(default_factory=list[int])
     """Index into `Session.passes`; -1 for the import and what is no pass."""
     pass_name: list[str] = field(default_factory=list[str])
     pattern: list[str] = field(default_factory=list[str])
@@ -219,15 +247,15 @@ class Events:
     reason: list[str] = field(default_factory=list[str])
     what: list[str] = field(default_factory=list[str])
     """`nn.batch_norm -> 9 ops`, as `why` shows it."""
-    sources: list[list[int]] = field(default_factory=list[list[int]])
-    targets: list[list[int]] = field(default_factory=list[list[int]])
-    before: list[int] = field(default_factory=list[int])
+    sources: list[list[OpRow]] = field(default_factory=list[list[int]])
+    targets: list[list[OpRow]] = field(default_factory=list[list[int]])
+    before: list[SetOrNone] = field(default_factory=list[int])
     """The set of the layers of what went, changed or died."""
-    after: list[int] = field(default_factory=list[int])
+    after: list[SetOrNone] = field(default_factory=list[int])
 
 
 @dataclass
-class Nodes:
+class Nodes(Columns):
     """The nodes of a graph, in an order in which edges point forwards."""
 
     label: list[str] = field(default_factory=list[str])
@@ -236,31 +264,31 @@ class Nodes:
     kind: list[str] = field(default_factory=list[str])
     """input, output, node, constant or group."""
     scope: list[str] = field(default_factory=list[str])
-    set: list[int] = field(default_factory=list[int])
-    call: list[int] = field(default_factory=list[int])
+    set: list[SetOrNone] = field(default_factory=list[int])
+    call: list[CallOrNone] = field(default_factory=list[int])
     """Index into `Session.calls` of a graph of calls."""
-    x: list[float] = field(default_factory=list[float])
+    x: Annotated[list[float], MayBeEmpty()] = field(default_factory=list[float])
     """Middle, in pixels; empty columns where nothing was laid out."""
-    y: list[float] = field(default_factory=list[float])
+    y: Annotated[list[float], MayBeEmpty()] = field(default_factory=list[float])
     """Top."""
-    width: list[float] = field(default_factory=list[float])
-    height: list[float] = field(default_factory=list[float])
+    width: Annotated[list[Amount], MayBeEmpty()] = field(default_factory=list[float])
+    height: Annotated[list[Amount], MayBeEmpty()] = field(default_factory=list[float])
     attributes: list[list[tuple[str, str]]] = field(default_factory=list[list[tuple[str, str]]])
-    flops: list[int] = field(default_factory=list[int])
-    bytes: list[int] = field(default_factory=list[int])
+    flops: list[CountOrNone] = field(default_factory=list[int])
+    bytes: list[CountOrNone] = field(default_factory=list[int])
 
 
 @dataclass
-class Edges:
+class Edges(Columns):
     """The edges of a graph."""
 
     source: list[int] = field(default_factory=list[int])
     target: list[int] = field(default_factory=list[int])
     text: list[str] = field(default_factory=list[str])
     """The type of the tensor."""
-    path: list[list[float]] = field(default_factory=list[list[float]])
+    path: Annotated[list[list[float]], MayBeEmpty()] = field(default_factory=list[list[float]])
     """The points between its ends, x and y in turn: curves from row to row, and straight lines down a row, in turn."""
-    output: list[int] = field(default_factory=list[int])
+    output: list[Count] = field(default_factory=list[int])
     """The number of the source's output that it carries."""
 
 
@@ -270,24 +298,24 @@ class Graph:
 
     title: str
     level: Literal["model", "calls"]
-    program: int
+    program: ProgramOrNone
     nodes: Nodes
     edges: Edges
 
 
 @dataclass
-class LineTimes:
+class LineTimes(Columns):
     """The samples of a stage's lines, per call."""
 
-    call: int
-    stage: int
-    line: list[int]
+    call: CallRow
+    stage: StageRow
+    line: list[Count]
     """Numbers of the lines that have samples; 0: no line is known."""
-    samples: list[int]
+    samples: list[Count]
 
 
 @dataclass
-class Timeline:
+class Timeline(Columns):
     """One run: calls on threads, in seconds of the wall's clock from its beginning.
 
     Thread 0, which calls, is measured. The others are drawn from the beginning of a call on, as long as the part of it
@@ -296,76 +324,76 @@ class Timeline:
 
     begin: list[float] = field(default_factory=list[float])
     end: list[float] = field(default_factory=list[float])
-    thread: list[int] = field(default_factory=list[int])
-    call: list[int] = field(default_factory=list[int])
+    thread: list[Count] = field(default_factory=list[int])
+    call: list[CallOrNone] = field(default_factory=list[int])
 
 
 @dataclass
 class Times:
     """CPU seconds of all threads per run, as `whence profile` has them: layers add up to calls, in each and in all."""
 
-    program: int
-    runs: int
+    program: ProgramRow
+    runs: Count
     """How many were sampled."""
-    calls: list[float]
+    calls: list[Amount]
     """Per call of the program, in order."""
-    layers: list[tuple[int, float, bool]]
+    layers: list[tuple[LayerOrNone, Amount, bool]]
     """Row of a layer (-1: of none), seconds, and whether a part of them is an estimate."""
-    parts: list[list[tuple[int, float]]]
+    parts: list[list[tuple[LayerOrNone, Amount]]]
     """Per call: row of a layer, and its seconds in the call."""
     lines: list[LineTimes]
     timeline: Timeline
 
 
 @dataclass
-class Memory:
+class Memory(Columns):
     """The memory plan of a program."""
 
-    program: int
-    arena: int
+    program: ProgramRow
+    arena: Count
     """Bytes of tensors and workspaces, one arena per concurrent run."""
-    parameters: int
-    workspace: int
+    parameters: Count
+    workspace: Count
     """The most that a kernel takes of the arena for itself."""
     name: list[str] = field(default_factory=list[str])
     """Column of blocks, as those below: the node that writes it."""
     kind: list[str] = field(default_factory=list[str])
     """tensor or workspace."""
-    offset: list[int] = field(default_factory=list[int])
-    size: list[int] = field(default_factory=list[int])
-    first: list[int] = field(default_factory=list[int])
+    offset: list[Count] = field(default_factory=list[int])
+    size: list[Count] = field(default_factory=list[int])
+    first: list[CountOrNone] = field(default_factory=list[int])
     """The call, of the program's calls, that writes the block."""
-    last: list[int] = field(default_factory=list[int])
+    last: list[CountOrNone] = field(default_factory=list[int])
     """The last call that reads it."""
-    set: list[int] = field(default_factory=list[int])
+    set: list[SetOrNone] = field(default_factory=list[int])
 
 
 @dataclass
-class Tensors:
+class Tensors(Columns):
     """Statistics of the values of layers in one run, in the order of execution."""
 
-    program: int
+    program: ProgramOrNone
     inputs: str = ""
     """The hash of the run's inputs."""
     reference: str = ""
     """The origin of the values that those of the run are held against; "" without any."""
-    layer: list[int] = field(default_factory=list[int])
+    layer: list[LayerOrNone] = field(default_factory=list[int])
     name: list[str] = field(default_factory=list[str])
     dtype: list[str] = field(default_factory=list[str])
-    shape: list[list[int]] = field(default_factory=list[list[int]])
+    shape: list[list[CountOrNone]] = field(default_factory=list[list[int]])
     minimum: list[float] = field(default_factory=list[float])
     """Of the finite values, as maximum and mean; 0.0 where there are none."""
     maximum: list[float] = field(default_factory=list[float])
     mean: list[float] = field(default_factory=list[float])
-    nan: list[int] = field(default_factory=list[int])
-    infinite: list[int] = field(default_factory=list[int])
-    histogram: list[list[int]] = field(default_factory=list[list[int]])
+    nan: list[Count] = field(default_factory=list[int])
+    infinite: list[Count] = field(default_factory=list[int])
+    histogram: list[list[Count]] = field(default_factory=list[list[int]])
     """Counts of finite values in 32 bins of equal width from minimum to maximum."""
     sample: list[list[float]] = field(default_factory=list[list[float]])
     """Up to 32 values, evenly spread over the tensor as the model has it; 0.0 for what is not finite."""
-    error: list[float] = field(default_factory=list[float])
+    error: list[AmountOrNone] = field(default_factory=list[float])
     """Largest difference from the reference, the largest float where only one is finite; -1.0 without one."""
-    tolerance: list[float] = field(default_factory=list[float])
+    tolerance: list[AmountOrNone] = field(default_factory=list[float])
     """The difference from which on a layer departs; -1.0 without a reference."""
 
 
@@ -374,14 +402,14 @@ class ComparedLayer:
     """A layer in two sessions; -1 and -1.0 on the side that lacks it."""
 
     name: str
-    first: int
-    second: int
+    first: LayerOrNone
+    second: CountOrNone
     """Rows of the layer in both sessions."""
-    seconds: tuple[float, float]
-    instructions: tuple[int, int]
-    bytes: tuple[int, int]
+    seconds: tuple[AmountOrNone, AmountOrNone]
+    instructions: tuple[CountOrNone, CountOrNone]
+    bytes: tuple[CountOrNone, CountOrNone]
     """Of machine code."""
-    error: float
+    error: AmountOrNone
     """Largest difference between the values, where both have them; else -1.0."""
 
 
@@ -401,7 +429,7 @@ class Session:
     made_by: MadeBy
     sources: list[Source]
     layers: Layers
-    sets: list[list[int]]
+    sets: list[list[LayerRow]]
     """Distinct sets of layers, in order; set 0 is empty: lost."""
     programs: list[Program]
     kernels: list[Kernel]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from .ranges import Amount, Count, KernelRow
+
 Edit: TypeAlias = tuple[int, int, list[str]]
 """The first line (from 0, of the text as edits before it left it), how many lines go, and the lines that come."""
 
@@ -26,7 +28,7 @@ class LoopRow:
     computes: list[str]
     """The stages that are computed in it."""
     notes: list[str]
-    depth: int
+    depth: Count
     """The number of loops around it."""
     variable: int
     """Index into `TreeStage.variables`."""
@@ -66,7 +68,7 @@ class TreeStage:
     loops: list[LoopRow]
     variables: list[Variable]
     relations: list[Relation]
-    slots: list[int]
+    slots: list[Count]
     reads: list[str]
     """The labels of the stages and tensors that it reads."""
     outputs: list[str]
@@ -77,9 +79,9 @@ class TreeStage:
 class Cost:
     """An estimate by rule; no measurement."""
 
-    seconds: float
-    flops: int
-    bytes: int
+    seconds: Amount
+    flops: Count
+    bytes: Count
     """Read and written beyond the second level of the cache."""
 
 
@@ -102,7 +104,7 @@ class Frame:
     """As the text has it; "" for the first frame."""
     at: str
     """file:line that issued it."""
-    lines: int
+    lines: Count
     """The lines of `Schedule.text` up to it."""
     tree: list[int]
     """Its stages, producers first: indexes into `Schedule.stages`."""
@@ -122,7 +124,7 @@ class Frame:
 class Schedule:
     """The film of a kernel's schedule."""
 
-    kernel: int
+    kernel: KernelRow
     text: str
     """All of it, from which it can be made again: intrinsics, function, and the sequence of primitives, that comes last
     and is closed by the last line, `}`."""

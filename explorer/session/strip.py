@@ -11,11 +11,12 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, Literal, cast, get_origin
 
 from ...support.names import shown
 from .codec import build, plain
 from .document import Session
+from .ranges import kinds
 from .text import column
 
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -26,6 +27,8 @@ _WORD = re.compile(r"[\w$](?:[\w./$:-]*[\w$])?")
 _PLAIN = re.compile(r"\w+")
 _KNOWN = re.compile(r"(?:[a-z]?(?:float|int|uint|bool|bf)\d*|f\d+|(?:\d*[NCHWDOIoicnhwdbMKk])+|)")
 """Dtypes, layouts, and nothing: texts in relay that say nothing of a model."""
+_SAYS_NOTHING = re.compile(rf"[\d.x+-]*|\d[\dx]*{_KNOWN.pattern}|{_KNOWN.pattern}")
+"""Numbers, dtypes and layouts: elsewhere than in the place of a name they are shapes and types."""
 _NUMBERS = re.compile(r"True|False|None|[-+\d.eEx,\s\[\]()]*")
 _TYPE = re.compile(r"\w+\[[^\]]*\]")
 _LIST = re.compile(r"\[[-+\d.eE,\s\[\]]*(?:,[-+\d.eE\s\[\]]*){8,}\]")
@@ -37,6 +40,8 @@ _NAMES = {
 """The fields that are names and nothing else."""
 _LISTS = {"graphs[].nodes.about[]", "made_by.notes[]"}
 """The fields in which names stand between commas."""
+_CHOICES = {path for path, kind in kinds(Session) if get_origin(kind) is Literal}
+"""The fields that have one of a few words of ours."""
 _PATHS = {"passes[].source", "events.pattern_at[]", "schedules[].frames[].at"}
 """The fields that say where something is written; what is outside of Whence is secret."""
 _OURS = re.compile(r"(?:passes|lowering|te|dialects|provenance|frontends|planning)/")
@@ -81,7 +86,8 @@ class _Veil:
         self._public = self._words_of_compiler()
         names = {*own, *(file.partition(".")[0] for file in self._files), *self._names_of_relay()}
         names |= {part for name in layers.name for part in name.split("/")}
-        self._secret = {name for name in names - self._public if len(name) >= _FEWEST}
+        telling = (name for name in names - self._public if not _SAYS_NOTHING.fullmatch(name))
+        self._secret = {name for name in telling if len(name) >= _FEWEST}
         odd = sorted((name for name in self._secret if not _WORD.fullmatch(name)), key=len, reverse=True)
         shown_too = dict.fromkeys(form for name in odd for form in (name, shown(name)))
         self._odd = re.compile("|".join(map(re.escape, shown_too))) if odd else None
@@ -185,6 +191,8 @@ class _Veil:
     def _text(self, text: str, path: str) -> str:
         if path in _EMPTY:
             return ""
+        if path in _CHOICES:
+            return text
         if path in _PATHS:
             return text if not text or _OURS.match(text) else self.name(text)
         if path in _NAMES:

@@ -18,11 +18,7 @@ from ..difference import ATOL, RTOL, difference
 from ..references import References
 from ..value_walk import Walked, walk_values
 from .builder import Builder
-from .document import Tensors
-
-BINS = 32
-SAMPLE = 32
-"""The number of values of a tensor that are kept, to be compared with those of another session."""
+from .document import BINS, SAMPLE, Tensors
 
 
 def add_tensors(

@@ -125,6 +125,25 @@ def test_other_sessions_of_a_model_have_the_same_hashes_and_other_models_others(
     assert not set(first[:5]) & set(stripped(again).layers.name)
 
 
+def test_numbers_types_and_layouts_stay_though_values_have_such_names():
+    """Shapes are part of a bug; `%256` is the usual name of a value out of PyTorch."""
+    session = small_session()
+    lines = ["%256 = nn.conv2d(%int64) : tensor<1x256x7xf32>", "%1 = cast(%256, float32[1, 256, 7])", "NCHW int64", ""]
+    session.stages[1].body.edits = [(0, 0, lines)]
+    session.layers.name[:3] = ["256", "NCHW", "asm"]
+    session.graphs[0].edges.text[0] = "int64[256, 1]"
+    session.graphs[0].nodes.attributes[1] = [("shape", "[256, 7]")]
+    session.calls[0].name = "float32"
+    result = stripped(session)
+    check(result)
+    text = "\n".join(text_of_stage(result, 1))
+    assert re.sub(r"n[0-9a-f]{10}", "NAME", text) == "\n".join(lines).replace("%int64", "%NAME")
+    assert result.graphs[0].edges.text[0] == "int64[256, 1]"
+    assert result.graphs[0].nodes.attributes[1] == [("shape", "[256, 7]")]
+    assert [stage.level for stage in result.stages] == [stage.level for stage in session.stages]
+    assert all(re.fullmatch(r"n\w{10}", name) for name in (*result.layers.name[:3], result.calls[0].name))
+
+
 def test_values_and_what_tells_of_files_go():
     result = stripped(small_session())
     assert result.made_by.sha256 == ""

@@ -73,7 +73,8 @@ def timeline(session: Session, choice: Choice) -> str:
             continue
         rows: list[tuple[str, ...]] = []
         for begin, until, thread, call in sorted(zip(line.begin, line.end, line.thread, line.call, strict=True)):
-            first, last = int(_BAR * begin / end), max(int(_BAR * until / end), int(_BAR * begin / end) + 1)
+            first = int(begin / end * _BAR)
+            last = max(int(until / end * _BAR), first + 1)
             bar = " " * first + "=" * (last - first)
             name = session.calls[call].name if call >= 0 else "no kernel"
             rows.append((f"|{bar:<{_BAR}}|", seconds(begin), seconds(until - begin), f"thread {thread}", name))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
+from damaged_sessions import faults
 from small_session import small_session
 
 from whence.explorer.session.check import check
@@ -154,6 +155,9 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("times.0.timeline.end", [0.002, 0.001], "times[0].timeline[1]: expected an end after the beginning"),
     ("memory.0.size", [256, 512], "expected a block in an arena of 512 bytes, got bytes 256 to 768"),
     ("tensors.0.histogram", [[1], []], "tensors[0].histogram[0]: expected 32 numbers, got 1"),
+    ("tensors.0.sample", [[0.0] * 31, []], "tensors[0].sample[0]: expected 32 numbers, got 31"),
+    ("tensors.0.shape", [[5], [64]], "tensors[0].sample[0]: expected 5 numbers, got 32"),
+    ("graphs.0.edges.path", [], "graphs[0].edges.path: expected 4 rows, as nodes have positions, got 0"),
     ("schedules.0.frames.1.tree", [2], "frames[1].tree: expected indexes into 2 stages"),
     ("schedules.0.frames.1.lines", 9, "frames[1].lines: expected at most 3 lines, got 9"),
     ("schedules.0.stages.0.loops.0.variable", 1, "stages[0]: expected indexes into 1 variables, got 1 to 1"),
@@ -166,6 +170,13 @@ def test_a_fault_is_named_with_its_path(path: str, value: Any, text: str):
         from_json(_change(path, value), "s.json")
     assert str(caught.value).startswith("s.json: ")
     assert text in str(caught.value)
+
+
+def test_what_passes_the_check_is_taken_by_all_that_reads_documents():
+    # A sample of another length, a layer whose name is a level, edges without paths; then some at random.
+    wrong = {seed: faults(seed) for seed in (7, 86, 1041, *range(10_000, 10_025))}
+    assert {seed: texts for seed, texts in wrong.items() if texts} == {}
+    assert sum(texts is not None for texts in wrong.values()) > 10
 
 
 def test_columns_of_positions_may_be_empty_together():

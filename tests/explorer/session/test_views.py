@@ -78,6 +78,12 @@ def test_what_was_not_recorded_is_said(view: str):
         VIEWS[view](session, Choice())
 
 
+def test_a_timeline_of_any_length_is_drawn():
+    session = small_session()
+    session.times[0].timeline.end = [1e308, 1.5e308]
+    assert "|=" in VIEWS["timeline"](session, Choice())
+
+
 def test_samples_of_one_level_are_all_there_are():
     session = small_session()
     session.times[0].lines.append(LineTimes(0, 7, [1], [40]))

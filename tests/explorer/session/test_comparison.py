@@ -1,0 +1,78 @@
+"""Two documents side by side: which layers are the same, and all that each takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from small_session import small_session
+
+from whence.explorer.session.comparison import compare_sessions
+from whence.explorer.session.document import Session
+from whence.explorer.session.strip import stripped
+
+
+def _layers(*layers: tuple[str, str]) -> Session:
+    """Return a document of layers, by name and operator, in this order."""
+    session = small_session()
+    session.sets, session.calls, session.times, session.tensors = [[]], [], [], []
+    of = session.layers
+    of.name, of.type = [name for name, _ in layers], [kind for _, kind in layers]
+    of.kind, of.source = ["layer"] * len(layers), [0] * len(layers)
+    of.ordinal, of.owner = list(range(len(layers))), list(range(len(layers)))
+    return session
+
+
+def _pairs(a: Session, b: Session) -> set[tuple[int, int]]:
+    return {(layer.first, layer.second) for layer in compare_sessions(a, b).layers}
+
+
+def test_the_time_of_a_layer_is_that_of_all_programs_and_all_its_tensors():
+    first, second = small_session(), small_session()
+    (times,) = first.times
+    # Row 4 is a tensor of layer 0.
+    first.times = [
+        replace(times, layers=[(0, 0.5, False), (4, 0.25, False), (0, 1.0, True), (-1, 9.0, False)]),
+        replace(times, layers=[(0, 2.0, False), (2, 0.125, False)]),
+    ]
+    seconds = {layer.first: layer.seconds[0] for layer in compare_sessions(first, second).layers}
+    assert seconds == {0: 3.75, 1: 0.0, 2: 0.125, 3: 0.0}
+
+
+def test_layers_without_a_name_are_those_of_their_operator_between_the_same_neighbours():
+    a = _layers(("a", "Conv"), ("", "Relu"), ("", "Add"), ("", "Relu"), ("b", "Conv"), ("", "Relu"))
+    b = _layers(("a", "Conv"), ("", "Add"), ("", "Relu"), ("b", "Conv"), ("", "Add"), ("", "Relu"))
+    assert _pairs(a, b) == {(0, 0), (1, 2), (2, 1), (3, -1), (4, 3), (5, 5), (-1, 4)}
+
+
+def test_of_layers_of_one_name_the_first_are_the_same_and_others_by_their_place():
+    a = _layers(("r", "Relu"), ("c", "Conv"), ("r", "Relu"), ("r", "Relu"))
+    b = _layers(("r", "Relu"), ("r", "Relu"), ("c", "Conv"), ("r", "Relu"))
+    assert _pairs(a, b) == {(0, 0), (1, 2), (2, 3), (3, -1), (-1, 1)}
+
+
+def test_layers_stand_in_the_order_of_their_sources():
+    a = _layers(("x", "Relu"), ("a", "Conv"), ("y", "Relu"))
+    b = _layers(("u", "Relu"), ("v", "Relu"), ("a", "Conv"))
+    b.layers.ordinal = [2, 0, 1]
+    assert _pairs(a, b) == {(0, 1), (1, 2), (2, 0)}
+
+
+@pytest.mark.parametrize(("inputs", "error"), [("6f1d", 0.75), ("", -1.0), ("other", -1.0)])
+def test_values_are_compared_where_both_are_of_the_same_inputs(inputs: str, error: float):
+    first, second = small_session(), small_session()
+    second.tensors[0].inputs = inputs
+    first.tensors[0].inputs = inputs if inputs != "other" else "6f1d"
+    second.tensors[0].sample[0][5] += 0.75
+    second.tensors[0].nan[1] += 1
+    errors = {layer.name: layer.error for layer in compare_sessions(first, second).layers}
+    assert errors["block/relu1"] == error
+    assert errors["conv2"] == -1.0
+
+
+def test_a_session_without_values_is_compared_with_one_that_has_them():
+    session = small_session()
+    assert {layer.error for layer in compare_sessions(stripped(session), stripped(session)).layers} == {-1.0}
+    bare = small_session()
+    bare.tensors[0].sample = [[], []]
+    assert {layer.error for layer in compare_sessions(session, bare).layers} == {-1.0}
