@@ -80,7 +80,7 @@ def test_what_was_not_recorded_is_said(view: str):
 
 def test_a_timeline_of_any_length_is_drawn():
     session = small_session()
-    session.times[0].timeline.end = [1e308, 1.5e308]
+    session.times[0].timeline.begin, session.times[0].timeline.end = [0.0, 1e308], [1e308, 1.5e308]
     assert "|=" in VIEWS["timeline"](session, Choice())
 
 
