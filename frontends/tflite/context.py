@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +11,22 @@ from xdsl.ir import SSAValue
 
 from ...support.dtypes import limits
 from ..importing import context
+from ..importing.node_parts import NodePart
 from .model import Quantization, TensorInfo
-from .program import Node
+from .option_values import field_of, stated_values
+from .program import RENAMING, Node
 
+_CUSTOM = "custom_options"
+_OF_TYPES, _OF_SHAPES = "the types of tensors say it, and are checked", "the shapes of tensors say it"
+HINTS = {
+    **dict.fromkeys(("IdxOutType", "InDataType", "OutDataType", "OutType", "OutputType"), _OF_TYPES),
+    **dict.fromkeys(("DepthMultiplier", "Num", "ValuesCount"), _OF_SHAPES),
+    **dict.fromkeys(("IndicesAreSorted", "UniqueIndices"), "says that a faster kernel may be taken"),
+    "PotScaleInt16": "the scales of tensors say it",
+    "QuantizedBiasType": "sums are exact in either type",
+    "ValidateIndices": "indices are checked wherever they can be",
+}
+"""Options that do not change what is computed, and why."""
 INTEGERS = ("INT4", "INT8", "UINT8", "INT16", "INT32")
 """Element types that may be quantised."""
 
@@ -27,6 +41,7 @@ class Context(context.Context):
 
     def option(self, name: str, default: Any = 0) -> Any:
         """A field of the options, by the name that the schema's classes have for it; `default` without options."""
+        self.asked.attributes.add(field_of(name))
         options = self.node.operator.options
         if options is None:
             return default
@@ -43,6 +58,25 @@ class Context(context.Context):
     @property
     def version(self) -> int:
         return self.node.operator.version
+
+    @property
+    def custom_options(self) -> bytes:
+        """The options of a custom operator, in a form of its own."""
+        self.asked.attributes.add(_CUSTOM)
+        return self.node.operator.custom
+
+    def parts(self) -> Iterator[NodePart]:
+        """The inputs that are present, and the options that differ from the defaults of the schema."""
+        yield from self.input_parts()
+        operator = self.node.operator
+        if self.node.op_type == RENAMING:
+            return  # its options are the call's
+        if operator.options is not None:
+            stated = stated_values(operator.options)
+            for name, value in ((name, stated[name]) for name in stated if name not in HINTS):
+                yield NodePart(name, "option", name, repr(value))
+        if operator.custom:
+            yield NodePart(_CUSTOM, "option", _CUSTOM, f"{len(operator.custom)} bytes")
 
     # Tensors of the file.
 

@@ -73,7 +73,7 @@ def non_max_suppression_v5(ctx: Context) -> tuple[SSAValue, ...]:
 def _options(ctx: Context) -> dict[str, float]:
     """The custom options: a map of numbers."""
     try:
-        found = cast(object, _flexbuffers.Loads(ctx.node.operator.custom))
+        found = cast(object, _flexbuffers.Loads(ctx.custom_options))
     except (AttributeError, TypeError, KeyError) as error:
         ctx.fail("custom options", str(error))
     if not isinstance(found, dict):

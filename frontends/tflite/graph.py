@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -203,7 +204,11 @@ class Importer(importer.Importer):
     def converter(self, step: Step) -> Converter[Context] | None:
         node = cast(Node, step.source)
         converter = converter_of(node)
-        return None if converter is None else Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
+        return (
+            None
+            if converter is None
+            else replace(converter, convert=lambda ctx: _agreeing(ctx, converter.convert(ctx)))
+        )
 
 
 def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tuple[Result, ...]:

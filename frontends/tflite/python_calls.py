@@ -10,6 +10,7 @@ from flatbuffers import flexbuffers
 from ..importing.python_calls import Argument, PythonCall, Stated
 from .context import Context
 from .model import TensorInfo
+from .option_values import values_of
 from .values import dtype_of
 
 _flexbuffers: Any = flexbuffers
@@ -39,22 +40,7 @@ def _attributes(ctx: Context) -> dict[str, Any]:
 
 def _fields(options: Any) -> dict[str, Any]:
     """The fields of a table of options, `StrideW` as `stride_w`."""
-    kind = cast("type[object]", options.__class__)
-    members: dict[str, Any] = {name: getattr(kind, name) for name in dir(kind)}
-    methods = [name for name, member in members.items() if callable(member) and name[:1].isupper()]
-    vectors = {name.removesuffix("AsNumpy") for name in methods if name.endswith("AsNumpy")}
-    helpers = {f"{vector}{end}" for vector in vectors for end in ("AsNumpy", "Length", "IsNone")}
-    fields: dict[str, Any] = {}
-    for name in methods:
-        if name == "Init" or name.startswith("GetRootAs") or name.endswith("HasIdentifier") or name in helpers:
-            continue
-        key = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-        if name in vectors:
-            fields[key] = getattr(options, f"{name}AsNumpy")().tolist() if getattr(options, f"{name}Length")() else []
-        else:
-            value = getattr(options, name)()
-            fields[key] = value.decode(errors="replace") if isinstance(value, bytes) else value
-    return fields
+    return {re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower(): value for name, value in values_of(options).items()}
 
 
 def _stated(info: TensorInfo) -> Stated:

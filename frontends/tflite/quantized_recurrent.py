@@ -234,12 +234,13 @@ def svdf(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.has(3):
         sums = sums + vector(ctx, 3, units)
     moved = _scaled(sums, _factor(state_scale, scale_of(ctx, 2), out_scale(ctx)))
-    # The kernel has no activation.
     return saturated(ctx, moved.value, ctx.out_quantization(), "int8"), state.reshape(*ctx.shape(4)).value
 
 
+_PROJECTED = {"ProjClip": "of a projection, where it is read"}
+
 QUANTIZED = {
-    "LSTM": Converter(lstm),
-    "SVDF": Converter(svdf),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": Converter(sequence_lstm),
+    "LSTM": Converter(lstm, unread=_PROJECTED),
+    "SVDF": Converter(svdf, unread={"FusedActivationFunction": "the kernel has none"}),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": Converter(sequence_lstm, unread=_PROJECTED),
 }

@@ -48,9 +48,10 @@ def _row(name: str, converter: Converter[stablehlo.Context]) -> Converter[Contex
             body_text=ctx.node.body,
         )
         state = {own.name: getattr(ctx, own.name) for own in fields(ctx) if own.name != "node"}
-        return converter.convert(stablehlo.Context(**state, node=node))
+        return converter.apply(stablehlo.Context(**state, node=node))
 
-    return Converter(convert)
+    regions = ("BodySubgraphIndex", "UpdateComputationSubgraphIndex")
+    return Converter(convert, unread=dict.fromkeys(regions, "read with the file, as the body of the node"))
 
 
 def reduce_window(ctx: Context) -> SSAValue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -410,3 +411,18 @@ def test_a_softmax_without_options_is_flat_as_litert_has_it():
     inputs = random_inputs(data, np.random.default_rng(0))
     found = np.asarray(evaluate_module(from_tflite(data), [inputs["x"]])[0], np.float32)
     np.testing.assert_allclose(found, litert(data, inputs)[0])
+
+
+def test_an_input_or_option_that_no_converter_reads_is_refused():
+    net = Net()
+    x = net.input("x", (2, 3))
+    w = net.const("w", np.ones(3, np.float32))
+    y = net.tensor("y", (2, 3))
+    net.op("LOG_SOFTMAX", [x, w], [y])
+    text = "LOG_SOFTMAX: expected no input 1, which is not supported, got 'w' (layer 'y', <memory> node 0)"
+    with pytest.raises(FrontendError, match=re.escape(text)):
+        from_tflite(net.build([y]))
+    net.operators.clear()
+    net.op("LOG_SOFTMAX", [x], [y], "AddOptions", fusedActivationFunction=RELU6)
+    with pytest.raises(FrontendError, match=r"LOG_SOFTMAX: expected no option 'FusedActivationFunction', .* got 3"):
+        from_tflite(net.build([y]))
