@@ -132,16 +132,26 @@ class Index:
             named.setdefault(layer.name, []).append(layer)
         return named
 
+    @cached_property
+    def _tensors(self) -> Sequence[Layer]:
+        return [Layer.of(leaf) for leaf in all_leaves(self.artifact)]
+
     def find(self, name: str) -> tuple[Layer, ...]:
-        """The layers called `name` (names need not be unique), or else the tensors.
+        """The layers called `name` (names need not be unique), or else the tensors, or what the source calls so.
 
         Raises FrontendError for an unknown name.
         """
         if matches := self._named.get(name):
             return tuple(matches)
-        if tensors := tuple(layer for layer in map(Layer.of, all_leaves(self.artifact)) if layer.name == name):
+        if tensors := tuple(layer for layer in self._tensors if layer.name == name):
             return tensors
-        raise FrontendError(unknown("layer", name, [layer.name for layer in self.layers]))
+        aliases = self.artifact.ledger.aliases
+        # Keras has slashes in the paths of its variables, and dots between the same names elsewhere.
+        if called := aliases.get(name) or aliases.get(name.replace("/", ".")):
+            own = {layer.leaf: layer for layer in self.layers}
+            return tuple(own.get(leaf) or Layer.of(leaf) for leaf in called)
+        tensors = [*(layer.name for layer in self._tensors), *aliases]
+        raise FrontendError(unknown("layer", name, [layer.name for layer in self.layers], tensors))
 
     def into(self, entry: Entry) -> Sequence[str]:
         """The names of the layers that what came of an event serves."""

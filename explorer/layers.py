@@ -156,6 +156,7 @@ def scope_of(name: str, module: str = "") -> str:
     return "/".join(filter(None, name.split(separator)[:-1]))
 
 
-def unknown(kind: str, name: str, known: Sequence[str]) -> str:
-    """The complaint about a name that is none of `known`, with the nearest of them."""
-    return f"unknown {kind} '{shown(name)}': expected one of {len(known)}{shown(did_you_mean(name, known))}"
+def unknown(kind: str, name: str, known: Sequence[str], aliases: Sequence[str] = ()) -> str:
+    """The complaint about a name that is none of `known`, with the nearest of them and of other names."""
+    near = did_you_mean(name, dict.fromkeys((*known, *aliases)))
+    return f"unknown {kind} '{shown(name)}': expected one of {len(known)}{shown(near)}"

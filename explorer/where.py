@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from math import isclose
 
 from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Operation
 
+from ..dialects.relay.core import ConstantOp
 from ..dialects.relay.operator import Operator
 from ..dialects.relay.python_call import PythonCallOp
 from ..planning.artifact import Artifact
@@ -162,7 +164,10 @@ def _kernels(
             slots_of.setdefault(position, set()).update(slots)
     for position, slots in sorted(slots_of.items()):
         call = index.artifact.calls[position]
-        ops = [op for slot in sorted(slots) if isinstance(op := index.ops(call.name)[slot], Operator | PythonCallOp)]
+        all_ops = [index.ops(call.name)[slot] for slot in sorted(slots)]
+        ops = [op for op in all_ops if isinstance(op, Operator | PythonCallOp)]
+        # A number in the code of a kernel, where it is asked about alone: its layer's operators read it.
+        ops = ops or [op for op in all_ops if isinstance(op, ConstantOp)]
         if not ops:
             continue
         own = dict.fromkeys(leaf for op in ops for leaf in leaves(op.location))
@@ -170,7 +175,7 @@ def _kernels(
         lines = sorted({number for slot in slots for number in part.lines.get(slot, ())})
         yield KernelPart(
             call.name,
-            tuple(op.name for op in ops),
+            tuple(_told_op(op) for op in ops),
             unique_names([leaf for leaf in own if leaf not in wanted]),
             tuple(dict.fromkeys(label for slot in sorted(slots) for label in part.stages.get(slot, ()))),
             tuple((number, part.text[number - 1]) for number in lines),
@@ -180,6 +185,12 @@ def _kernels(
             _time(times, position, layers),
             compiler_of(kernel_of(index.artifact, call.kernel)),
         )
+
+
+def _told_op(op: Operation) -> str:
+    """The name of an op; of a number in the code of a kernel what reads it, too."""
+    readers = dict.fromkeys(use.operation.name for use in op.results[0].uses) if isinstance(op, ConstantOp) else ()
+    return f"{op.name} of {', '.join(readers)}" if readers else op.name
 
 
 def _time(times: Times | None, call: int, layers: Sequence[Layer]) -> tuple[float, float] | None:

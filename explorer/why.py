@@ -16,7 +16,7 @@ from ..planning.artifact import Artifact, Call
 from ..provenance.ledger import Entry, Ledger
 from ..provenance.numbers import number_of
 from ..provenance.span import layer_names, leaves
-from ..support.errors import FrontendError
+from ..support.errors import FrontendError, expectation
 from ..support.names import shown
 from .calls import Found, find_calls
 from .code import compiler_of, kernel_of, line_location, machine_code
@@ -186,7 +186,7 @@ def why(
     Raises FrontendError for an unknown kernel, call or line.
     """
     index = artifact if isinstance(artifact, Index) else Index(artifact)
-    selection = find_calls(index.artifact, kernel, call)
+    selection = find_calls(index.artifact, _kernel_of(index, kernel), call)
     code = kernel_of(index.artifact, selection.kernel)
     if line is not None:
         others = tuple(kernel_call.name for kernel_call in selection.others)
@@ -205,6 +205,25 @@ def why_all(artifact: Artifact | Index, times: Times | None = None) -> Iterator[
     for call in index.artifact.calls:
         calls[call.kernel].append(call)
     return (_why(index, Found(kernel, tuple(own), ()), times) for kernel, own in calls.items())
+
+
+def _kernel_of(index: Index, name: str | int) -> str | int:
+    """The call that serves a layer or tensor of a name that is no kernel's, where it is one."""
+    kernels = {
+        other for code in index.artifact.calls for other in (code.name, kernel_of(index.artifact, code.kernel).symbol)
+    }
+    if not isinstance(name, str) or name in kernels or name.isdecimal():
+        return name
+    try:
+        layers = index.find(name)
+    except FrontendError:
+        return name
+    wanted = (leaf for layer in layers for leaf in index.leaves.get(layer, (layer.leaf,)))
+    calls = sorted({position for leaf in wanted for position in index.slots.get(leaf, ())})
+    names = tuple(dict.fromkeys(index.artifact.calls[position].name for position in calls))
+    if len(names) != 1:
+        raise FrontendError(expectation(f"kernel of '{shown(name)}'", "one", some(names) if names else "none"))
+    return names[0]
 
 
 def _why(index: Index, selection: Found, times: Times | None) -> Why:

@@ -46,6 +46,7 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
         "gives": [[table.number(leaf), index, *ops.value(value)] for (leaf, index), value in ledger.gives.items()],
         "op_types": [[table.number(leaf), text] for leaf, text in ledger.op_types.items()],
         "modules": [[table.number(leaf), text] for leaf, text in ledger.modules.items()],
+        "aliases": [[name, list(map(table.number, tensors))] for name, tensors in ledger.aliases.items()],
         "code": [[*line, text] for line, text in ledger.code.items()],
         "plan": [plan.workspaces, plan.arena_bytes, plan.peak_bytes, plan.algorithm, plan.pools],
         "host": artifact.target.host,

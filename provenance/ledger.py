@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import LocationAttr
+from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Operation, SSAValue
 
 from ..support.names import shown
@@ -118,6 +118,8 @@ class Ledger:
     """Leaf of a layer -> what its source calls the operator: `Conv`. Text says nothing of the kind."""
     modules: dict[LocationAttr, str] = field(default_factory=lambda: dict[LocationAttr, str]())
     """Leaf of a layer -> the path of the module it is of in the program that was exported: `layer1.0.conv`."""
+    aliases: dict[str, dict[LocationAttr, None]] = field(default_factory=lambda: dict[str, dict[LocationAttr, None]]())
+    """What the source calls a tensor -> the leaves of it: of a weight one per layer that reads it, else the layer."""
     code: dict[Caller, str] = field(default_factory=lambda: dict[Caller, str]())
     """File and line of a program -> the text of the line, where the model has it."""
     gives: dict[LayerValue, Value] = field(default_factory=lambda: dict[LayerValue, Value]())
@@ -177,6 +179,11 @@ class Ledger:
         """Add an event without ops of ours: `removed` are names of operators of a source, or of ops that are gone."""
         self.entries.append(Entry(self.pass_name, pattern, reason, tuple(removed), (), tuple(before), tuple(after)))
 
+    def alias(self, name: str, leaf: LocationAttr) -> None:
+        """Say that the source calls a tensor so; of a weight `leaf` is its own, else that of its layer."""
+        if not isinstance(leaf, UnknownLoc):
+            self.aliases.setdefault(name, {})[leaf] = None
+
     def copied(self, original: Operation, copy: Operation) -> None:
         """Say that `copy` was made as it is of `original`: it has the same history."""
         self.copies[number_of(copy)] = number_of(original), len(self.entries)
@@ -189,6 +196,8 @@ class Ledger:
         self.op_types |= other.op_types
         self.modules |= other.modules
         self.code |= other.code
+        for name, tensors in other.aliases.items():
+            self.aliases.setdefault(name, {}).update(tensors)
         self.gives |= other.gives
 
     def history(self, number: int) -> list[Entry]:

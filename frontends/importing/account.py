@@ -14,12 +14,13 @@ from .tensor import Tensor
 
 
 def note_values(ledger: Ledger, converted: Iterable[tuple[Node, Iterable[str]]], tensors: Mapping[str, Tensor]) -> None:
-    """Write down which results are the outputs of nodes.
+    """Write down which results are the outputs of nodes, and that outputs have names of their own.
 
     converted: nodes, with the names of their outputs. tensors: what the names stand for.
     """
     for node, outputs in converted:
         for index, name in enumerate(outputs):
+            ledger.alias(name, node.leaf)
             tensor = tensors.get(name)
             if tensor is not None and (value := value_of(tensor.value)) is not None:
                 ledger.gives[node.leaf, index] = value

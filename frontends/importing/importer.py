@@ -231,6 +231,8 @@ class Importer(ABC):
         if place not in shared:
             array = next(iter(shared.values())).array if shared else region.constants[name]
             shared[place] = Tensor(name, array, leaf=self.leaf(*place))
+            if (ledger := current_ledger()) is not None:
+                ledger.alias(name, shared[place].leaf)
         return shared[place]
 
     def argument(self, name: str, type_: TensorType[Attribute], argument: Argument) -> Tensor:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
+import onnx.numpy_helper
+import onnx.parser
 import pytest
 
 import whence
+from whence.executables.restoring import read_library
 from whence.explorer.code import kernel_of, line_location, machine_code
 from whence.explorer.coverage import LEVELS
 from whence.explorer.why import why
@@ -161,3 +167,58 @@ def test_all_ops_know_their_layers(compiled: whence.Executable):
     assert [found[level] for level in LEVELS[:4]] == [1.0] * 4
     assert found["native"] > 0.85
     assert 0 < found["native_inferred"] < 1 - found["native"]
+
+
+@pytest.fixture(scope="module")
+def scaled() -> whence.Executable:
+    """A product by a weight, and one by a number that is in the code."""
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        net (float[4,8] x) => (float[4,8] y)
+        {
+            [fc] a = MatMul (x, head_weight)
+            [soft] s = Softmax (a)
+            [scale] b = Mul (s, c)
+            [act] y = Tanh (b)
+        }"""
+    )
+    for name, shape in (("head_weight", (8, 8)), ("c", (1,))):
+        array = np.random.default_rng(0).standard_normal(shape, np.float32)
+        model.graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+    return whence.compile(model)
+
+
+def test_a_number_in_the_code_is_where_it_is_read(scaled: whence.Executable):
+    answer = scaled.where("scale.c")
+    assert not answer.vanished
+    (part,) = answer.kernels
+    assert part.operators == ("relay.constant of relay.multiply",)
+    assert any("arith.constant" in text for _, text in part.lines)
+    assert part.native[0] > 0
+
+
+def test_tensors_have_the_names_that_their_source_gives_them(scaled: whence.Executable, tmp_path: Path):
+    scaled.export_library(tmp_path / "net.tar")
+    loaded = read_library(tmp_path / "net.tar").executable
+    for executable in (scaled, loaded):
+        assert executable.where("head_weight") == executable.where("fc.head_weight")
+        assert executable.where("c") == executable.where("scale.c")
+        assert executable.where("b").layers == executable.where("scale").layers
+        assert executable.why("a").symbol == executable.why("fused_nn_contrib_dense_pack").symbol
+        with pytest.raises(FrontendError, match=r"unknown layer 'head_weigt': .*did you mean 'head_weight'"):
+            executable.where("head_weigt")
+
+
+@pytest.mark.parametrize(
+    ("file", "weight"),
+    [
+        ("exports/pytorch/cnn.pt2", "stem.conv.weight"),
+        ("frontends/keras/models/halves.keras", "conv.kernel"),
+        ("frontends/keras/models/halves.keras", "conv/kernel"),
+        ("frontends/tensorflow/data/cnn_saved", "cnn/conv/kernel_1"),
+    ],
+)
+def test_weights_of_each_format_are_called_as_their_source_does(file: str, weight: str):
+    executable = whence.compile(Path(__file__).parents[1] / file)
+    answer = executable.where(weight)
+    assert answer.params or answer.kernels or answer.fate

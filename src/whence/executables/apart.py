@@ -185,7 +185,10 @@ def _run(source: int, result: int, sizes: str) -> int:
 def imported(ledger: Ledger) -> Ledger:
     """Return the part of a ledger that holds for every program of a model: the import, and the names of layers."""
     entries = [entry for entry in ledger.entries if entry.pass_name == "import"]
-    return Ledger(entries, op_types=dict(ledger.op_types), modules=dict(ledger.modules), gives=dict(ledger.gives))
+    names = {name: dict(leaves) for name, leaves in ledger.aliases.items()}
+    return Ledger(
+        entries, op_types=dict(ledger.op_types), modules=dict(ledger.modules), gives=dict(ledger.gives), aliases=names
+    )
 
 
 def copied_pool(module: ModuleOp) -> ConstantPool:

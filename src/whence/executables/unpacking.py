@@ -96,6 +96,7 @@ def artifact_of(package: Package, name: str) -> Artifact:
             entries,
             op_types={at[leaf]: text for leaf, text in data["op_types"]},
             modules={at[leaf]: text for leaf, text in data["modules"]},
+            aliases={name: dict.fromkeys(_all(at, numbers)) for name, numbers in data["aliases"]},
             code={(file, line): text for file, line, text in data["code"]},
             gives=gives,
             copies=copies,
