@@ -7,6 +7,7 @@ from bisect import bisect_right
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr, UnknownLoc
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import OpTrait
 
 from ..provenance.diagnostics import fail
 from ..support.errors import FrontendError
@@ -38,6 +39,10 @@ def check_visible(module: ModuleOp) -> None:
 def _named(value: SSAValue) -> str:
     maker = value.owner.name if isinstance(value.owner, Operation) else "a block"
     return f"'{value.name_hint}' of {maker}" if value.name_hint else f"a value of {maker}"
+
+
+class LocatesItsBody(OpTrait):
+    """The text of an op may stand for ops of its regions, too: such ops are at the location of the op."""
 
 
 class LocatedParser(LocationParser):
@@ -85,4 +90,8 @@ class LocatedParser(LocationParser):
                 self._file, IntAttr(self._above + line), IntAttr(start - self._lines[line - 1] + 1)
             )
         self._spelled = False
+        if op.has_trait(LocatesItsBody):
+            for inner in op.walk():
+                if isinstance(inner.location, UnknownLoc):
+                    inner.location = op.location
         return op

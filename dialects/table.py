@@ -22,4 +22,5 @@ DIALECTS: dict[str, Callable[[], Dialect]] = {
     "llvm_ext": partial(_load, "llvm_ext", "LLVMExt"),
     "stablehlo": partial(_load, "stablehlo", "Stablehlo"),
     "chlo": partial(_load, "stablehlo", "Chlo"),
+    "sdy": partial(_load, "stablehlo", "Sdy"),
 }

@@ -146,21 +146,29 @@ class ConvAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return cls.parse_axes(parser)
+
+    @classmethod
+    def parse_axes(cls, parser: AttrParser) -> Sequence[Attribute]:
+        """Parse `[b, 0, f]x[0, i, o]->[b, 0, f]`."""
+
         def labels() -> ArrayAttr[StringAttr]:
             return ArrayAttr(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _label(parser)))
 
-        with parser.in_angle_brackets():
-            data = labels()
-            parser.parse_keyword("x")
-            kernel = labels()
-            parser.parse_punctuation("->")
-            return [data, kernel, labels()]
+        data = labels()
+        parser.parse_keyword("x")
+        kernel = labels()
+        parser.parse_punctuation("->")
+        return [data, kernel, labels()]
 
     def print_parameters(self, printer: Printer) -> None:
-        data, kernel, result = (
-            f"[{', '.join(label.data for label in labels)}]" for labels in (self.data, self.kernel, self.result)
-        )
-        printer.print_string(f"<{data}x{kernel}->{result}>")
+        printer.print_string(f"<{self.axes()}>")
+
+    def axes(self) -> str:
+        """Return `[b, 0, f]x[0, i, o]->[b, 0, f]`."""
+        data, kernel, result = (f"[{', '.join(labels)}]" for labels in self.labels())
+        return f"{data}x{kernel}->{result}"
 
     def labels(self) -> tuple[tuple[str, ...], ...]:
         """Those of the data, the kernel and the result."""
@@ -231,3 +239,10 @@ RECORDS = (
 )
 
 ATTRIBUTES: tuple[type[Any], ...] = (*WORDS, *RECORDS, ConvAttr, BoundsAttr, TokenType)
+
+_KINDS = {kind.name: kind for kind in ATTRIBUTES}
+
+
+def kind_named(name: str) -> type[Any]:
+    """Return the class of the attribute of a name, such as `stablehlo.precision`."""
+    return _KINDS[name]

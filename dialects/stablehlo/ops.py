@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .formats import CHLO_FORMATS, STABLEHLO_FORMATS
+from .region_syntax import ReduceSyntax, WhileSyntax
 from .table import op_classes
 
 STABLEHLO = op_classes(
@@ -40,7 +42,7 @@ STABLEHLO = op_classes(
     count_leading_zeros operand -> result
     create_token -> result
     cross_replica_sum operand -> result : replica_groups
-    custom_call *inputs -> *results {*called} : call_target_name has_side_effect? backend_config? api_version? \
+    custom_call *inputs -> *results : call_target_name has_side_effect? backend_config? api_version? \
       called_computations? operand_layouts? result_layouts? output_operand_aliases?
     divide lhs rhs -> result
     dot lhs rhs -> result : precision_config?
@@ -131,6 +133,8 @@ STABLEHLO = op_classes(
     while *operand -> *results {cond body}
     xor lhs rhs -> result
     """,
+    STABLEHLO_FORMATS,
+    {"reduce": ReduceSyntax, "while": WhileSyntax},
 )
 
 _UNARY = "acos acosh asin asin_acos_kernel asinh atan atanh bessel_i1e conj cosh digamma erf erf_inv erfc is_inf \
@@ -160,4 +164,5 @@ CHLO = op_classes(
             "top_k operand -> *results : k",
         )
     ),
+    CHLO_FORMATS,
 )

@@ -7,12 +7,14 @@ missing, a region `*x` stands for any number of them. Several variadic groups of
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     IRDLOperation,
     IRDLOption,
+    ParsePropInAttrDict,
     SameVariadicOperandSize,
     irdl_op_definition,
     operand_def,
@@ -28,12 +30,23 @@ from xdsl.irdl import (
 )
 from xdsl.traits import IsTerminator
 
+from .directives import DIRECTIVES
+
 _LINE = re.compile(r"(\w+)\s*([^-{:]*)(?:->\s*([^{:]*))?(?:\{([^}]*)\})?\s*(?::\s*(.*))?")
 
 
-def op_classes(dialect: str, table: str) -> list[type[Operation]]:
-    """Return the classes of the ops that the lines of a table declare."""
-    return [_op_class(dialect, line.strip()) for line in table.strip().splitlines()]
+def op_classes(
+    dialect: str,
+    table: str,
+    formats: Mapping[str, str],
+    syntaxes: Mapping[str, type[IRDLOperation]] | None = None,
+) -> list[type[Operation]]:
+    """Return the classes of the ops that the lines of a table declare.
+
+    formats: name of an op -> its assembly format. syntaxes: name -> a base class that parses and prints the op.
+    """
+    lines = [line.strip() for line in table.strip().splitlines()]
+    return [_op_class(dialect, line, formats, syntaxes or {}) for line in lines]
 
 
 def _field(word: str) -> str:
@@ -42,7 +55,9 @@ def _field(word: str) -> str:
     return f"{name}_" if hasattr(IRDLOperation, name) else name
 
 
-def _op_class(dialect: str, line: str) -> type[IRDLOperation]:
+def _op_class(
+    dialect: str, line: str, formats: Mapping[str, str], syntaxes: Mapping[str, type[IRDLOperation]]
+) -> type[IRDLOperation]:
     match = _LINE.fullmatch(line)
     assert match is not None, line
     name, operands, results, regions, properties = (part or "" for part in match.groups())
@@ -61,8 +76,11 @@ def _op_class(dialect: str, line: str) -> type[IRDLOperation]:
     options: tuple[IRDLOption, ...] = ()
     if operands.count("*") > 1:
         options = (SameVariadicOperandSize(),)
+    if name in formats:
+        body["assembly_format"], body["custom_directives"] = formats[name], DIRECTIVES
+        options = (*options, ParsePropInAttrDict())
     body["irdl_options"] = options
     if name == "return":
         body["traits"] = traits_def(IsTerminator())
     title = "".join(part.capitalize() for part in name.split("_"))
-    return irdl_op_definition(type(f"{title}Op", (IRDLOperation,), body))
+    return irdl_op_definition(type(f"{title}Op", (syntaxes.get(name, IRDLOperation),), body))

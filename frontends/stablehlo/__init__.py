@@ -24,8 +24,8 @@ def from_stablehlo(
 ) -> ModuleOp:
     """The relay module of a program; `@main` has its inputs and outputs, in order.
 
-    program: the path or bytes of an .mlir file in generic form, a `jax.export.Exported`, a `jax.stages.Lowered`, or a
-    module of jaxlib.
+    program: the path or bytes of an .mlir file, as JAX prints it or in generic form, a `jax.export.Exported`, a
+    `jax.stages.Lowered`, or a module of jaxlib.
     params: the values of inputs that are the same in every call, `{"p": variables}` for `f(p, x)`, or `{"p.w": array}`;
     beside a file `net.mlir` those in `net.npz`. shapes: input name -> shape, for inputs with open extents.
 

@@ -28,13 +28,20 @@ def described(region: Region) -> str:
 def recognised(op: Operation) -> str:
     """Return what the region of an op computes; empty where it is nothing known.
 
-    An operator of the two arguments by its name; `update` where the second argument is the result; `argmax` and
-    `argmin` of values with their places; `ascending 0` and `descending 0`, with the number of the operand that is
-    compared, and further such pairs of words for operands that decide ties.
+    An operator of the two arguments by its name; `logaddexp`; `update` where the second argument is the result;
+    `argmax` and `argmin` of values with their places; `ascending 0` and `descending 0`, with the number of the operand
+    that is compared, and further such pairs of words for operands that decide ties. Of `select_and_scatter` it is the
+    comparison that selects, then the operator that scatters: `GE add`.
     """
-    if len(op.regions) != 1 or len(op.regions[0].blocks) != 1:
+    if any(len(region.blocks) != 1 for region in op.regions):
         return ""
-    block = op.regions[0].block
+    blocks = [region.block for region in op.regions]
+    if name_of(op) == "select_and_scatter":
+        return " ".join(filter(None, (_direction(blocks[0]), _recognised(op, blocks[1]))))
+    return _recognised(op, blocks[0]) if len(blocks) == 1 else ""
+
+
+def _recognised(op: Operation, block: Block) -> str:
     last = block.last_op
     if last is None or name_of(last) != "return":
         return ""
@@ -47,10 +54,36 @@ def recognised(op: Operation) -> str:
         maker = results[0].owner
         if isinstance(maker, Operation) and set(maker.operands) == set(arguments) and name_of(maker) in OPERATORS:
             return name_of(maker)
-        return ""
+        return "logaddexp" if len(block.ops) < 12 and _expression(results[0]) == _LOGADDEXP else ""
     if len(arguments) == 4 and len(results) == 2:
         return _argument(results, block)
     return ""
+
+
+_LOGADDEXP = (
+    "select(compare(subtract(0, 1), subtract(0, 1)), add(0, 1), "
+    "add(maximum(0, 1), log_plus_one(exponential(negate(abs(subtract(0, 1)))))))"
+)
+"""As JAX writes it, which takes the sum where the difference is no number."""
+
+
+def _expression(value: SSAValue) -> str:
+    """Return a value of a small block as an expression of the block's arguments, which are their numbers."""
+    if isinstance(value, BlockArgument):
+        return str(value.index)
+    op = value.owner
+    if not isinstance(op, Operation):
+        return ""
+    return f"{name_of(op)}({', '.join(map(_expression, op.operands))})"
+
+
+def _direction(block: Block) -> str:
+    """Return how a body compares its two arguments, such as `GE`; empty for another body."""
+    compare, last = block.first_op, block.last_op
+    if compare is None or last is None or last is not compare.next_op or name_of(compare) != "compare":
+        return ""
+    asked = list(compare.operands) == list(block.args) and list(last.operands) == list(compare.results)
+    return str(attributes_of(compare).get("comparison_direction", "")) if asked else ""
 
 
 def _argument(results: list[SSAValue], block: Block) -> str:

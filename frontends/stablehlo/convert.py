@@ -41,7 +41,7 @@ _GRADIENT = "a part of a gradient, which no inference computes"
 _DEVICES = "one model runs on one device"
 REFUSED = {
     **dict.fromkeys(("rng", "rng_bit_generator"), _RANDOM),
-    **dict.fromkeys(("batch_norm_grad", "batch_norm_training", "select_and_scatter"), _GRADIENT),
+    **dict.fromkeys(("batch_norm_grad", "batch_norm_training"), _GRADIENT),
     **dict.fromkeys(("all_gather", "all_reduce", "all_to_all", "collective_permute", "reduce_scatter"), _DEVICES),
     **dict.fromkeys(("partition_id", "replica_id", "collective_broadcast", "send", "recv"), _DEVICES),
     **dict.fromkeys(("complex", "real", "imag", "fft"), "complex numbers have no element type"),

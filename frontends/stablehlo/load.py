@@ -20,7 +20,7 @@ from .convert import CONVERTERS, REFUSED
 from .jax_objects import text_of
 from .nodes import CUSTOM_CALL
 from .program import Builder
-from .text import GENERIC, parse
+from .text import READABLE, parse
 
 _BYTECODE = b"ML\xefR"
 
@@ -56,7 +56,7 @@ def load(
 
 def _decoded(data: bytes, file: str) -> str:
     if data.startswith(_BYTECODE):
-        raise FrontendError(f"{file}: expected {GENERIC}, got bytecode")
+        raise FrontendError(f"{file}: expected {READABLE}, got bytecode")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -91,7 +91,7 @@ def flat(params: Mapping[str, Any], prefix: str = "") -> dict[str, Array]:
 
 def _checked(text: str, file: str, params: Mapping[str, Array], custom_ops: CustomOps) -> Source:
     program = parse(text, file)
-    builder = Builder(program, params)
+    builder = Builder(program, params, CONVERTERS)
     region = builder.main()
     if not region.outputs:
         raise FrontendError(f"{file}: expected a program with at least one output, got none")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -33,7 +33,7 @@ EQUALS = "equal to a number"
 """The kind of step that asks which branch is labels."""
 IDENTITIES = frozenset({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement"})
 """Custom calls that give back what they are value."""
-_SAME = frozenset({"optimization_barrier", "create_token", "after_all"})
+_SAME = frozenset({"optimization_barrier", "create_token", "after_all", "sdy.sharding_constraint"})
 _DEEPEST = 50
 """Calls and bodies around an op."""
 _MOST = 1_000_000
@@ -62,11 +62,11 @@ class Input:
 class Builder:
     """Makes the region of a program.
 
-    params: the values of inputs that are the same in every call, by their names.
+    params: the values of inputs that are the same in every call, by their names. operators: those that have a row.
     """
 
-    def __init__(self, program: Program, params: Mapping[str, Array]):
-        self.program, self.file, self.params = program, program.file, params
+    def __init__(self, program: Program, params: Mapping[str, Array], operators: Container[str]):
+        self.program, self.file, self.params, self.operators = program, program.file, params, operators
         self.functions: dict[str, func.FuncOp] = {}
         self.inputs: list[Input] = []
         self.outputs: dict[str, TensorType[Attribute]] = {}
@@ -258,6 +258,9 @@ class Builder:
     ) -> None:
         attributes = attributes_of(op)
         match kind:
+            case "composite" if operator := self._composed(attributes):
+                stated = attributes.get("composite_attributes", {})
+                self._step(op, operator, names, around, self._node(op, operator, layer, origin, stated))
             case "call" | "composite":
                 callee = str(attributes.get("callee" if kind == "call" else "decomposition", ""))
                 self._call(op, callee, names, around, origin, index)
@@ -274,6 +277,11 @@ class Builder:
                 if kind == "custom_call":
                     kind = f"{CUSTOM_CALL}{attributes.get('call_target_name', '')}"
                 self._step(op, kind, names, around, self._node(op, kind, layer, origin, attributes))
+
+    def _composed(self, attributes: Mapping[str, Any]) -> str:
+        """The operator that a composite is, as JAX exports those of CHLO; empty where what it is composed of counts."""
+        dialect, _, operator = str(attributes.get("name", "")).partition(".")
+        return operator if dialect == "chlo" and operator in self.operators else ""
 
     def _step(self, op: Operation, kind: str, names: Names, around: Around, node: Node, **more: Any) -> None:
         inputs = tuple(self._read(value, names) for value in op.operands)

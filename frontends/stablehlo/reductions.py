@@ -36,7 +36,7 @@ def neutral(body: str, dtype: np.dtype[np.generic]) -> float:
     if body in ("add", "multiply"):
         return float(body == "multiply")
     low, high = limits(dtype.name)
-    return low if body == "maximum" else high
+    return low if body in ("maximum", "logaddexp") else high
 
 
 def operator_of(ctx: Context, what: str) -> tuple[type[Operator], type[Operator]]:

@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from ...dialects.element_types import numpy_dtype
 from ...dialects.located_parser import LocatedParser
-from ...dialects.stablehlo import Chlo, Stablehlo
+from ...dialects.stablehlo import Chlo, Sdy, Stablehlo
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 
@@ -32,10 +32,10 @@ _LARGE = re.compile(r'dense<"0x([0-9A-Fa-f]{129,}+)">|dense_resource<([\w.$-]+)>
 _RESOURCE = re.compile(r'([\w.$-]+)\s*:\s*"0x([0-9A-Fa-f]*+)"')
 _texts = count()
 _ELIDED = "__elided__"
-_PRETTY = re.compile(r"^(?!\s*//).*?(?<![\"#!\w.<])(stablehlo|chlo)\.\w+", re.MULTILINE)
-GENERIC = (
-    "the generic form of ops, which `module.operation.get_asm(print_generic_op_form=True, enable_debug_info=True)` "
-    "prints, or `stablehlo-opt --mlir-print-op-generic --mlir-print-debuginfo`"
+_UNREGISTERED = "Operation builtin.unregistered does not have a custom format"
+READABLE = (
+    "a text of MLIR, which `jax.jit(f).lower(..).as_text(debug_info=True)` is, or `stablehlo-translate --deserialize` "
+    "makes of bytecode"
 )
 
 
@@ -111,7 +111,7 @@ def _short(text: str) -> str:
 
 
 def parse(text: str, file: str) -> Program:
-    """Parse a program in generic form; raises FrontendError for any other text."""
+    """Parse a program, in the form that JAX prints or in the generic one; raises FrontendError for any other text."""
     spans: dict[str, tuple[int, int, int]] = {}
     # xDSL renames handles that it has met before, in whichever text.
     number = next(_texts)
@@ -130,18 +130,19 @@ def parse(text: str, file: str) -> Program:
             # A blob begins with its alignment.
             spans[f"text_{number}_{match[1]}"] = (*match.span(2), 4)
         short = short[:at]
-    if (pretty := _PRETTY.search(short)) is not None:
-        line = short.count("\n", 0, pretty.end()) + 1
-        raise FrontendError(f"{file}:{line}: expected {GENERIC}, got the pretty form of {pretty[1]}'s ops")
     context = Context(allow_unregistered=True)
-    for dialect in (Builtin, func.Func, Stablehlo, Chlo):
+    for dialect in (Builtin, func.Func, Stablehlo, Chlo, Sdy):
         context.load_dialect(dialect)
     try:
         module = LocatedParser(context, short, file).parse_module()
         module.verify()
     except ParseError as error:
         at_ = error.span.get_location()
-        raise FrontendError(f"{file}:{at_.line}:{at_.col}: {' '.join(error.msg.split())}") from error
+        message = " ".join(error.msg.split())
+        if _UNREGISTERED in message:
+            name = short[: error.span.start].split()[-1]
+            message = f"expected ops of stablehlo, chlo and func, or an op in generic form, got {name}"
+        raise FrontendError(f"{file}:{at_.line}:{at_.col}: {message}") from error
     except VerifyException as error:
         raise FrontendError(f"{file}: {' '.join(str(error).split())}") from error
     return Program(file, module, text, spans)

@@ -137,6 +137,23 @@ def _indexed(x: Any, index: Any) -> Any:
     return x[index], x[:, index % 3], x.at[index].add(1.0), x.at[index, 0].set(5.0)
 
 
+def _gradients(x: Any) -> Any:
+    """The gradient of a pooling whose windows overlap along one axis, and leave gaps along the other."""
+    return jax.grad(lambda x: jnp.sin(lax.reduce_window(x, -jnp.inf, lax.max, (2, 2), (1, 3), "SAME")).sum())(x)
+
+
+def _logarithms(x: Any) -> Any:
+    return lax.cumlogsumexp(jnp.where(x > 1, -jnp.inf, x), 0, reverse=True)
+
+
+def _inverses(x: Any) -> Any:
+    """The functions of CHLO, which `jax.export` writes as composites."""
+    unit, above = jnp.sin(x), jnp.abs(x) + 1
+    of_units = sum(function(unit) for function in (lax.asin, lax.acos, lax.atanh))
+    of_all = sum(function(x) for function in (lax.asinh, lax.sinh, lax.cosh, lax.erf))
+    return of_units, of_all, lax.acosh(above)
+
+
 def _attention(q: Any, k: Any, v: Any) -> Any:
     return jax.nn.dot_product_attention(q, k, v, is_causal=True)
 
@@ -146,7 +163,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "branches": (_branches, (floats(3, 4), np.int32(1))),
     "cnn": _network(CNN(), floats(2, 12, 12, 3)),
     "contractions": (_contractions, (floats(2, 3, 4), floats(2, 4, 5, seed=1))),
+    "gradients": (_gradients, (np.round(3 * floats(5, 9)),)),
     "indexed": (_indexed, (floats(4, 5), np.array([2, 0, -1], np.int32))),
+    "inverses": (_inverses, (floats(3, 5),)),
+    "logarithms": (_logarithms, (floats(4, 7),)),
     "loops": (_loops, (np.abs(floats(3, 4)),)),
     "mixer": _network(Mixer(), floats(2, 8, 8, 3)),
     "order": (_order, (floats(4, 7),)),

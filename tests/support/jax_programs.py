@@ -8,9 +8,11 @@ from typing import Any
 
 import jax
 import numpy as np
+from stablehlo_texts import generic_text
 
 import whence
 from whence.executables.executable import Executable
+from whence.frontends.stablehlo.jax_objects import text_of
 
 
 def outputs(results: Any) -> list[Any]:
@@ -19,9 +21,13 @@ def outputs(results: Any) -> list[Any]:
 
 
 def assert_as_jax(function: Callable[..., Any], *arguments: Any, tolerance: float = 2e-5) -> Executable:
-    """Compile a function with all passes audited, and run it on arguments: results are those of JAX."""
+    """Compile a function with all passes audited, and run it on arguments: results are those of JAX.
+
+    The text that JAX prints of it is the same program.
+    """
     jitted = jax.jit(function)
     lowered: Any = jitted.lower(*arguments)
+    assert generic_text(lowered.as_text()) == generic_text(text_of(lowered))
     executable = whence.compile(lowered, audit=True)
     results = outputs(executable(*(np.asarray(value) for value in jax.tree.leaves(arguments))))
     expected = jax.tree.leaves(jitted(*arguments))

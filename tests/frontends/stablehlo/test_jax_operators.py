@@ -13,7 +13,9 @@ jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
-from jax_programs import assert_as_jax  # noqa: E402
+from jax_programs import assert_as_jax, outputs  # noqa: E402
+
+import whence  # noqa: E402
 
 RNG = np.random.default_rng(3)
 
@@ -41,6 +43,11 @@ def conv(**kwargs: Any) -> Callable[..., Any]:
 
 def window(init: float, op: Any, dims: Any, strides: Any, padding: Any, **kwargs: Any) -> Callable[..., Any]:
     return lambda x: lax.reduce_window(x, np.float32(init), op, dims, strides, padding, **kwargs)
+
+
+def pool_gradient(*pooling: Any) -> Callable[..., Any]:
+    pool = window(*pooling)
+    return jax.grad(lambda x: jnp.sin(pool(x)).sum())
 
 
 def dot(contract: Any, batch: Any = ((), ())) -> Callable[..., Any]:
@@ -116,6 +123,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "cumprod": (lambda x: lax.cumprod(x, 1), (X,)),
     "cummax": (lambda x: lax.cummax(x, 1), (X,)),
     "cummin_reverse": (lambda x: lax.cummin(x, 1, reverse=True), (X,)),
+    "cumlogsumexp": (lambda x: lax.cumlogsumexp(x, 1), (X,)),
+    "cumlogsumexp_reverse": (lambda x: lax.cumlogsumexp(x, 0, reverse=True), (np.where(B, X, -np.inf),)),
+    "max_pool_gradient": (pool_gradient(-np.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"), (np.round(IMAGE * 3),)),
+    "min_pool_gradient": (pool_gradient(np.inf, lax.min, (2, 2), (1, 3), "VALID"), (np.round(X * 3),)),
     "sort": (lambda x: jnp.sort(x, 1), (X,)),
     "sort_descending": (lambda x: jnp.sort(x, 0, descending=True), (X,)),
     "sort_int": (lambda x: jnp.sort(x, 1), (WHOLE,)),
@@ -232,3 +243,15 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 def test_operator(name: str):
     function, arguments = CASES[name]
     assert_as_jax(function, *arguments)
+
+
+CHLO = "acos acosh asin asinh atan atanh cosh digamma erf erf_inv erfc lgamma sinh square tan top_k".split()
+
+
+@pytest.mark.parametrize("name", CHLO)
+def test_exported_operator(name: str):
+    function, arguments = CASES[name]
+    exported: Any = jax.export.export(jax.jit(function))(*arguments)
+    results = outputs(whence.compile(exported)(*arguments))
+    for result, wanted in zip(results, jax.tree.leaves(jax.jit(function)(*arguments)), strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=2e-5, atol=2e-5)

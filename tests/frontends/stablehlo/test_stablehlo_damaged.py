@@ -36,15 +36,33 @@ def refused(data: bytes) -> str:
     return text
 
 
-def test_the_pretty_form_names_the_way_out():
-    text = refused(b"func.func @main(%x: tensor<f32>) -> tensor<f32> {\n    %0 = stablehlo.abs %x : tensor<f32>\n")
-    assert text.startswith("<memory>:2: expected the generic form of ops")
-    assert "print_generic_op_form=True" in text
+def in_main(line: str) -> bytes:
+    return f"func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{\n{line}\n  return %x : tensor<4xf32>\n}}".encode()
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("%0 = mine.op %x : tensor<4xf32>", "2:14: expected ops of stablehlo, chlo and func, .*, got mine.op"),
+        ("%0 = stablehlo.add %x, %x : tensor<4xf32>, tensor<4xf32>", "2:29: expected the types of 2 operands"),
+        ("%0 = stablehlo.select %x, %x, %x : tensor<4xf32>", "2:36: expected the types of 3 operands"),
+        ("%0 = stablehlo.add %x, %x : (tensor<4xf32>) -> tensor<4xf32>", "2:29: expected types of 2 operands, got 1"),
+        ("%0 = stablehlo.compare XX, %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>", "2:24: .*, got XX"),
+        ("%0 = stablehlo.reduce_precision %x, format = f32 : tensor<4xf32>", "2:46: expected a format of floats"),
+        (
+            "%0 = stablehlo.reduce(%x init: %x) applies stablehlo.abs across dimensions = [0] : () -> ()",
+            "2:44: expected an op of two values, got stablehlo.abs",
+        ),
+        ('%0 = stablehlo.constant "x"', "2:25: expected a constant that has a type"),
+    ],
+)
+def test_a_form_that_no_op_has(line: str, error: str):
+    assert re.match(f"<memory>:{error}", refused(in_main(line)))
 
 
 def test_bytecode_names_the_way_out(tmp_path: Path):
     (tmp_path / "net.mlir").write_bytes(b"ML\xefR\x0dStableHLO")
-    with pytest.raises(FrontendError, match=r"net\.mlir: expected the generic form .*, got bytecode"):
+    with pytest.raises(FrontendError, match=r"net\.mlir: expected a text of MLIR, .*as_text.*, got bytecode"):
         whence.compile(tmp_path / "net.mlir")
 
 
@@ -152,12 +170,12 @@ def damaged(rng: random.Random, data: bytes) -> bytes:
             return data[:begin] + rng.choice([b"f64", b"?", b"<", b'"', b"#", b"%0", b"\xff"]) + data[end:]
 
 
-@pytest.mark.parametrize("name", ["branches", "contractions", "indexed", "order"])
+@pytest.mark.parametrize("name", ["branches", "printed/contractions", "printed/indexed", "printed/loops", "order"])
 def test_damaged_texts(name: str):
     """Each is a program still, or one error of one line."""
     whole = (FOLDER / f"{name}.mlir").read_bytes()
     # What stands behind the ops is locations.
-    data = whole[: whole.index(b"\n#loc", whole.index(b"func.return"))]
+    data = whole[: whole.index(b"\n", whole.rindex(b"\n}") + 1)]
     rng = random.Random(name)
     refusals: list[str] = []
     for _ in range(60):

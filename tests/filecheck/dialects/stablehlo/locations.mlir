@@ -6,9 +6,9 @@
 "builtin.module"() ({
   "func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "net"}> ({
   ^bb0(%x: tensor<4xf32> loc("x")):
-    // CHECK: "stablehlo.add"({{.*}} loc("jit(f)/net/add"(callsite("layer"("net.py":3:4) at "main"("run.py":9:0))))
+    // CHECK: stablehlo.add {{.*}} loc("jit(f)/net/add"(callsite("layer"("net.py":3:4) at "main"("run.py":9:0))))
     %0 = "stablehlo.add"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> loc(#loc5)
-    // CHECK: "stablehlo.tanh"({{.*}} loc("net.py":5:6)
+    // CHECK: stablehlo.tanh {{.*}} loc("net.py":5:6)
     %1 = "stablehlo.tanh"(%0) : (tensor<4xf32>) -> tensor<4xf32> loc("net.py":5:6 to 7:8)
     "func.return"(%1) : (tensor<4xf32>) -> () loc(#loc)
   }) : () -> () loc(#loc)
