@@ -24,6 +24,7 @@ from ..runtime import program
 from ..runtime.index_bounds import IndexBound
 from ..runtime.open_specs import OPEN
 from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
+from ..runtime.random_state import is_state
 from ..runtime.sizes import SizedSpec
 from ..runtime.tensors import TensorSpec, lasting
 from ..support.dtypes import Array
@@ -112,7 +113,8 @@ def assemble(
         sizes = values.done([shape_of(x) for x in arguments], [spec.name for spec in inputs], arena.end)
     entries = tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels)
     runs = tuple(call.run for call in assembled)
-    done = Program(runs, copies, entries, inputs, outputs, arena.plan.arena_bytes, sizes, indices)
+    random = next((slot.place for key, slot in params.by_key.items() if is_state(key)), None)
+    done = Program(runs, copies, entries, inputs, outputs, arena.plan.arena_bytes, sizes, indices, random)
     return Assembly(done, tuple(params.arrays), assembled, arena.plan, end, tuple(values.located()))
 
 

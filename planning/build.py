@@ -47,6 +47,7 @@ from .artifact import Artifact, Snapshot
 from .assemble import assemble
 from .main_program import main_program
 from .pools import Pools
+from .random_state import give_state
 from .snapshots import PassSnapshots
 from .sources import source_folder, write_source
 from .usmp import PoolInfo
@@ -80,6 +81,7 @@ def build(
     snapshots: bool = False,
     pipeline: Sequence[ModulePass] | None = None,
     tuned: Tuned | None = None,
+    seed: int | None = None,
 ) -> Artifact:
     """Compile `module`, which is rewritten in place, for `target`.
 
@@ -93,6 +95,7 @@ def build(
     snapshots: keep the module and each kernel, those from the cache, too, as they are after every pass.
     pipeline: the relay passes that run instead of those of the opt level, of external compilers and of layouts.
     tuned: the records by which knobs are set; those of the current context where there are none.
+    seed: of the program's random numbers; without one, each load of the program has another.
     """
     tell = progress or _silent
     pools = Pools.current(workspace_memory_pools)
@@ -105,6 +108,7 @@ def build(
         elif spans_enabled():
             mark_lost(module, "import")
         main = _main(module)
+        give_state(module, main, seed)
         inputs, outputs = names_of(main, "input_names"), names_of(main, "output_names")
         _check_sizes(module)
         shared = _partition_passes(external, opt_level)
@@ -154,6 +158,7 @@ class Building:
     snapshots: bool = False
     pipeline: Sequence[ModulePass] | None = None
     tuned: Tuned | None = None
+    seed: int | None = None
 
     def __call__(self, module: ModuleOp, ledger: Ledger) -> Artifact:
         """Compile `module`, which is rewritten in place."""
@@ -172,6 +177,7 @@ class Building:
             snapshots=self.snapshots,
             pipeline=self.pipeline,
             tuned=self.tuned,
+            seed=self.seed,
         )
 
 

@@ -15,6 +15,7 @@ from ..dialects.relay.operator import Operator
 from ..lowering.kernel.record import Kernel
 from ..runtime.graph import NOP, Entry, Graph, Node, Ref
 from ..runtime.program import Slot
+from ..runtime.random_state import STATE
 from ..runtime.sizes import SizedSpec
 from ..runtime.tensors import TensorSpec
 from ..support.dtypes import Array
@@ -112,7 +113,8 @@ class _Builder:
         if slot in self.places:
             return self.places[slot]
         array = self.artifact.params[slot.place]
-        ref = self._argument(f"p{len(self.params)}", TensorSpec("", array.shape, array.dtype), slot)
+        state = slot.at == self.artifact.program.random
+        ref = self._argument(STATE if state else f"p{len(self.params)}", TensorSpec("", array.shape, array.dtype), slot)
         self.params[self.nodes[-1].name] = array
         return ref
 

@@ -19,8 +19,9 @@ from .index_bounds import check_indices
 from .known import Known, KnownShapes, fitting
 from .memory import RefusedMemory, asked_for, refused
 from .program import ENTRY, Call, Code, Program, Slot
+from .random_state import WORDS, RandomState
 from .returned import ReturnedMemory
-from .tensors import Tensor, address, check_inputs, lasting_empty, readable
+from .tensors import Tensor, address, aligned_empty, check_inputs, lasting_empty, readable
 from .threads import ThreadPool
 
 Visit = Callable[[Call, float, list[Tensor]], None]
@@ -73,6 +74,11 @@ class Runner:
         pointers = 3 if program.sizes is None else 4
         self._main = ctypes.CFUNCTYPE(None, ctypes.c_char_p, *[ctypes.c_void_p] * pointers)(code[ENTRY])
         self._pack = struct.Struct(f"{len(program.inputs) + len(program.outputs)}P").pack
+        self._random = program.random
+        self.random: RandomState | None = None
+        """The state of its random numbers, if it draws any."""
+        if self._random is not None:
+            self.random = RandomState.of(self.params[self._random])
         self._params = np.array([address(array) for array in self.params], np.uint64)
         self._params_address = address(self._params)
         self._names = tuple(spec.name for spec in program.inputs)
@@ -93,7 +99,10 @@ class Runner:
         """
         if self._bounds is not None:
             with self._bounds.lock:
-                return self.walk(inputs, pool, _ignore)
+                results = self.walk(inputs, pool, _ignore)
+                if self.random is not None:
+                    self.random.advance()
+                return results
         return self._launched(inputs, self._fixed, pool.handle)
 
     def launch(
@@ -132,8 +141,22 @@ class Runner:
             known = self._shapes.of(arrays)
             program = self.program.at(known.values.tolist())
             runner, indices = Runner(program, self.params, self._code, self._bounds, self._externals), known.indices
+            runner.share(self.random)
         check_indices(indices, self.program.inputs, arrays)
+        runner._show_state()
         return runner, arrays
+
+    def share(self, state: RandomState | None) -> None:
+        """Draw from another state from now on, if the program draws random numbers and there is one."""
+        if self.random is not None and state is not None:
+            self.random = state
+
+    def _show_state(self) -> None:
+        """Have kernels that are called one by one draw what the next run draws, however often they are called."""
+        if self._random is not None and self.random is not None:
+            state = aligned_empty((WORDS,), np.uint32)
+            state[...] = self.random.current()
+            self.params = (*self.params[: self._random], state, *self.params[self._random + 1 :])
 
     def _launched(
         self, inputs: Sequence[Array] | Mapping[str, object], known: Known | None, handle: int
@@ -153,13 +176,17 @@ class Runner:
             outputs, places = known.arguments.outputs(self._returned.take)
         except (MemoryError, ValueError) as error:
             raise refused(known.output_bytes, "outputs") from error
-        io = self._pack(*addresses, *places)
+        io, params = self._pack(*addresses, *places), self._params_address
+        if self._random is not None and self.random is not None:
+            # Each run has a state of its own, as it has an arena.
+            state, table = self.random.advance(), self._params.copy()
+            table[self._random], params = address(state), address(table)
         if (memory := self._memory) is None:
-            self._main(io, self._params_address, arena[1], handle or None)
+            self._main(io, params, arena[1], handle or None)
             self._arenas.append(arena)
         else:
             refusals = memory.count
-            self._main(io, self._params_address, arena[1], handle or None, known.address)
+            self._main(io, params, arena[1], handle or None, known.address)
             self._arenas.append(arena)
             memory.check(refusals)
         if self._externals is not None:

@@ -14,6 +14,7 @@ from .entries import ENTRY_NAME, NamedFunctions
 from .graph import NOP, Graph
 from .library import GraphFunction, Library
 from .ndarray import is_aligned, view
+from .random_state import STATE, WORDS, RandomState
 from .tensors import Tensor, TensorSpec, address, aligned_empty, check_inputs, lasting_empty
 
 
@@ -31,6 +32,9 @@ class GraphExecutor(NamedFunctions):
         self.argument_of = {graph.nodes[node].name: node for node in graph.arguments}
         self.params: set[str] = set()
         arrays = {name: value for name, value in (params or {}).items() if name in self.argument_of}
+        self.random = RandomState.of(arrays[STATE]) if STATE in arrays else None
+        if self.random is not None:
+            arrays[STATE] = aligned_empty((WORDS,), np.uint32)
         bound = {graph.rows[self.argument_of[name]] for name in arrays}
         used = {entry.storage for number, entry in enumerate(graph.entries) if number not in bound}
         self._storage = {
@@ -109,16 +113,25 @@ class GraphExecutor(NamedFunctions):
         if self.library.check is None:
             for function, arguments in zip(self._functions, self._arguments, strict=True):
                 function(*arguments)
-            return
-        for node in self.calls:
-            self.run_node(node)
+        else:
+            for node in self.calls:
+                self.run_node(node)
+        self.end()
 
     def begin(self) -> None:
-        """Make sure of the threads, before nodes are run one by one."""
+        """Make sure of the threads and of the run's random numbers, before nodes are run one by one."""
+        if self.random is not None:
+            number = self.graph.rows[self.argument_of[STATE]]
+            np.copyto(self.entries[number], self.random.current())
         if (handle := self.library.pool.handle or None) != self._handle:
             self._handle = handle
             for arguments in self._arguments:
                 arguments[-1] = handle
+
+    def end(self) -> None:
+        """Have the next run draw other random numbers: the nodes have run, as often as it was."""
+        if self.random is not None:
+            self.random.advance()
 
     def run_node(self, node: int) -> None:
         """Run one node; nothing for an argument, or a node that is only another view."""

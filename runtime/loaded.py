@@ -92,6 +92,11 @@ class LoadedModule(GraphExecutorFactory):
         results = self.runner.run(inputs, self._pool)
         return dict(zip((spec.name for spec in self.program.outputs), results, strict=True))
 
+    def reset(self) -> None:
+        """Begin anew with the random numbers of the model, if it draws any."""
+        if self.runner.random is not None:
+            self.runner.random.reset()
+
     def __call__(self, *arrays: Any) -> Any:
         """The short form: inputs in order; one output as an array, several as a tuple. A function is called as such."""
         if "entry" in self.package.head:

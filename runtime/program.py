@@ -112,6 +112,8 @@ class Program:
     """The sizes of arrays that the program takes."""
     indices: tuple[IndexBound, ...] = ()
     """Of which inputs every call is checked."""
+    random: int | None = None
+    """The parameter that is the state of its random numbers, if it draws any."""
 
     @property
     def checked(self) -> bool:
@@ -146,6 +148,7 @@ class Program:
             specs(self.outputs),
             values[self.sizes.arena],
             indices=tuple(bound.known(values) for bound in self.indices),
+            random=self.random,
         )
 
 

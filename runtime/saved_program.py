@@ -38,6 +38,7 @@ def saved(program: Program) -> dict[str, object]:
         "outputs": saved_specs(program.outputs),
         "arena_bytes": program.arena_bytes,
         **({"indices": list(map(_saved_bound, program.indices))} if program.indices else {}),
+        **({} if program.random is None else {"random": program.random}),
         **({} if program.sizes is None else {"sizes": _saved_sizes(program.sizes)}),
     }
 
@@ -72,6 +73,7 @@ def restored(data: Mapping[str, Any]) -> Program:
             IndexBound(at, tuple(map(_number, extents)), tuple(by), *map(tuple, ignored))
             for at, extents, by, *ignored in data.get("indices", ())
         ),
+        data.get("random"),
     )
 
 

@@ -1,7 +1,8 @@
-"""Random numbers: functions of a seed and of where an element stands, so that every run gives the same.
+"""Random numbers: functions of a key, of a counter and of where an element stands.
 
-The generator is Threefry-2x32 of 20 rounds (Salmon et al., Parallel random numbers: as easy as 1, 2, 3; SC 2011), that
-of TVM's `random`: an element's two words are the seed's encryption of its row-major position.
+The generator is Threefry-2x32 of 20 rounds (`runtime/random_state.py`): an element's two words are the key's encryption
+of its row-major position and of a second number. An operator with a seed takes the seed as the key and the program's
+counter as that number; one without takes the key that the program has for a run, and its own number in the program.
 """
 
 from __future__ import annotations
@@ -12,51 +13,40 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, result_def, traits_def
+from xdsl.irdl import irdl_op_definition, opt_operand_def, result_def, traits_def
 
+from ...runtime.random_state import WORDS as STATE_WORDS
+from ...runtime.random_state import RandomState, encrypted, halves
 from ..element_types import DTYPES
 from ..sizes.types import tensor_of
-from .attributes import integer, real, required_ints, string
+from .attributes import integer, optional_integer, real, required_ints, string
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
 from .traits import OPAQUE, Stateful
 
-ROTATIONS = (13, 15, 26, 6, 17, 29, 16, 24)
-"""By how many bits the second word is turned in the rounds, over and over."""
-PARITY = 0x1BD11BDA
-ROUNDS = 20
 MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 """Random bits of a number in [0, 1): as many as it holds exactly."""
 
 
-def keys(seed: int) -> tuple[int, int, int]:
-    """The words of the key: the halves of a seed of 64 bits, and what makes their parity known."""
-    low, high = seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF
-    return low, high, PARITY ^ low ^ high
-
-
-def words(seed: int, count: int) -> tuple[AnyArray, AnyArray]:
+def words(key: tuple[int, int], second: int, count: int) -> tuple[AnyArray, AnyArray]:
     """The two words, of 32 bits, of each position below `count`."""
-    key = [np.uint32(word) for word in keys(seed)]
-    x = np.arange(count, dtype=np.uint32) + key[0]
-    y = np.full(count, key[1], np.uint32)
-    for done in range(ROUNDS):
-        turn = np.uint32(ROTATIONS[done % len(ROTATIONS)])
-        x = x + y
-        y = ((y << turn) | (y >> (np.uint32(32) - turn))) ^ x
-        if done % 4 == 3:
-            block = done // 4 + 1
-            x, y = x + key[block % 3], y + key[(block + 1) % 3] + np.uint32(block)
-    return x, y
+    return encrypted(key, np.arange(count, dtype=np.uint32), np.full(count, second, np.uint32))
 
 
-class _Random(Operator):
-    """Numbers of `shape` and `dtype`, a float dtype."""
+class Draw(Operator):
+    """Numbers of `shape` and `dtype`, a float dtype.
 
+    state: the words of the program's state. Without them, an operator with a seed gives what it gives in the first run,
+    and one without draws anew.
+    seed: a number of 64 bits. stream: the operator's number among those without a seed.
+    """
+
+    state = opt_operand_def(TensorType)
     result = result_def(TensorType)
     shape = required_ints()
     dtype = string("float32")
-    seed = integer(0)
+    seed = optional_integer()
+    stream = integer(0)
     traits = traits_def(OPAQUE, Stateful())
 
     @classmethod
@@ -65,12 +55,22 @@ class _Random(Operator):
             sig.fail(f"a dtype among {', '.join(MANTISSA)}", repr(dtype))
         if any(extent < 0 for extent in sig.ints("shape")):
             sig.fail("extents of at least 0", str(list(sig.ints("shape"))))
+        if sig.types and (sig.shape(0) != (STATE_WORDS,) or sig.types[0].element_type != DTYPES["uint32"]):
+            sig.fail(f"a state of {STATE_WORDS} uint32", str(sig.types[0]))
         return [tensor_of(DTYPES[dtype], sig.ints("shape"))]
 
+    @classmethod
+    def words(cls, sig: Signature, state: AnyArray | None) -> tuple[AnyArray, AnyArray]:
+        """The two words of each element."""
+        first, second, counter, _ = (int(word) for word in (RandomState().current() if state is None else state))
+        count, seed = prod(sig.ints("shape")), sig.get("seed")
+        if seed is None:
+            return words((first, second), sig.int("stream"), count)
+        return words(halves(sig.int("seed")), counter, count)
 
-def fractions(seed: int, count: int, dtype: str) -> AnyArray:
+
+def fractions(x: AnyArray, y: AnyArray, dtype: str) -> AnyArray:
     """Numbers in [0, 1), of the bits that `dtype` holds."""
-    x, y = words(seed, count)
     kept = MANTISSA[dtype]
     if kept > 32:
         return ((x.astype(np.uint64) << np.uint64(21)) | (y >> np.uint32(11))).astype(np.float64) / 2.0**kept
@@ -78,33 +78,33 @@ def fractions(seed: int, count: int, dtype: str) -> AnyArray:
 
 
 @irdl_op_definition
-class SeededUniformOp(_Random):
+class DrawUniformOp(Draw):
     """Evenly distributed in [low, high)."""
 
-    name = "relay.random.seeded_uniform"
+    name = "relay.random.draw_uniform"
     low = real(0.0)
     high = real(1.0)
 
     @classmethod
-    def evaluate(cls, sig: Signature) -> AnyArray:
-        numbers: Any = fractions(sig.int("seed"), prod(sig.ints("shape")), sig.str("dtype"))
+    def evaluate(cls, sig: Signature, state: AnyArray | None = None) -> AnyArray:
+        numbers: Any = fractions(*cls.words(sig, state), sig.str("dtype"))
         scalar = numbers.dtype.type
         low, high = sig.get("low"), sig.get("high")
         return (numbers * scalar(high - low) + scalar(low)).reshape(sig.ints("shape"))
 
 
 @irdl_op_definition
-class SeededNormalOp(_Random):
+class DrawNormalOp(Draw):
     """Normally distributed, by Box and Muller's transform of the two words."""
 
-    name = "relay.random.seeded_normal"
+    name = "relay.random.draw_normal"
     mean = real(0.0)
     scale = real(1.0)
 
     @classmethod
-    def evaluate(cls, sig: Signature) -> AnyArray:
+    def evaluate(cls, sig: Signature, state: AnyArray | None = None) -> AnyArray:
         number: Any = np.float64 if sig.str("dtype") == "float64" else np.float32
-        x, y = words(sig.int("seed"), prod(sig.ints("shape")))
+        x, y = cls.words(sig, state)
         above, angle = (((x >> np.uint32(8)) + np.uint32(1)), y >> np.uint32(8))
         radius = np.sqrt(number(-2) * np.log(above.astype(number) * number(2.0**-24)))
         standard = radius * np.cos(angle.astype(number) * number(2 * np.pi * 2.0**-24))

@@ -14,6 +14,7 @@ from . import indexing as indexing
 from . import lists as lists
 from . import normalization as normalization
 from . import products as products
+from . import random as random
 from . import recurrent as recurrent
 from . import reductions as reductions
 from . import shaping as shaping

@@ -10,6 +10,7 @@ from . import composites as composites
 from . import convolution as convolution
 from . import counting as counting
 from . import creation as creation
+from . import dropout as dropout
 from . import elementwise as elementwise
 from . import encoder_layers as encoder_layers
 from . import guards as guards
@@ -22,6 +23,7 @@ from . import parts as parts
 from . import pooling as pooling
 from . import products as products
 from . import quantization as quantization
+from . import random as random
 from . import rearrange as rearrange
 from . import recurrent as recurrent
 from . import reductions as reductions

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import cast
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import CopyOp
@@ -141,21 +140,6 @@ def _swapped_back(ctx: Context) -> SSAValue:
 
 def _copied(ctx: Context) -> SSAValue:
     return ctx.emit(CopyOp, ctx.value(0))
-
-
-def _dropped(ctx: Context) -> SSAValue:
-    """Nothing is dropped in inference."""
-    name = "train" if ctx.given("train") else "training"
-    if ctx.bool(name) and ctx.float("p", 0.5) > 0:
-        ctx.fail("a model in inference mode", "dropout in training mode (call .eval() before torch.export)")
-    return ctx.emit(CopyOp, ctx.of("input"))
-
-
-def _native_dropout(ctx: Context) -> tuple[SSAValue, SSAValue]:
-    """The data, and that all of them stay."""
-    result = _dropped(ctx)
-    truth = ctx.constant(np.ones((), np.bool_), "mask")
-    return result, broadcast(ctx, truth, shape_of(result))
 
 
 def _copy(ctx: Context) -> SSAValue:
@@ -327,11 +311,6 @@ _COPIES = (
 
 TABLE: dict[str, Converter[Context]] = {
     **{f"aten.{name}.default": Converter(_copied) for name in _COPIES},
-    "aten.dropout.default": Converter(_dropped),
-    "aten.feature_alpha_dropout.default": Converter(_dropped),
-    "aten.feature_dropout.default": Converter(_dropped),
-    "aten.alpha_dropout.default": Converter(_dropped),
-    "aten.native_dropout.default": Converter(_native_dropout),
     "aten.broadcast_to.default": Converter(_broadcast_to),
     "aten.cat.default": Converter(_cat),
     "aten.concat.default": Converter(_cat),

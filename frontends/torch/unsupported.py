@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _GRADIENTS = "gradients are no part of inference"
-_RANDOM = "random numbers are made outside of a program: pass them as an input"
 _COMPLEX = "complex numbers are no element type here"
 _FACTORS = "factors of matrices have no kernel"
 _MEMORY = "places in memory are no part of a program: call .contiguous() instead"
@@ -19,7 +18,6 @@ REASONS: Mapping[str, str] = {
     "_linalg_eigh": _FACTORS,
     "_linalg_svd": _FACTORS,
     "avg_pool2d_backward": _GRADIENTS,
-    "bernoulli": _RANDOM,
     "bincount": "the number of bins depends on values: torch.histc and scatter_add have a known one",
     "block_diag": _OTHERWISE,
     "convolution_backward": _GRADIENTS,
@@ -39,19 +37,11 @@ REASONS: Mapping[str, str] = {
     "lstm.data": "packed sequences are not supported: aten.lstm.input takes padded ones",
     "max_pool2d_with_indices_backward": _GRADIENTS,
     "multi_margin_loss": _OTHERWISE,
-    "multinomial": _RANDOM,
     "native_group_norm_backward": _GRADIENTS,
     "native_layer_norm_backward": _GRADIENTS,
-    "normal": _RANDOM,
-    "rand": _RANDOM,
-    "rand_like": _RANDOM,
-    "randint": _RANDOM,
-    "randn": _RANDOM,
-    "randn_like": _RANDOM,
-    "randperm": _RANDOM,
     "renorm": _OTHERWISE,
     "resize_": "a tensor keeps its number of elements: reshape and slices make others",
-    "rrelu": _RANDOM,
+    "rrelu": _GRADIENTS,
     "stft": _COMPLEX,
     "svd": _FACTORS,
     "sym_is_contiguous": _MEMORY,

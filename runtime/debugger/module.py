@@ -251,6 +251,7 @@ class GraphModuleDebug(GraphModule):
                 for output, number in enumerate(graph.entries_of(position), 1)
             ]
         self._tensors = kept
+        executor.end()
         return rows
 
     def debug_get_output(  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -185,6 +185,8 @@ class Stepper:
         ):
             if value is not None:
                 np.copyto(self.executor.entries[number], value)
+        if self.done:
+            self.executor.end()
         outputs = tuple(np.array(array) for array in self.outputs(position))
         return Stop(position, self.executor.graph.nodes[position].name, self.layers(position), outputs)
 

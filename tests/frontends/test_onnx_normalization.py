@@ -147,15 +147,17 @@ def test_random_numbers():
     assert even.dtype == np.float16
     assert abs(even.astype(np.float32).mean()) < 0.03
     (again,) = drawn("RandomUniformLike", random((100, 100), "float16"), low=-1.0, high=1.0, opset=22)
-    np.testing.assert_array_equal(again, even)
+    assert (again != even).any()
 
 
 def test_choices():
     chance = np.linspace(0, 1, 5, dtype=np.float32)[:, None].repeat(4000, axis=1)
-    (found,) = drawn("Bernoulli", chance, opset=15, dtype=9)
+    (found,) = drawn("Bernoulli", chance, opset=15, dtype=9, seed=1.0)
     np.testing.assert_allclose(found.mean(1), chance[:, 0], atol=0.03)
     weights = np.array([[0.1, 0.2, 0.7], [0.5, 0.5, 0]])
-    (found,) = drawn("Multinomial", np.log(weights + 1e-30).astype(np.float32), opset=15, sample_size=4000, dtype=7)
+    (found,) = drawn(
+        "Multinomial", np.log(weights + 1e-30).astype(np.float32), opset=15, sample_size=4000, dtype=7, seed=1.0
+    )
     assert found.dtype == np.int64
     shares = [[(row == value).mean() for value in range(3)] for row in found]
     np.testing.assert_allclose(shares, weights, atol=0.03)

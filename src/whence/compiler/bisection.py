@@ -26,6 +26,7 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import HoldsModule
 from whence.planning.build import Progress, build, names_of
+from whence.planning.random_state import give_state
 from whence.provenance.ledger import Entry, LayerValue, Ledger
 from whence.provenance.numbers import number_of, same_module
 from whence.provenance.span import leaf_name
@@ -194,6 +195,8 @@ class _Run:
 
     def bisected(self, original: ModuleOp, passes: Sequence[ModulePass], engine: Engine) -> Bisection:
         module, ledger = original.clone(), Ledger()
+        # What is compared draws the same random numbers.
+        give_state(module, _main(module), 0)
         values = imported_values(module, ledger)
         results = [self._result("import", module, engine)]
         if not _right(results[0]):

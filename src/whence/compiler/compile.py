@@ -25,6 +25,7 @@ from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.reading.input_shapes import InputShapes
 from whence.reading.pipeline_text import parse_passes
+from whence.runtime.random_state import check_seed
 from whence.support.context import PassContext
 from whence.support.doors import door
 from whence.support.errors import PipelineError
@@ -62,6 +63,7 @@ def compile(
     tuned: str | PathLike[str] | Tuned | None = None,
     custom_ops: Mapping[str, Callable[..., Any] | CustomOp] | None = None,
     fallback: Library | None = None,
+    seed: int | None = None,
 ) -> Executable:
     """Compile a model.
 
@@ -102,6 +104,8 @@ def compile(
     fallback: the library that computes an operator without a row, and a node that its row refuses: "onnxruntime" or
     "reference" (the reference evaluator of the standard) for ONNX, "torch" for PyTorch. Each such node is a kernel of
     its own, named by `Executable.choice` and `report()`; None: such a model is refused.
+    seed: of the model's random numbers, an integer of 64 bits: each load of the program gives the same ones, call by
+    call. None: the operating system gives one to each load. Nodes that have a seed of their own keep it.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):
@@ -128,6 +132,7 @@ def compile(
     build = Building(
         *(machine, opt_level, audit, progress, pools, external, layouts, precision or "", snapshots, pipeline),
         tuned=records,
+        seed=check_seed(seed),
     )
     history = Ledger()
     if ledger is not None:

@@ -115,6 +115,7 @@ def write_source(module: ModuleOp, building: Building, context: PassContext) -> 
         "audit": building.audit,
         "desired_layouts": building.desired_layouts,
         "precision": building.precision,
+        "seed": building.seed,
         "tuned": building.tuned.lines() if building.tuned is not None else None,
     }
     parts = {SOURCE: text.getvalue().encode()}

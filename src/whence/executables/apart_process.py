@@ -66,6 +66,7 @@ def compiled(package: Package, sizes: dict[str, int]) -> Artifact:
             head["audit"],
             desired_layouts=head["desired_layouts"],
             precision=head["precision"],
+            seed=head["seed"],
             tuned=Records.of_lines(head["tuned"]) if head["tuned"] is not None else None,
         )
         return how(module, Ledger())

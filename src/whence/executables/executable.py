@@ -15,6 +15,7 @@ from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.loading import load as load_artifact
 from whence.planning.memory import MemoryInfo
 from whence.runtime.executor import Runner
+from whence.runtime.random_state import RandomState
 from whence.runtime.tensors import Tensor, TensorSpec
 from whence.runtime.threads import ThreadPool
 from whence.support.doors import doors, leave
@@ -46,6 +47,7 @@ class Executable:
         self.choice = choice
         self.threads = threads
         self._pool = thread_pool(threads)
+        self._random: RandomState | None = None
 
     @property
     def artifact(self) -> Artifact:
@@ -60,7 +62,25 @@ class Executable:
     @cached_property
     def runner(self) -> Runner:
         """The runner of the program, linked into this process."""
-        return load_artifact(self.artifact)
+        runner = load_artifact(self.artifact)
+        runner.share(self._random)
+        return runner
+
+    @property
+    def random(self) -> RandomState | None:
+        """The state of the model's random numbers, if it draws any."""
+        return None if self.artifact.program.random is None else self.runner.random
+
+    def draw_from(self, state: RandomState | None) -> None:
+        """Share the state of another program's random numbers, before the first run."""
+        self._random = state
+        if "runner" in vars(self):
+            self.runner.share(state)
+
+    def reset(self) -> None:
+        """Begin anew with the random numbers of the model, and with what it keeps from call to call."""
+        if self.random is not None:
+            self.random.reset()
 
     @property
     def pool(self) -> ThreadPool:

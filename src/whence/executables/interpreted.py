@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from whence.executables.executable import Executable
 from whence.executables.sized import SizedExecutable
 from whence.planning.artifact import Artifact
+from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
 from whence.runtime.flow import Step, Stretch
 from whence.runtime.open_specs import OpenSpec
+from whence.runtime.random_state import RandomState
 from whence.support.errors import FrontendError, FrontendWarning, PipelineError, expectation
 from whence.support.names import shortened
 
@@ -48,6 +50,7 @@ class InterpretedExecutable(Executable):
         self._limit = limit
         # Options of the compilation, such as those of the PassContext, hold for what is compiled later, too.
         self._context = copy_context()
+        self._random = RandomState(build.seed if isinstance(build, Building) else None)
         self._last: list[Stretch] = []
         self._reasons: dict[Step, tuple[str, tuple[int, ...]]] = {}
         """By first step, why the steps from there on have no program for all sizes, and the sizes last asked for."""
@@ -91,6 +94,11 @@ class InterpretedExecutable(Executable):
     def last(self) -> tuple[Executable, ...]:
         """The programs that the last call ran, in order."""
         return tuple(_reports(self._last))
+
+    @property
+    def random(self) -> RandomState | None:
+        """The state of the model's random numbers, which all stretches draw from."""
+        return self._random
 
     @property
     def tuned(self) -> Mapping[str, Applied]:
@@ -197,9 +205,10 @@ class InterpretedExecutable(Executable):
     def _compiled(self, module: ModuleOp, ledger: Ledger) -> Executable:
         """Compile a part of the model."""
         artifact = self._build(module, ledger)
-        if artifact.program.sizes is None:
-            return Executable(artifact, self._threads)
-        return SizedExecutable(artifact, self._build, self._threads)
+        sized = artifact.program.sizes is not None
+        part = SizedExecutable(artifact, self._build, self._threads) if sized else Executable(artifact, self._threads)
+        part.draw_from(self._random)
+        return part
 
 
 def _reports(stretches: Sequence[Stretch]) -> list[Executable]:

@@ -254,7 +254,10 @@ class SizedExecutable(Executable):
         none."""
         if source is not None:
             with suppress(CannotStart, OSError):
-                return source.compiled(self._named(key))
+                apart = source.compiled(self._named(key))
+                if apart is not None:
+                    apart.draw_from(self.random)
+                return apart
         with _quick_switches():
             program = self._specialised(key)
             program.runner  # noqa: B018  # linked here, not in a call
@@ -268,7 +271,9 @@ class SizedExecutable(Executable):
         module = same_module(self._source)
         set_pool(module, copied_pool(self._source))
         bind_sizes(module, self._named(key))
-        return Executable(self._build(module, imported(self.artifact.ledger)), self._threads)
+        program = Executable(self._build(module, imported(self.artifact.ledger)), self._threads)
+        program.draw_from(self.random)
+        return program
 
     def _asked(self, specialize: Specialize) -> list[_Key]:
         """Return every combination of the requested sizes; raises PipelineError unless each symbol has one."""

@@ -34,7 +34,8 @@ class Stateful(Executable):
         self.reset()
 
     def reset(self) -> None:
-        """Reset the states to their initial values."""
+        """Reset the states to their initial values, and the random numbers."""
+        super().reset()
         with self._lock:
             self._held: dict[str, Any] = {state.name: state.initial.copy() for state in self._states}
 

@@ -16,7 +16,9 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 from whence.frontends.importing.unsupported import Call, refusal
+from whence.frontends.torch.dropout import TABLE as DROPS
 from whence.frontends.torch.load import overloads, supported, without_overload
+from whence.frontends.torch.random import TABLE as DRAWS
 from whence.frontends.torch.unsupported import reason_of
 from whence.support.errors import FrontendWarning, WhenceError
 from whence.torch.compiled import Compiled, Runs
@@ -122,7 +124,7 @@ def _unsupported(node: Node) -> str:
         if node.target is operator.getitem:
             return _unsupported(node.args[0]) if isinstance(node.args[0], Node) else ""
         name = operator_name(node.target)
-        if not supported(name):
+        if not supported(name) or _draws(node, name):
             return name
         if inner := [other for graph in _graphs_of(node) for other in graph.graph.nodes if _unsupported(other)]:
             return f"{name} of {_unsupported(inner[0])}"
@@ -130,6 +132,15 @@ def _unsupported(node: Node) -> str:
             if kind := _kind(tensor):
                 return f"{kind} {name}"
     return ""
+
+
+def _draws(node: Node, name: str) -> bool:
+    """Return whether an operator draws random numbers: in a call of eager PyTorch, they are of torch's generator."""
+    return name in DRAWS or (name in DROPS and False not in node.args)
+
+
+def _reason(name: str) -> str:
+    return "torch's generator gives the numbers" if name in DRAWS or name in DROPS else reason_of(name)
 
 
 def _graphs_of(node: Node) -> list[GraphModule]:
@@ -164,7 +175,7 @@ def _complain(reasons: Mapping[Node, str], options: Options) -> None:
         if node.target is not operator.getitem
     ]
     instead = "eager PyTorch runs them" if options.fallback == "eager" else ""
-    error = refusal("torch.compile", "PyTorch", calls, overloads(), without_overload, instead, reason_of)
+    error = refusal("torch.compile", "PyTorch", calls, overloads(), without_overload, instead, _reason)
     if not instead:
         raise error
     warnings.warn(FrontendWarning(str(error)), stacklevel=2)

@@ -46,8 +46,8 @@ _ORDER: dict[str, str] = {
     "qnn.batch_matmul": "out_dtype",
     "nn.group_norm": "num_groups axis epsilon center scale",
     "vision.roi_align": "pooled_size spatial_scale sample_ratio layout mode",
-    "random.seeded_uniform": "shape dtype low high seed",
-    "random.seeded_normal": "shape dtype mean scale seed",
+    "random.draw_uniform": "shape dtype low high seed",
+    "random.draw_normal": "shape dtype mean scale seed",
 }
 """TVM's order of the parameters behind the operands; attributes that it does not name follow."""
 
