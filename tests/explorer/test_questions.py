@@ -205,7 +205,7 @@ def test_tensors_have_the_names_that_their_source_gives_them(scaled: whence.Exec
         assert executable.where("c") == executable.where("scale.c")
         assert executable.where("b").layers == executable.where("scale").layers
         assert executable.why("a").symbol == executable.why("fused_nn_contrib_dense_pack").symbol
-        with pytest.raises(FrontendError, match=r"unknown layer 'head_weigt': .*did you mean 'head_weight'"):
+        with pytest.raises(FrontendError, match=r"unknown layer 'head_weigt': .*did you mean head_weight"):
             executable.where("head_weigt")
 
 
