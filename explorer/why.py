@@ -118,9 +118,11 @@ class Line:
     instructions: tuple[str, ...]
     lines: tuple[SourceLine, ...] = ()
     """The lines of the exported program that called these layers."""
+    places: tuple[str, ...] = ()
+    """Where an operator of the user's has the line from, if it is a kernel with places of its own."""
 
     def __str__(self) -> str:
-        lines = [f"line {self.number}: {self.text.strip()}"]
+        lines = [f"line {self.number}: {self.text.strip()}", *(f"  from {shown(place)}" for place in self.places)]
         several = len(self.layers) > 1
         for call, names in self.layers:
             served = ", ".join(map(shown, names)) or "no layer"
@@ -303,4 +305,5 @@ def _line(kernel: Kernel, number: int, calls: Sequence[Call], ledger: Ledger) ->
             if instruction.line == number
         ),
         source_lines(ledger, unique_leaves(location for _, location in served)),
+        dict(kernel.places).get(number, ()),
     )

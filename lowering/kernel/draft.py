@@ -20,7 +20,7 @@ from ..relay_to_te.lower import lower_function
 from ..tir_to_llvm.convert import convert
 from ..tir_to_llvm.float_mode import flushes
 from .few_rows import lower_scheduled
-from .printing import line_table, print_with_lines, printed
+from .printing import line_table, own_lines, print_with_lines, printed
 from .record import Draft, source_name
 from .sizes import sizes_of
 from .work import slots_work, stages_work
@@ -79,6 +79,7 @@ def draft_kernel(
         workspace=low.workspace,
         tir=tir_text,
         lines=line_table(tir_text, lines),
+        places=own_lines(tir_text, lines),
         te=te_text,
         schedule=printed(schedule.sequence),
         decisions=dict(decisions or {}),
@@ -87,5 +88,8 @@ def draft_kernel(
         located={level: count[1] for level, count in counts.items()},
         work=slots_work(work, len(list(func.block.ops))),
         sizes=len(sizes_of(func)),
-        sites=tuple((site.buffer, tuple(int(slot[1:]) for slot in site.layers)) for site in sites_of(tir_func)),
+        sites=tuple(
+            (site.buffer, tuple(int(slot[1:]) for slot in site.layers if slot.startswith("#")))
+            for site in sites_of(tir_func)
+        ),
     )

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.printer import Printer
 
 from ...provenance.span import fuse
-from .slots import slots_of
+from .slots import own_places, slots_of
 
 
 class _TextPrinter(Printer):
@@ -86,3 +86,9 @@ def located_lines(text: str, lines: dict[Operation, int]) -> list[list[LocationA
 def line_table(text: str, lines: dict[Operation, int]) -> tuple[tuple[int, ...], ...]:
     """Per line of `text` the slots of the ops that start on it."""
     return tuple(slots_of(fuse(locations)) for locations in located_lines(text, lines))
+
+
+def own_lines(text: str, lines: dict[Operation, int]) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Lines of `text` and the places of the ops that start on it, where an operator of a user brought them along."""
+    places = (own_places(fuse(locations)) for locations in located_lines(text, lines))
+    return tuple((line, own) for line, own in enumerate(places, 1) if own)

@@ -23,6 +23,8 @@ class Draft:
     """The printed TIR, the source file of the debug info."""
     lines: tuple[tuple[int, ...], ...]
     """Per line of `tir` (line 1 first) the slots behind it."""
+    places: tuple[tuple[int, tuple[str, ...]], ...]
+    """A line of `tir`, and where an operator of the user's has it from, if it is a kernel with places of its own."""
     te: str
     """The printed tensor expressions."""
     schedule: str

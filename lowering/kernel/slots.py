@@ -24,8 +24,17 @@ def slot_location(slot: int) -> LocationAttr:
 
 
 def slots_of(location: LocationAttr) -> tuple[int, ...]:
-    """The slots behind a location inside a kernel; there is none behind what a pass lost."""
-    return tuple(int(leaf_name(leaf)[1:]) for leaf in leaves(location) if not is_lost(leaf))
+    """The slots behind a location inside a kernel; there is none behind what a pass lost, nor a place of its own."""
+    return tuple(int(leaf_name(leaf)[1:]) for leaf in leaves(location) if _is_slot(leaf))
+
+
+def own_places(location: LocationAttr) -> tuple[str, ...]:
+    """The places behind a location inside a kernel that an operator brought along: `mine.mlir:3:5`."""
+    return tuple(leaf_name(leaf) for leaf in leaves(location) if not _is_slot(leaf) and not is_lost(leaf))
+
+
+def _is_slot(leaf: LocationAttr) -> bool:
+    return isinstance(leaf, NameLoc) and isinstance(leaf.location, NoneAttr) and leaf.desc.data.startswith("#")
 
 
 def anonymous(func: FuncOp) -> FuncOp:

@@ -17,7 +17,7 @@ from ...dialects.affine import bounds
 from ...dialects.element_types import DTYPES
 from ...dialects.sizes import Size, SizeExpr, UndecidedSize, decide, same
 from ...dialects.sizes.types import tensor_of
-from ...provenance.builder import LocatedBuilder, fill
+from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse
 from ...support.dtypes import fail, is_float, limits
 from ...support.errors import ScheduleError
@@ -215,7 +215,7 @@ class _FunctionEmitter:
         call = te.HybridOp.make(label, [self.values[tensor] for tensor in op.inputs], types, op.func.body.clone())
         call.attributes.update(_attributes(op.tag, op.attrs))
         for inner in call.walk():
-            fill(inner, self.builder.location)
+            inner.location = fuse([self.builder.location, inner.location])
         self.builder.add(call)
         self.values.update(zip(op.outputs, call.outputs, strict=True))
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, NameLoc, NoneAttr, StringAttr
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
+import whence
+from whence import relay, te
+from whence.dialects.located_parser import LocatedParser
+from whence.dialects.relay.elementwise import ErfOp
 from whence.dialects.tir import PrimFuncOp
+from whence.lowering.relay_to_te import lower
 from whence.lowering.tir_to_llvm.convert import convert
 from whence.provenance.span import is_known, layer_names
+from whence.reading.textio import context as reading_context
 
 Parse = Callable[[str], ModuleOp]
 
@@ -141,3 +148,38 @@ def test_what_has_no_lowering_is_an_error_with_its_layer(op: str, message: str):
     with pytest.raises(VerifyException, match=message) as caught:
         convert(func, {})
     assert "layer 'conv1'" in str(caught.value)
+
+
+TWICE = """
+tir.prim_func @twice(%p: !tir.buffer<5x11xf32>, %out: !tir.buffer<5x11xf32>) outputs 1 {
+  tir.for %i in 5 {
+    tir.for %j in 11 {
+      %0 = tir.load %p[%i, %j] : !tir.buffer<5x11xf32> -> f32
+      %1 = arith.addf %0, %0 : f32
+      tir.store %1, %out[%i, %j] : f32, !tir.buffer<5x11xf32>
+    }
+  }
+}
+"""
+
+
+def test_a_kernel_with_places_of_its_own_is_its_layers_and_names_them(monkeypatch: pytest.MonkeyPatch):
+    (twice,) = LocatedParser(reading_context(), TWICE, "twice.mlir").parse_module().ops
+    assert isinstance(twice, PrimFuncOp)
+
+    def compute(op: Operation, x: te.Tensor) -> te.Tensor:
+        return te.extern_primfunc([x], twice)
+
+    monkeypatch.setitem(lower.TABLE, ErfOp, compute)
+    x = relay.var("x", shape=(5, 11))
+    body = relay.tanh(relay.set_span(relay.erf(x), "own"))
+    executable = whence.compile(relay.IRModule.from_expr(relay.Function([x], body)))
+    data = np.random.default_rng(0).standard_normal((5, 11)).astype(np.float32)
+    np.testing.assert_allclose(executable(data), np.tanh(2 * data), rtol=1e-5)
+    (part,) = executable.where("own").kernels
+    (number,) = (number for number, text in part.lines if "arith.addf" in text)
+    line = executable.why(part.call, line=number).line
+    assert line is not None
+    assert line.places == ("twice.mlir:6:7",)
+    assert line.layers == ((part.call, ("own",)),)
+    assert "  from twice.mlir:6:7\n  serves own\n" in str(line)

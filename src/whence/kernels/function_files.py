@@ -119,6 +119,7 @@ def _artifact(function: Exported) -> Artifact:
         workspace=scratch,
         tir=function.tir,
         lines=lines,
+        places=(),
         te="",
         schedule="",
         decisions={},
