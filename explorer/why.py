@@ -122,7 +122,7 @@ class Line:
     """Where an operator of the user's has the line from, if it is a kernel with places of its own."""
 
     def __str__(self) -> str:
-        lines = [f"line {self.number}: {self.text.strip()}", *(f"  from {shown(place)}" for place in self.places)]
+        lines = [f"line {self.number}: {self.text.strip()}", *(f"  from {shown(at)}" for at in self.places)]
         several = len(self.layers) > 1
         for call, names in self.layers:
             served = ", ".join(map(shown, names)) or "no layer"
