@@ -18,7 +18,7 @@ from .attributes import integer, integer_or_size, optional_integer, real, string
 from .elementwise import broadcast_shape
 from .numerics import AnyArray
 from .operator import Operator, Signature, Tensor
-from .traits import FLAT, INJECTIVE, INTEGERS, OPAQUE
+from .traits import INJECTIVE, INTEGERS, OPAQUE
 
 
 def inside(indices: AnyArray, extent: int) -> AnyArray:
@@ -108,7 +108,7 @@ class OneHotOp(Operator):
     depth = integer_or_size(1)
     axis = integer(-1)
     dtype = string("float32")
-    traits = traits_def(INJECTIVE, FLAT)
+    traits = traits_def(INJECTIVE)
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:

@@ -82,7 +82,8 @@ class ScaleEquivariant(OpTrait):
 class Flat(OpTrait):
     """Its results are constant wherever they have a derivative, so that no gradient goes through it.
 
-    Operators whose results are never floats need not say so: no gradient comes to them.
+    It speaks of the only operand: an operator of several has a rule, which says it of each. Operators whose results are
+    never floats need not say so: no gradient comes to them.
     """
 
 

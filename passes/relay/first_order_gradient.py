@@ -36,7 +36,7 @@ class FirstOrderGradientPass(ModulePass):
 
     function: the one to change; without a name all that are no kernels.
     higher_order: functions that branch, call or match, or hand references on, get one, too, which takes gradients back
-    by closures (TVM: `relay.transform.gradient`).
+    by closures. Of a tuple, gradients are those of its first field (TVM: `relay.transform.gradient`).
 
     Before: functions of operators, constants, tuples, let-blocks and references of their own. Raises VerifyException
     for other ops that a gradient goes through, and for operators without a rule (`gradients/table.py`).
@@ -83,7 +83,8 @@ _STRAIGHT = Operator | ConstantOp | TupleOp | TupleGetItemOp | ReturnOp
 def gradient(func: FuncOp, module: ModuleOp, higher_order: bool = False) -> FuncOp:
     """The function that gives `(value, (gradients...))` of `func`, which stays; several results are one tuple.
 
-    module: whose pool gets constants. higher_order: whether `func` may have more than operators and tuples.
+    module: whose pool gets constants. higher_order: `func` may have more than operators and tuples, and of a tuple the
+    gradients are those of the first field, as TVM has it.
     """
     straight = _straightened(func)
     if higher_order and not all(isinstance(op, _STRAIGHT) for op in straight.block.ops):
@@ -92,7 +93,7 @@ def gradient(func: FuncOp, module: ModuleOp, higher_order: bool = False) -> Func
     values = list(end.values)
     end.detach()
     backward = _Backward(straight, module)
-    gradients = backward.run(values)
+    gradients = backward.run(_first(values, straight, backward.builder) if higher_order else values)
     builder = backward.builder
     with builder.located(end.location):
         whole = values[0] if len(values) == 1 else builder.add(TupleOp(values)).result
@@ -100,6 +101,19 @@ def gradient(func: FuncOp, module: ModuleOp, higher_order: bool = False) -> Func
     end.erase()
     straight.update_type()
     return straight
+
+
+def _first(values: Sequence[SSAValue], func: FuncOp, builder: LocatedBuilder) -> list[SSAValue]:
+    """The first of the values of a function, or its first field, down to a tensor."""
+    if not values:
+        fail(func, "a value, to take a gradient", "none")
+    value = values[0]
+    while (fields := fields_of(value.type)) is not None:
+        if not fields:
+            fail(func, "a value of tensors, or a tuple of them", str(value.type))
+        owner = value.owner
+        value = owner.fields[0] if isinstance(owner, TupleOp) else builder.add(TupleGetItemOp(value, 0)).result
+    return [value]
 
 
 def _straightened(func: FuncOp) -> FuncOp:

@@ -66,6 +66,8 @@ def dual(type_: Attribute) -> Attribute:
 def higher_order_gradient(func: FuncOp, module: ModuleOp) -> FuncOp:
     """The function that gives `(value, (gradients...))` of `func`, which stays; what it calls is part of it.
 
+    The gradients are those of the value, or of its first field where it is a tuple.
+
     module: has the functions that are called, and its pool gets constants. Raises VerifyException for functions that
     call each other in a circle, for parameters and values that are no tensors or tuples of them, and for operators
     without a rule.
@@ -85,7 +87,10 @@ def higher_order_gradient(func: FuncOp, module: ModuleOp) -> FuncOp:
     pairs = [_mapped(argument, argument.type, builder, _pair) for argument in gradient.block.args]
     output = _output(func)
     result = builder.add(InvokeOp(reverse.closures[func], pairs, dual(output), impure=True)).result
-    _mapped(result, output, builder, _seed)
+    first, type_ = result, output
+    while fields := fields_of(type_):
+        first, type_ = _part(first, 0, builder), fields[0]
+    _seed(first, builder)
     builder.add(InvokeOp(builder.add(RefReadOp(reverse.back)), [], UNIT, impure=True))
     with builder.located(func.return_op.location):
         value = _mapped(result, output, builder, _first)

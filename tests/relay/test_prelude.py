@@ -44,6 +44,26 @@ def test_functions_on_lists(kind: str) -> None:
     assert [int(np.asarray(one)) for one in result] == expected
 
 
+def test_maps_that_carry_a_state_give_their_lists_as_tvms_do() -> None:
+    """`map_accumr` begins at the last element; `map_accuml` at the first, whose result is the last of its list."""
+    prelude = Prelude()
+    _, cons, nil = prelude.get_type("List")
+    values: relay.Expr = nil()
+    for number in reversed(NUMBERS):
+        values = cons(relay.const(number), values)
+    state, x = relay.var("state", "int32"), relay.var("x", "int32")
+    ten = relay.const(10)
+    step = relay.Function([state, x], relay.Tuple([state * ten + x, state + x]))
+    for name, order in (("map_accumr", NUMBERS[::-1]), ("map_accuml", NUMBERS)):
+        carried, mapped = relay.TupleWrapper(getattr(prelude, name)(step, relay.const(0), values), 2)
+        entries = [prelude.nth(mapped, relay.const(at)) for at in range(len(NUMBERS))]
+        result = run("debug", prelude.mod, relay.Tuple([carried, *entries]))
+        expected, before = list[int](), 0
+        for number in order:
+            expected, before = [before + number, *expected], before * 10 + number
+        assert [int(np.asarray(number)) for number in result] == [before, *expected]
+
+
 def test_a_module_gets_the_prelude_once() -> None:
     mod = relay.IRModule()
     mod.import_from_std("prelude.rly")

@@ -167,6 +167,19 @@ def _full(s: Site, g: Sequence[SSAValue]) -> Gradients:
     return [*[None] * (len(s.op.operands) - 1), total]
 
 
+def _one_hot(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    """The gradients where the index is met go to the one number, all others to the other one; none to indices."""
+    indices, on, off = s.op.operands
+    one, zero = s.scalar(1, s.y), s.scalar(0, s.y)
+    attributes = {name: s.sig.get(name) for name in ("depth", "axis", "dtype")}
+    met, others = (s.add(OneHotOp(indices, *ends, **attributes)) for ends in ((one, zero), (zero, one)))
+    return [
+        None,
+        s.cast(s.collapse(s.mul(g[0], met), on), on),
+        s.cast(s.collapse(s.mul(g[0], others), off), off),
+    ]
+
+
 RULES: dict[type[Operator], Rule] = {
     transform.ReshapeOp: _reshape,
     transform.SqueezeOp: _reshape,
@@ -192,4 +205,5 @@ RULES: dict[type[Operator], Rule] = {
     transform.LayoutTransformOp: _layout,
     creation.FullLikeOp: _full,
     creation.FullOp: _full,
+    OneHotOp: _one_hot,
 }

@@ -25,6 +25,7 @@ from whence.dialects.relay import (
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay import reduce as r
 from whence.dialects.relay import transform as t
+from whence.dialects.relay.indexing import OneHotOp
 from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.traits import Flat
@@ -42,6 +43,11 @@ UNARY: dict[type[Operator], Callable[..., Array]] = {
     if issubclass(op, e.Unary) and op.RESULT is None and (op in RULES or op.has_trait(Flat))
     if op not in (e.AcoshOp, e.CastOp, e.ClipOp, e.LogicalNotOp)
 }
+
+
+def test_flat_operators_have_one_operand() -> None:
+    several = [op.name for op in OPERATORS if op.has_trait(Flat) and len(op.get_irdl_definition().operands) > 1]
+    assert several == []
 
 
 @pytest.mark.parametrize("op", UNARY, ids=lambda op: op.name)
@@ -95,6 +101,9 @@ CASES = [
     case("reverse", rearrange.ReverseOp, dict(axis=[1]), floats(2, 3)),
     case("layout_transform", t.LayoutTransformOp, dict(src_layout="NC", dst_layout="NC2c"), floats(3, 4)),
     case("full_like", creation.FullLikeOp, floats(2, 3), floats()),
+    case("full", creation.FullOp, dict(shape=[2, 3], dtype="float64"), floats()),
+    case("reshape_like", rearrange.ReshapeLikeOp, floats(2, 3), floats(3, 2)),
+    case("one_hot", OneHotOp, dict(depth=4, axis=0, dtype="float64"), np.array([[0, 3], [5, 1]]), floats(), floats(1)),
     case("softmax", normalization.SoftmaxOp, dict(axis=1), floats(2, 3, 2)),
     case("log_softmax", normalization.LogSoftmaxOp, dict(axis=-1), floats(2, 3)),
     case("dropout", normalization.DropoutOp, floats(2, 3)),
