@@ -6,6 +6,7 @@
 # make fuzz-sizes   1,000 random programs of open sizes, then exported ones at every size
 # make fuzz-answers  values of layers of nets that move elements, and audits of random passes from elsewhere
 # make fuzz-explorer   2,000 hostile requests to its server, and damaged documents
+# make fuzz-values  3,000 values of all kinds and dtypes for programs of all kinds
 # make conformance   the ONNX standard's own node tests
 # make test-machines   what compiles, as on machines of AVX2, AVX-512, VNNI, BF16, FP16
 # make seconds   every test, and the CPU seconds of folders, files and tests
@@ -27,7 +28,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer conformance trained test-machines clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values conformance trained test-machines clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -88,6 +89,9 @@ fuzz-answers: $(INSTALLED)
 fuzz-explorer: $(INSTALLED)
 	$(BIN)/python tests/support/hostile_requests.py --count 2000 --seed $(SEED)
 	$(BIN)/python tests/support/damaged_sessions.py --cases 2000 --seed $(SEED)
+
+fuzz-values: $(INSTALLED)
+	$(BIN)/python tests/support/value_kinds.py --cases 3000 --seed $(SEED)
 
 conformance: $(INSTALLED)
 	$(BIN)/python tests/conformance.py

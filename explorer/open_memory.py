@@ -15,7 +15,7 @@ from ..planning.graph import graph_plan
 from ..planning.lifetimes import Plan
 from ..planning.placing import SYMBOLIC
 from ..planning.size_values import GROUP
-from ..runtime.sizes import SizedSpec, Sizes, Value
+from ..runtime.sizes import SizedSpec, Sizes, Value, check_symbols
 from ..runtime.tensors import ALIGNMENT, TensorSpec
 from ..support.errors import PipelineError, expectation
 from .memory import MemoryReport, memory_report
@@ -126,12 +126,10 @@ def _sizes_of(artifact: Artifact) -> Sizes:
 
 
 def _check(sizes: Sizes, at: Mapping[str, int]) -> None:
+    check_symbols("sizes", sizes.symbols, at)
     for name, (low, high) in zip(sizes.symbols, sizes.ranges, strict=True):
-        if name not in at or at[name] < low or (high is not None and at[name] > high):
-            actual = f"{name} = {at[name]}" if name in at else ", ".join(at) or "none"
-            raise PipelineError(expectation("sizes", f"a number for each of {_bound(name, low, high)}", actual))
-    if unknown := [name for name in at if name not in sizes.symbols]:
-        raise PipelineError(expectation("sizes", f"symbols among {', '.join(sizes.symbols)}", ", ".join(unknown)))
+        if at[name] < low or (high is not None and at[name] > high):
+            raise PipelineError(expectation("sizes", _bound(name, low, high), f"{name} = {at[name]}"))
 
 
 def _bound(name: str, low: int, high: int | None) -> str:

@@ -12,16 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..support.dtypes import Array
-from ..support.errors import FrontendError, PipelineError, expectation
+from ..support.errors import PipelineError, expectation
 from .bounds import BoundErrors, checked_access
 from .external import ExternalFunctions
 from .index_bounds import check_indices
-from .known import Known, KnownShapes, fitting
+from .inputs import accepted
+from .known import Known, KnownShapes
 from .memory import RefusedMemory, asked_for, refused
 from .program import ENTRY, Call, Code, Program, Slot
 from .random_state import WORDS, RandomState
 from .returned import ReturnedMemory
-from .tensors import Tensor, address, aligned_empty, check_inputs, lasting_empty, readable
+from .tensors import Tensor, address, aligned_empty, lasting_empty, readable
 from .threads import ThreadPool
 
 Visit = Callable[[Call, float, list[Tensor]], None]
@@ -365,15 +366,7 @@ class Runner:
 
         Raises FrontendError when they are not what the model takes.
         """
-        specs = self.program.inputs
-        if not isinstance(inputs, Mapping):
-            if len(inputs) != len(specs):
-                expected = ", ".join(map(str, specs)) or "none"
-                raise FrontendError(f"inputs: expected {len(specs)} ({expected}), got {len(inputs)}")
-            inputs = {spec.name: value for spec, value in zip(specs, inputs, strict=True)}
-        # An extent that is open fits every extent of what is given.
-        expected = specs if self._shapes is None else [fitting(spec, inputs.get(spec.name)) for spec in specs]
-        return [readable(array) for array in check_inputs(expected, inputs)]
+        return [readable(array) for array in accepted(self.program.inputs, inputs)]
 
     def _take_arena(self, size: int) -> tuple[Tensor, int]:
         """Memory of at least so many bytes for one run, and its address."""

@@ -12,10 +12,11 @@ from ..support.dtypes import Array
 from ..support.errors import FrontendError, PipelineError, expectation
 from .entries import ENTRY_NAME, NamedFunctions
 from .graph import NOP, Graph
+from .inputs import accepted
 from .library import GraphFunction, Library
 from .ndarray import is_aligned, view
 from .random_state import STATE, WORDS, RandomState
-from .tensors import Tensor, TensorSpec, address, aligned_empty, check_inputs, lasting_empty
+from .tensors import Tensor, TensorSpec, address, aligned_empty, lasting_empty
 
 
 class GraphExecutor(NamedFunctions):
@@ -195,7 +196,7 @@ class GraphExecutor(NamedFunctions):
     def checked(self, number: int, name: str, value: object) -> Array:
         """`value` as an array such as an entry takes; raises FrontendError for another shape or dtype."""
         spec = self.specs[number]
-        return check_inputs([TensorSpec(name, spec.shape, spec.dtype)], {name: value})[0]
+        return accepted([TensorSpec(name, spec.shape, spec.dtype)], [value])[0]
 
     def argument(self, key: str | int) -> tuple[int, str]:
         """The entry and name of an argument, by name or by place among the arguments; raises FrontendError for none."""

@@ -70,9 +70,9 @@ class GraphModule(NamedFunctions):
             self.module.write(number, self.module.checked(number, name, value))
         arguments = {name: array for name, array in params.items() if name in self.module.argument_of}
         # The largest first, as TVM has it: where memory is short, this fails before time is spent.
-        for name in sorted(arguments, key=lambda argument: -np.asarray(arguments[argument]).nbytes):
-            number, _ = self.module.argument(name)
-            self.module.write(number, self.module.checked(number, name, arguments[name]))
+        numbers = {name: self.module.argument(name)[0] for name in arguments}
+        for name in sorted(arguments, key=lambda argument: -self.module.specs[numbers[argument]].nbytes):
+            self.module.write(numbers[name], self.module.checked(numbers[name], name, arguments[name]))
 
     def set_input_zero_copy(self, key: str | int | None = None, value: Tensor | None = None, **params: Tensor) -> None:
         """Read an argument, and others by name, from these arrays from now on.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from threading import Lock
 from typing import cast
@@ -16,8 +16,8 @@ import numpy.typing as npt
 from ..support.dtypes import Array
 from .index_bounds import IndexBound
 from .program import SIZES_ENTRY, Code, Program
-from .sizes import SizedSpec, Value, closed
-from .tensors import Arguments, TensorSpec, address, shape_of
+from .sizes import SizedSpec, closed
+from .tensors import Arguments, address
 
 KEPT = 1024
 """For how many shapes of inputs what follows from them is kept; those not met for longest go first."""
@@ -90,19 +90,3 @@ class KnownShapes:
         indices = tuple(bound.known(numbers) for bound in self._program.indices)
         arena = numbers[self._sizes.arena]
         return Known(tuple(symbols), values, address(values), arena, written, Arguments(*kinds), indices)
-
-
-def fitting(spec: TensorSpec, array: object) -> TensorSpec:
-    """Return the expected spec of an input, with the extents that came where sizes are open, or layers take no other.
-
-    Of these `Sizes.check` says which layers.
-    """
-    shape = shape_of(array)
-    if not isinstance(spec, SizedSpec) or len(shape) != len(spec.shape):
-        return spec
-    layers = spec.layers or ((),) * len(shape)
-    extents = [
-        extent if isinstance(wanted, Value) or by else wanted
-        for wanted, extent, by in zip(spec.numbers, shape, layers, strict=True)
-    ]
-    return replace(spec, shape=tuple(extents))

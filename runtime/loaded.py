@@ -15,6 +15,7 @@ import numpy as np
 from ..support.doors import door, doors
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, PipelineError, expectation
+from .calls import Calls
 from .cpus import check_machine
 from .elf import Elf
 from .entries import ENTRY_NAME, LoadedFunction
@@ -28,7 +29,7 @@ from .package import SECTION, Package
 from .program import ENTRY, REFUSED, SIZES_ENTRY, Program
 from .saved_program import restored
 from .sealed import open_sealed
-from .tensors import Tensor, TensorSpec, address
+from .tensors import TensorSpec, address
 from .threads import ThreadPool
 
 _UNREADABLE = (
@@ -46,7 +47,7 @@ _INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
 
 
 @doors()
-class LoadedModule(GraphExecutorFactory):
+class LoadedModule(Calls, GraphExecutorFactory):
     """An exported model, ready to run: `module["default"](whence.cpu())`, or `module.run({..})` in one native call.
 
     Its code and parameters are in memory as long as it, or something that it gave, is used.
@@ -87,22 +88,19 @@ class LoadedModule(GraphExecutorFactory):
             self._runner = Runner(self.program, self.arrays, self._linked.code)
         return self._runner
 
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
-        """Output name -> array, for input name -> array; errors as `Runner.run`. Safe from several threads at once."""
-        results = self.runner.run(inputs, self._pool)
-        return dict(zip((spec.name for spec in self.program.outputs), results, strict=True))
+    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
+        return self.runner.run(inputs, self._pool)
 
     def reset(self) -> None:
         """Begin anew with the random numbers of the model, if it draws any."""
         if self.runner.random is not None:
             self.runner.random.reset()
 
-    def __call__(self, *arrays: Any) -> Any:
-        """The short form: inputs in order; one output as an array, several as a tuple. A function is called as such."""
+    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        """As of a compiled model; a function is called as such."""
         if "entry" in self.package.head:
             return self[ENTRY_NAME](*arrays)
-        results = self.runner.run(arrays, self._pool)
-        return results[0] if len(results) == 1 else tuple(results)
+        return super().__call__(*arrays, out=out, **named)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """As of a build; of an exported function, it as well, by its name. Raises PipelineError for an unknown one."""

@@ -13,6 +13,7 @@ from .device import Device
 from .device import cpu as cpu
 from .device import device as device
 from .tensors import ALIGNMENT, Tensor, address, aligned_empty
+from .values import expected_array, is_python
 
 
 class NDArray(np.ndarray[Any, np.dtype[Any]]):
@@ -39,13 +40,16 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
         """Return whether it is the same array."""
         return self is other
 
-    def copyfrom(self, source: npt.ArrayLike) -> NDArray:
-        """Write the elements of another array of this shape; raises FrontendError for one of another shape."""
-        array = np.asarray(source)
+    def copyfrom(self, source: object) -> NDArray:
+        """Write the elements of another array of this shape, cast by the rule of `values.py`.
+
+        Raises FrontendError for another shape, and for what the rule forbids.
+        """
+        array = expected_array("copyfrom", source, self.dtype)
         if array.shape != self.shape:
             actual = f"{array.dtype.name}{list(array.shape)}"
             raise FrontendError(expectation("copyfrom", f"{self.dtype.name}{list(self.shape)}", actual))
-        np.copyto(self, array.astype(self.dtype, copy=False))
+        np.copyto(self, array)
         return self
 
     def copyto(self, target: Tensor) -> Tensor:
@@ -79,14 +83,14 @@ def empty(shape: tuple[int, ...], dtype: npt.DTypeLike = "float32", device: obje
     return view(aligned_empty(tuple(shape), np.dtype(dtype)))
 
 
-def array(value: npt.ArrayLike, device: object = None) -> NDArray:
+def array(value: object, device: object = None) -> NDArray:
     """A copy at a 64-byte boundary; Python's floats become float32, its ints int32, as TVM has them."""
-    source = np.asarray(value)
+    source = expected_array("array", value)
     dtype = source.dtype
-    if not isinstance(value, np.ndarray | np.generic):
+    if is_python(value):
         dtype = {"f": np.dtype(np.float32), "i": np.dtype(np.int32)}.get(dtype.kind, dtype)
     copy = empty(source.shape, dtype)
-    np.copyto(copy, source.astype(dtype, copy=False))
+    np.copyto(copy, expected_array("array", source, dtype))
     return copy
 
 

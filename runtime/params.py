@@ -22,11 +22,13 @@ import ml_dtypes
 import numpy as np
 
 from ..support.doors import door
-from ..support.dtypes import Array, numpy_of
+from ..support.dtypes import Array
 from ..support.errors import FrontendError
 from ..support.files import replacing
+from .dlpack import BFLOAT, BOOL, FLOAT, INT, SMALL, UINT, dtype_of
 from .ndarray import NDArray, view
 from .tensors import Tensor
+from .values import expected_array
 
 _LIST_MAGIC = 0xF7E58D4F05049CB7
 _TENSOR_MAGIC = 0xDD5E40F096B4A13F
@@ -38,23 +40,8 @@ _CHUNK = 1 << 24
 _BLOCK = 1 << 24
 """Bytes that are hashed at a time."""
 
-_INT, _UINT, _FLOAT, _BFLOAT, _BOOL = 0, 1, 2, 4, 6
-_SMALL = {
-    (_INT, 4): "int4",
-    (_UINT, 4): "uint4",
-    (_INT, 2): "int2",
-    (_UINT, 2): "uint2",
-    (10, 8): "float8_e4m3fn",
-    (11, 8): "float8_e4m3fnuz",
-    (12, 8): "float8_e5m2",
-    (13, 8): "float8_e5m2fnuz",
-    (14, 8): "float8_e8m0fnu",
-    (17, 4): "float4_e2m1fn",
-}
-"""Codes and bits of small dtypes, as DLPack has them. An element takes a byte."""
-_SMALL_CODES = {name: code for code, name in _SMALL.items()}
-_KINDS = {"i": _INT, "u": _UINT, "f": _FLOAT}
-_NAMES = {_INT: "int", _UINT: "uint", _FLOAT: "float"}
+_SMALL_CODES = {name: code for code, name in SMALL.items()}
+_KINDS = {"i": INT, "u": UINT, "f": FLOAT}
 
 
 def write_params(params: Mapping[str, Array], stream: IO[bytes]) -> None:
@@ -107,9 +94,9 @@ def tensor_bytes(array: Array) -> bytes:
 def _code(name: str, array: Array) -> tuple[int, int]:
     dtype = array.dtype
     if dtype == np.bool_:
-        return _UINT, 1
+        return UINT, 1
     if dtype == ml_dtypes.bfloat16:
-        return _BFLOAT, 16
+        return BFLOAT, 16
     if (small := _SMALL_CODES.get(dtype.name)) is not None:
         return small
     if dtype.kind not in _KINDS:
@@ -238,22 +225,17 @@ class _Reader:
         return np.frombuffer(self.data, dtype, prod(shape), start).reshape(shape)
 
     def dtype(self, name: str, code: int, bits: int, lanes: int) -> np.dtype[np.generic]:
-        if lanes == 1 and (code, bits) in ((_UINT, 1), (_BOOL, 8)):
-            return cast("np.dtype[np.generic]", np.dtype(np.bool_))
-        if lanes == 1 and (code, bits) == (_BFLOAT, 16):
-            return np.dtype(ml_dtypes.bfloat16)
-        if lanes == 1 and (small := _SMALL.get((code, bits))) is not None:
-            return numpy_of(small)
-        supported = code in _NAMES and bits in (8, 16, 32, 64) and not (code == _FLOAT and bits == 8)
-        if not supported or lanes != 1:
+        # TVM's files have booleans as integers of one bit.
+        dtype = dtype_of(BOOL, 8, lanes) if (code, bits) == (UINT, 1) else dtype_of(code, bits, lanes)
+        if dtype is None:
             self.fail(f"'{name}' has type code {code} with {bits} bits and {lanes} lanes", "DLTensor file")
-        return np.dtype(f"{_NAMES[code]}{bits}")
+        return dtype
 
 
 @door()
 def save_param_dict(params: Mapping[str, object]) -> bytearray:
     """The bytes of a params file, as TVM writes it: 0 stands where `write_params` has a checksum."""
-    arrays = {name: np.asarray(value) for name, value in params.items()}
+    arrays = {name: expected_array(f"param '{name}'", value) for name, value in params.items()}
     data = bytearray(_U64.pack(_LIST_MAGIC) + _U64.pack(0))
     for piece in _body(arrays):
         data += piece

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..support.dtypes import Array
-from ..support.errors import FrontendError
+from ..support.errors import FrontendError, PipelineError, expectation
+from ..support.names import did_you_mean
 from .tensors import TensorSpec, named
 
 Terms = tuple[tuple[int, tuple[int, ...]], ...]
@@ -43,9 +44,28 @@ class SizedSpec(TensorSpec):
     def __str__(self) -> str:
         return f"{self.dtype.name}[{', '.join(self.texts)}] '{self.name}'"
 
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Return whether the extents fit that no size decides, and that no layer takes: of these `Sizes.check` says
+        which layers."""
+        layers = self.layers or ((),) * len(self.numbers)
+        return len(shape) == len(self.numbers) and all(
+            isinstance(number, Value) or bool(names) or number == extent
+            for number, names, extent in zip(self.numbers, layers, shape, strict=True)
+        )
+
     def extents(self, values: Values) -> tuple[int, ...]:
         """The shape for values of the sizes."""
         return tuple([number(extent, values) for extent in self.numbers])
+
+
+def check_symbols(what: str, symbols: Sequence[str], names: Iterable[str]) -> None:
+    """Raise PipelineError, about `what`, unless the names are those of all symbols."""
+    listed = list(names)
+    problems = [f"{symbol} is missing" for symbol in symbols if symbol not in listed]
+    problems += [f"unknown {name}{did_you_mean(name, symbols)}" for name in listed if name not in symbols]
+    if problems:
+        wanted, got = f"a number for each of {', '.join(symbols)}", ", ".join(listed) or "none"
+        raise PipelineError(f"{expectation(what, wanted, got)}: {'; '.join(problems)}")
 
 
 def closed(spec: TensorSpec, values: Values) -> TensorSpec:

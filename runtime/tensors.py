@@ -1,9 +1,9 @@
-"""Arrays at the edge of native code: alignment, specifications, and the check of what a caller passes in."""
+"""Arrays at the edge of native code: alignment, and the specifications of inputs and outputs."""
 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass, field
 from math import prod
@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..support.dtypes import Array
-from ..support.errors import FrontendError, enumerated
+from ..support.errors import enumerated
+from .values import Unsuitable, converted, described
 
 Tensor = npt.NDArray[Any]
 """An array that we made; its dtype is known when it runs."""
@@ -55,11 +56,26 @@ class TensorSpec:
         return prod(self.shape) * self.dtype.itemsize
 
     def __str__(self) -> str:
-        return f"{_described(self.shape, self.dtype)} '{self.name}'"
+        return f"{described(self.shape, self.dtype)} '{self.name}'"
 
+    def accept(self, value: Any) -> Any:
+        """The value of an input that a caller's value stands for, here an array; see `values.py`.
 
-def _described(shape: Sequence[int], dtype: np.dtype[Any]) -> str:
-    return f"{dtype.name}[{', '.join(map(str, shape))}]"
+        Raises Unsuitable, with the text of what was expected and what came.
+        """
+        try:
+            array = converted(value, self.dtype)
+        except Unsuitable as unsuitable:
+            raise Unsuitable(f"expected {self}, got {unsuitable}") from None
+        if not self.takes(array.shape):
+            behind = _layers_against(self, array.shape)
+            dtype = cast(Array, value if isinstance(value, np.ndarray) else array).dtype
+            raise Unsuitable(f"expected {self}, got {described(array.shape, dtype)}{behind}")
+        return array
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Return whether an array of a shape fits."""
+        return shape == self.shape
 
 
 def aligned_empty(shape: Sequence[int], dtype: npt.DTypeLike) -> Tensor:
@@ -183,31 +199,6 @@ class Arguments:
         return arrays, addresses
 
 
-def check_inputs(specs: Sequence[TensorSpec], given: Mapping[str, object]) -> list[Array]:
-    """The arrays of `given` in the order of `specs`. What is no array is converted to the expected dtype.
-
-    Raises FrontendError, one for all problems: missing and unknown names, shapes, dtypes.
-    """
-    problems = [f"missing {spec}" for spec in specs if spec.name not in given]
-    names = {spec.name for spec in specs}
-    problems += [f"unknown input '{name}'" for name in given if name not in names]
-    arrays: list[Array] = []
-    for spec in specs:
-        if spec.name not in given:
-            continue
-        array = _as_array(given[spec.name], spec)
-        if isinstance(array, str):
-            problems.append(f"expected {spec}, got {array}")
-        elif array.shape != spec.shape or array.dtype != spec.dtype:
-            behind = _layers_against(spec, array.shape)
-            problems.append(f"expected {spec}, got {_described(array.shape, array.dtype)}{behind}")
-        else:
-            arrays.append(array)
-    if problems:
-        raise FrontendError("inputs: " + "; ".join(problems))
-    return arrays
-
-
 def _layers_against(spec: TensorSpec, shape: tuple[int, ...]) -> str:
     """The layers that take no such extents, if there are any."""
     if not len(shape) == len(spec.shape) == len(spec.layers):
@@ -219,23 +210,3 @@ def _layers_against(spec: TensorSpec, shape: tuple[int, ...]) -> str:
 def named(layers: Iterable[str]) -> str:
     """Layers behind an error's text, nothing where there are none."""
     return f" ({enumerated(tuple(layers))})" if layers else ""
-
-
-def shape_of(value: object) -> tuple[int, ...]:
-    """The shape of a value as an array; that of a number for what is none."""
-    if not isinstance(value, np.ndarray | list | tuple):
-        return ()
-    try:
-        return np.shape(cast(Any, value))
-    except ValueError:  # lists of several lengths
-        return ()
-
-
-def _as_array(value: object, spec: TensorSpec) -> Array | str:
-    """The array of a value, or what the value is where it cannot become one."""
-    if isinstance(value, np.ndarray):
-        return cast(Array, value)
-    try:
-        return np.asarray(value, dtype=spec.dtype)
-    except (TypeError, ValueError, OverflowError):
-        return f"a {type(value).__name__} that is no such array"

@@ -25,8 +25,11 @@ def shortened(text: str, limit: int) -> str:
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """` (did you mean ..?)` with the nearest of some names, else with those that hold it; "" when none is near."""
-    known = list(names)
-    near = difflib.get_close_matches(name, known, n=3)
-    if not near and len(name) > 1:
-        near = [other for other in known if name.lower() in other.lower()][:3]
+    folded: dict[str, list[str]] = {}
+    for other in names:
+        folded.setdefault(other.casefold(), []).append(other)
+    keys = difflib.get_close_matches(name.casefold(), folded, n=3)
+    if not keys and len(name) > 1:
+        keys = [key for key in folded if name.casefold() in key]
+    near = [other for key in keys for other in folded[key]][:3]
     return f" (did you mean {' or '.join(near)}?)" if near else ""

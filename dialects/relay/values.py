@@ -11,7 +11,9 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorT
 from xdsl.ir import Attribute
 
 from ...runtime.flow import Adt, Reference
+from ...runtime.inputs import accepted
 from ...runtime.open_specs import OPEN, OpenSpec
+from ...runtime.values import Unsuitable, natural
 from ...support.errors import FrontendError
 from ..element_types import numpy_dtype
 from .data_types import TypeDataOp
@@ -91,10 +93,7 @@ class Edge:
                 case TensorType():
                     if (spec := specs.get(id(inner))) is None:
                         spec = specs[id(inner)] = self.spec(name, inner)
-                    array, problem = spec.accept(value)
-                    if problem:
-                        raise FrontendError(f"inputs: {problem}")
-                    return array
+                    return accepted([spec], [value])[0]
                 case RefType() if isinstance(value, Reference):
                     value.value = self.enter(inner.value, value.value, name)
                     return value
@@ -106,7 +105,7 @@ class Edge:
                 case _ if isinstance(value, Function):
                     return value.closure
                 case _:
-                    return cast(Any, value) if isinstance(value, Adt | Reference | tuple) else np.asarray(value)
+                    return cast(Any, value) if isinstance(value, Adt | Reference | tuple) else _untyped(value, name)
 
         return self._mapped(type_, given, leaf)
 
@@ -172,6 +171,14 @@ class Edge:
                 return types if types is not None and len(types) == len(value) else None
             case _:
                 return None
+
+
+def _untyped(value: Any, name: str) -> Any:
+    """The array of a value of any type."""
+    try:
+        return natural(value)
+    except Unsuitable as unsuitable:
+        raise FrontendError(f"inputs: expected a value for '{name}', got {unsuitable}") from None
 
 
 def _noun(type_: Attribute) -> str:

@@ -13,6 +13,7 @@ from xdsl.ir import Attribute
 from ...dialects.sizes import Ranges, Size
 from ...provenance.diagnostics import message
 from ...runtime.flow import Region
+from ...runtime.model_facts import ModelMetadata
 from ...runtime.open_specs import OpenSpec
 from .custom import NO_CUSTOM_OPS, CustomOps
 from .tensor import Undecided
@@ -31,6 +32,8 @@ class Model(ABC):
     """Its steps."""
     aliases: Mapping[str, str] = MappingProxyType({})
     """Other name of an input, which a call may use -> its name."""
+    metadata: ModelMetadata = ModelMetadata()
+    """What the file says about the model."""
     custom_ops: CustomOps = NO_CUSTOM_OPS
     """The operators that Python functions compute."""
 

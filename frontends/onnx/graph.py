@@ -28,6 +28,7 @@ from .convert import converter_of, operator_names, spelled
 from .expand import body_of, expanded
 from .inputs import input_types, open_inputs, open_outputs, symbolic_types
 from .load import Source, load
+from .model_metadata import metadata_of
 from .program import canonical, node_of
 from .python_calls import python_call_of, type_of
 from .symbolic import folded_sizes
@@ -42,6 +43,7 @@ class Model(importer.Model):
         self.source = source
         self.file, self.name, self.region = source.file, source.model.graph.name, source.region
         self.custom_ops = source.builder.custom_ops
+        self.metadata = metadata_of(source.model)
 
     def importer(self, region: Region) -> Importer:
         return Importer(self, region)

@@ -113,7 +113,10 @@ def test_open_sizes_are_looked_into_at_some(whence: Tool, tmp_path: Path):
         (("where", "--times"), r"--times: expected sizes of the inputs"),
         (("where", "--layer", "prob", "--sizes", "N=1"), "--sizes: expected --times beside it, got none"),
         (("debug", "--sizes", "N=1", "--input", "x.npz"), "--sizes: expected no --input beside it, got both"),
-        (("debug", "--sizes", "M=1"), "sizes: expected a number for each of N, got M"),
+        (
+            ("debug", "--sizes", "M=1"),
+            "--sizes: expected a number for each of N, got M: N is missing; unknown M$",
+        ),
         (("debug", "--sizes", "N"), "--sizes: expected text such as batch=1,seq=128, got 'N'"),
         (
             ("debug", "--sizes", "N=1", "--input-shapes", "x:[1,4]"),

@@ -252,8 +252,8 @@ def test_bad_calls_say_what_is_wrong():
         _ = executable.artifact
     with pytest.raises(FrontendError, match=r"missing bool\[\] 'c'; unknown input 'd'"):
         executable.run({"d": 1, "x": floats(2, 3)})
-    with pytest.raises(FrontendError, match=r"expected float32\[2, 3\] 'x', got float64\[2, 3\]"):
-        executable(np.asarray(True), np.zeros((2, 3)))
+    with pytest.raises(FrontendError, match=r"expected float32\[2, 3\] 'x', got int32\[2, 3\]"):
+        executable(np.asarray(True), np.zeros((2, 3), np.int32))
     with pytest.raises(FrontendError, match=r"inputs: expected 2 \(bool\[\] 'c', float32\[2, 3\] 'x'\), got 1"):
         executable(np.asarray(True))
 

@@ -25,11 +25,14 @@ def exe(small_network: ModelProto) -> whence.Executable:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "name": ({"X": X}, r"inputs: missing float32\[1, 3, 9, 7\] 'x'; unknown input 'X'"),
+    "name": (
+        {"X": X},
+        r"inputs: missing float32\[1, 3, 9, 7\] 'x'; unknown input 'X' \(did you mean x\?\); the inputs are x",
+    ),
     "none": ({}, r"inputs: missing float32\[1, 3, 9, 7\] 'x'"),
-    "one too many": ({"x": X, "y": X}, "inputs: unknown input 'y'"),
+    "one too many": ({"x": X, "y": X}, "inputs: unknown input 'y'; the inputs are x"),
     "shape": ({"x": X[0]}, r"inputs: expected float32\[1, 3, 9, 7\] 'x', got float32\[3, 9, 7\]"),
-    "dtype": ({"x": X.astype(np.float64)}, r"inputs: expected float32\[1, 3, 9, 7\] 'x', got float64\[1, 3, 9, 7\]"),
+    "dtype": ({"x": X.astype(np.int32)}, r"inputs: expected float32\[1, 3, 9, 7\] 'x', got int32\[1, 3, 9, 7\]"),
     "text": ({"x": "picture"}, r"inputs: expected float32\[1, 3, 9, 7\] 'x', got a str that is no such array"),
 }
 

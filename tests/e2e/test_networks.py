@@ -132,7 +132,8 @@ def test_network(name: str, zoo: Any, onnxruntime: Callable[..., list[Array]]):
     (wanted,) = onnxruntime(model, {key: x})
     exe = whence.compile(model, opt_level=3, threads=1, audit=True)
     check_numbers(exe, x, wanted)
-    assert exe.memory.workspace_bytes == exe.memory.peak_bytes
+    memory = exe.memory
+    assert memory.workspace_bytes == memory.peak_bytes
     check_located_everywhere(exe)
     check_explained(exe, model)
     if name in ("bvlc_alexnet", "squeezenet"):

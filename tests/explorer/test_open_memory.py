@@ -64,9 +64,9 @@ def test_without_numbers_there_are_formulas(executable: SizedExecutable):
     assert report.io == "8*batch*m + 8*batch*n"
     assert {b.bytes for b in report.blocks} & {"4*batch*n", "4*batch*m", "max(4*batch*m, 4*batch*n)"}
     for at, message in (
-        ({"batch": 1, "m": 2}, "a number for each of n <= 40, got batch, m"),
-        ({"batch": 1, "m": 2, "n": 41}, "got n = 41"),
-        ({"batch": 1, "m": 2, "n": 1, "k": 3}, "symbols among batch, n, m, got k"),
+        ({"batch": 1, "m": 2}, "expected a number for each of batch, n, m, got batch, m: n is missing"),
+        ({"batch": 1, "m": 2, "n": 41}, "expected n <= 40, got n = 41"),
+        ({"batch": 1, "m": 2, "n": 1, "k": 3}, "got batch, m, n, k: unknown k"),
     ):
         with pytest.raises(PipelineError, match=message):
             open_memory_report(executable.artifact, at)

@@ -32,8 +32,9 @@ from whence.planning.main_program import main_program
 from whence.provenance.ledger import Ledger
 from whence.provenance.span import fuse, layer_location, layer_names
 from whence.runtime.executor import Runner
+from whence.runtime.inputs import accepted
 from whence.runtime.program import Call, Slot
-from whence.runtime.tensors import Tensor, TensorSpec, check_inputs
+from whence.runtime.tensors import Tensor, TensorSpec
 from whence.runtime.threads import ThreadPool
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
@@ -248,7 +249,9 @@ def test_inputs_in_mappings_of_all_kinds(runner: Runner):
         np.testing.assert_allclose(runner.run(inputs, pool)[0], wanted(x, random(99))[0], rtol=1e-6)
     other = defaultdict(random, {"y": x})
     for inputs in ({"y": x}, other):
-        with pytest.raises(FrontendError, match=r"^inputs: missing float32\[10007\] 'x'; unknown input 'y'$"):
+        with pytest.raises(
+            FrontendError, match=r"^inputs: missing float32\[10007\] 'x'; unknown input 'y'; the inputs are x$"
+        ):
             runner.run(inputs, pool)
     assert list(other) == ["y"]
 
@@ -418,14 +421,15 @@ SPECS = (TensorSpec("ids", (1, 4), np.dtype(np.int64)), TensorSpec("mask", (2,),
 
 def test_all_problems_of_the_inputs_are_said_at_once():
     with pytest.raises(FrontendError) as caught:
-        check_inputs(SPECS, {"ids": np.zeros((4, 1), np.int32), "extra": 1})
+        accepted(SPECS, {"ids": np.zeros((4, 1), np.int32), "extra": 1})
     assert str(caught.value) == (
-        "inputs: missing float32[2] 'mask'; unknown input 'extra'; expected int64[1, 4] 'ids', got int32[4, 1]"
+        "inputs: missing float32[2] 'mask'; unknown input 'extra'; the inputs are ids, mask; "
+        "expected int64[1, 4] 'ids', got int32[4, 1]"
     )
     with pytest.raises(FrontendError, match=r"expected float32\[2\] 'mask', got a str that is no such array"):
-        check_inputs(SPECS, {"ids": np.zeros((1, 4), np.int64), "mask": "no"})
+        accepted(SPECS, {"ids": np.zeros((1, 4), np.int64), "mask": "no"})
     with pytest.raises(FrontendError, match=r"expected float32\[2\] 'mask', got float32\[3\]"):
-        check_inputs(SPECS, {"ids": [[1, 2, 3, 4]], "mask": [1.0, 2.0, 3.0]})
+        accepted(SPECS, {"ids": [[1, 2, 3, 4]], "mask": [1.0, 2.0, 3.0]})
 
 
 def test_a_wrong_number_of_inputs(runner: Runner):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.cli.answers import answer
-from whence.cli.inputs import add_sizes, at_sizes, inputs_of
+from whence.cli.inputs import add_sizes, at_sizes, check_sizes, inputs_of
 from whence.cli.options import OPT_LEVEL, TARGET, add_passes, opt_level, pass_context
 from whence.reading.models import EXPORTED, model_path
 from whence.support.errors import PipelineError
@@ -222,6 +222,7 @@ def compile_model(
     path, start = model_path(args.model), time.perf_counter()
     if path.suffix in EXPORTED:
         return _exported(args, path, threads), time.perf_counter() - start
+    check_sizes(args, path)
     planning, pools = memory_options(args)
     progress = progress or Progress()
     with pass_context(args, {**planning, **(config or {})}, instruments):

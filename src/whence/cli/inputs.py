@@ -36,7 +36,7 @@ def add_sizes(parser: argparse.ArgumentParser) -> None:
 
 def named_sizes(args: argparse.Namespace) -> dict[str, int] | None:
     """`--sizes batch=1,seq=128` as numbers by name, if given; raises PipelineError for another text."""
-    if args.sizes is None:
+    if getattr(args, "sizes", None) is None:
         return None
     sizes: dict[str, int] = {}
     for part in args.sizes.split(","):
@@ -45,6 +45,26 @@ def named_sizes(args: argparse.Namespace) -> dict[str, int] | None:
             raise PipelineError(expectation("--sizes", "text such as batch=1,seq=128", repr(args.sizes)))
         sizes[name] = int(number)
     return sizes
+
+
+def check_sizes(args: argparse.Namespace, path: Path) -> None:
+    """Raise PipelineError for --sizes that the program of a model would not take; the model is imported for that."""
+    if (sizes := named_sizes(args)) is None:
+        return
+    import warnings
+    from contextlib import suppress
+
+    import whence
+    from whence.dialects.relay.size_ranges import main_of, symbols_in
+    from whence.runtime.sizes import check_symbols
+    from whence.support.errors import FrontendError, FrontendWarning
+
+    # What the import complains of is said when the model is compiled.
+    with suppress(FrontendError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", FrontendWarning)
+        module = whence.load(path, args.input_shapes, args.signature)
+        if symbols := symbols_in(main_of(module)):
+            check_symbols("--sizes", symbols, sizes)
 
 
 def at_sizes(args: argparse.Namespace, compiled: Executable, what: str) -> Executable:

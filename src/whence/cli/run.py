@@ -114,20 +114,26 @@ def _tell_static(ran: _Ran) -> None:
     """Print the report on a model that is one native call."""
     from statistics import median
 
+    from whence.explorer.open_memory import memory_at
     from whence.explorer.report import count, seconds, table
     from whence.support.names import shown
 
     args, compiled = ran.args, ran.compiled
     artifact, levels = compiled.artifact, _levels(compiled)
     data = _data(ran)
-    data |= {"kernel_calls": len(artifact.calls), "kernels": len(artifact.kernels), "memory": compiled.memory}
+    sizes = compiled.sizes_of(ran.inputs)
+    memory = memory_at(artifact, sizes).info if sizes else compiled.memory
+    data |= {"kernel_calls": len(artifact.calls), "kernels": len(artifact.kernels), "memory": memory}
+    if sizes:
+        data["sizes"] = sizes
     data["levels"] = [dict(zip(("level", "count", "unit", "located"), row, strict=True)) for row in levels]
     if not args.json:
         kernels = f"{count(len(artifact.calls), 'kernel call')}, {count(len(artifact.kernels), 'distinct kernel')}"
         print(f"{shown(ran.path.name)}: {count(len(compiled.layers), 'layer')}, {kernels}\n")
         print(table(levels, ("level", "", "", "know their layers"), indent=""))
         print(f"\n{'loaded' if ran.path.suffix in EXPORTED else 'compiled'} in {seconds(ran.took)}")
-        print(f"memory: {compiled.memory}")
+        at = ", ".join(f"{name} = {value}" for name, value in sizes.items())
+        print(f"memory{' for ' if at else ''}{at}: {memory}")
         _print_run(ran)
     if artifact.calls:
         layers, text = _times(compiled, ran.inputs, median(ran.times), args.profile)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from whence.compiler.load import open_model
+from whence.compiler.load import Readable, open_model
 from whence.compiler.policy import Policy
 from whence.executables.executable import Executable
 from whence.executables.sized import Specialize, Tier, check_tier
@@ -42,7 +42,7 @@ Library: TypeAlias = Literal["onnxruntime", "reference", "torch"]
 
 @door()
 def compile(
-    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto,
+    source: str | PathLike[str] | bytes | bytearray | memoryview | Readable | ModuleOp | HoldsModule | ModelProto,
     *,
     target: str | Target = "native",
     opt_level: int = 3,
@@ -67,7 +67,7 @@ def compile(
 ) -> Executable:
     """Compile a model.
 
-    source: an ONNX or TFLite file or model, an .mlir or .relay file, or a relay module (left as it is).
+    source: as `whence.load` takes it; a relay module is left as it is.
     target: "native", or "llvm -mcpu=.. -mattr=..". Code for another machine can be inspected, not run.
     External compilers before it take the operators that they support, in order: "onnxruntime, llvm"; see docs/byoc.md.
     opt_level: 0-4, with TVM's level for each pass.
@@ -141,7 +141,7 @@ def compile(
         with recording(history, "import"):
             opened = open_model(source, wanted, tier, signature, custom_ops, fallback)
         executable = Policy(build, history, wanted, threads, tier, specialize).executable(opened)
-    executable.aliases = opened.aliases
+    executable.aliases, executable.metadata = opened.aliases, opened.metadata
     executable.choice = replace(executable.choice, fallback=opened.fallback)
     return executable
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -15,8 +15,10 @@ from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
 from whence.reading.models import model_path
 from whence.reading.textio import read_module
+from whence.runtime.model_facts import ModelMetadata
+from whence.runtime.open_specs import OPEN
 from whence.support.doors import door
-from whence.support.errors import FrontendError, PipelineError
+from whence.support.errors import FrontendError, PipelineError, expectation
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -27,16 +29,25 @@ if TYPE_CHECKING:
     from whence.frontends.importing.state import State
 
 
+@runtime_checkable
+class Readable(Protocol):
+    """A file open for reading bytes."""
+
+    def read(self) -> bytes:
+        """Return all its bytes."""
+        ...
+
+
 @door()
 def load(
-    source: str | PathLike[str] | bytes | ModuleOp | HoldsModule | ModelProto,
+    source: str | PathLike[str] | bytes | bytearray | memoryview | Readable | ModuleOp | HoldsModule | ModelProto,
     shapes: InputShapes | None = None,
     signature: str | None = None,
 ) -> ModuleOp:
     """Return the relay module of a model, in which states kept from call to call have their initial values.
 
-    source: an ONNX, TFLite, Keras or PyTorch (.pt2) file or model (or the bytes of one), a program of JAX or a text of
-    StableHLO, a frozen graph (or its bytes)
+    source: an ONNX, TFLite, Keras or PyTorch (.pt2) file or model (or its bytes, or a file open for reading them), a
+    program of JAX or a text of StableHLO, a frozen graph (or its bytes)
     or the folder of a saved model of TensorFlow, an .mlir or .relay file with its .params beside it, a module (copied),
     or the name of a network that the onnx package ships (`light_resnet50`).
     shapes: of inputs whose shape the model leaves open, numbers or sizes that have names.
@@ -51,13 +62,35 @@ def load(
         return _shaped(path.clone(), requested)
     if is_module(path):
         return _shaped(read_module(path), requested)
-    if (numbers := requested.numbers) is None:
-        module = open_model(path, shapes, "symbolic", signature).module
-        assert module is not None
-        return module
-    from whence.frontends.importing.importer import import_model
+    return import_at(read_model(path, signature), shapes)
 
-    return import_model(read_model(path, signature), numbers)
+
+def import_at(model: Model, shapes: InputShapes | None) -> ModuleOp:
+    """Import a model for shapes of its inputs: with sizes, where these or the model leave any open.
+
+    Raises FrontendError for shapes that do not fit the model, and where values decide what is computed.
+    """
+    from whence.frontends.importing.importer import import_model, import_symbolic
+    from whence.frontends.importing.tensor import Undecided
+
+    requested = requested_of(model, shapes)
+    if (numbers := requested.numbers) is None:
+        return import_symbolic(model, requested.shapes, requested.ranges)
+    try:
+        return import_model(model, numbers)
+    except Undecided as undecided:
+        if all(OPEN not in spec.shape and spec.ranked for spec in model.open_inputs(numbers)):
+            raise
+        try:
+            return import_symbolic(model, requested.shapes, requested.ranges)
+        except Undecided:
+            # There the shapes are missing.
+            raise undecided from None
+
+
+def requested_of(model: Model, shapes: InputShapes | None) -> GivenShapes:
+    """The shapes that a user wants, with the model's own names of sizes."""
+    return given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
 
 
 @dataclass
@@ -78,6 +111,8 @@ class Opened:
     """Other name of an input, which a call may use -> its name."""
     fallback: Fallback | None = None
     """The library that computes what has no row, and the layers that it does compute."""
+    metadata: ModelMetadata = field(default_factory=ModelMetadata)
+    """What the file says about the model."""
 
 
 def open_model(
@@ -109,9 +144,11 @@ def open_model(
     model = read()
 
     def opened(module: ModuleOp | None, undecided: str = "") -> Opened:
-        return Opened(module, read, model, undecided=undecided, aliases=model.aliases, fallback=library)
+        return Opened(
+            module, read, model, undecided=undecided, aliases=model.aliases, fallback=library, metadata=model.metadata
+        )
 
-    requested = given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
+    requested = requested_of(model, shapes)
     numbers, leaves_open = requested.numbers, not requested.shapes and bool(getattr(model, "leaves_open", False))
     if leaves_open and tier != "static":
         # The file has numbers for open dimensions, too, for where there is no program for all.
@@ -129,7 +166,7 @@ def open_model(
 
         try:
             module, kept = import_model(model, numbers), model if states_of(model) else None
-            return Opened(module, read, kept, again, aliases=model.aliases, fallback=library)
+            return Opened(module, read, kept, again, aliases=model.aliases, fallback=library, metadata=model.metadata)
         except Undecided:
             pass
     if tier == "static":
@@ -156,6 +193,14 @@ def _path(source: Any, signature: str | None) -> Any:
     """Return the file, module or model behind a source; raises PipelineError for a signature where there are none."""
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
+    elif isinstance(source, bytearray | memoryview):
+        source = bytes(cast(bytearray, source))
+    elif callable(read := getattr(source, "read", None)):
+        source = read()
+        if not isinstance(source, bytes):
+            raise PipelineError(
+                expectation("source", "a file opened for bytes", f"one that gives {type(source).__name__}")
+            )
     if signature is not None and not has_signatures(source):
         wanted = "a TFLite or saved model, which has signatures"
         raise PipelineError(f"signature: expected {wanted}, got {signature!r} for another")

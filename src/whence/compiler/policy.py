@@ -28,6 +28,7 @@ from whence.planning.build import Building
 from whence.provenance.ledger import Ledger, recording
 from whence.provenance.numbers import same_module
 from whence.reading.input_shapes import InputShapes, given_shapes, numbers_in
+from whence.runtime.sizes import check_symbols
 from whence.support.errors import FrontendWarning, ScheduleError
 
 if TYPE_CHECKING:
@@ -105,7 +106,10 @@ class Policy:
         return executable
 
     def _sized(self, module: ModuleOp, states: tuple[State, ...] = ()) -> Executable:
-        symbols = ", ".join(sorted(symbols_in(main_of(module))))
+        names = sorted(symbols_in(main_of(module)))
+        symbols = ", ".join(names)
+        if self.specialize:
+            check_symbols("specialize", names, self.specialize)
         artifact, options = self.build(module, self.ledger), (self.build, self.threads)
         if states:
             from whence.executables.stateful import StatefulSizedExecutable

@@ -216,10 +216,6 @@ class CompiledApart(Executable):
         self.runner = load_objects(self._program, package.params(), [bytes(package.part(name)) for name in parts])
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(spec.name for spec in self._program.outputs)
-
-    @cached_property
     def _restored(self) -> Artifact:
         from whence.executables.unpacking import artifact_of
 

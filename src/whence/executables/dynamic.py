@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from xdsl.utils.exceptions import VerifyException
@@ -20,6 +20,7 @@ from whence.provenance.ledger import Ledger, recording
 from whence.runtime.flow import Output, Region, Step, Stretch, Value, released
 from whence.runtime.frames import Run
 from whence.runtime.host import HOST
+from whence.runtime.inputs import accepted
 from whence.runtime.interpreter import Interpreter
 from whence.runtime.open_specs import OPEN, OpenSpec
 from whence.runtime.shape_patterns import Pattern
@@ -100,39 +101,19 @@ class DynamicExecutable(InterpretedExecutable):
         steps = tuple(node_of(step).op_type for step in hosted)
         return replace(answer, steps=steps, interpreter="the interpreter") if steps else answer
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return output name -> array (or list of arrays, or None), for input name -> the same.
-
-        Raises FrontendError when names, ranks, extents or dtypes are not the model's.
-        """
-        inputs = self._by_name(inputs)
+    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
         names = [spec.name for spec in self._inputs]
-        problems = [f"missing {spec}" for spec in self._inputs if spec.name not in inputs]
-        problems += [f"unknown input '{name}'" for name in inputs if name not in names]
-        values: dict[str, Value] = {}
-        for spec in self._inputs:
-            if spec.name in inputs:
-                value, problem = spec.accept(inputs[spec.name])
-                values[spec.name] = value
-                problems += [problem] if problem else []
-        if problems:
-            raise FrontendError("inputs: " + "; ".join(problems))
+        values: dict[str, Value] = dict(zip(names, accepted(self._inputs, inputs), strict=True))
         self._note_shapes({name: value.shape for name, value in values.items() if isinstance(value, np.ndarray)})
         run = Run(self._pool)
         try:
             results = self._interpreter.run(values, run)
         except FrontendError as error:
             opened = [spec for spec in self._inputs if spec.kind == "tensor" and OPEN in spec.shape]
-            shapes = "; ".join(f"{spec} of shape {list(np.shape(inputs[spec.name]))}" for spec in opened)
+            shapes = "; ".join(f"{spec} of shape {list(np.shape(cast(Any, values[spec.name])))}" for spec in opened)
             raise FrontendError(f"{error}, for {shapes}" if opened else str(error)) from error
         self._last = list(run.visited)
-        return dict(zip(self._source.region.outputs, released(results, values.values()), strict=True))
-
-    def __call__(self, *arrays: Any) -> Any:
-        """Run the model on inputs in order; return one output as it is, several as a tuple."""
-        outputs = self.run(self._ordered(arrays))
-        values = [outputs[name] for name in self._source.region.outputs]
-        return values[0] if len(values) == 1 else tuple(values)
+        return released(results, values.values())
 
     def _specialise(self, region: Region, at: int, values: Mapping[str, Value]) -> Stretch:
         return self._context.copy().run(self._imported, region, at, values)

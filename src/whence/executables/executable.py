@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from whence.executables.choice import KNOWN, Choice
@@ -14,13 +13,13 @@ from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.loading import load as load_artifact
 from whence.planning.memory import MemoryInfo
+from whence.runtime.calls import Calls
 from whence.runtime.executor import Runner
 from whence.runtime.random_state import RandomState
-from whence.runtime.tensors import Tensor, TensorSpec
+from whence.runtime.tensors import TensorSpec
 from whence.runtime.threads import ThreadPool
-from whence.support.doors import doors, leave
+from whence.support.doors import doors
 from whence.support.dtypes import Array
-from whence.support.errors import FrontendError
 from whence.support.markup import folded, html_table, preformatted
 
 if TYPE_CHECKING:
@@ -33,14 +32,12 @@ if TYPE_CHECKING:
     from whence.lowering.kernel.tuned import Applied
 
 
-@doors(besides=("run", "__call__"))
-class Executable:
+@doors()
+class Executable(Calls):
     """A compiled model."""
 
     choice: Choice
     """The kind of program that the model became, and the reason."""
-    aliases: Mapping[str, str] = MappingProxyType({})
-    """Other name of an input, which a call may use -> its name in `inputs`."""
 
     def __init__(self, artifact: Artifact | None, threads: int | None = None, choice: Choice = KNOWN):
         self._artifact = artifact
@@ -54,10 +51,6 @@ class Executable:
         """The result of the compiler."""
         assert self._artifact is not None
         return self._artifact
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(spec.name for spec in self.artifact.outputs)
 
     @cached_property
     def runner(self) -> Runner:
@@ -130,39 +123,19 @@ class Executable:
         return self.artifact.passes
 
     @property
-    def memory(self) -> MemoryInfo:
-        """The bytes that the model takes, and how they were planned."""
+    def memory(self) -> Any:
+        """The bytes that the model takes, and how they were planned: a `MemoryInfo`.
+
+        Of a program for all sizes an `OpenMemoryReport`: formulas of the sizes.
+        """
+        if self.artifact.program.sizes is not None:
+            from whence.explorer.open_memory import open_memory_report
+
+            return open_memory_report(self.artifact)
         return MemoryInfo.of(self.artifact)
 
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
-        """Return output name -> array, for input name -> array.
-
-        Raises FrontendError when names, shapes or dtypes are not the model's, PipelineError when it was compiled for
-        another machine.
-        """
-        try:
-            results = self.runner.run(self._by_name(inputs), self._pool)
-        except Exception as error:
-            leave(error, Executable.run, (self, inputs))
-        return dict(zip(self._names, results, strict=True))
-
-    def _by_name(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the inputs of a call under the names that `inputs` has. Raises FrontendError for two names of one."""
-        if not self.aliases or not any(name in self.aliases for name in inputs):
-            return inputs
-        names = [self.aliases.get(name, name) for name in inputs]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise FrontendError(f"inputs: expected input '{twice}' once, got it under several names")
-        return dict(zip(names, inputs.values(), strict=True))
-
-    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
-        """Run the model on inputs in order; return one output as an array, several as a tuple."""
-        try:
-            results = self.runner.run(arrays, self._pool)
-        except Exception as error:
-            leave(error, Executable.__call__, (self, *arrays))
-        return results[0] if len(results) == 1 else tuple(results)
+    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
+        return self.runner.run(inputs, self._pool)
 
     def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
         """Return CPU seconds of all threads per run and kernel call, shape (repeat, calls).

@@ -19,6 +19,7 @@ from whence.lowering.kernel.record import Kernel
 from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning.graph import GraphPlan, graph_plan
 from whence.planning.loading import load_library
+from whence.planning.memory import MemoryInfo
 from whence.runtime.factory import GraphExecutorFactory, Origin
 from whence.runtime.library import Compile, Library
 from whence.runtime.threads import ThreadPool
@@ -150,7 +151,7 @@ class GraphExecutorFactoryModule(GraphExecutorFactory):
             metadata[name] = FunctionInfo(
                 {target: kernel.workspace}, {target: io}, {target: 0}, {target: tir}, {target: fused[call.name]}
             )
-        memory = self.executable.memory
+        memory = MemoryInfo.of(self.artifact)
         metadata["__tvm_main__"] = FunctionInfo(
             {target: memory.workspace_bytes},
             {target: memory.io_bytes},

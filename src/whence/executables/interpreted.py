@@ -195,12 +195,10 @@ class InterpretedExecutable(Executable):
     def _kept(self, count: int) -> str:
         return f"{count} of at most {self._limit} specialisations"
 
-    def _ordered(self, arrays: Sequence[Any]) -> dict[str, Any]:
-        """Return inputs in order by name; raises FrontendError when there are too few or too many."""
-        if len(arrays) != len(self.inputs):
-            expected = ", ".join(map(str, self.inputs)) or "none"
-            raise FrontendError(f"inputs: expected {len(self.inputs)} ({expected}), got {len(arrays)}")
-        return {spec.name: array for spec, array in zip(self.inputs, arrays, strict=True)}
+    if TYPE_CHECKING:
+        # Values are lists of arrays, None, data types and functions, too.
+        def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any: ...
+        def run(self, *args: Any, **kwargs: Any) -> Any: ...
 
     def _compiled(self, module: ModuleOp, ledger: Ledger) -> Executable:
         """Compile a part of the model."""

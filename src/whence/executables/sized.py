@@ -23,9 +23,10 @@ from whence.planning.artifact import Artifact
 from whence.provenance.ledger import Ledger
 from whence.provenance.numbers import same_module
 from whence.runtime.executor import Visit
+from whence.runtime.sizes import check_symbols
 from whence.runtime.tensors import Tensor
 from whence.runtime.threads import ThreadPool
-from whence.support.doors import doors, leave
+from whence.support.doors import doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.support.supervising import reason, supervised
@@ -77,7 +78,7 @@ class _State:
     worker: threading.Thread | None = None
 
 
-@doors(besides=("run", "__call__", "launch", "walk", "takes"))
+@doors(besides=("launch", "walk", "takes"))
 class SizedExecutable(Executable):
     """A compiled model that takes arrays of any sizes.
 
@@ -127,25 +128,6 @@ class SizedExecutable(Executable):
         """The program that the last call ran: this one for all sizes, or one for certain sizes."""
         return self if self._ran is None else self._ran
 
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Tensor]:
-        """Return output name -> array, for input name -> array.
-
-        Raises FrontendError, naming input and dimension, when shapes contradict each other or break bounds.
-        """
-        try:
-            results = self._results(self._by_name(inputs))
-        except Exception as error:
-            leave(error, SizedExecutable.run, (self, inputs))
-        return dict(zip(self._names, results, strict=True))
-
-    def __call__(self, *arrays: Array) -> Tensor | tuple[Tensor, ...]:
-        """Run the model on inputs in order; return one output as an array, several as a tuple."""
-        try:
-            results = self._results(arrays)
-        except Exception as error:
-            leave(error, SizedExecutable.__call__, (self, *arrays))
-        return results[0] if len(results) == 1 else tuple(results)
-
     def takes(self, arrays: Sequence[Array]) -> bool:
         """Return True if the program takes arrays of these sizes; their number and dtypes must be right."""
         try:
@@ -167,7 +149,7 @@ class SizedExecutable(Executable):
         self._ran = special = self._special(self.runner.met(arrays)[1].symbols)
         return (self if special is None else special).runner.walk(arrays, pool, visit)
 
-    def _results(self, inputs: Sequence[Array] | Mapping[str, Array]) -> list[Tensor]:
+    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
         if not self._state.special and self._tier != "auto":
             return self.runner.run(inputs, self._pool)
         arrays, known_sizes = self.runner.met(inputs)
@@ -277,13 +259,9 @@ class SizedExecutable(Executable):
 
     def _asked(self, specialize: Specialize) -> list[_Key]:
         """Return every combination of the requested sizes; raises PipelineError unless each symbol has one."""
-        unknown = [name for name in specialize if name not in self.symbols]
-        missing = [name for name in self.symbols if name not in specialize]
-        if unknown or (specialize and missing):
-            got = ", ".join(specialize)
-            raise PipelineError(f"specialize: expected numbers for {', '.join(self.symbols)}, got them for {got}")
         if not specialize:
             return []
+        check_symbols("specialize", self.symbols, specialize)
         numbers = [[size] if isinstance(size := specialize[name], int) else list(size) for name in self.symbols]
         return list(product(*numbers))
 

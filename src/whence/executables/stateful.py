@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from whence.executables.dynamic import DynamicExecutable
 from whence.executables.executable import Executable
 from whence.executables.sized import SizedExecutable
+from whence.runtime.inputs import named
 from whence.support.doors import doors
 from whence.support.errors import FrontendError
 
@@ -61,22 +62,12 @@ class Stateful(Executable):
             raise FrontendError(f"inputs: unknown input '{held[0]}', which is kept from call to call")
         return {**inputs, **self._held}
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return output name -> array, for input name -> array; the states change."""
+    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
         with self._lock:
-            results = super().run(self._given(inputs))
-            self._held = {state.name: results[state.next] for state in self._states}
-        return {spec.name: results[spec.name] for spec in self.outputs}
-
-    def __call__(self, *arrays: Any) -> Any:
-        """Run the model on inputs in order; return one output as an array, several as a tuple."""
-        specs = self.inputs
-        if len(arrays) != len(specs):
-            expected = ", ".join(map(str, specs)) or "none"
-            raise FrontendError(f"inputs: expected {len(specs)} ({expected}), got {len(arrays)}")
-        results = self.run({spec.name: array for spec, array in zip(specs, arrays, strict=True)})
-        values = [results[spec.name] for spec in self.outputs]
-        return values[0] if len(values) == 1 else tuple(values)
+            results = super()._results(self._given(named(self.inputs, inputs)))
+            values = dict(zip((spec.name for spec in super().outputs), results, strict=True))
+            self._held = {state.name: values[state.next] for state in self._states}
+        return results[: len(results) - len(self._states)]
 
     # What looks at a model while it runs leaves what it keeps as it is.
 

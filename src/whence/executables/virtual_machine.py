@@ -32,6 +32,7 @@ from whence.provenance.numbers import same_module
 from whence.provenance.span import layer_names, leaf_name, leaves
 from whence.runtime.flow import Closure, Stretch
 from whence.runtime.frames import Run
+from whence.runtime.inputs import in_order
 from whence.runtime.language import Computed, LanguageMachine, Native
 from whence.runtime.open_specs import OpenSpec
 from whence.runtime.program import Call
@@ -67,6 +68,9 @@ Visit = Callable[[Stretch, Call, float], None]
 @doors()
 class VirtualExecutable(InterpretedExecutable):
     """A compiled program of the language.
+
+    Values are arrays, Python tuples, `Adt` (with `tag`, `name` and `fields`), `Reference` (with `value`), and functions
+    of the program, which can be called.
 
     A run of tensor operators is compiled for the shapes that it meets first, and then for all like these where that can
     be; of the programs of one run the least recently used go when there are more than `limit`.
@@ -143,26 +147,9 @@ class VirtualExecutable(InterpretedExecutable):
         """Return a function that makes values of a data type: `exe.constructor("Cons")(head, tail)`."""
         return self._edge.constructor(name)
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return output name -> value, for input name -> value.
-
-        Values are arrays, Python tuples, `Adt` (with `tag`, `name` and `fields`), `Reference` (with `value`), and
-        functions of the program, which can be called. Raises FrontendError when they are not what `@main` takes.
-        """
-        problems = [f"missing {spec}" for spec in self._inputs if spec.name not in inputs]
-        names = [spec.name for spec in self._inputs]
-        problems += [f"unknown input '{name}'" for name in inputs if name not in names]
-        if problems:
-            raise FrontendError("inputs: " + "; ".join(problems))
-        results = self.invoke("main", *(inputs[name] for name in names))
-        if len(self.outputs) != 1:
-            return {spec.name: value for spec, value in zip(self.outputs, results, strict=True)}
-        return {"output0": results}
-
-    def __call__(self, *arrays: Any) -> Any:
-        """Run the program on inputs in order; return one output as it is, several as a tuple."""
-        self._ordered(arrays)
-        return self.invoke("main", *arrays)
+    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
+        results = self.invoke("main", *in_order(self._inputs, inputs))
+        return (results,) if len(self._names) == 1 else results
 
     def invoke(self, name: str, *arguments: Any, visit: Visit | None = None) -> Any:
         """Call a function of the program with values in order; several results are a tuple.

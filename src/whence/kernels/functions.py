@@ -38,7 +38,8 @@ from whence.runtime.library import GraphFunction, Library
 from whence.runtime.memory import RefusedMemory
 from whence.runtime.packed import PackedFunctions
 from whence.runtime.program import REFUSED, Code
-from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable, shape_of
+from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
+from whence.runtime.values import Unsuitable, converted
 from whence.support.doors import doors, leave
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
@@ -137,7 +138,7 @@ class Function(FunctionModule):
     def _sizes_of(self, arrays: Sequence[Any]) -> tuple[int, ...]:
         """The sizes that the shapes of a call's arrays tell; raises FrontendError where they tell none, or several."""
         order = self._order if self._order is not None and len(arrays) == len(self._shapes) else range(len(arrays))
-        shapes = [shape_of(arrays[position]) for position in order]
+        shapes = [self._array(position, arrays[at]).shape for position, at in enumerate(order)]
         sizes = solved(zip(self._shapes, shapes, strict=False))
         if missing := [name for number, name in enumerate(self.sizes) if number not in sizes]:
             raise FrontendError(f"function '{self.name}': expected arrays whose shapes tell {', '.join(missing)}")
@@ -244,16 +245,27 @@ class Function(FunctionModule):
 
     def _check(self, position: int, value: object) -> Array:
         shape, dtype = self._specs[position]
-        if not isinstance(value, np.ndarray | np.generic):
-            self._fail(position, type(value).__name__)
-        array = np.asarray(cast(Array, value))
+        array = self._array(position, value)
         if array.shape != shape or array.dtype != dtype:
             self._fail(position, spelled(array.shape, array.dtype))
         return array
 
+    def _array(self, position: int, value: object) -> Array:
+        """The array of an argument: of an input in the dtype of the kernel, of an output the one to write."""
+        try:
+            if position < self._count:
+                return converted(value, self._dtypes[position])
+        except Unsuitable as unsuitable:
+            self._fail(position, str(unsuitable))
+        if not isinstance(value, np.ndarray):
+            self._fail(position, type(value).__name__)
+        return cast(Array, value)
+
     def _fail(self, position: int, actual: str) -> None:
         name, location = self._names[position]
-        shape, dtype = self._specs[position]
+        is_open = bool(self.sizes) and not self._values
+        shape = self._shapes[position] if is_open else self._specs[position][0]
+        dtype = self._dtypes[position]
         what = "input" if position < len(self._inputs) else "output"
         number = self._order[position] if self._order is not None else position
         expected = f"{what} {number} '{name}' of {spelled(shape, dtype)}"

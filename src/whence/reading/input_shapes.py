@@ -10,15 +10,20 @@ from operator import index
 from whence.dialects.sizes import Ranges, Size, proves, symbol
 from whence.dialects.sizes.intervals import Range
 from whence.dialects.sizes.text import parse_size
+from whence.frontends.relay.type_view import Any as AnyExtent
 from whence.runtime.open_specs import OpenSpec
 from whence.runtime.tensors import TensorSpec
 from whence.support.errors import PipelineError
 
-InputShapes = Mapping[str, Sequence[int | str]] | str
+ShapesByName = Mapping[str, Sequence[int | str | AnyExtent | None]]
+"""Input name -> shape."""
+
+InputShapes = ShapesByName | str
 """Input name -> shape, or the text of that, such as `data:[1,3,224,224] mask:[1,16]`.
 
 An extent may be a size of symbols, `ids:[batch,past+seq]`, and have bounds, `seq<=512` or `1<=seq<=512`; bounds may
-also stand beside the shapes, `ids:[batch,seq] seq<=512`. `-1` and `?` are sizes of their own, whatever a call brings.
+also stand beside the shapes, `ids:[batch,seq] seq<=512`. `-1`, `?`, None and `relay.Any()` are sizes of their own,
+whatever a call brings.
 """
 
 _ONE = re.compile(r"\s*([^\s\[\]]+)\s*:\s*\[([^\[\]]*)\]")
@@ -109,8 +114,7 @@ def given_shapes(given: InputShapes) -> GivenShapes:
     try:
         for name, shape in given.items():
             collected.shapes[name] = tuple(
-                collected.extent(extent if isinstance(extent, str) else str(index(extent)), repr(given), name, axis)
-                for axis, extent in enumerate(shape)
+                collected.extent(_text(extent), repr(given), name, axis) for axis, extent in enumerate(shape)
             )
     except TypeError as error:
         raise PipelineError(f"input shapes: expected extents by the names of inputs, got {given!r}") from error
@@ -123,6 +127,13 @@ def input_shapes_of(given: InputShapes) -> dict[str, tuple[int, ...]]:
     if (numbers := shapes.numbers) is None:
         raise PipelineError(f"input shapes: expected numbers, got sizes that a call decides in {given!r}")
     return numbers
+
+
+def _text(extent: int | str | AnyExtent | None) -> str:
+    """The text of an extent; raises TypeError for what is none."""
+    if extent is None or isinstance(extent, AnyExtent):
+        return _OPEN[0]
+    return extent if isinstance(extent, str) else str(index(extent))
 
 
 class _Given:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-import numpy as np
-
 from whence.frontends.relay.bind import bind_params, substituted
 from whence.frontends.relay.expr import Constant, Expr, Function, Var
 from whence.relay.builders import as_expr
+from whence.runtime.values import expected_array
 from whence.support.dtypes import Array
 
 
@@ -19,7 +18,8 @@ def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
     Raises FrontendError where a value is not of the type that the parameter states.
     """
     arrays: dict[str, Array] = {
-        name: value.data if isinstance(value, Constant) else np.asarray(value) for name, value in params.items()
+        name: value.data if isinstance(value, Constant) else expected_array(f"param '{name}'", value)
+        for name, value in params.items()
     }
     return bind_params(func, arrays)
 

@@ -23,6 +23,7 @@ from whence.frontends.relay.expr import Call, Constant, Expr, Op, Tuple, TupleGe
 from whence.frontends.relay.operators import operator_named
 from whence.frontends.relay.type_view import TypeView, plain
 from whence.runtime.ndarray import view
+from whence.runtime.values import expected_array, is_python
 from whence.support.dtypes import numpy_of
 from whence.support.errors import FrontendError
 
@@ -104,13 +105,13 @@ def const(value: Any, dtype: str | Attribute | TypeView | None = None, span: Any
 
     dtype: or the type of a tensor, of which only the dtype counts.
     """
-    array = np.asarray(value)
+    array = expected_array("const", value)
     dtype = plain(dtype)
     if isinstance(dtype, TensorType):
         dtype = dtype_name(cast("TensorType[Attribute]", dtype).element_type)
     if dtype is not None:
         array = array.astype(numpy_of(cast(str, dtype)))
-    elif not isinstance(value, np.ndarray | np.generic):
+    elif is_python(value):
         array = array.astype(_SHORT.get(array.dtype.name, array.dtype.name))
     return Constant(view(array), span=span)
 

@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import Any, Protocol, cast
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, TensorType
+from xdsl.ir import Attribute
 
 from whence.compiler.compile import compile as compile_model
-from whence.dialects.element_types import tensor_type
+from whence.dialects.element_types import numpy_dtype, tensor_type
 from whence.dialects.relay.binding import IfOp
 from whence.dialects.relay.core import CallOp, ConstantOp, FuncOp
 from whence.dialects.relay.data_types import ConstructOp, MatchOp
@@ -24,6 +25,7 @@ from whence.executables.virtual_machine import VirtualExecutable
 from whence.lowering.llvm_to_native.target import Target
 from whence.provenance.diagnostics import message
 from whence.provenance.numbers import same_module
+from whence.runtime.values import expected_array
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 from whence.target import TargetLike, target_of
@@ -125,7 +127,7 @@ def bound_params(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
         argument = arguments.get(name)
         if argument is None:
             raise PipelineError(f"params: expected arguments of @main ({', '.join(map(str, arguments))}), got '{name}'")
-        array = np.asarray(value)
+        array = expected_array(f"param '{name}'", value, _dtype_of(argument.type))
         if not fits(argument.type, type_ := tensor_type(array)):
             raise PipelineError(message(f"param '{name}'", str(argument.type), str(type_), argument.location))
         constant = ConstantOp.of(array, bound, name)
@@ -138,6 +140,11 @@ def bound_params(module: ModuleOp, params: Mapping[str, Array]) -> ModuleOp:
         main.attributes["input_names"] = ArrayAttr([StringAttr(name) for name in arguments])
     main.update_type()
     return bound
+
+
+def _dtype_of(type_: Attribute) -> np.dtype[np.generic] | None:
+    """The dtype of a tensor type; None for any other."""
+    return numpy_dtype(cast("TensorType[Attribute]", type_).element_type) if isinstance(type_, TensorType) else None
 
 
 def _names_of(main: FuncOp) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from whence.compiler.load import import_at
+from whence.reading.input_shapes import InputShapes, ShapesByName
 from whence.relay.frontend import tensorflow2 as tensorflow2
 from whence.relay.frontend.pytorch import from_pytorch as from_pytorch
 from whence.relay.frontend.tensorflow import from_tensorflow as from_tensorflow
@@ -20,20 +22,19 @@ if TYPE_CHECKING:
 @door()
 def from_tflite(
     model: Any,
-    shape_dict: Mapping[str, Sequence[int]] | None = None,
+    shape_dict: InputShapes | None = None,
     dtype_dict: Mapping[str, str] | None = None,
     op_converter: object = None,
 ) -> tuple[IRModule, dict[str, Array]]:
     """The module of a TFLite model, and the values of the parameters that its weights are.
 
-    model: a `tflite.Model`, or the path or bytes of a file. shape_dict: input name -> shape; the file's without.
+    model: a `tflite.Model`, or the path or bytes of a file. shape_dict: shapes as of `from_onnx`; the file's without.
     dtype_dict: input name -> dtype, which must be the model's.
     Weights are variables `_param_1`, `_param_2`, .., whose spans are the tensors' names; `@main` has the names of the
     outputs, with `_` for all but letters and digits, in its attribute `output_tensor_names`.
 
     Raises FrontendError when the model is bad, uses unsupported operators, or does not fit shapes or dtypes.
     """
-    from whence.frontends.importing.importer import import_model
     from whence.frontends.importing.parameters import numbered_parameters
     from whence.frontends.tflite.graph import open_model
 
@@ -43,14 +44,14 @@ def from_tflite(
     for spec in opened.open_inputs({}):
         if dtype_dict and (wanted := dtype_dict.get(spec.name, spec.dtype.name)) != spec.dtype.name:
             raise FrontendError(f"input '{spec.name}': expected {spec.dtype.name} as the model has, got {wanted}")
-    module = import_model(opened, shape_dict or {})
+    module = import_at(opened, shape_dict)
     params = numbered_parameters(module, opened.constants)
     return IRModule.of(module), params
 
 
 @door()
 def from_keras(
-    model: Any, shape: Mapping[str, Sequence[int]] | None = None, layout: str = "NCHW"
+    model: Any, shape: ShapesByName | None = None, layout: str = "NCHW"
 ) -> tuple[IRModule, dict[str, Array]]:
     """The module of a Keras model, and the values of the parameters that its weights are.
 
@@ -62,7 +63,6 @@ def from_keras(
 
     Raises FrontendError when the model is bad, holds code, uses unsupported layers, or does not fit the shapes.
     """
-    from whence.frontends.importing.importer import import_model, import_symbolic
     from whence.frontends.importing.parameters import numbered_parameters
     from whence.frontends.keras.graph import open_model
     from whence.frontends.keras.layout import LAYOUTS, images_channels_first
@@ -74,10 +74,7 @@ def from_keras(
     shapes = {
         name: [own[0], *own[2:], own[1]] if first and len(own) == 4 else own for name, own in (shape or {}).items()
     }
-    if any(spec.shape and -1 in spec.shape for spec in opened.open_inputs(shapes)):
-        module = import_symbolic(opened, shapes, {})
-    else:
-        module = import_model(opened, shapes)
+    module = import_at(opened, shapes)
     if first:
         images_channels_first(module)
     params = numbered_parameters(module, opened.constants)
@@ -87,23 +84,23 @@ def from_keras(
 @door()
 def from_onnx(
     model: onnx.ModelProto,
-    shape: Mapping[str, Sequence[int]] | None = None,
+    shape: InputShapes | None = None,
     dtype: str = "float32",
     opset: int | None = None,
     freeze_params: bool = True,
 ) -> tuple[IRModule, dict[str, Array]]:
     """The module of an ONNX model, and the values of its parameters.
 
-    shape: input name -> shape, of inputs that the model leaves open. dtype: ignored; the model states those of inputs.
+    shape: shapes of inputs as `whence.compile` takes them. The module has sizes for dimensions that these or the model
+    leave open: -1, `relay.Any()`, or a name. dtype: ignored; the model states those of inputs.
     opset: read in place of the one that the model states.
     freeze_params: whether weights are constants of the module; else variables with the initializers' names, but for
     those that say how operators compute.
 
-    Raises FrontendError when the model is bad, uses unsupported operators, or leaves a shape open.
+    Raises FrontendError when the model is bad, uses unsupported operators, or does not fit the shapes.
     """
     from onnx import ModelProto
 
-    from whence.frontends.importing.importer import import_model
     from whence.frontends.importing.node import node_of
     from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.onnx.graph import open_model
@@ -116,7 +113,7 @@ def from_onnx(
                 entry.version = opset
         model = copy
     opened = open_model(model)
-    module = import_model(opened, shape or {})
+    module = import_at(opened, shape)
     params: dict[str, Array] = {}
     if not freeze_params:
         weights = opened.region.constants
@@ -133,26 +130,24 @@ def from_onnx(
 @door()
 def from_exported_program(
     program: Any,
-    shape_dict: Mapping[str, Sequence[int]] | None = None,
+    shape_dict: InputShapes | None = None,
     keep_params_as_input: bool = True,
 ) -> tuple[IRModule, dict[str, Array]]:
     """The module of an exported PyTorch program, and the values of its parameters.
 
-    program: a `torch.export.ExportedProgram`, or the path or bytes of a .pt2 file. shape_dict: input name -> shape, of
-    inputs that the program leaves open.
+    program: a `torch.export.ExportedProgram`, or the path or bytes of a .pt2 file. shape_dict: as of `from_onnx`.
     keep_params_as_input: whether weights are variables, which are called as in the module's state_dict, as
     "layer1.0.conv1.weight"; else constants of the module.
 
-    Raises FrontendError when the program is bad, uses unsupported operators, or leaves a shape open.
+    Raises FrontendError when the program is bad, uses unsupported operators, or does not fit the shapes.
     """
-    from whence.frontends.importing.importer import import_model
     from whence.frontends.importing.node import node_of
     from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.torch.graph import open_model
 
     opened = open_model(program)
     opened.language = True
-    module = import_model(opened, shape_dict or {})
+    module = import_at(opened, shape_dict)
     params: dict[str, Array] = {}
     if keep_params_as_input:
         weights = opened.source.builder.constants.targets

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from whence.compiler.load import import_at
+from whence.reading.input_shapes import InputShapes
 from whence.relay.frontend.spans_off import forget_places
 from whence.relay.module import IRModule
 from whence.support.context import PassContext, spans_enabled
@@ -17,21 +19,20 @@ from whence.support.errors import FrontendError
 def from_tensorflow(
     graph: Any,
     layout: str = "NHWC",
-    shape: Mapping[str, Sequence[int]] | None = None,
+    shape: InputShapes | None = None,
     outputs: Sequence[str] | None = None,
     convert_config: Mapping[str, bool] | None = None,
 ) -> tuple[IRModule, dict[str, Array]]:
     """The module of a TensorFlow graph, and the values of the parameters that its constants are.
 
     graph: a GraphDef, its bytes, or the path of a frozen graph or of the folder of a saved model. layout: NCHW to
-    compute images of NHWC in. shape: input name -> shape, of placeholders that the graph leaves open.
+    compute images of NHWC in. shape: shapes of placeholders, as of `from_onnx`.
     outputs: nodes, as `node` or `node:slot`; without, the last node of a graph, or what the default signature says.
     convert_config: `use_dense`, whether products are nn.dense, else nn.matmul; `use_nt_batch_matmul` changes nothing.
     Constants are variables with the names of their nodes; those of no dimensions stay constants.
 
-    Raises FrontendError when the graph is bad, uses unsupported operators, or leaves a shape open.
+    Raises FrontendError when the graph is bad, uses unsupported operators, or does not fit the shapes.
     """
-    from whence.frontends.importing.importer import import_model
     from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.tensorflow.context import Conversion
     from whence.frontends.tensorflow.model import Model
@@ -47,7 +48,7 @@ def from_tensorflow(
     opened = Model(source, outputs, conversion=Conversion(layout, config.get("use_dense", True)))
     spans = spans_enabled()
     with PassContext(config={"relay.frontend.fill_span": True}):  # parameters are found by the names of layers
-        module = import_model(opened, shape or {})
+        module = import_at(opened, shape)
     constants = opened.region.constants
 
     def name_of(layers: tuple[str, ...]) -> str | None:

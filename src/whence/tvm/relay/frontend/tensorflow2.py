@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from whence.reading.input_shapes import InputShapes
 from whence.relay.frontend import tensorflow
 from whence.relay.module import IRModule
 from whence.support.doors import door
@@ -15,7 +16,7 @@ from whence.support.dtypes import Array
 def from_tensorflow(
     graph_def: Any,
     layout: str = "NHWC",
-    shape: Mapping[str, Sequence[int]] | None = None,
+    shape: InputShapes | None = None,
     outputs: Sequence[str] | None = None,
 ) -> tuple[IRModule, dict[str, Array]]:
     """The module of a graph with functions and lists of tensors, and the values of its parameters.
