@@ -13,6 +13,7 @@ from ...te.schedule.bounds import infer_bounds, readings
 from ...te.schedule.itervar import IterVar
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage import Stage
+from .budget import UNLIMITED, Budget
 from .costs import CostModel
 from .films import NextPrimitive
 
@@ -34,16 +35,21 @@ class _Candidate:
     apply: Callable[[Schedule], object]
 
 
-def next_primitives(schedule: Schedule, count: int, model: CostModel) -> list[NextPrimitive]:
-    """Primitives that can follow the first `count` of a schedule, the cheapest schedule first.
+def next_primitives(
+    schedule: Schedule, count: int, model: CostModel, budget: Budget = UNLIMITED
+) -> tuple[list[NextPrimitive], bool]:
+    """Primitives that can follow the first `count` of a schedule, the cheapest schedule first; False: some more may.
 
     A primitive is legal when the schedule takes it and the bounds of all loops can still be inferred.
     """
     here = schedule.snapshot(count)
     stem = _lines(here)
     legal: list[NextPrimitive] = []
+    complete = True
     for tried, candidate in enumerate(_candidates(here)):
         if tried == _TRIED:
+            break
+        if not (complete := budget.lasts()):
             break
         copy = schedule.snapshot(count)
         try:
@@ -61,7 +67,7 @@ def next_primitives(schedule: Schedule, count: int, model: CostModel) -> list[Ne
         kinds[kind] += 1
         if kinds[kind] <= _ALIKE:
             kept.append(primitive)
-    return kept[:MOST]
+    return kept[:MOST], complete
 
 
 def _lines(schedule: Schedule) -> list[str]:

@@ -1,8 +1,10 @@
 """Films of schedules: a frame for each primitive, with the stages, the loops, the cost, and what may come next.
 
 A film needs the te function and its sequence of primitives alone, and keeps both as text: any frame can be made again
-from a document, without the model (`frame_details`). Trees and costs are always recorded; loops and next primitives
-take longer, and are left to that where the reader asks for them.
+from a document, without the model (`frame_details`). Trees and costs are recorded first; loops and next primitives take
+longer, and are left to that where the reader asks for them. As each frame has all stages anew, a film of many
+primitives has a budget: when three fifths of it are spent, frames have no details, and later what is left of the
+schedule is one frame.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from ...te.schedule.replay import apply_steps
 from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage_state import StageState
 from ..layers import functions
+from .budget import UNLIMITED, Budget
 from .costs import CostModel
 from .document import Session
 from .films import Frame, NextPrimitive, TreeStage
@@ -49,8 +52,14 @@ Films: TypeAlias = Literal["none", "hot", "all"]
 """The kernels of which films are made in detail; without any there are no films."""
 _FRAMES = 48
 """Frames with loops, of the kernels that do most: each takes 6 ms, and one with next primitives 50 ms."""
+_ASKED = 10.0
+"""CPU seconds for the details of a frame that somebody asks for."""
 _ENDS = 1
 """Kernels whose last frames have next primitives."""
+_SECONDS: dict[Films, tuple[float, float]] = {"none": (0.0, 0.0), "hot": (3.0, 0.005), "all": (20.0, 0.05)}
+"""The CPU seconds that films may take, and those that each has for each of its primitives besides."""
+_DETAILED, _FRAMED = 0.6, 0.8
+"""The parts of a budget after which frames have no details, and after which there is one more frame, the last."""
 
 
 class Details(NamedTuple):
@@ -83,7 +92,14 @@ def recipe(schedule: Schedule) -> Recipe:
     return Recipe(head + text, above + 1, {op: lines[copy] + above for op, copy in copies})
 
 
-def film(schedule: Schedule, machine: Machine, threads: int = 1, kernel: int = -1, detail: Detail = "all") -> Film:
+def film(
+    schedule: Schedule,
+    machine: Machine,
+    threads: int = 1,
+    kernel: int = -1,
+    detail: Detail = "all",
+    budget: Budget = UNLIMITED,
+) -> Film:
     """The film of a schedule, which stays as it is.
 
     Where the schedule knows by which lines of Python its primitives were issued (`te.keep_primitive_lines`), the frames
@@ -101,6 +117,9 @@ def film(schedule: Schedule, machine: Machine, threads: int = 1, kernel: int = -
     text = written.text.splitlines()
     with closing(apply_steps(now, schedule.sequence, schedule.intrinsics)) as steps:
         for number, last in enumerate(steps):
+            final = number == len(schedule.primitives)
+            if number and not final and not budget.lasts(_FRAMED):
+                continue
             last_line = begin if last is None else written.lines[last]
             done = [
                 op for op, line in written.lines.items() if begin < line <= last_line and isinstance(op, ops.Primitive)
@@ -116,12 +135,14 @@ def film(schedule: Schedule, machine: Machine, threads: int = 1, kernel: int = -
                 else:
                     rows[label] = row, len(result.stages)
                     result.stages.append(row)
-            complete = detail == "all" or (detail == "last" and number == len(schedule.primitives))
+            in_time = budget.lasts(_DETAILED)
+            complete = (detail == "all" and in_time) or (detail in ("all", "last") and final)
             changed = [label for label in before | rows if before.get(label) != rows.get(label)]
             if changed:
                 cost = model(now, bounds) if bounds is not None else None
             if changed or complete:
-                details = _details(schedule, number, model, detail != "trees", complete)
+                loops_too = detail != "trees" and (in_time or final)
+                details, complete = _details(schedule, number, model, loops_too, complete, budget)
             frame = Frame(
                 primitive="; ".join(text[written.lines[op] - 1].strip() for op in done),
                 at=next((issued[op] for op in reversed(done) if op in issued), ""),
@@ -141,7 +162,7 @@ def film(schedule: Schedule, machine: Machine, threads: int = 1, kernel: int = -
 
 def frame_details(schedule: Schedule, number: int, machine: Machine, threads: int = 1) -> Details:
     """The loops of frame `number` of a schedule's film, and what may come next."""
-    return _details(schedule, number, CostModel(machine, threads), True, True)
+    return _details(schedule, number, CostModel(machine, threads), True, True, Budget(_ASKED))[0]
 
 
 def _bounds(schedule: Schedule) -> tuple[dict[StageState, Bounds] | None, Mapping[IterVar, Size]]:
@@ -153,14 +174,18 @@ def _bounds(schedule: Schedule) -> tuple[dict[StageState, Bounds] | None, Mappin
     return bounds, {axis: extent for bound in bounds.values() for axis, extent in bound.extents.items()}
 
 
-def _details(schedule: Schedule, number: int, model: CostModel, loops: bool, following: bool) -> Details:
+def _details(
+    schedule: Schedule, number: int, model: CostModel, loops: bool, wanted: bool, budget: Budget
+) -> tuple[Details, bool]:
+    """The details of a frame, and whether all that were asked for are there."""
     error, text = "", list[str]()
     if loops:
         try:
             text = printed(lower_schedule(schedule.snapshot(number), draft=True)).splitlines()
         except ScheduleError as problem:
             error = str(problem)
-    return Details(text, error, next_primitives(schedule, number, model) if following else [])
+    following, complete = next_primitives(schedule, number, model, budget) if wanted else ([], False)
+    return Details(text, error, following), complete
 
 
 def kernel_schedule(
@@ -191,7 +216,8 @@ def _add_films(session: Session, artifact: Artifact, kernels: Sequence[int], fil
     served = {call.kernel: functions_by_name.get(call.name) for call in reversed(artifact.calls)}
     calls = Counter(call.kernel for call in artifact.calls)
     machine = artifact.target.hardware
-    threads, left, detailed = session.made_by.threads or machine.cores, _FRAMES, 0
+    threads, left, detailed, shortened = session.made_by.threads or machine.cores, _FRAMES, 0, 0
+    spare, each = _SECONDS[films]
     ours = [(number, kernel) for number, kernel in enumerate(artifact.kernels) if isinstance(kernel, Kernel)]
     ours.sort(key=lambda pair: -calls[pair[0]] * sum(map(sum, pair[1].work)))
     films_of: dict[int, Film] = {}
@@ -207,10 +233,16 @@ def _add_films(session: Session, artifact: Artifact, kernels: Sequence[int], fil
             detail = "trees" if left <= 0 else "last" if detailed < _ENDS else "loops"
             left -= len(schedule.primitives) + 1
         detailed += detail != "trees"
-        films_of[number] = film(schedule, machine, threads, kernels[number], detail)
+        budget = Budget(spare + each * (len(schedule.primitives) + 1))
+        films_of[number] = film(schedule, machine, threads, kernels[number], detail, budget)
+        spare = max(0.0, min(spare, budget.seconds - budget.spent))
+        shortened += not budget.lasts(_DETAILED)
     for number, result in sorted(films_of.items()):
         session.kernels[kernels[number]].schedule = len(session.schedules)
         session.schedules.append(result)
     if detailed < len(films_of) and films == "hot":
         text = f"the loops of each frame are there for the {detailed} of {len(films_of)} kernels that do most work"
         session.made_by.notes.append(f"Schedules: {text}; --films all records those of all.")
+    if shortened:
+        text = f"{shortened} of {len(films_of)} films are long; loops or frames of their last primitives are left out"
+        session.made_by.notes.append(f"Schedules: {text}.")

@@ -10,9 +10,12 @@ import pytest
 import whence
 from whence import te
 from whence.explorer.schedule.diff import diff
+from whence.explorer.session.budget import Budget
+from whence.explorer.session.costs import CostModel
 from whence.explorer.session.films import Frame, LoopRow, Schedule, TreeStage
 from whence.explorer.session.line_edits import edited, edits_between
-from whence.explorer.session.schedules import film, frame_details, kernel_schedule
+from whence.explorer.session.next_primitives import next_primitives
+from whence.explorer.session.schedules import Detail, film, frame_details, kernel_schedule
 from whence.kernels import compare_schedules, read_schedule
 from whence.lowering.kernel.printing import printed
 from whence.lowering.te_to_tir.lower import lower_schedule
@@ -238,3 +241,45 @@ def test_edits_make_the_other_text() -> None:
     for _ in range(50):
         old, new = (["abcd"[int(i)] for i in random.integers(0, 4, int(size))] for size in random.integers(0, 12, 2))
         assert edited(old, edits_between(old, new)) == new
+
+
+class Clock:
+    """A second passes whenever somebody looks."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+@pytest.mark.parametrize("detail", ["trees", "loops", "last", "all"])
+def test_a_film_that_takes_too_long_has_its_beginning_and_its_end(detail: Detail):
+    s = product()
+    whole = film(s, MACHINE, 2, detail=detail)
+    short = film(s, MACHINE, 2, detail=detail, budget=Budget(9.0, Clock()))
+    assert 2 <= len(short.frames) < len(whole.frames)
+    assert short.frames[0].tir == whole.frames[0].tir
+    last, end = short.frames[-1], whole.frames[-1]
+    assert (last.lines, last.cost, last.error, short.text) == (end.lines, end.cost, end.error, whole.text)
+    assert [short.stages[row] for row in last.tree] == [whole.stages[row] for row in end.tree]
+    primitives = [[each for frame in of.frames for each in frame.primitive.split("; ")] for of in (short, whole)]
+    assert primitives[0] == primitives[1]
+    assert "; " in last.primitive
+    assert not last.loaded or last.next == end.next
+    texts: list[list[str]] = [[], []]
+    for number, of in enumerate((short, whole)):
+        for frame in of.frames:
+            texts[number] = edited(texts[number], frame.tir)
+    assert texts[0] == texts[1]
+
+
+def test_next_primitives_are_tried_as_long_as_there_is_time() -> None:
+    s = product()
+    model, count = CostModel(MACHINE, 2), len(s.primitives)
+    every, complete = next_primitives(s, count, model)
+    some, more = next_primitives(s, count, model, Budget(3.0, Clock()))
+    assert complete
+    assert not more
+    assert 0 < len(some) < len(every)
