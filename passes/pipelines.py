@@ -69,6 +69,9 @@ PRECISIONS = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}
 _LAYOUTS = "relay-alter-op-layout"
 """Products become ones of halves just before: scales of channels are in their weights, then."""
 
+_EXACT_AT_0 = ("relay-simplify-expr", "relay-simplify-expr-post-alter-op")
+"""Passes that round nothing otherwise at level 0."""
+
 _BY_MACHINE: dict[str, Callable[[Machine], dict[str, int]]] = {
     "relay-alter-op-layout": lambda machine: {
         "lanes": machine.channel_block,
@@ -117,7 +120,7 @@ def relay_pipeline(
         convert, fold = (pass_class(row_of(f"relay-{name}")) for name in ("convert-layout", "fold-constant"))
         options: dict[str, str] = {"desired_layouts": desired_layouts}
         before = convert(**options), fold()
-    passes = [pass_class(row)(**_options(row, machine)) for row in rows]
+    passes = [pass_class(row)(**_options(row, machine, opt_level)) for row in rows]
     if precision in ("float16", "bfloat16"):
         index = sum(row in rows for row in PIPELINE[: PIPELINE.index(row_of(_LAYOUTS))])
         passes[index:index] = _products_in(precision)
@@ -154,7 +157,9 @@ def partition_pipeline(opt_level: int, compilers: Sequence[str]) -> tuple[Module
     return tuple(before)
 
 
-def _options(row: Row, machine: Machine | None) -> dict[str, int]:
-    """Return the options of a pass that depend on the machine."""
+def _options(row: Row, machine: Machine | None, opt_level: int) -> dict[str, int]:
+    """Return the options of a pass that depend on the machine and the opt level."""
+    if row.name in _EXACT_AT_0 and opt_level == 0:
+        return {"exact": True}
     decides = _BY_MACHINE.get(row.name)
     return {} if decides is None or machine is None else decides(machine)

@@ -27,16 +27,20 @@ from .simplify_arithmetic import (
 )
 
 
-def patterns(module: ModuleOp) -> list[RewritePattern]:
-    """In TVM's order, but for those that TVM does not know: on tensors without elements, and of products' batches."""
-    return [
+def patterns(module: ModuleOp, exact: bool = False) -> list[RewritePattern]:
+    """In TVM's order, but for those that TVM does not know: on tensors without elements, and of products' batches.
+
+    exact: without those that round otherwise.
+    """
+    rounding = (MultiplyByRsqrt, MultiplyFirst, MergeConstants, SquareOfSum)
+    every: list[RewritePattern] = [
         EvaluateEmpty(),
         DropEmptyParts(),
         DropNoOp(),
         Concretize(),
         DoubleOnce(module),
         MultiplyByRsqrt(),
-        DropNeutralOperand(),
+        DropNeutralOperand(exact),
         KeepBatches(),
         MergeReshapes(),
         MergeTransposes(),
@@ -47,11 +51,15 @@ def patterns(module: ModuleOp) -> list[RewritePattern]:
         OrderBeforeDequantize(module),
         SquareOfSum(module),
     ]
+    return [pattern for pattern in every if not (exact and isinstance(pattern, rounding))]
 
 
 @dataclass(frozen=True)
 class SimplifyExprPass(ModulePass):
     """Rewrites expressions into simpler ones until none is left to, after TVM's SimplifyExpr (level 0).
+
+    exact: only rewrites after which each float is the same, as compilations at level 0 have it: no arithmetic of
+    constants is done in another order, and y / sqrt(x), (x + a) * b, and -0.0 + 0.0 stay as they are.
 
     Before: any relay module.
     After:
@@ -105,6 +113,7 @@ class SimplifyExprPass(ModulePass):
     """
 
     name = "relay-simplify-expr"
+    exact: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, patterns(op))
+        rewrite(op, patterns(op, self.exact))

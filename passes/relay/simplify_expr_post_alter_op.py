@@ -18,6 +18,8 @@ from ...provenance.rewrite import rewrite
 class SimplifyExprPostAlterOpPass(ModulePass):
     """The rewrites of `relay-simplify-expr` that make sense behind a change of layouts, as TVM's (level 0).
 
+    exact: keep additions that make 0.0 of -0.0, as compilations at level 0 do.
+
     Before: any relay module.
     After: no 0 is added or subtracted, no 1 multiplied or divided by; no reshape follows another; no cast follows one
     that keeps every number; no operator that only moves, casts or clips leaves its input as it is.
@@ -32,6 +34,7 @@ class SimplifyExprPostAlterOpPass(ModulePass):
     """
 
     name = "relay-simplify-expr-post-alter-op"
+    exact: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rewrite(op, [DropNoOp(), DropNeutralOperand(), MergeReshapes(), MergeCasts()])
+        rewrite(op, [DropNoOp(), DropNeutralOperand(self.exact), MergeReshapes(), MergeCasts()])

@@ -70,7 +70,7 @@ def compile(
     source: as `whence.load` takes it; a relay module is left as it is.
     target: "native", or "llvm -mcpu=.. -mattr=..". Code for another machine can be inspected, not run.
     External compilers before it take the operators that they support, in order: "onnxruntime, llvm"; see docs/byoc.md.
-    opt_level: 0-4, with TVM's level for each pass.
+    opt_level: 0-4, with TVM's level for each pass; what each does to numbers is in docs/relay-passes.md.
     threads: the number that the model runs on; None: WHENCE_NUM_THREADS, or all CPUs that the process may use.
     input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
     `shapes` is another name for it. Extents may be sizes with bounds, `ids:[batch,seq<=512]`. For open sizes there is
