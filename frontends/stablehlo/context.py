@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -12,8 +13,26 @@ from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.element_types import numpy_dtype
 from ..importing import context
+from ..importing.node_parts import NodePart
 from ..importing.terms import Term
 from .nodes import Node, Shape
+
+HINTS: Mapping[str, str] = {
+    "indices_are_sorted": "a promise, which allows a faster program of the same values",
+    "unique_indices": "a promise, which allows a faster program of the same values",
+    "precision_config": "sums of float32 are in float32, which is the highest that is asked for",
+    "result_accuracy": "functions are as accurate as float32 has digits, which is the highest that is asked for",
+    "is_stable": "equals keep their order, asked for or not",
+    "known_expanding_dimensions": "what shapes show",
+    "known_nonexpanding_dimensions": "what shapes show",
+    **dict.fromkeys(("atol", "rtol", "ulps", "mode"), "of the accuracy of a function: it is as float32 has digits"),
+}
+"""Properties that do not change what is computed, each with the reason."""
+DEFAULTS: Mapping[str, tuple[Any, ...]] = {
+    "compare_type": ("NOTYPE", "FLOAT", "SIGNED", "UNSIGNED"),
+    "largest": (1, -1),
+}
+"""The values of properties that are what the op does without them, by the types of its operands."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -24,9 +43,24 @@ class Context(context.Context):
 
     # Properties.
 
+    def stated(self, name: str, default: Any = None) -> Any:
+        """A property as the program has it; `default` where it is missing."""
+        self.asked.attributes.add(name)
+        return self.node.attributes.get(name, default)
+
+    def parts(self) -> Iterator[NodePart]:
+        """The inputs, and the properties that differ from the defaults of StableHLO.
+
+        Attributes with a dialect in front, as `mhlo.sharding`, are what others note of an op, which changes nothing.
+        """
+        yield from self.input_parts()
+        for name, value in self.node.attributes.items():
+            if "." not in name and name not in HINTS and value not in DEFAULTS.get(name, ()):
+                yield NodePart(name, "property", name, str(value))
+
     def ints(self, name: str, count: int | None = None, default: int | None = None) -> tuple[int, ...]:
         """A property that is a list of integers, of `count` ones; one that is missing or empty is all `default`."""
-        value = self.node.attributes.get(name)
+        value = self.stated(name)
         if (value is None or value == ()) and default is not None and count is not None:
             return (default,) * count
         items = () if value is None else cast("tuple[Any, ...]", value if isinstance(value, tuple) else (value,))
@@ -39,25 +73,25 @@ class Context(context.Context):
 
     def integer(self, name: str, default: int | None = None) -> int:
         """A property that is an integer."""
-        value = self.node.attributes.get(name, default)
+        value = self.stated(name, default)
         if not isinstance(value, int):
             self.fail(f"an integer as {name}", "none" if value is None else str(value))
         return int(value)
 
     def flag(self, name: str) -> bool:
         """A property that is true or false; false where it is missing."""
-        return bool(self.node.attributes.get(name, False))
+        return bool(self.stated(name, False))
 
     def real(self, name: str) -> float:
         """A property that is a number."""
-        value = self.node.attributes.get(name)
+        value = self.stated(name)
         if not isinstance(value, int | float):
             self.fail(f"a number as {name}", str(value))
         return float(value)
 
     def text(self, name: str, default: str = "") -> str:
         """A property that is a word."""
-        value = self.node.attributes.get(name, default)
+        value = self.stated(name, default)
         if not isinstance(value, str):
             self.fail(f"a word as {name}", str(value))
         return value

@@ -29,7 +29,7 @@ def _moved(ctx: Context, value: SSAValue, labels: Sequence[str], wanted: Sequenc
 
 def _labels(ctx: Context) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Those of the data, the kernel and the result, each of which must be a permutation."""
-    stated = ctx.node.attributes.get("dimension_numbers")
+    stated = ctx.stated("dimension_numbers")
     labels = cast("tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]", stated)
     spatial = {str(axis) for axis in range(len(ctx.shape(0)) - 2)}
     expected = ({"b", "f"} | spatial, {"i", "o"} | spatial, {"b", "f"} | spatial)

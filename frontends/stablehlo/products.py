@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from xdsl.dialects.builtin import Float64Type
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.matmul import BatchMatmulOp
@@ -37,6 +38,8 @@ def _dot_general(ctx: Context) -> SSAValue:
             if decide(a, "==", b) is False:
                 ctx.fail("dimensions of one extent", f"{a} and {b}")
             ctx.require_equal(a, b)
+    if isinstance(ctx.stated("accumulation_type"), Float64Type) and ctx.result_dtype().itemsize < 8:
+        ctx.fail(f"sums in {ctx.result_dtype().name}", "f64")
     free = [
         [axis for axis in range(rank) if axis not in b and axis not in c]
         for rank, b, c in zip(ranks, batch, inner, strict=True)
@@ -107,4 +110,16 @@ def _dot(ctx: Context) -> SSAValue:
     return reshaped(ctx, dense(ctx, rows, weight, outputs_first=False), (*left[:-1], *right[1:]))
 
 
-TABLE: dict[str, Converter[Context]] = {"dot": Converter(_dot), "dot_general": Converter(_dot_general)}
+_ROUNDED = "operands and products that may be rounded, and are not"
+_ALGORITHM: dict[str, str] = dict.fromkeys(
+    (
+        *("lhs_precision_type", "rhs_precision_type", "lhs_component_count", "rhs_component_count"),
+        *("num_primitive_operations", "allow_imprecise_accumulation"),
+    ),
+    _ROUNDED,
+)
+
+TABLE: dict[str, Converter[Context]] = {
+    "dot": Converter(_dot),
+    "dot_general": Converter(_dot_general, unread=_ALGORITHM),
+}

@@ -269,7 +269,7 @@ class Builder:
             case "case" | "if":
                 self._choice(op, kind, names, around, layer, origin, index)
             case "custom_call" if attributes.get("call_target_name") == "shape_assertion":
-                self._assertion(op, names, around, layer, origin, attributes)
+                self._assertion(op, names, around, layer, origin)
             case _ if kind in _SAME or (kind == "custom_call" and attributes.get("call_target_name") in IDENTITIES):
                 for result, operand in zip(op.results, op.operands, strict=False):
                     names[result] = self._read(operand, names)
@@ -413,15 +413,12 @@ class Builder:
             bodies[role] = region
         around.region.steps.append(Step((condition,), outputs, node.layer, "If", bodies, {}, node))
 
-    def _assertion(
-        self, op: Operation, names: Names, around: Around, layer: str, origin: Origin, attributes: dict[str, Any]
-    ) -> None:
+    def _assertion(self, op: Operation, names: Names, around: Around, layer: str, origin: Origin) -> None:
         """Add a check of every call: a comparison of two sizes, as JAX asserts it."""
         compared = op.operands[0].owner if op.operands else None
         if not isinstance(compared, Operation) or name_of(compared) != "compare":
             raise self.fail(f"shape_assertion (layer '{layer}')", "a comparison of sizes", "another value")
-        attributes |= attributes_of(compared)
-        node = self._node(op, "shape_assertion", layer, origin, attributes)
+        node = self._node(op, "shape_assertion", layer, origin, attributes_of(compared))
         inputs = tuple(self._read(value, names) for value in compared.operands)
         around.region.steps.append(Step(inputs, (), layer, "", source=node))
 

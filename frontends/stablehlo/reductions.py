@@ -70,6 +70,9 @@ def _with_places(ctx: Context) -> tuple[SSAValue, ...]:
     (axis,) = axes
     data = ctx.term(0)
     greatest = ctx.node.body == "argmax"
+    start, first = uniform(ctx, 2), uniform(ctx, 3)
+    if start != neutral("maximum" if greatest else "minimum", data.dtype) or first is None or first < 0:
+        ctx.fail("a start that any value replaces, and a place of at least 0", f"{start} and {first}")
     # What is no number is taken, wherever it stands.
     asked = data
     if data.dtype.kind not in "iub":

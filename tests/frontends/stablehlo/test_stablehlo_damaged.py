@@ -60,6 +60,48 @@ def test_a_form_that_no_op_has(line: str, error: str):
     assert re.match(f"<memory>:{error}", refused(in_main(line)))
 
 
+ARGMAX = """
+  %0 = stablehlo.iota dim = 0 : tensor<4xi32>
+  %1:2 = stablehlo.reduce(%x init: %c), (%0 init: %i) across dimensions = [0]
+    : (tensor<4xf32>, tensor<4xi32>, tensor<f32>, tensor<i32>) -> (tensor<f32>, tensor<i32>)
+   reducer(%a: tensor<f32>, %b: tensor<f32>) (%j: tensor<i32>, %k: tensor<i32>) {
+    %2 = stablehlo.compare GT, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %3 = stablehlo.select %2, %a, %b : tensor<i1>, tensor<f32>
+    %4 = stablehlo.select %2, %j, %k : tensor<i1>, tensor<i32>
+    stablehlo.return %3, %4 : tensor<f32>, tensor<i32>
+  } loc("most")"""
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        (
+            '%0 = stablehlo.negate %x {mode = "fast", speed = 3 : i64} : tensor<4xf32> loc("n")',
+            r"negate: expected no property 'speed', which is not supported, got 3 \(layer 'n'",
+        ),
+        (
+            '%0:2 = stablehlo.composite "chlo.top_k" %x {composite_attributes = {k = 2 : i64, largest = false}, '
+            "decomposition = @main} : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi32>)",
+            "top_k: expected no property 'largest', which is not supported, got 0",
+        ),
+        (
+            "%0 = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0], algorithm = <lhs_precision_type = f32, "
+            "rhs_precision_type = f32, accumulation_type = f64, lhs_component_count = 1, rhs_component_count = 1, "
+            "num_primitive_operations = 1, allow_imprecise_accumulation = false> "
+            ": (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>",
+            "dot_general: expected sums in float32, got f64",
+        ),
+        (
+            "%c = stablehlo.constant dense<1.5> : tensor<f32>\n%i = stablehlo.constant dense<0> : tensor<i32>" + ARGMAX,
+            "reduce: expected a start that any value replaces, and a place of at least 0, got 1.5 and 0",
+        ),
+    ],
+    ids=["property", "composite", "algorithm", "start"],
+)
+def test_what_no_row_asks_for_is_refused(line: str, error: str):
+    assert re.search(error, refused(in_main(line)))
+
+
 def test_bytecode_names_the_way_out(tmp_path: Path):
     (tmp_path / "net.mlir").write_bytes(b"ML\xefR\x0dStableHLO")
     with pytest.raises(FrontendError, match=r"net\.mlir: expected a text of MLIR, .*as_text.*, got bytecode"):
