@@ -12,7 +12,14 @@ import pytest
 from whence.lowering.relay_to_te.cost import Cost, Rates
 from whence.lowering.relay_to_te.knobs import Knob, Names, Space
 from whence.tuning.jobs import Failed
-from whence.tuning.search import DUEL_PAIRS, Found, Score, search
+from whence.tuning.search import (
+    _FINAL_PAIRS,  # pyright: ignore[reportPrivateUsage]
+    _FINALISTS,  # pyright: ignore[reportPrivateUsage]
+    DUEL_PAIRS,
+    Found,
+    Score,
+    search,
+)
 from whence.tuning.tasks import Task
 
 NAMES = Names({name: name for name in ("a", "b", "c")})
@@ -130,3 +137,33 @@ def test_time_that_is_over_ends_a_search():
     bench = Bench()
     result = search(TASK, Rates(), bench, seed=0, trials=1000, more=lambda: next(rounds))
     assert result.measured == 16
+
+
+def test_the_second_measurement_of_the_finalists_decides():
+    """Of what was lucky at first, another is the fastest when all are measured better."""
+    final: list[dict[str, int]] = []
+
+    class Noisy(Bench):
+        def __call__(self, task: Task, decided: Sequence[Mapping[str, int]], pairs: int) -> list[Score | Failed]:
+            scores = super().__call__(task, decided, pairs)
+            if pairs != _FINAL_PAIRS or final:
+                return scores
+            final.extend(map(dict, decided))
+            # The order of the first measurement, turned round; the last one fails.
+            ratios = [1.5 + 0.1 * number for number in range(len(decided))]
+            better: list[Score | Failed] = [Score(ratio, ratio, ratio, 1.0, 1.0) for ratio in ratios]
+            return [*better[:-1], Failed("wrong", "other results")]
+
+    result = found(Noisy())
+    assert len(final) == _FINALISTS
+    assert result.decisions == final[-2]
+
+
+def test_finalists_that_all_fail_decide_nothing():
+    class Failing(Bench):
+        def __call__(self, task: Task, decided: Sequence[Mapping[str, int]], pairs: int) -> list[Score | Failed]:
+            scores = super().__call__(task, decided, pairs)
+            return [Failed("crash", "")] * len(scores) if pairs == _FINAL_PAIRS else scores
+
+    result = found(Failing())
+    assert (result.decisions, result.duel) == ({}, None)
