@@ -384,7 +384,7 @@ def _kernel(
         raise
 
     def finish(compile: Compile) -> Kernel:
-        kernel = draft.finish(compile(draft.llvm, target))
+        kernel = draft.finish(compile(draft.llvm, target, draft.lines))
         cache.put(key, encode(vars(kernel)))
         write_source(kernel, sources)
         return kernel

@@ -23,7 +23,7 @@ def kernel_object(artifact: Artifact, index: int) -> bytes:
     if os.environ.get("WHENCE_SOURCE_LINES", "0") in ("", "0") or not isinstance(kernel, Kernel):
         return kernel.object
     places = user_lines(kernel, [call.layers for call in artifact.calls if call.kernel == index])
-    return with_places(kernel.llvm, artifact.target, places) if places else kernel.object
+    return with_places(kernel.llvm, artifact.target, kernel.lines, places) if places else kernel.object
 
 
 def user_lines(kernel: Kernel, calls: Sequence[Sequence[LocationAttr]]) -> dict[int, Caller]:

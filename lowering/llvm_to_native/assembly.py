@@ -9,6 +9,9 @@ from typing import NamedTuple
 from .readers import Block, readers
 
 LOCATION = re.compile(r"\s*\.loc\s+\d+\s+(\d+)")
+_FILE = re.compile(r"\s*\.loc\s+(\d+)")
+INFERRED = 2
+"""The column of lines that are inferred, in objects; LLVM's own have 1."""
 _LABEL = re.compile(r"([^\s#:]+):")
 # Labels that only directives refer to; code jumps to .LBB ones.
 _INTERNAL = re.compile(r"\.L(?!BB)|\.Lfunc")
@@ -70,29 +73,62 @@ def _quoted(text: str) -> str:
 def compact(assembly: str) -> str:
     """The functions of a listing: labels, `.loc` directives and instructions; no data, no other directives."""
     kept: list[str] = []
+    said = line_before = ""
+    """The line that was told last, and that of the last instruction."""
     for line in _code(assembly):
         if (location := LOCATION.match(line)) is not None:
-            text = f"\t.loc\t1 {location[1]}"
+            text, said = f"\t.loc\t1 {location[1]}", location[1]
             if kept and kept[-1].startswith("\t.loc"):
                 kept.pop()
-            kept.append(text)
+            # To say once more that nothing tells begins no run of its own: see `LineTable.of`.
+            if location[1] != "0" or line_before != "0":
+                kept.append(text)
         elif _LABEL.match(line):
             kept.append(line.split("#", 1)[0].rstrip())
         elif not line.lstrip().startswith("."):
             kept.append(_instruction(line))
+            line_before = said
     return "\n".join(kept) + "\n" if kept else ""
 
 
 def _code(assembly: str) -> Iterator[str]:
     """The lines of text sections that say something."""
+    return (line for line, says in _told_apart(assembly) if says)
+
+
+def _told_apart(assembly: str) -> Iterator[tuple[str, bool]]:
+    """All lines, and of each whether it is of a text section and says something."""
     code = True
     for line in assembly.splitlines():
         word = line.strip()
+        says = False
         if word.startswith((".text", ".section")):
             code = word.startswith(".text") or ".text" in word.split(",", 1)[0]
         elif code and word and not word.startswith("#"):
-            if (label := _LABEL.match(line)) is None or not _INTERNAL.match(label[1]):
-                yield line
+            says = (label := _LABEL.match(line)) is None or not _INTERNAL.match(label[1])
+        yield line, says
+
+
+def with_inferred_lines(assembly: str, layers: Callable[[int], Collection[object]]) -> str:
+    """An assembly text in which instructions without a line have the one that `instructions` infers, in column 2.
+
+    The code is the same.
+    """
+    code = iter(instructions(assembly, layers))
+    lines: list[str] = []
+    file, now = "1", 0
+    """The inferred line that holds; 0 while LLVM's own does."""
+    for text, says in _told_apart(assembly):
+        if says and (location := _FILE.match(text)) is not None:
+            file, now = location[1], 0
+        elif says and not _LABEL.match(text) and not text.lstrip().startswith("."):
+            instruction = next(code)
+            line = 0 if instruction.exact else instruction.line
+            if line != now:
+                lines.append(f"\t.loc\t{file} {line} {INFERRED if line else 0}")
+                now = line
+        lines.append(text)
+    return "\n".join([*lines, ""])
 
 
 def _instruction(line: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...support.errors import PipelineError
-from .assembly import compact, located_at, without_inherited_lines
+from .assembly import compact, located_at, with_inferred_lines, without_inherited_lines
 from .kept_lines import has_lost, lines_of, with_lines
 from .target import Target, binding
 
@@ -20,8 +20,14 @@ class Native:
     assembly: str
 
 
-def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
+Lines: TypeAlias = Sequence[Sequence[object]]
+"""Per line of a source (line 1 first) the slots behind it."""
+
+
+def compile_text(text: str, target: Target, lines: Lines = (), *, level: int = 1) -> Native:
     """Optimise and compile a module with the pipeline of `level` (0 to 3).
+
+    lines: of the source that the debug info speaks of; with them, the object's line table has inferred lines, too.
 
     Kernels are vectorised before they come here, so LLVM's vectorisers are off. Raises PipelineError when LLVM rejects
     the text.
@@ -34,14 +40,21 @@ def compile_text(text: str, target: Target, *, level: int = 1) -> Native:
         return Native(bytes(machine.emit_object(twin)), compact(str(machine.emit_assembly(module))))
     # Code is generated once, as text, and the object is made of that text: what is shown is what runs.
     assembly = _assembly(module, machine)
-    return Native(assemble(assembly, target), compact(assembly))
+    return Native(assemble(_inferred(assembly, target, lines), target), compact(assembly))
+
+
+def _inferred(assembly: str, target: Target, lines: Lines) -> str:
+    """An assembly text with inferred lines, where the registers that its instructions read are known."""
+    if not lines or not target.triple.startswith("x86_64"):
+        return assembly
+    return with_inferred_lines(assembly, lambda line: lines[line - 1] if 1 <= line <= len(lines) else ())
 
 
 def _assembly(module: Any, machine: Any) -> str:
     return without_inherited_lines(str(machine.emit_assembly(module)))
 
 
-def with_places(text: str, target: Target, places: Mapping[int, tuple[str, int]]) -> bytes:
+def with_places(text: str, target: Target, lines: Lines, places: Mapping[int, tuple[str, int]]) -> bytes:
     """The object that `compile_text` makes of a text, lines of which are named by other places: line -> file and line.
 
     The code is the same. Other systems' objects have their own lines.
@@ -50,7 +63,7 @@ def with_places(text: str, target: Target, places: Mapping[int, tuple[str, int]]
     module = _optimized(text, target, machine, 1)
     if not _assembles(target):
         return bytes(machine.emit_object(module))
-    return assemble(located_at(_assembly(module, machine), places), target)
+    return assemble(located_at(_inferred(_assembly(module, machine), target, lines), places), target)
 
 
 def optimized_text(text: str, target: Target, level: int = 1) -> str:

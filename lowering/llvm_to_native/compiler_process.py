@@ -1,5 +1,5 @@
-"""The work of a process that compiles texts for another: `u64 size, text` in, `u64 size, record` out; of 0 bytes where
-it has no machine code.
+"""The work of a process that compiles texts for another: `u64 size, JSON of text and lines` in, `u64 size, record` out,
+of 0 bytes where it has no machine code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ def main(target: str) -> None:
     while len(head := into.read(LENGTH.size)) == LENGTH.size:
         (size,) = cast("tuple[int]", LENGTH.unpack(head))
         try:
-            answer = encode(vars(compile_text(into.read(size).decode(), machine)))
+            text, lines = json.loads(into.read(size))
+            answer = encode(vars(compile_text(text, machine, lines)))
         except WhenceError:
             answer = b""
         out.write(LENGTH.pack(len(answer)) + answer)

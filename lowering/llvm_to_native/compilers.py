@@ -15,18 +15,25 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
-from typing import IO, TypeVar, cast
+from typing import IO, Protocol, TypeVar, cast
 
 from ...runtime.cpus import available_cpus
 from ...support.supervising import supervised
 from ...support.switching import quick_turns
 from ..cache import decode
-from .compile import Native, compile_text
+from .compile import Lines, Native, compile_text
 from .compiler_process import LENGTH, main
 from .target import Target
 
 ResultT = TypeVar("ResultT")
-Compile = Callable[[str, Target], Native]
+
+
+class Compile(Protocol):
+    """A function that compiles as `compile_text` does."""
+
+    def __call__(self, text: str, target: Target, lines: Lines = ()) -> Native: ...
+
+
 Job = Callable[[Compile], None]
 
 _WAITING = 6
@@ -130,11 +137,11 @@ def _process(target: Target) -> Generator[Compile]:
         return
     into, out = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
 
-    def compile(text: str, target: Target) -> Native:
+    def compile(text: str, target: Target, lines: Lines = ()) -> Native:
         try:
-            return _asked(text.encode(), into, out)
+            return _asked(json.dumps([text, lines]).encode(), into, out)
         except (OSError, ValueError):
-            return compile_text(text, target)
+            return compile_text(text, target, lines)
 
     with process:
         try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, cast
 
+from .assembly import INFERRED
 from .perf_map import functions
 
 _SECTIONS = struct.Struct("<40xQ10xHHH")
@@ -27,6 +28,7 @@ class Row(NamedTuple):
     offset: int
     line: int
     """0: of no line; -1: what ends here is the code."""
+    column: int = 0
 
 
 class _Section(NamedTuple):
@@ -115,31 +117,33 @@ def _unit(data: bytes, at: int, moved: Mapping[int, tuple[int, int]], table: lis
     fields += 2 if version >= 4 else 1
     base, span, first = struct.unpack_from("<bBB", data, fields + 1)
     counts = data[fields + 4 : fields + 3 + first]
-    section = offset = 0
+    section = offset = column = 0
     line = 1
     while program.at < end:
         code = program.byte()
         if code >= first:
             offset += (code - first) // span * step
             line += base + (code - first) % span
-            table.append(Row(section, offset, line))
+            table.append(Row(section, offset, line, column))
         elif code == 0:
             size = program.number()
             after = program.at + size
             kind = program.byte()
             if kind == _END:
                 table.append(Row(section, offset, -1))
-                section = offset = 0
+                section = offset = column = 0
                 line = 1
             elif kind == _ADDRESS:
                 section, offset = moved.get(program.at, (section, offset))
             program.at = after
         elif code == _COPY:
-            table.append(Row(section, offset, line))
+            table.append(Row(section, offset, line, column))
         elif code == _PC:
             offset += program.number() * step
         elif code == _LINE:
             line += program.number(signed=True)
+        elif code == _COLUMN:
+            column = program.number()
         elif code == _CONST_PC:
             offset += (255 - first) // span * step
         elif code == _FIXED_PC:
@@ -162,12 +166,19 @@ class LineTable:
 
     @staticmethod
     def of(data: bytes) -> LineTable:
-        """The table of an object file."""
+        """The table of an object file as LLVM tells it: a line that is inferred is none."""
         last: dict[tuple[int, int], int] = {}
         for row in rows(data):
-            last[row.section, row.offset] = row.line if row.line >= 0 else last.get((row.section, row.offset), -1)
+            line = 0 if row.column == INFERRED and row.line > 0 else row.line
+            last[row.section, row.offset] = line if line >= 0 else last.get((row.section, row.offset), -1)
         ordered = sorted(last)
-        return LineTable(tuple(ordered), tuple(last[position] for position in ordered))
+        # What is inferred within a run of no line begins none.
+        starts = [
+            start
+            for before, start in zip([None, *ordered], ordered, strict=False)
+            if last[start] or before is None or last[before] or before[0] != start[0]
+        ]
+        return LineTable(tuple(starts), tuple(last[start] for start in starts))
 
     def run(self, section: int, offset: int) -> int:
         """The number of the run that an offset is in; -1 where there is none."""

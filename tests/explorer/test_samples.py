@@ -96,7 +96,7 @@ def test_nodes_of_a_graph_share_their_time_by_samples(network: Executable):
     assert estimated[first].layers == ("nn.dense_0", "tanh_0")
     assert [estimated[name].estimated for name in (first, second)] == [True, False]
     sampled = origins(artifact, plan, made(network, {dense: 30, tanh: 90}))
-    assert sampled[first] == Origin(("nn.dense_0", "tanh_0"), (0.25, 0.75), ("tanh_0",), True)
+    assert sampled[first] == Origin(("nn.dense_0", "tanh_0"), (0.25, 0.75), ("tanh_0",), True, ((),))
     assert sampled[second].shares == (1.0,)
 
 

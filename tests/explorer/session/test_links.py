@@ -17,7 +17,9 @@ from whence.executables.executable import Executable
 from whence.explorer.code import kernel_of
 from whence.explorer.session.document import Session
 from whence.explorer.session.text import column, text_of_stage
-from whence.lowering.llvm_to_native.line_table import line_table
+from whence.lowering.llvm_to_native.compile import compile_text
+from whence.lowering.llvm_to_native.line_table import line_table, rows
+from whence.runtime.elf import Elf
 
 PAIRS = 200
 
@@ -126,3 +128,25 @@ def test_exact_lines_are_those_that_objdump_reads(compiled: Compiled, tmp_path: 
         assert [instruction.text.split()[0] for instruction in code] == [one.mnemonic for one in read]
         wrong = [(mine, one.line) for mine, one in zip(code, read, strict=True) if mine.exact and mine.tir != one.line]
         assert not wrong
+        # Inferred ones are there, too: other tools show them without us.
+        assert [(mine, one.line) for mine, one in zip(code, read, strict=True) if mine.tir != one.line] == []
+
+
+def test_inferred_lines_change_no_code_and_are_told_apart(compiled: Compiled):
+    artifact, inferred = compiled.executable.artifact, 0
+    for number in range(len(artifact.kernels)):
+        kernel = kernel_of(artifact, number)
+        plain = compile_text(kernel.llvm, artifact.target).object
+        texts = [(elf := Elf.of(data)).content(elf.sections[_text(elf)]) for data in (plain, kernel.object)]
+        assert texts[0] == texts[1]
+        assert line_table(plain) == line_table(kernel.object)
+        columns = Counter(row.column for row in rows(kernel.object) if row.line > 0)
+        assert 2 not in {row.column for row in rows(plain)}
+        inferred += columns[2]
+    assert inferred > 10
+
+
+def _text(elf: Elf) -> int:
+    """The number of the section of code."""
+    (number,) = (number for number, section in enumerate(elf.sections) if section.name == ".text")
+    return number
