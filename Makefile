@@ -7,6 +7,7 @@
 # make fuzz-answers  values of layers of nets that move elements, and audits of random passes from elsewhere
 # make fuzz-explorer   2,000 hostile requests to its server, and damaged documents
 # make fuzz-values  3,000 values of all kinds and dtypes for programs of all kinds
+# make fuzz-shapes  600 operators of odd and huge shapes
 # make conformance   the ONNX standard's own node tests
 # make test-machines   what compiles, as on machines of AVX2, AVX-512, VNNI, BF16, FP16
 # make seconds   every test, and the CPU seconds of folders, files and tests
@@ -28,7 +29,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values conformance trained test-machines clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes conformance trained test-machines clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -92,6 +93,9 @@ fuzz-explorer: $(INSTALLED)
 
 fuzz-values: $(INSTALLED)
 	$(BIN)/python tests/support/value_kinds.py --cases 3000 --seed $(SEED)
+
+fuzz-shapes: $(INSTALLED)
+	$(BIN)/python tests/support/odd_shapes.py --cases 600 --seed $(SEED)
 
 conformance: $(INSTALLED)
 	$(BIN)/python tests/conformance.py

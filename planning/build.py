@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -36,11 +37,13 @@ from ..lowering.llvm_to_native.target import Target
 from ..passes.functions import COMPILER, text_of
 from ..passes.pipelines import partition_pipeline, precision_of, relay_pipeline, run_passes
 from ..provenance.audit import check_input
+from ..provenance.diagnostics import describe
 from ..provenance.ledger import Ledger, recording
 from ..provenance.lost import mark_lost
 from ..provenance.numbers import same_module
+from ..provenance.span import fuse
 from ..support.context import PassContext, spans_enabled
-from ..support.errors import PipelineError, ScheduleError
+from ..support.errors import PipelineError, ScheduleError, ScheduleWarning
 from ..support.garbage import fewer_collections
 from ..support.machine import Machine
 from .artifact import Artifact, Snapshot
@@ -318,12 +321,23 @@ def compile_kernels(
             kernel_of[func.sym_name.data] = index[key]
             tell("kernels", done + 1, len(functions))
         kernels = [job.result() for job in jobs]
+    _warn(functions, kernels, kernel_of)
     used = {
         kernel.symbol: applied
         for kernel, applied in zip(kernels, found, strict=True)
         if applied is not None and kernel.decisions == dict(applied.decisions)
     }
     return Kernels(kernels, kernel_of, used)
+
+
+def _warn(functions: Sequence[FuncOp], kernels: Sequence[Kernel], kernel_of: Mapping[str, int]) -> None:
+    """Say which kernels have the plain schedule, of which layers, and why."""
+    for number, kernel in enumerate(kernels):
+        if kernel.refusal:
+            sources = [func for func in functions if kernel_of[func.sym_name.data] == number]
+            layers = describe(fuse([op.location for func in sources for op in func.block.ops]))
+            text = f"kernel '{kernel.symbol}' is slow, as it has the plain schedule; of others: {kernel.refusal}"
+            warnings.warn(f"{text} ({layers})", ScheduleWarning, stacklevel=2)
 
 
 def _applied(tuned: Tuned | None, func: FuncOp, text: str, target: Target, cache: KernelCache) -> Applied | None:

@@ -36,6 +36,10 @@ class FrontendWarning(UserWarning):
     """The model is imported, but not as surely as others."""
 
 
+class ScheduleWarning(UserWarning):
+    """A kernel has the plain schedule, which is slow, as the compiler's strategies cannot schedule it."""
+
+
 class ScheduleError(WhenceError):
     """The schedule is illegal."""
 

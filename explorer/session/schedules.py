@@ -24,7 +24,7 @@ from ...lowering.kernel.printing import print_with_lines, printed
 from ...lowering.kernel.record import Kernel
 from ...lowering.kernel.slots import anonymous
 from ...lowering.relay_to_te.lower import lower_function
-from ...lowering.relay_to_te.strategy import schedule_function
+from ...lowering.relay_to_te.strategy import plain_schedule, schedule_function
 from ...lowering.te_to_tir.lower import lower_schedule
 from ...planning.artifact import Artifact
 from ...support.context import PassContext
@@ -189,16 +189,16 @@ def _details(
 
 
 def kernel_schedule(
-    func: FuncOp, symbol: str, machine: Machine, decisions: Mapping[str, int] | None = None
+    func: FuncOp, symbol: str, machine: Machine, decisions: Mapping[str, int] | None = None, *, plain: bool = False
 ) -> Schedule:
     """The schedule of a primitive function, as the kernel of that symbol has it, with the lines that made it.
 
-    Where only a call knows how many rows a product has, it is that of many rows.
+    plain: it has the plain schedule. Where only a call knows how many rows a product has, it is that of many rows.
     """
     lowered = lower_function(anonymous(func))
     lowered.sym_name = StringAttr(symbol)
     with PassContext.current().with_options({"te.keep_primitive_lines": True}):
-        return schedule_function(lowered, machine, decisions=decisions)
+        return plain_schedule(lowered) if plain else schedule_function(lowered, machine, decisions=decisions)
 
 
 def add_schedules(session: Session, artifact: Artifact, kernels: Sequence[int], films: Films = "hot") -> None:
@@ -225,7 +225,7 @@ def _add_films(session: Session, artifact: Artifact, kernels: Sequence[int], fil
         func = served.get(number)
         if func is None or not kernel.schedule:
             continue
-        schedule = kernel_schedule(func, kernel.symbol, machine, kernel.decisions)
+        schedule = kernel_schedule(func, kernel.symbol, machine, kernel.decisions, plain=bool(kernel.refusal))
         if printed(schedule.sequence) != kernel.schedule:
             continue
         detail: Detail = "all"

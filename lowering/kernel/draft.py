@@ -8,15 +8,21 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
+from ...dialects import te, tir
 from ...dialects.relay.core import FuncOp
 from ...passes.tir.instrument_bound_checkers import sites_of
 from ...passes.tir.pipeline import run_tir_passes
 from ...provenance.lost import is_located
 from ...provenance.walk import walk
+from ...support.errors import ScheduleError
+from ...support.machine import Machine
+from ...te.schedule.schedule import Schedule
 from ..llvm_to_native.emit import emit_module
 from ..llvm_to_native.target import Target
 from ..relay_to_te.knobs import Decisions
 from ..relay_to_te.lower import lower_function
+from ..relay_to_te.strategy import is_scheduled_from_outside, plain_schedule
+from ..te_to_tir.lower import lower_schedule
 from ..tir_to_llvm.convert import convert
 from ..tir_to_llvm.float_mode import flushes
 from .few_rows import lower_scheduled
@@ -42,14 +48,44 @@ def _count(roots: Sequence[Operation]) -> tuple[int, int]:
 
 def redraft_kernel(func: FuncOp, target: Target, key: str, decisions: Decisions | None = None) -> None:
     """Lower an anonymous primitive function to tir for instruments to see; arguments and errors as `draft_kernel`."""
-    te_func = lower_function(func)
-    te_func.sym_name = StringAttr(_symbol(func, key))
-    _, tir_func = lower_scheduled(te_func, target.hardware, decisions)
-    run_tir_passes(tir_func, target.hardware)
+    symbol = _symbol(func, key)
+    _lowered(func, _te_function(func, symbol), target.hardware, decisions)
 
 
 def _symbol(func: FuncOp, key: str) -> str:
     return f"tvmgen_default_{func.sym_name.data}_{key[:8]}"
+
+
+def _te_function(func: FuncOp, symbol: str) -> te.FuncOp:
+    lowered = lower_function(func)
+    lowered.sym_name = StringAttr(symbol)
+    return lowered
+
+
+def _lowered(
+    func: FuncOp, te_func: te.FuncOp, machine: Machine, decisions: Decisions | None
+) -> tuple[Schedule, tir.PrimFuncOp, str]:
+    """The schedule of a function, its loops after all passes, and why it is the plain schedule, if it is.
+
+    te_func: of `func`; it is consumed.
+    """
+    symbol = te_func.sym_name.data
+    try:
+        schedule, tir_func = lower_scheduled(te_func, machine, decisions)
+        run_tir_passes(tir_func, machine)
+    except ScheduleError as error:
+        again = _te_function(func, symbol)
+        if decisions or is_scheduled_from_outside(again):
+            raise
+        schedule = plain_schedule(again)
+        try:
+            tir_func = lower_schedule(schedule)
+            run_tir_passes(tir_func, machine)
+        except ScheduleError:
+            # It is not the strategies' fault.
+            raise error from None
+        return schedule, tir_func, str(error).partition(" (stage ")[0]
+    return schedule, tir_func, ""
 
 
 def draft_kernel(
@@ -60,16 +96,17 @@ def draft_kernel(
     sources: the folder in which a debugger finds the printed TIR, as `<symbol>.tir`. decisions: the numbers of knobs
     that are not to have their defaults.
 
-    Raises VerifyException when an operator has no lowering, ScheduleError when its schedule does not fit.
+    What the compiler's strategies cannot schedule has the plain schedule, and `Draft.refusal` says why.
+
+    Raises VerifyException when an operator has no lowering, ScheduleError when a registered strategy or `decisions` do
+    not fit, or no schedule does.
     """
     symbol = _symbol(func, key)
-    te_func = lower_function(func)
-    te_func.sym_name = StringAttr(symbol)
+    te_func = _te_function(func, symbol)
     te_text = printed(te_func)
     counts = {"te": _count([te_func])}
     work = stages_work(te_func)
-    schedule, tir_func = lower_scheduled(te_func, target.hardware, decisions)
-    run_tir_passes(tir_func, target.hardware)
+    schedule, tir_func, refusal = _lowered(func, te_func, target.hardware, decisions)
     tir_text, lines = print_with_lines(tir_func)
     counts["tir"] = _count([tir_func])
     low = convert(tir_func, lines, flush=flushes(target.triple))
@@ -92,4 +129,5 @@ def draft_kernel(
             (site.buffer, tuple(int(slot[1:]) for slot in site.layers if slot.startswith("#")))
             for site in sites_of(tir_func)
         ),
+        refusal=refusal,
     )

@@ -43,6 +43,8 @@ class Draft:
     """Where accesses are tested as they run (see tir-instrument-bound-checkers): per number buffer and slots."""
     sizes: int
     """The number of sizes that it takes, as integers of 64 bits behind its buffers."""
+    refusal: str
+    """Why no strategy could schedule it, so that it has the plain schedule; empty where one could."""
 
     def finish(self, native: Native) -> Kernel:
         return Kernel(**vars(self), object=native.object, assembly=native.assembly)

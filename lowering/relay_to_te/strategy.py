@@ -2,7 +2,10 @@
 
 Elementwise stages that another reads are inlined into it. A row for groups (`Strategy.group`), when one of the stages,
 inlined or not, has its tag, schedules all. Each stage left is scheduled, producers first, by the row for its tag; a
-schedule may take other stages along, as that of a product does with the elementwise stage that reads it.
+schedule may take other stages along, as that of a product does with the elementwise stage that reads it. A reduction
+whose tag has no row is one as any other.
+
+What rows cannot schedule has the plain schedule (`plain_schedule`), which every function can have.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ from .schedules.script import schedule_script
 from .stages import REPEATED, ROWS_APART
 from .strategies import Schedules, Strategy, all_rows, rows_for
 
+_REDUCTION = "comm_reduce"
+"""The tag of the row for reductions of any kind."""
 _COPIES = 128
 """Ops that may be computed again at other points in the loops of a stage, rather than be read from buffers."""
 
@@ -81,10 +86,7 @@ def _scheduled(
     schedule = Schedule(func)
     work = Scheduling(schedule, machine, few_rows, decisions)
     chosen: dict[str, str] = {}
-    inlined = _inlined(schedule)
-    for stage in schedule.stages:
-        if stage in inlined:
-            stage.compute_inline()
+    _inline(schedule)
     computes = [stage for stage in schedule.stages if stage.is_compute]
     stages = [stage for stage in computes if not stage.inlined]
     # Scripts, scans and calls run as they are.
@@ -96,7 +98,7 @@ def _scheduled(
             break
     # A schedule takes producers along, so that those come first which know their readers: those with a tag.
     tags = {row.tag for row in all_rows(ROWS) if row.tag and not row.group}
-    for stage in sorted(stages, key=lambda stage: tag_of(stage) not in tags):
+    for stage in sorted(stages, key=lambda stage: tags.isdisjoint(_tags(stage))):
         if stage not in work.done:
             _run(work, stage, chosen, lambda row: not row.group)
     if chosen:
@@ -106,9 +108,37 @@ def _scheduled(
     return work
 
 
+def plain_schedule(func: te.FuncOp) -> Schedule:
+    """The schedule of a te.func that nothing is assumed for: each stage that is not inlined in loops of its own.
+
+    The outermost loop over data of a stage is shared among threads.
+    """
+    schedule = Schedule(func)
+    _inline(schedule)
+    for stage in schedule.computes:
+        data = [axis for axis in stage.leaf if not axis.reduce]
+        if not stage.inlined and data and stage.leaf[0] is data[0]:
+            stage.parallel(data[0])
+    schedule.sequence.attributes[CHOSEN] = DictionaryAttr({})
+    return schedule
+
+
+def is_scheduled_from_outside(func: te.FuncOp) -> bool:
+    """Return whether a registered row is for some stage of a function."""
+    tags = {tag for stage in Schedule(func.clone()).computes for tag in _tags(stage)}
+    return any(row.tag in tags for row in all_rows(()))
+
+
+def _tags(stage: StageState) -> list[str]:
+    """The tags of the rows that may schedule a stage: its own, and those of rows for what has no other."""
+    if stage.is_compute and stage.compute.reducer is not None:
+        return list(dict.fromkeys((tag_of(stage) or _REDUCTION, _REDUCTION)))
+    return list(dict.fromkeys((tag_of(stage), "")))
+
+
 def _run(work: Scheduling, stage: Stage, chosen: dict[str, str], kind: Callable[[Strategy], bool]) -> bool:
     """Schedule a stage by the row for it, if there is one of that kind; notes what was scheduled by it."""
-    for tag in dict.fromkeys((tag_of(stage), "")):
+    for tag in _tags(stage):
         for row in rows_for(tag, ROWS):
             if kind(row) and row.when(stage, work.machine):
                 before = set(work.done)
@@ -140,6 +170,13 @@ def _ends_product(schedule: Schedule, stage: StageState) -> bool:
                     seen.add(producer)
                     pending.append(producer)
     return False
+
+
+def _inline(schedule: Schedule) -> None:
+    inlined = _inlined(schedule)
+    for stage in schedule.stages:
+        if stage in inlined:
+            stage.compute_inline()
 
 
 def _inlined(schedule: Schedule) -> set[StageState]:

@@ -201,9 +201,11 @@ def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
     padded = source = _producer(work, inner)
     per_pixel = work.vectors(host, lanes.extent)
     rows = outside.pop() if len(outside) > 2 else None
+    kept = 1
     # How many rows are kept beside each other only a call knows where sizes are open: an image at a time.
     if rows is not None and isinstance(rows.extent, int):
-        height = work.knob("kept_rows", divisors(rows.extent), _rows_kept(work, padded, rows.extent))
+        kept = _rows_kept(work, padded, rows.extent)
+        height = work.knob("kept_rows", divisors(rows.extent), kept)
         y_outer, rows = host.split(rows, height)
         outside.append(y_outer)
     pixels = counted(columns.extent)
@@ -211,7 +213,9 @@ def schedule_depthwise_nchwc(work: Scheduling, stage: Stage) -> None:
     x_outer, x_inner = host.split(columns, work.knob("pixels", row_tiles(pixels, per_pixel, work.machine), rule))
     kernel = [known(extent) for extent in inner.compute.reduce_shape]
     terms = work.knob("unrolled_terms", term_counts(kernel), kernel[-1], _body_fits(per_pixel, kernel[-1]))
-    if padded is not None and not work.knob("padded_rows", (0, 1), 1, _padding_fits(inner, padded)):
+    fits = None if padded is None else _padding_fits(inner, padded)
+    buffered = int(fits is None or not work.is_static(inner) or bool(fits({"padded_rows": 1, "kept_rows": kept})))
+    if padded is not None and not work.knob("padded_rows", (0, 1), buffered, fits):
         padded.compute_inline()
         work.done.add(padded)
         padded = None

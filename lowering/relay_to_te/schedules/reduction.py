@@ -35,6 +35,8 @@ _ROWS = 8
 """Rows at once where a row is no whole number of vectors."""
 _COLUMNS = 8
 """Vectors of columns at once."""
+_SHORT_ROW = 1 << 12
+"""Columns, no whole number of vectors, that are reduced at once."""
 _STEPS = (1, 2, 4, 8)
 """Terms of a column that one pass of its loop may add."""
 _WRITTEN = (1, 4, 16, 64)
@@ -209,8 +211,9 @@ def _across(work: Scheduling, stage: Stage) -> None:
     *axes, columns = host.leaf
     width = work.width(host, columns.extent)
     if width < _NARROW:
-        # Whole vectors of which the last is cut off.
-        width = columns.extent if isinstance(columns.extent, int) else work.lanes(host)
+        # Whole vectors of which the last is cut off: of the whole row, where its sums stay in the nearest cache.
+        short = below(columns.extent, _SHORT_ROW)
+        width = columns.extent if short and isinstance(columns.extent, int) else work.lanes(host)
     vectors = largest_divisor(columns.extent // width, _COLUMNS) if isinstance(columns.extent, int) else 1
     if isinstance(columns.extent, int) and large:
         there = columns.extent // width

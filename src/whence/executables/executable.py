@@ -194,7 +194,9 @@ class Executable(Calls):
     def report(self) -> str:
         """Return a line for each program."""
         tuned = f", {len(self.tuned)} of them tuned" if self.tuned else ""
-        return f"one program of {len(self.kernels)} kernels{tuned}; {self.choice}"
+        plain = [kernel.symbol for kernel in self.artifact.kernels if getattr(kernel, "refusal", "")]
+        slow = f", of which {', '.join(plain)} with the plain schedule" if plain else ""
+        return f"one program of {len(self.kernels)} kernels{tuned}{slow}; {self.choice}"
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the program, its inputs and outputs, and its layers."""

@@ -55,7 +55,7 @@ def node_schedule(artifact: Artifact, plan: GraphPlan, index: int) -> Schedule:
     from whence.lowering.kernel.printing import printed
     from whence.lowering.kernel.record import Kernel
     from whence.lowering.relay_to_te.lower import lower_function
-    from whence.lowering.relay_to_te.strategy import schedule_function
+    from whence.lowering.relay_to_te.strategy import plain_schedule, schedule_function
 
     nodes, what = plan.graph.nodes, "get_node_schedule"
     number: Any = index
@@ -74,7 +74,10 @@ def node_schedule(artifact: Artifact, plan: GraphPlan, index: int) -> Schedule:
     func = lower_function(functions(snapshot(artifact, "fused"))[call.name])
     func.sym_name = StringAttr(kernel.symbol)
     decisions = kernel.decisions if isinstance(kernel, Kernel) else None
-    schedule = schedule_function(func, artifact.target.hardware, decisions=decisions)
+    if isinstance(kernel, Kernel) and kernel.refusal:
+        schedule = plain_schedule(func)
+    else:
+        schedule = schedule_function(func, artifact.target.hardware, decisions=decisions)
     if isinstance(kernel, Kernel) and printed(schedule.sequence) != kernel.schedule:
         actual = "others, registered since"
         raise PipelineError(expectation(what, f"the strategies that made '{node.name}'", actual))
