@@ -13,7 +13,7 @@ from .operator import shape_of
 
 def _reshape_to(value: SSAValue) -> Step | None:
     """Return the step that gives the shape of a value, of which one extent may be open."""
-    shape = tuple(-1 if extent == DYNAMIC_INDEX else extent for extent in shape_of(value))
+    shape = tuple(extent if isinstance(extent, int) and extent != DYNAMIC_INDEX else -1 for extent in shape_of(value))
     return Step("reshape", shape) if shape.count(-1) < 2 else None
 
 

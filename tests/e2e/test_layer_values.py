@@ -25,6 +25,7 @@ from whence.contrib.debugger.debug_executor import GraphModuleDebug
 from whence.dialects.relay import elementwise as e
 from whence.dialects.relay.core import ConstantOp
 from whence.dialects.relay.transform import ConcatenateOp, StridedSliceOp
+from whence.executables.restoring import read_library
 from whence.explorer.reference import layer_tensors, onnxruntime_tensors
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline
@@ -83,6 +84,32 @@ def test_a_transposition_that_went_still_gives_its_value(tmp_path: Path):
     debug.resume()
     weights = np.exp(put.reshape(8, 8))
     np.testing.assert_allclose(debug.get_output(0).numpy(), weights / weights.sum(1, keepdims=True), rtol=1e-5)
+
+
+def test_a_value_of_an_open_size_is_moved_back_as_well(tmp_path: Path):
+    model = onnx.parser.parse_model(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        net (float[n,4,6] x) => (float[n,4,6] y)
+        {
+            [sig] a = Sigmoid (x)
+            [there] b = Transpose <perm = [0, 2, 1]> (a)
+            [back] c = Transpose <perm = [0, 2, 1]> (b)
+            [four] d = Reshape (c, shape)
+            [three] e = Reshape (d, shape2)
+            [last] y = Softmax <axis = 1> (e)
+        }"""
+    )
+    for name, shape in (("shape", [0, 4, 3, 2]), ("shape2", [0, 4, 6])):
+        model.graph.initializer.append(numpy_helper.from_array(np.array(shape, np.int64), name))
+    inputs = {"x": RNG.standard_normal((3, 4, 6), np.float32)}
+    executable = whence.compile(model)
+    executable.export_library(tmp_path / "net.tar")
+    loaded = read_library(tmp_path / "net.tar").executable
+    expected = onnxruntime_tensors(model, inputs)
+    for compiled in (executable.at({"n": 3}), loaded.at({"n": 3})):
+        comparison = compiled.compare(inputs, expected, layer_tensors(model))
+        assert comparison.first is None
+        assert {entry.tensor for entry in comparison.differences} == set("abcdey")
 
 
 @pytest.fixture(scope="module")
