@@ -2,6 +2,7 @@
 # make check  static checks only                     make bench  every benchmark
 # make fuzz   2,000 random schedules, seeds from SEED     make test-all   make test under every installed Python
 # make fuzz-onnx   3,000 random ONNX programs             make trained   networks out of packages
+# make fuzz-onnx-inputs   3,000 changes of an attribute, input or element type of an ONNX node
 # make fuzz-relay  5,000 random Relay programs through every pass
 # make fuzz-sizes   1,000 random programs of open sizes, then exported ones at every size
 # make fuzz-answers  values of layers of nets that move elements, and audits of random passes from elsewhere
@@ -29,7 +30,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes conformance trained test-machines clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes conformance trained test-machines clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -74,6 +75,9 @@ fuzz: $(INSTALLED)
 
 fuzz-onnx: $(INSTALLED)
 	$(BIN)/python tests/support/random_programs.py --cases 3000 --seed $(SEED)
+
+fuzz-onnx-inputs: $(INSTALLED)
+	PYTHONPATH=tests/support $(BIN)/python tests/support/mutated_onnx.py --draws 3000 --seed $(SEED)
 
 fuzz-relay: $(INSTALLED)
 	$(BIN)/python tests/support/random_relay.py --cases 5000 --seed $(SEED)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
+import numpy as np
 from xdsl.ir import SSAValue
 
 from ...support.dtypes import Array
 from .context import Context
-from .tensor import Tensor
+from .tensor import Tensor, dtype_of
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,19 @@ class Narrowed:
 
 
 Result: TypeAlias = SSAValue | Array | Narrowed | Tensor
+
+
+def result_dtype(result: Result) -> np.dtype[Any] | None:
+    """The element type of a result; None of a sequence, of nothing, and of sizes whose type is not stated."""
+    match result:
+        case Tensor():
+            return result.dtype
+        case Narrowed():
+            return dtype_of(result.value)
+        case SSAValue():
+            return dtype_of(result)
+        case _:
+            return result.dtype if result.dtype != np.object_ else None
 
 
 ContextT = TypeVar("ContextT", bound=Context)

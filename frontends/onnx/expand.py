@@ -11,6 +11,7 @@ from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 from .program import Node, canonical
+from .schemas import shown
 
 Functions = Mapping[tuple[str, str], FunctionProto]
 """(domain, name) -> function of the model."""
@@ -40,6 +41,7 @@ def body_of(node: Node, types: Callable[[], Sequence[TypeProto]], functions: Fun
     """The function that a node calls; `types` are those of its inputs, which some definitions depend on."""
     proto, version = node.proto, node.opset
     if (own := functions.get((canonical(proto.domain), proto.op_type))) is not None:
+        _check_call(node, own)
         return own
     schema = _schema(proto, version)
     if schema is None:
@@ -57,6 +59,18 @@ def body_of(node: Node, types: Callable[[], Sequence[TypeProto]], functions: Fun
             raise FrontendError(message(proto.op_type, "inputs that the operator takes", found, node.leaf)) from error
         return _with_defaults(FunctionProto.FromString(text), schema) if text else None
     return None
+
+
+def _check_call(node: Node, function: FunctionProto) -> None:
+    """Raise FrontendError for an input or attribute that a function of the model does not have."""
+    proto = node.proto
+    if len(proto.input) > len(function.input):
+        found = f"'{proto.input[len(function.input)]}'"
+        raise FrontendError(message(proto.op_type, f"at most {len(function.input)} inputs", found, node.leaf))
+    declared = {*function.attribute, *(attribute.name for attribute in function.attribute_proto)}
+    for attribute in proto.attribute:
+        if attribute.name not in declared:
+            raise FrontendError(message(proto.op_type, f"no attribute '{attribute.name}'", shown(attribute), node.leaf))
 
 
 def _with_defaults(function: FunctionProto, schema: Any) -> FunctionProto:

@@ -19,12 +19,13 @@ from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
 from ..importing.converter import Converter, Result
-from ..importing.custom import NO_CUSTOM_OPS, CustomOps
+from ..importing.custom import NO_CUSTOM_OPS, CustomOp, CustomOps
 from ..importing.python_calls import LibraryCall, PythonCall
 from ..importing.tensor import Tensor
 from ..importing.unsupported import Call, refusal, source_line
 from .context import Context
 from .convert import converter_of, operator_names, spelled
+from .element_types import check_inputs, check_outputs
 from .expand import body_of, expanded
 from .inputs import input_types, open_inputs, open_outputs, symbolic_types
 from .load import Source, load
@@ -102,6 +103,14 @@ class Importer(importer.Importer):
         proto = node_of(step).proto
         return converter_of(canonical(proto.domain), proto.op_type)
 
+    def converted_by(self, step: Step, context: Any, custom: CustomOp | None) -> Result | tuple[Result, ...]:
+        if custom is not None:
+            return super().converted_by(step, context, custom)
+        types = check_inputs(context)
+        results = super().converted_by(step, context, custom)
+        check_outputs(context, results, types)
+        return results
+
     def operator_names(self, step: Step) -> tuple[str, ...]:
         proto = node_of(step).proto
         return operator_names(canonical(proto.domain), proto.op_type)
@@ -126,6 +135,7 @@ class Importer(importer.Importer):
         converter = converter_of(canonical(node.proto.domain), node.proto.op_type)
         if step.kind or converter is not None or self.source.custom_ops.has(*names):
             return False
+        check_inputs(self.context(step, [self.lookup(name, region, step) if name else None for name in step.inputs]))
         function = body_of(
             node, lambda: [self.type_of(name, region, step) for name in step.inputs], self.onnx.functions
         )

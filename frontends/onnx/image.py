@@ -86,7 +86,7 @@ def resize(ctx: Context) -> SSAValue:
 
 
 def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float] | list[float | None], list[int], Ratio | None]:
-    """Scales and sizes of axes of `extents`; one of the two is given. A scale that only a call knows is None.
+    """Scales and sizes of axes of `extents`; one of the two must be given. A scale that only a call knows is None.
 
     And the ratio that it is then, if not that of sizes and extents.
     """
@@ -96,6 +96,8 @@ def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float] | list[float |
             ctx.fail("scales or sizes", "none")
         return scales, list(map(scaled, extents, scales)), None
     wanted = ctx.known_ints(3, "sizes")
+    if scales is not None:
+        ctx.fail("either scales or sizes", f"both, {scales} and {list(wanted)}")
     if len(wanted) != len(extents) or holds_zero(extents):
         ctx.fail(f"{len(extents)} sizes of axes that have elements", f"{wanted} for {extents}")
     policy = ctx.str("keep_aspect_ratio_policy", "stretch")

@@ -34,7 +34,7 @@ def batch_norm(ctx: Context) -> Result | tuple[Result, ...]:
     widest = reduce(wider, own)
     data, gamma, beta, mean, variance = (term(ctx, index).to(widest) for index in range(5))
     older = ctx.opset < 14 and any(ctx.node.output[1:])
-    if ctx.int("training_mode", 0) or older:
+    if ctx.is_one("training_mode") or older:
         return _trained(ctx, data, (gamma, beta, mean, variance), own)
     if not ctx.int("spatial", 1):
         return ((data - mean) / sqrt(variance + _epsilon(ctx)) * gamma + beta).to(own[0]).value

@@ -136,6 +136,8 @@ def split(ctx: Context) -> tuple[SSAValue, ...]:
     shape, count = ctx.shape(0), len(ctx.node.output)
     axis = axis_of(ctx, ctx.int("axis", 0), len(shape))
     sizes = ctx.ints_since(13, "split", 1)
+    if ctx.int("num_outputs", count) != count:
+        ctx.fail(f"num_outputs {count}, as many as outputs", str(ctx.int("num_outputs", count)))
     if sizes is None:
         size = -(-shape[axis] // count)
         sizes = (*(size,) * (count - 1), shape[axis] - (count - 1) * size)

@@ -365,8 +365,10 @@ def _either(condition: Term | bool, x: Term, y: Term) -> Term:
     return where(condition, x, y)
 
 
+_STATISTICS = dict.fromkeys(("nodes_hitrates", "nodes_hitrates_as_tensor"), "how often a node was met in training")
+
 MACHINE_LEARNING = {
-    "TreeEnsemble": Converter(ensemble),
-    "TreeEnsembleClassifier": Converter(classifier),
-    "TreeEnsembleRegressor": Converter(regressor),
+    "TreeEnsemble": Converter(ensemble, unread=_STATISTICS),
+    "TreeEnsembleClassifier": Converter(classifier, unread=_STATISTICS),
+    "TreeEnsembleRegressor": Converter(regressor, unread=_STATISTICS),
 }

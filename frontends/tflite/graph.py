@@ -22,14 +22,13 @@ from ...runtime.open_specs import OPEN, OpenSpec
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing import importer
-from ..importing.converter import Converter, Narrowed, Result
+from ..importing.converter import Converter, Result, result_dtype
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.fold import is_fixed
 from ..importing.limits import excess, expectation
 from ..importing.node import node_of
 from ..importing.python_calls import PythonCall
 from ..importing.tensor import Tensor, Undecided
-from ..importing.tensor import dtype_of as value_dtype
 from .complex_numbers import COMPLEX
 from .context import Context
 from .convert import converter_of
@@ -203,12 +202,13 @@ class Importer(importer.Importer):
 
     def converter(self, step: Step) -> Converter[Context] | None:
         node = cast(Node, step.source)
-        converter = converter_of(node)
-        return (
-            None
-            if converter is None
-            else replace(converter, convert=lambda ctx: _agreeing(ctx, converter.convert(ctx)))
-        )
+        if (row := converter_of(node)) is None:
+            return None
+
+        def convert(ctx: Context) -> Result | tuple[Result, ...]:
+            return _agreeing(ctx, row.convert(ctx))
+
+        return replace(row, convert=convert)
 
 
 def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tuple[Result, ...]:
@@ -219,20 +219,8 @@ def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tu
     if len(outputs) < len(ctx.node.outputs):
         ctx.fail(f"{len(outputs)} outputs", str(len(ctx.node.outputs)))
     for info, result in zip(ctx.node.outputs, outputs, strict=False):
-        own = _dtype(result)
+        own = result_dtype(result)
         parts = info.type == COMPLEX
         if own is not None and own != (np.dtype(np.float32) if parts else DTYPES.get(info.type)):
             ctx.fail(f"an output of {own}", info.type.lower())
     return results
-
-
-def _dtype(result: Result) -> np.dtype[np.generic] | None:
-    match result:
-        case Tensor():
-            return result.dtype
-        case Narrowed():
-            return value_dtype(result.value)
-        case SSAValue():
-            return value_dtype(result)
-        case _:
-            return result.dtype if result.dtype != np.object_ else None

@@ -350,7 +350,12 @@ OPERATORS = [
     (13, "(float[5] x)", "y, z = Split (x)", "2 equal parts, got 5"),
     (13, "(float[2,3] x, float[2,3] w)", "y = MatMul (x, w)", "operands that multiply"),
     (13, "(float[2] x, float[3] w)", "y = Add (x, w)", "relay.add: expected shapes that broadcast"),
-    (13, "(float[2] x, double[2] w)", "y = Add (x, w)", "relay.add: expected operand 1 of element type f32"),
+    (
+        13,
+        "(float[2] x, double[2] w)",
+        "y = Add (x, w)",
+        "expected an input 1 (B) of float32, the type of A, got float64",
+    ),
     (
         13,
         "(float[2,3] x)",

@@ -156,5 +156,5 @@ def _step(wanted: NDArray[Any]) -> float:
 
     That rounds after every operator, and with other functions where numpy has some for the processor.
     """
-    finite = wanted[np.isfinite(wanted)] if wanted.dtype == np.float16 else wanted[:0]
+    finite = wanted[np.isfinite(wanted)] if wanted.dtype == np.float16 else wanted.reshape(-1)[:0]
     return float(np.spacing(np.abs(finite).max())) if finite.size else 0.0
