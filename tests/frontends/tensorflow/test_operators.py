@@ -27,8 +27,10 @@ OF_VARIABLES = {"AssignAdd", "AssignSub", "AssignSubVariableOp", "ResourceGather
 BY_HAND = {
     *("BatchNormWithGlobalNormalization", "DebugGradientIdentity", "Gelu", "MatrixDiagPartV2", "MatrixSetDiagV2"),
     *("TensorArrayConcatV3", "_FusedMatMul"),
+    *("Multinomial", "RandomStandardNormal", "RandomUniform", "RandomUniformInt"),
 }
-"""Rows of operators that TensorFlow's functions do not have: its own passes make them, or older versions."""
+"""Rows of operators that TensorFlow's functions do not have, as its passes make them, or older versions; and of random
+ones, whose results no file has."""
 
 
 def cases() -> dict[str, dict[str, Any]]:
@@ -100,6 +102,32 @@ def test_products_with_what_was_fused_into_them():
         net.op("_FusedMatMul", "y", net.placeholder("a", (3, 4)), net.const("b", b), net.const("bias", bias))
         net.graph.node[-1].attr["fused_ops"].list.s.extend([b"BiasAdd", name.encode()])
         np.testing.assert_allclose(evaluated(net, a), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize(
+    ("name", "mean", "deviation"),
+    [
+        ("RandomStandardNormal", 0, 1),
+        ("RandomUniform", 0.5, 12**-0.5),
+        ("RandomUniformInt", 5, 2),
+        ("Multinomial", 0.8, 0.4),
+    ],
+)
+def test_random_numbers_are_of_their_laws_and_others_in_each_call(name: str, mean: float, deviation: float, seed: int):
+    net = Net()
+    if name == "Multinomial":
+        operands = [net.const("logits", np.log(np.array([[0.2, 0.8]], np.float32))), net.const("count", 3600, "int32")]
+    else:
+        operands = [net.const("shape", [60, 60], "int32")]
+    if name == "RandomUniformInt":
+        operands += [net.const("low", 2, "int32"), net.const("high", 9, "int32")]
+    net.op(name, "y", *operands, seed=seed)
+    executable: Any = whence.compile(net.build(), seed=3)
+    first, second = executable(), executable()
+    assert (first != second).any()
+    assert abs(first.mean() - mean) < 0.08 * deviation
+    assert abs(first.std() - deviation) < 0.05 * deviation
 
 
 def test_gelu():

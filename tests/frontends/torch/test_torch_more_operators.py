@@ -238,7 +238,11 @@ def test_layers_of_an_encoder_as_one_operator(kind: int):
         check(fast, x, mask, *weights, *norms, *dense, expected=expected)
 
 
-def test_dropout_in_training_is_refused():
-    program = torch.export.export(torch.nn.Dropout().train(), (numbers(3),))
+def test_dropout_of_attention_in_training_is_refused():
+    class Attention(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5)
+
+    program = torch.export.export(Attention().train(), (numbers(1, 2, 3, 4),))
     with pytest.raises(FrontendError, match="dropout in training mode"):
         from_exported_program(program)
