@@ -93,7 +93,7 @@ class Importer(importer.Importer):
 
     def converter(self, step: Step) -> Converter[Context] | None:
         converter = CONVERTERS[node_of(step).op_type]
-        return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
+        return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)), unread=converter.unread)
 
     def operator_names(self, step: Step) -> Sequence[str]:
         return operator_names(node_of(step).op_type)

@@ -216,9 +216,9 @@ def _kth(ctx: Context) -> tuple[SSAValue, ...]:
 def _ranked(ctx: Context, rank_of: Callable[[int], int]) -> tuple[SSAValue, ...]:
     """The element that comes so many after the smallest along an axis, and its place."""
     data = ctx.of("self")
+    axis = ctx.axis("dim", len(shape_of(data)), -1)
     if not shape_of(data):
         return ctx.emit(ew.CopyOp, data), ctx.constant(np.zeros((), np.int64), "places")
-    axis = ctx.axis("dim", len(shape_of(data)), -1)
     extent = shape_of(data)[axis]
     if not isinstance(cast(Size, extent), int):
         ctx.fail("an axis of known extent", str(extent))

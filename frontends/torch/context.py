@@ -5,7 +5,7 @@ An exported program leaves out what equals the default, so that each question he
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -14,15 +14,36 @@ from xdsl.ir import SSAValue
 
 from ...dialects.sizes import Size, SizeExpr
 from ..importing import context
+from ..importing.node_parts import NodePart
 from ..importing.tensor import Tensor
 from ..importing.terms import Term
 from .calls import At, Call, Operand
-from .schema import ScalarType
+from .schema import ScalarType, Unread
 from .tensors import dtype_of
 
 T = TypeVar("T")
 Number = bool | int | float | SizeExpr
 """A number among the arguments, or one that sizes of the call decide."""
+
+
+HINTS: Mapping[str, str] = {
+    "allow_tf32": "of kernels of a GPU",
+    "assert_msg": "said where an assertion fails",
+    "benchmark": "of kernels of a GPU",
+    "copy": "each value is a storage of its own",
+    "cudnn_enable": "of kernels of a GPU",
+    "cudnn_enabled": "of kernels of a GPU",
+    "deterministic": "of kernels of a GPU",
+    "momentum": "of statistics that training gathers",
+    "non_blocking": "of copies between devices",
+    "path": "the order in which an einsum is computed",
+    "physical_layout": "the order of elements in memory, which no operator sees",
+    "pin_memory": "of memory that a GPU reads",
+    "requires_grad": "of gradients",
+    "scale_grad_by_freq": "of gradients",
+    "sparse": "of gradients",
+}
+"""Arguments of operators that do not change what is computed, each with the reason."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -33,7 +54,28 @@ class Context(context.Context):
 
     def argument(self, name: str) -> Operand:
         """An argument as it stands; None where it is left out."""
+        self.asked.attributes.add(name)
         return self.call.arguments.get(name)
+
+    def arguments(self) -> Mapping[str, Operand]:
+        """All arguments that are not left out, by name."""
+        self.asked.attributes.update(self.call.arguments)
+        return self.call.arguments
+
+    def parts(self) -> Iterator[NodePart]:
+        """The arguments, but for tensors that were asked for by their places among the inputs.
+
+        A program leaves out arguments that have their defaults.
+        """
+        for name, operand in self.call.arguments.items():
+            if operand is None or isinstance(operand, Unread) or name in HINTS:
+                continue
+            if isinstance(operand, At):
+                if operand.index not in self.asked.inputs:
+                    tensor = self.inputs[operand.index]
+                    yield NodePart(name, "argument", name, "none" if tensor is None else f"'{tensor.name}'")
+            else:
+                yield NodePart(name, "argument", name, repr(operand))
 
     def given(self, name: str) -> bool:
         """Return whether an argument is there, and not None."""

@@ -55,7 +55,9 @@ def _convolved(ctx: Context, transposed: bool) -> SSAValue:
     data, added = with_batch(ctx, "input", rank)
     dilation = ctx.repeated("dilation", rank, (1,))
     strides, groups = ctx.repeated("stride", rank, (1,)), ctx.int("groups", 1)
-    more = {"output_padding": ctx.repeated("output_padding", rank, (0,))} if transposed else {}
+    # Torch looks at it in a transposed convolution only.
+    behind = ctx.repeated("output_padding", rank, (0,))
+    more = {"output_padding": behind} if transposed else {}
     channels = ctx.shape_of("weight")[1] * groups if transposed else ctx.shape_of("weight")[0]
     result = ctx.emit(
         (CONV_TRANSPOSE if transposed else CONV)[rank],

@@ -52,6 +52,9 @@ def _saturated(ctx: Context, data: Term, mask: Term) -> Term:
     return where(mask, data * factor, _SATURATION * factor) - _SATURATION * factor * rate
 
 
+_RATE = {"p": "drops nothing in inference"}
+
+
 def _dropout(
     whole: Callable[[tuple[int, ...]], tuple[int, ...]], put: Callable[[Context, Term, Term], Term]
 ) -> Converter[Context]:
@@ -66,7 +69,7 @@ def _dropout(
         data = ctx.term("input")
         return put(ctx, data, _kept(ctx, whole(data.shape), data.dtype)).value
 
-    return Converter(convert)
+    return Converter(convert, unread=_RATE)
 
 
 def _elements(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -89,5 +92,5 @@ TABLE = {
     "aten.feature_alpha_dropout.default": _dropout(_channels, _saturated),
     "aten.feature_dropout.default": _dropout(_channels, _scaled),
     "aten.alpha_dropout.default": _dropout(_elements, _saturated),
-    "aten.native_dropout.default": Converter(_native_dropout),
+    "aten.native_dropout.default": Converter(_native_dropout, unread=_RATE),
 }

@@ -102,7 +102,9 @@ def _encoder_layer(ctx: Context) -> SSAValue:
     return normed(x + dense(x), 2).value
 
 
+_WIDTH = {"embed_dim": "the last extent of the input"}
+
 TABLE: dict[str, Converter[Context]] = {
-    "aten._native_multi_head_attention.default": Converter(_attention),
-    "aten._transformer_encoder_layer_fwd.default": Converter(_encoder_layer),
+    "aten._native_multi_head_attention.default": Converter(_attention, unread=_WIDTH),
+    "aten._transformer_encoder_layer_fwd.default": Converter(_encoder_layer, unread=_WIDTH),
 }

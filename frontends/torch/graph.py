@@ -159,8 +159,8 @@ class Importer(importer.Importer):
             return None
         if node_of(step).op_type in LATE:
             whole = self.source.language
-            return Converter(lambda ctx: late_number(ctx, whole) or converter.convert(ctx))
-        return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)))
+            return Converter(lambda ctx: late_number(ctx, whole) or converter.convert(ctx), unread=converter.unread)
+        return Converter(lambda ctx: _agreeing(ctx, converter.convert(ctx)), unread=converter.unread)
 
 
 def _agreeing(ctx: Context, results: Result | tuple[Result, ...]) -> Result | tuple[Result, ...]:

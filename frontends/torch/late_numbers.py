@@ -67,7 +67,7 @@ def late_number(ctx: Context, whole: bool) -> SSAValue | None:
 
     whole: True where integers are no reason to wait; else sizes may follow from them, and only floats are computed.
     """
-    arguments = ctx.call.arguments
+    arguments = ctx.arguments()
     late = [ctx.tensor(value.index) for value in arguments.values() if isinstance(value, At)]
     late = [tensor for tensor in late if tensor.array is None]
     if ctx.op_type not in LATE or not late:

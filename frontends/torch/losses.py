@@ -103,7 +103,8 @@ def _poisson(ctx: Context) -> SSAValue:
     x, y = _meeting(ctx, "input", "target")
     if ctx.bool("full"):
         ctx.fail("a loss without Stirling's term", "full=True")
-    each = exp(x) - y * x if ctx.bool("log_input", True) else x - y * log(x + ctx.float("eps", 1e-8))
+    eps = ctx.float("eps", 1e-8)
+    each = exp(x) - y * x if ctx.bool("log_input", True) else x - y * log(x + eps)
     return reduced(ctx, each)
 
 
@@ -175,6 +176,8 @@ def _cross_entropy(ctx: Context) -> SSAValue:
     axis = 0 if len(logits.shape) == 1 else 1
     logs = logits.apply(LogSoftmaxOp, axis=axis)
     if ctx.dtype_of("target").kind == "f":
+        if ctx.int("ignore_index", -100) >= 0:
+            ctx.fail("classes as targets, of which one is ignored", "probabilities")
         return _of_distribution(ctx, logs, axis, smoothing)
     if smoothing != 0.0:
         ctx.fail("labels that are not smoothed, or probabilities as targets", str(smoothing))

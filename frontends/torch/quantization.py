@@ -84,6 +84,13 @@ def _quantize(scale: str, zero: str) -> Converter[Context]:
     return Converter(convert)
 
 
+_STORED: dict[str, str] = {
+    **dict.fromkeys(("quant_min", "quant_max"), "bounds of the integers, which are within them"),
+    "dtype": "the element type of the integers, which they show",
+}
+_CHOSEN = {"dtype": "the element type of integers that are within quant_min and quant_max"}
+
+
 def _dequantize(scale: str, zero: str, out: str = "out_dtype") -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
         dtype = ctx.element(out, FLOAT)
@@ -94,7 +101,7 @@ def _dequantize(scale: str, zero: str, out: str = "out_dtype") -> Converter[Cont
             return cast_to(ctx, result, dtype)
         return ctx.emit(qnn.DequantizeOp, ctx.of("input"), *parameters, axis=_axis(ctx), out_dtype=dtype.name)
 
-    return Converter(convert)
+    return Converter(convert, unread=_STORED)
 
 
 def _in_groups(ctx: Context, value: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
@@ -214,13 +221,17 @@ TABLE: dict[str, Converter[Context]] = {
     f"{_QUANTIZED}.quantize_per_token.default": _quantize("scales", "zero_points"),
     f"{_QUANTIZED}.dequantize_per_token.default": _dequantize("scales", "zero_points", "output_dtype"),
     f"{_QUANTIZED}.quantize_per_channel_group.default": Converter(_quantize_groups),
-    f"{_QUANTIZED}.dequantize_per_channel_group.default": Converter(_dequantize_groups),
+    f"{_QUANTIZED}.dequantize_per_channel_group.default": Converter(_dequantize_groups, unread=_STORED),
     f"{_QUANTIZED}.fake_quant_per_channel.default": _fake("input", "scales", "zero_points"),
-    f"{_QUANTIZED}.choose_qparams.tensor": Converter(_chosen),
-    f"{_QUANTIZED}.choose_qparams_symmetric.tensor": Converter(_chosen_symmetric),
-    f"{_QUANTIZED}.choose_qparams_per_token.default": Converter(_chosen_per_token),
-    f"{_QUANTIZED}.choose_qparams_per_token_asymmetric.default": Converter(_chosen_per_token_asymmetric),
-    f"{_QUANTIZED}._choose_qparams_per_token_asymmetric_impl.default": Converter(_chosen_per_token_asymmetric),
+    f"{_QUANTIZED}.choose_qparams.tensor": Converter(_chosen, unread=_CHOSEN),
+    f"{_QUANTIZED}.choose_qparams_symmetric.tensor": Converter(_chosen_symmetric, unread=_CHOSEN),
+    f"{_QUANTIZED}.choose_qparams_per_token.default": Converter(_chosen_per_token, unread=_CHOSEN),
+    f"{_QUANTIZED}.choose_qparams_per_token_asymmetric.default": Converter(
+        _chosen_per_token_asymmetric, unread=_CHOSEN
+    ),
+    f"{_QUANTIZED}._choose_qparams_per_token_asymmetric_impl.default": Converter(
+        _chosen_per_token_asymmetric, unread=_CHOSEN
+    ),
     f"{_QUANTIZED}.convert_element_type.no_fuse": Converter(_converted),
     "aten.fake_quantize_per_tensor_affine.default": _fake("self", "scale", "zero_point"),
     "aten.fake_quantize_per_tensor_affine.tensor_qparams": _fake("self", "scale", "zero_point"),

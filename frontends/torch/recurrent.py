@@ -152,7 +152,8 @@ def recurrent(kind: Kind) -> Converter[Context]:
     """The converter of a stack of layers."""
 
     def convert(ctx: Context) -> tuple[SSAValue, ...]:
-        if ctx.bool("train") and ctx.float("dropout") > 0:
+        dropout = ctx.float("dropout")
+        if ctx.bool("train") and dropout > 0:
             ctx.fail("a model in inference mode", "dropout in training mode (call .eval() before torch.export)")
         layers, directions = ctx.int("num_layers"), 2 if ctx.bool("bidirectional") else 1
         weights = ctx.list_of("params")

@@ -39,8 +39,17 @@ class Signature(NamedTuple):
     overload: str
     arguments: Sequence[tuple[str, str, bool]]
     """Name, type, and whether it is given by name only."""
+    defaults: Mapping[str, Any]
+    """Of the arguments that may be left out."""
     tensors: bool
     """True if a tensor is among the results."""
+
+    def is_default(self, name: str, value: Any) -> bool:
+        """Return whether an argument is what it would be if it were left out, or says nothing of values."""
+        if name in _DEFAULTED:
+            return True
+        default = self.defaults.get(name)
+        return type(value) is type(default) and value == default
 
     @property
     def target(self) -> str:
@@ -52,8 +61,9 @@ def signature_of(text: str) -> Signature:
     """The signature that a schema says."""
     schema = import_module("torch")._C.parse_schema(text)
     arguments = [(item.name, str(item.real_type), item.kwarg_only) for item in schema.arguments]
+    defaults = {item.name: item.default_value for item in schema.arguments if item.has_default_value()}
     tensors = any("Tensor" in str(item.type) for item in schema.returns)
-    return Signature(schema.name, schema.overload_name, arguments, tensors)
+    return Signature(schema.name, schema.overload_name, arguments, defaults, tensors)
 
 
 class Tables(NamedTuple):
@@ -274,7 +284,7 @@ class Evaluation:
         for (name, kind, _), value in zip(signature.arguments, values, strict=False):
             if custom:
                 arguments[name] = self.lowered(node, value, kind, name)
-            elif value is not None and not (name in _DEFAULTED and not computed_in(value)):
+            elif value is not None and (computed_in(value) or not signature.is_default(name, value)):
                 arguments[name] = self.lowered(node, value, kind, name)
         made: list[Any] = []
         outputs: list[list[str]] = []

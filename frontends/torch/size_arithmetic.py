@@ -36,7 +36,7 @@ def result(ctx: Context, number: Number) -> Result:
 
 
 def _operands(ctx: Context) -> list[Number]:
-    return [ctx.number(name, 0) for name in ctx.call.arguments]
+    return [ctx.number(name, 0) for name in ctx.arguments()]
 
 
 def of_numbers(function: Function) -> Converter[Context]:
@@ -145,6 +145,9 @@ def _nothing(ctx: Context) -> tuple[()]:
     return ()
 
 
+_BOUNDS: dict[str, str] = dict.fromkeys(("min", "max"), "checked by what needs a number that only values decide")
+
+
 def _bounded(ctx: Context) -> tuple[()]:
     """The bounds of a number: checked where it is known, and else by what needs it."""
     tensor = ctx.tensor(0) if ctx.inputs else None
@@ -183,8 +186,8 @@ TABLE: dict[str, Converter[Context]] = {
     "aten._assert_scalar.default": Converter(_asserted),
     "aten._local_scalar_dense.default": Converter(_item),
     "aten.item.default": Converter(_item),
-    "aten.sym_constrain_range.default": Converter(_bounded),
-    "aten.sym_constrain_range_for_size.default": Converter(_bounded),
+    "aten.sym_constrain_range.default": Converter(_bounded, unread=_BOUNDS),
+    "aten.sym_constrain_range_for_size.default": Converter(_bounded, unread=_BOUNDS),
     "aten.sym_numel.default": Converter(_count),
     "aten.sym_size.int": Converter(_size),
     "aten.sym_storage_offset.default": Converter(lambda ctx: sizes_array(0)),

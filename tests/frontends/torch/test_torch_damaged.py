@@ -40,6 +40,17 @@ def test_a_file_that_is_no_archive():
     assert "expected a .pt2 archive (a zip file)" in refused(damaged)
 
 
+def test_an_argument_that_no_row_asks_for_is_refused_by_its_name():
+    def rounding(document: Document) -> None:
+        nodes = document["graph_module"]["graph"]["nodes"]
+        node = next(node for node in nodes if "conv2d" in node["target"])
+        node["inputs"].append({"name": "rounding", "arg": {"as_string": "up"}, "kind": 1})
+
+    with pytest.raises(FrontendError) as raised:
+        whence.compile(changed("cnn", rounding), input_shapes={"image": [2, 3, 16, 16]})
+    assert "aten.conv2d.default: expected no argument 'rounding', which is not supported, got 'up'" in str(raised.value)
+
+
 def test_a_missing_file_is_named(tmp_path: Path):
     with pytest.raises(FrontendError, match=r"none\.pt2"):
         whence.load(tmp_path / "none.pt2")
