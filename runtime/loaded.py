@@ -71,6 +71,11 @@ class LoadedModule(Calls, GraphExecutorFactory):
             lambda: _origins(package),
         )
 
+    def __reduce__(self) -> NoReturn:
+        """Raises PipelineError: the file that it came from is what can be sent and copied."""
+        expected = "the file that export_library wrote, for load_module to read"
+        raise PipelineError(expectation("pickle, copy", expected, "a loaded module"))
+
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
         """Name, shape and dtype of each input."""

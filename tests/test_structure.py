@@ -28,7 +28,7 @@ ORDER = [
     "tuning",
 ]
 """A root folder imports only folders to its left; `src/whence` imports them all."""
-FRONT = ["reading", "kernels", "executables", "compiler", "torch", "exploring", "cli", "tvm"]
+FRONT = ["reading", "kernels", "executables", "compiler", "torch", "onnxruntime", "exploring", "cli", "tvm"]
 """A room of `src/whence` imports only rooms to its left, and root folders."""
 FOLDERS = [name for name in ORDER if (ROOT / name).is_dir()]
 TEXT = {".py", ".mlir", ".md", ".js", ".css", ".html", ".toml"}

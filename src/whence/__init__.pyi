@@ -7,6 +7,7 @@ from . import error as error
 from . import instrument as instrument
 from . import ir as ir
 from . import nd as nd
+from . import onnxruntime as onnxruntime
 from . import parser as parser
 from . import relay as relay
 from . import runtime as runtime

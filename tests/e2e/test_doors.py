@@ -80,7 +80,7 @@ def test_a_result_of_too_many_dimensions_is_refused():
 
 
 def test_arguments_of_other_types_are_named():
-    with pytest.raises(PipelineError, match=r"load: expected source of type str \| .*, got 3\.5"):
+    with pytest.raises(PipelineError, match=r"source: expected a model: its file or bytes, .*, got 3\.5"):
         whence.load(3.5)  # pyright: ignore[reportArgumentType]
     with pytest.raises(PipelineError, match="compile: missing a required argument: 'source'"):
         whence.compile()  # pyright: ignore[reportCallIssue]

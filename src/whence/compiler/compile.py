@@ -7,10 +7,9 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from whence.compiler.load import Readable, open_model
+from whence.compiler.load import Source, open_model
 from whence.compiler.policy import Policy
 from whence.executables.executable import Executable
 from whence.executables.sized import Specialize, Tier, check_tier
@@ -19,7 +18,6 @@ from whence.lowering.kernel.tuned import TUNED, Tuned
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import precision_of
 from whence.passes.relay.convert_layout import ConvertLayoutPass
-from whence.passes.transform.passes import HoldsModule
 from whence.planning.build import Building, Progress
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
@@ -32,8 +30,6 @@ from whence.support.errors import PipelineError
 from whence.support.garbage import fewer_collections
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from whence.frontends.importing.custom import CustomOp
 
 Precision: TypeAlias = Literal["f32", "f16", "bf16", "auto"]
@@ -42,7 +38,7 @@ Library: TypeAlias = Literal["onnxruntime", "reference", "torch"]
 
 @door()
 def compile(
-    source: str | PathLike[str] | bytes | bytearray | memoryview | Readable | ModuleOp | HoldsModule | ModelProto,
+    source: Source,
     *,
     target: str | Target = "native",
     opt_level: int = 3,

@@ -125,15 +125,21 @@ FORMATS = (
 """All but ONNX, which is what nothing else is."""
 
 
-def _is_any(source: object) -> bool:
-    return True
+def is_onnx(source: object) -> bool:
+    """Return whether a source is an ONNX model, as other files and bytes are taken for; a ModelProto."""
+    return isinstance(source, Path | bytes) or getattr(getattr(source, "DESCRIPTOR", None), "name", "") == "ModelProto"
 
 
-_ONNX = Format("onnx", _is_any, "whence.frontends.onnx.graph", libraries=("onnxruntime", "reference"))
+_ONNX = Format("onnx", is_onnx, "whence.frontends.onnx.graph", libraries=("onnxruntime", "reference"))
 
 
 def _format_of(source: object) -> Format:
     return next((row for row in FORMATS if row.takes(source)), _ONNX)
+
+
+def is_model(source: object) -> bool:
+    """Return whether a source is a file, bytes, or a model in memory of some format."""
+    return any(row.takes(source) for row in (*FORMATS, _ONNX))
 
 
 def format_name(source: object) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.compiler.formats import has_signatures, is_module, read_model
+from whence.compiler.formats import has_signatures, is_model, is_module, read_model
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
 from whence.reading.models import model_path
@@ -19,28 +19,22 @@ from whence.runtime.model_facts import ModelMetadata
 from whence.runtime.open_specs import OPEN
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError, expectation
+from whence.support.names import shortened
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from whence.executables.sized import Tier
     from whence.frontends.importing.custom import CustomOp, Fallback
     from whence.frontends.importing.importer import Model
     from whence.frontends.importing.state import State
 
 
-@runtime_checkable
-class Readable(Protocol):
-    """A file open for reading bytes."""
-
-    def read(self) -> bytes:
-        """Return all its bytes."""
-        ...
+Source: TypeAlias = object
+"""A model: a file, its bytes, a file open for reading them, a module of ours, or what a framework has in memory."""
 
 
 @door()
 def load(
-    source: str | PathLike[str] | bytes | bytearray | memoryview | Readable | ModuleOp | HoldsModule | ModelProto,
+    source: Source,
     shapes: InputShapes | None = None,
     signature: str | None = None,
 ) -> ModuleOp:
@@ -91,6 +85,10 @@ def import_at(model: Model, shapes: InputShapes | None) -> ModuleOp:
 def requested_of(model: Model, shapes: InputShapes | None) -> GivenShapes:
     """The shapes that a user wants, with the model's own names of sizes."""
     return given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
+
+
+_LONGEST = 60
+"""Letters of a source that is none which an error shows."""
 
 
 @dataclass
@@ -189,8 +187,8 @@ def states_of(model: Model | None) -> tuple[State, ...]:
     return tuple(getattr(model, "states", ()))
 
 
-def _path(source: Any, signature: str | None) -> Any:
-    """Return the file, module or model behind a source; raises PipelineError for a signature where there are none."""
+def model_source(source: Any) -> Any:
+    """Return the file, the bytes, the module or the model in memory that is meant; raises PipelineError for none."""
     if isinstance(source, str | PathLike):
         source = model_path(fspath(source))
     elif isinstance(source, bytearray | memoryview):
@@ -201,10 +199,19 @@ def _path(source: Any, signature: str | None) -> Any:
             raise PipelineError(
                 expectation("source", "a file opened for bytes", f"one that gives {type(source).__name__}")
             )
+    if not isinstance(source, ModuleOp | HoldsModule) and not is_model(source):
+        wanted = "a model: its file or bytes, a module, or what a framework has of it in memory"
+        raise PipelineError(expectation("source", wanted, shortened(repr(source), _LONGEST)))
+    return source.module if isinstance(source, HoldsModule) else source
+
+
+def _path(source: Any, signature: str | None) -> Any:
+    """Return the source, as `model_source`; raises PipelineError for a signature where there are none."""
+    source = model_source(source)
     if signature is not None and not has_signatures(source):
         wanted = "a TFLite or saved model, which has signatures"
         raise PipelineError(f"signature: expected {wanted}, got {signature!r} for another")
-    return source.module if isinstance(source, HoldsModule) else source
+    return source
 
 
 def _shaped(module: ModuleOp, requested: GivenShapes) -> ModuleOp:

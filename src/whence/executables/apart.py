@@ -234,6 +234,10 @@ class CompiledApart(Executable):
             set_pool(snapshot.module, pool)
         return replace(artifact, ledger=ledger)
 
+    @classmethod
+    def of_artifact(cls, artifact: Artifact, threads: int | None) -> Executable:
+        return Executable(artifact, threads)
+
     @property
     def artifact(self) -> Artifact:
         return self._restored

@@ -75,6 +75,25 @@ class Executable(Calls):
         if self.random is not None:
             self.random.reset()
 
+    @classmethod
+    def of_artifact(cls, artifact: Artifact, threads: int | None) -> Executable:
+        """Return the executable of an artifact that was read from a file."""
+        return cls(artifact, threads)
+
+    def __reduce__(self) -> Any:
+        """Have an executable pickled and copied as the file that `export_library` writes; raises its errors."""
+        from whence.executables.copying import exported_bytes, revived
+
+        facts = {"choice": self.choice, "aliases": dict(self.aliases), "metadata": self.metadata}
+        return revived, (type(self), exported_bytes(self.export_library), self.threads, facts, self.kept())
+
+    def kept(self) -> Any:
+        """Return what it keeps from call to call, for `go_on` of a copy."""
+        return None
+
+    def go_on(self, kept: Any) -> None:
+        """Go on from what another executable of the model keeps."""
+
     @property
     def pool(self) -> ThreadPool:
         """The threads that it runs on."""

@@ -20,6 +20,7 @@ from whence.executables.apart import CannotStart, Source, copied_pool, imported,
 from whence.executables.executable import Executable
 from whence.passes.relay.bind_sizes import bind_sizes
 from whence.planning.artifact import Artifact
+from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
 from whence.provenance.numbers import same_module
 from whence.runtime.executor import Visit
@@ -108,6 +109,10 @@ class SizedExecutable(Executable):
         for key in self._asked(specialize or {}):
             self._state.special[key] = _Special(program=self._specialised(key))
         self._limit = max(limit, len(self._state.special))
+
+    @classmethod
+    def of_artifact(cls, artifact: Artifact, threads: int | None) -> Executable:
+        return cls(artifact, Building(artifact.target, 3), threads, tier="symbolic")
 
     @property
     def symbols(self) -> tuple[str, ...]:

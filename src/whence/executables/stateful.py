@@ -34,6 +34,14 @@ class Stateful(Executable):
         self._lock = Lock()
         self.reset()
 
+    def kept(self) -> tuple[tuple[State, ...], dict[str, Any]]:
+        with self._lock:
+            return self._states, dict(self._held)
+
+    def go_on(self, kept: tuple[tuple[State, ...], dict[str, Any]]) -> None:
+        self.keep(kept[0])
+        self._held = kept[1]
+
     def reset(self) -> None:
         """Reset the states to their initial values, and the random numbers."""
         super().reset()

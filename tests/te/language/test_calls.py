@@ -90,15 +90,20 @@ def test_args_that_do_not_fit_the_schedule() -> None:
 
 
 STRANGE: dict[str, tuple[tuple[Any, ...], str]] = {
-    "list": ((X, [1.0] * 4), r"expected input 1 'B' of float32\[4\], got list \(layer 'B', test_calls.py line"),
-    "none": ((None, Y), r"expected input 0 'A' of float32\[3, 4\], got NoneType"),
+    "list": ((X, [1.0] * 3), r"expected input 1 'B' of float32\[4\], got float32\[3\] \(layer 'B', test_calls.py line"),
+    "none": ((None, Y), r"expected input 0 'A' of float32\[3, 4\], got a NoneType that is no such array"),
     "scalar": ((X, 2.0), r"expected input 1 'B' of float32\[4\], got float"),
     "rank": ((X, Y[:, None]), r"expected input 1 'B' of float32\[4\], got float32\[4, 1\]"),
-    "dtype": ((X.astype("float64"), Y), r"got float64\[3, 4\]"),
+    "dtype": ((X.astype("int32"), Y), r"got int32\[3, 4\]"),
     "few": ((X,), r"expected 2 inputs \(A, B\), or 3 arguments with outputs to write, got 1"),
     "output": ((X, Y, X.T), r"expected output 2 'C' of float32\[3, 4\], got float32\[4, 3\]"),
     "read-only": ((X, Y, np.broadcast_to(np.float32(0), (3, 4))), r"got a read-only array"),
 }
+
+
+def test_lists_and_arrays_of_the_default_float_are_taken() -> None:
+    f = whence.build(te.create_schedule(C), [A, B, C])
+    np.testing.assert_array_equal(f(X.tolist(), Y.astype("float64")), f(X, Y))
 
 
 @pytest.mark.parametrize("case", STRANGE)
