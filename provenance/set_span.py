@@ -27,8 +27,6 @@ def location_of(source: Source) -> LocationAttr:
             return Span(name).location
         case Span() as span:
             return span.location
-        case SequentialSpan() as span:
-            return span.location
         case FileLineColLoc() | NameLoc() | FusedLoc() | CallSiteLoc() | UnknownLoc() as location:
             return location
         case other:

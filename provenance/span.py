@@ -253,12 +253,13 @@ class Span:
         return f"{name}:{self.line}:{self.column}"
 
 
-class SequentialSpan:
-    """An ordered list of spans, flat, duplicates kept, possibly empty (TVM's RFC 92)."""
+class SequentialSpan(Span):
+    """An ordered list of spans, flat, duplicates kept, possibly empty (TVM's RFC 92). As a span it has no place."""
 
     spans: tuple[Span, ...]
 
-    def __init__(self, spans: Sequence[Span | SequentialSpan | LocationAttr]):
+    def __init__(self, spans: Sequence[Span | LocationAttr]):
+        super().__init__(None)
         flat: list[Span] = []
         for span in spans:
             if isinstance(span, SequentialSpan):
@@ -268,8 +269,9 @@ class SequentialSpan:
             else:
                 parts: list[LocationAttr] = []
                 _flatten(span, parts)
-                flat.extend(converted for leaf in parts if isinstance(converted := Span.of(leaf), Span))
-        self.spans = tuple(flat)
+                converted = (Span.of(leaf) for leaf in parts)
+                flat.extend(span for span in converted if span is not None and not isinstance(span, SequentialSpan))
+        object.__setattr__(self, "spans", tuple(flat))
 
     @property
     def location(self) -> LocationAttr:
@@ -281,6 +283,9 @@ class SequentialSpan:
 
     def __hash__(self) -> int:
         return hash(self.spans)
+
+    def __str__(self) -> str:
+        return repr(self)
 
     def __repr__(self) -> str:
         return f"SequentialSpan([ {', '.join(map(str, self.spans))} ])" if self.spans else "SequentialSpan([])"

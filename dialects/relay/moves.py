@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
 
 from ...provenance.moving import MovesElements
 from ...runtime.moves import Step
-from .operator import shape_of
+from ..sizes.types import extents_of
 
 
 def _reshape_to(value: SSAValue) -> Step | None:
     """Return the step that gives the shape of a value, of which one extent may be open."""
-    shape = tuple(extent if isinstance(extent, int) and extent != DYNAMIC_INDEX else -1 for extent in shape_of(value))
+    extents = extents_of(cast("TensorType[Attribute]", value.type))
+    shape = tuple(extent if isinstance(extent, int) and extent >= 0 else -1 for extent in extents)
     return Step("reshape", shape) if shape.count(-1) < 2 else None
 
 

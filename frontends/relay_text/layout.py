@@ -86,11 +86,11 @@ def _placed(text: str) -> Span:
 
 def span_comments(span: Span | SequentialSpan | None) -> tuple[str, str]:
     """Return two texts of a span: the part behind the type in a comment, and a comment of its own; "" for nothing."""
-    if isinstance(span, Span):
-        return f" span={spelled(span, always=True)}", ""
+    if isinstance(span, SequentialSpan):
+        return "", f" /* si=[ {', '.join(map(spelled, span.spans))} ] */" if span.spans else " /* si=[] */"
     if span is None:
         return "", ""
-    return "", f" /* si=[ {', '.join(map(spelled, span.spans))} ] */" if span.spans else " /* si=[] */"
+    return f" span={spelled(span, always=True)}", ""
 
 
 def spelled(span: Span, always: bool = False) -> str:

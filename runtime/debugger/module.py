@@ -273,6 +273,14 @@ class GraphModuleDebug(GraphModule):
             array = self.stepper.shown(node, array)
         return view(array) if out is None else view(out).copyfrom(array)
 
+    def execute_node(self, node: str | int) -> NDArray:
+        """Run up to a node of a name or number, and return its first output as its kernel stores it.
+
+        Errors as of `debug_get_output`.
+        """
+        self._tensors = None
+        return self.debug_get_output(node, as_stored=True)
+
     def first_bad(self, **inputs: object) -> Finding | None:
         """Run up to the first node that makes NaN or Inf of numbers that are finite; None when there is none."""
         self.set_input(None, None, **inputs)

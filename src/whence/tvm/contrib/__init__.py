@@ -1,9 +1,9 @@
-"""Executors by TVM's names: `contrib.graph_executor`, `contrib.debugger.debug_executor`."""
+"""Executors and drawings, named as TVM does: `contrib.graph_executor`, `debugger.debug_executor`, `contrib.tedd`."""
 
 from importlib import import_module
 from typing import Any
 
-_MODULES = ("debugger", "graph_executor", "nvcc", "utils")
+_MODULES = ("debugger", "graph_executor", "nvcc", "tedd", "utils")
 
 
 def __getattr__(name: str) -> Any:

@@ -64,8 +64,11 @@ _COMPARED = (Expr, IRModule, Program)
 
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
-    """Return whether two expressions, modules or types are the same but for the names of variables and spans."""
-    if is_type(lhs) or is_type(rhs):
+    """Return whether two expressions, modules or types are the same but for the names of variables and spans.
+
+    Two spans are where they are places of the same sources, in the same order.
+    """
+    if is_type(lhs) or is_type(rhs) or isinstance(lhs, Span):
         return lhs == rhs
     if not (isinstance(lhs, _COMPARED) and isinstance(rhs, _COMPARED)):
         return lhs is rhs

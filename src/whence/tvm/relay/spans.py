@@ -14,6 +14,8 @@ from whence.provenance import si_builder
 from whence.provenance.span import SequentialSpan, Span
 from whence.relay.builders import TupleWrapper
 from whence.support.context import PassContext, spans_enabled
+from whence.tir import spans as statements
+from whence.tir.statements import Stmt
 
 
 def set_span(sym: Any, node_source_name: Any) -> Any:
@@ -40,7 +42,7 @@ def set_span(sym: Any, node_source_name: Any) -> Any:
 
 
 class SIBuilder:
-    """Builds a span for new expressions, and fills it in; for ops it is `whence.SIBuilder`.
+    """Builds a span for new expressions or statements of tir, and fills it in; for ops it is `whence.SIBuilder`.
 
     SIBuilder(span): that span. SIBuilder([span, ...]): all of them in order.
     SIBuilder(entry, inputs): the spans met on the way from `entry` up to `inputs` and including theirs, pre-order.
@@ -51,7 +53,10 @@ class SIBuilder:
     def __init__(self, source: Any, inputs: Iterable[Any] = ()):
         self._ops: si_builder.SIBuilder | None = None
         self._span: AnySpan = None
-        if isinstance(source, Expr):
+        if isinstance(source, Stmt):
+            if PassContext.current().option("ir.enable_si_builder") is True:
+                self._span = statements.collect(source, inputs)
+        elif isinstance(source, Expr):
             if PassContext.current().option("ir.enable_si_builder") is True:
                 self._span = spans.collect(source, inputs)
         else:
@@ -66,7 +71,10 @@ class SIBuilder:
 
     def recursively_fill_span(self, entry: Any, inputs: Sequence[Any] = ()) -> None:
         """Give the span to `entry` and all it is made of, replacing spans they have, up to but without `inputs`."""
-        if isinstance(entry, Expr):
+        if isinstance(entry, Stmt):
+            if self._span is not None:
+                statements.fill(entry, inputs, self._span.location)
+        elif isinstance(entry, Expr):
             if self._span is not None:
                 spans.fill(entry, inputs, self._span)
         elif self._ops is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from whence.frontends import relay_text
 from whence.frontends.relay.expr import Expr, Program, post_order
 from whence.frontends.relay_text.diagnostics import DiagnosticContext
-from whence.provenance.span import Span
+from whence.provenance.span import SequentialSpan, Span
 from whence.relay.module import IRModule
 from whence.support.doors import door
 from whence.support.errors import FrontendError, TextError
@@ -47,7 +47,7 @@ def _diagnose(text: str, context: DiagnosticContext, program: Program) -> None:
 def _spans(program: Program) -> Iterator[Span]:
     for function in program.functions.values():
         for node in post_order(function):
-            if isinstance(node.span, Span):
+            if isinstance(node.span, Span) and not isinstance(node.span, SequentialSpan):
                 yield node.span
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import LocationAttr
 
+from whence.provenance.span import SequentialSpan, Span
 from whence.support.dtypes import check_dtype, fail
 from whence.te.language.expr import Expr, ExprLike, Extent, Read, Var, convert
 from whence.te.language.locations import here
@@ -83,6 +84,11 @@ class Stmt:
 
     def __post_init__(self) -> None:
         self.location = here(type(self).__name__, __name__)
+
+    @property
+    def span(self) -> Span | SequentialSpan | None:
+        """The location as a span."""
+        return Span.of(self.location)
 
 
 def stmts_in(stmt: Stmt) -> Iterator[Stmt]:

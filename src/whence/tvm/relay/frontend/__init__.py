@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.compiler.load import import_at
 from whence.reading.input_shapes import InputShapes, ShapesByName
+from whence.relay.frontend import common as common
 from whence.relay.frontend import tensorflow2 as tensorflow2
 from whence.relay.frontend.pytorch import from_pytorch as from_pytorch
 from whence.relay.frontend.tensorflow import from_tensorflow as from_tensorflow
