@@ -1,4 +1,4 @@
-"""What converters of a user's own share, by TVM's names: `relay.frontend.common.set_span`."""
+"""The tools that converters of a user share, by TVM's names: `relay.frontend.common.set_span`."""
 
 from __future__ import annotations
 
