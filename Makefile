@@ -4,6 +4,7 @@
 # make fuzz-onnx   3,000 random ONNX programs             make trained   networks out of packages
 # make fuzz-onnx-inputs   3,000 changes of an attribute, input or element type of an ONNX node
 # make fuzz-relay  5,000 random Relay programs through every pass
+# make fuzz-special   every row of every frontend on infinities, NaN, zeros, subnormal numbers and ends of types
 # make fuzz-sizes   1,000 random programs of open sizes, then exported ones at every size
 # make fuzz-answers  values of layers of nets that move elements, and audits of random passes from elsewhere
 # make fuzz-explorer   2,000 hostile requests to its server, and damaged documents
@@ -30,7 +31,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes conformance trained test-machines clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes fuzz-special conformance trained test-machines clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -100,6 +101,9 @@ fuzz-values: $(INSTALLED)
 
 fuzz-shapes: $(INSTALLED)
 	$(BIN)/python tests/support/odd_shapes.py --cases 600 --seed $(SEED)
+
+fuzz-special: $(INSTALLED)
+	$(BIN)/python tests/support/special_sweep.py
 
 conformance: $(INSTALLED)
 	$(BIN)/python tests/conformance.py

@@ -145,6 +145,11 @@ def _power(x: AnyArray, y: AnyArray) -> AnyArray:
     return np.where(y < 0, reciprocal, positive)
 
 
+def _sign(x: AnyArray) -> AnyArray:
+    """1 or -1; of a zero and of NaN the same."""
+    return np.where(x == 0, x, np.sign(x))
+
+
 # Float functions
 AcosOp = unary("acos", np.arccos, FLOATS)
 AcoshOp = unary("acosh", np.arccosh, FLOATS)
@@ -152,9 +157,12 @@ AsinOp = unary("asin", np.arcsin, FLOATS)
 AsinhOp = unary("asinh", np.arcsinh, FLOATS)
 AtanOp = unary("atan", np.arctan, FLOATS)
 AtanhOp = unary("atanh", np.arctanh, FLOATS)
+CbrtOp = unary("cbrt", np.cbrt, FLOATS)
 CosOp = unary("cos", np.cos, FLOATS)
 CoshOp = unary("cosh", np.cosh, FLOATS)
 ErfOp = unary("erf", _erf, FLOATS)
+Exp2Op = unary("exp2", np.exp2, FLOATS)
+Expm1Op = unary("expm1", np.expm1, FLOATS)
 LogOp = unary("log", np.log, FLOATS)
 Log10Op = unary("log10", np.log10, FLOATS)
 Log2Op = unary("log2", np.log2, FLOATS)
@@ -164,14 +172,14 @@ SinOp = unary("sin", np.sin, FLOATS)
 SinhOp = unary("sinh", np.sinh, FLOATS)
 TanOp = unary("tan", np.tan, FLOATS)
 
-# Of any numbers. `round` takes halves to even, `trunc` goes towards zero, and the sign of NaN is NaN.
+# Of any numbers. `round` takes halves to even, `trunc` goes towards zero.
 AbsOp = unary("abs", np.abs)
 CeilOp = unary("ceil", np.ceil, ANY, None, FLAT)
 CopyOp = unary("copy", np.copy)
 FloorOp = unary("floor", np.floor, ANY, None, FLAT)
 OnesLikeOp = unary("ones_like", np.ones_like, ANY, None, FLAT)
 RoundOp = unary("round", np.round, ANY, None, FLAT)
-SignOp = unary("sign", np.sign, ANY, None, FLAT)
+SignOp = unary("sign", _sign, ANY, None, FLAT)
 TruncOp = unary("trunc", np.trunc, ANY, None, FLAT)
 ZerosLikeOp = unary("zeros_like", np.zeros_like, ANY, None, FLAT)
 BitwiseNotOp = unary("bitwise_not", np.invert, INTEGERS)
@@ -183,8 +191,11 @@ IsNanOp = unary("isnan", np.isnan, ANY, i1)
 LogicalNotOp = unary("logical_not", np.logical_not, BOOLEANS)
 
 # Of two operands
+Atan2Op = binary("atan2", np.arctan2, FLOATS)
+CopysignOp = binary("copysign", np.copysign, FLOATS)
 EqualOp = binary("equal", np.equal, ANY, i1)
 GreaterOp = binary("greater", np.greater, ANY, i1)
+HypotOp = binary("hypot", np.hypot, FLOATS)
 LessOp = binary("less", np.less, ANY, i1)
 PowerOp = binary("power", _power)
 

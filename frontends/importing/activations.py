@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import pi, sqrt
 
 from .context import Context
-from .terms import Term, absolute, erf, exp, log1p, maximum, tanh
+from .terms import Term, absolute, erf, exp, expm1, log1p, maximum, minimum, tanh, where
 
 
 def gelu(ctx: Context, x: Term, approximate: str) -> Term:
@@ -32,3 +32,35 @@ def gelu_tanh(x: Term) -> Term:
 def logarithm_of_1_and_exp(x: Term) -> Term:
     """log(1 + exp(x)), right where exp(x) is infinite and where it is nothing beside 1."""
     return maximum(x, 0.0) + log1p(exp(-absolute(x)))
+
+
+def log_sigmoid(x: Term) -> Term:
+    """log(sigmoid(x)), right where the sigmoid is 0."""
+    return minimum(x, 0.0) - log1p(exp(-absolute(x)))
+
+
+def elu(x: Term, alpha: float = 1.0) -> Term:
+    """x above 0, alpha (exp(x) - 1) below; the minimum keeps an infinite power out of the gradient."""
+    return where(x > 0.0, x, expm1(minimum(x, 0.0)) * alpha)
+
+
+def celu(x: Term, alpha: float = 1.0) -> Term:
+    """`elu` whose slope at 0 is 1 for every alpha."""
+    return where(x > 0.0, x, expm1(minimum(x, 0.0) / alpha) * alpha)
+
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+def selu(x: Term, alpha: float = SELU_ALPHA, scale: float = SELU_SCALE) -> Term:
+    return elu(x, alpha) * scale
+
+
+def hard_shrink(x: Term, bound: float) -> Term:
+    """0 within `bound` of 0; NaN stays."""
+    return where(absolute(x) <= bound, 0.0, x)
+
+
+def soft_shrink(x: Term, bound: float) -> Term:
+    """Towards 0 by `bound`, to 0 within it; NaN stays."""
+    return where(x > bound, x - bound, where(x < -bound, x + bound, x * 0.0))

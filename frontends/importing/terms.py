@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -72,6 +73,9 @@ class Term:
     def __gt__(self, other: Term | float) -> Term:
         return self.apply(ew.GreaterOp, other)
 
+    def __le__(self, other: Term | float) -> Term:
+        return self.apply(logic.LessEqualOp, other)
+
     def equal(self, other: Term | float) -> Term:
         return self.apply(ew.EqualOp, other)
 
@@ -110,6 +114,14 @@ def wide_term(ctx: Context, index: int) -> Term:
     return found.to("float32") if is_float(found.dtype) and found.dtype.itemsize < 4 else found
 
 
+def rounded_once(function: Callable[..., Term], *operands: Term) -> Term:
+    """A function of several operators, computed in float32 of what is narrower."""
+    own = operands[0].dtype
+    if not is_float(own) or own.itemsize >= 4:
+        return function(*operands)
+    return function(*(operand.to("float32") for operand in operands)).to(own)
+
+
 def constant(ctx: Context, array: Array, hint: str) -> Term:
     return Term(ctx, ctx.constant(array, hint))
 
@@ -144,6 +156,11 @@ def absolute(x: Term) -> Term:
     return x.apply(ew.AbsOp)
 
 
+def copysign(x: Term, y: Term) -> Term:
+    """`x` with the sign of `y`."""
+    return x.apply(ew.CopysignOp, y)
+
+
 def cos(x: Term) -> Term:
     return x.apply(ew.CosOp)
 
@@ -152,12 +169,20 @@ def exp(x: Term) -> Term:
     return x.apply(ew.ExpOp)
 
 
+def expm1(x: Term) -> Term:
+    return x.apply(ew.Expm1Op)
+
+
 def log(x: Term) -> Term:
     return x.apply(ew.LogOp)
 
 
 def log1p(x: Term) -> Term:
     return x.apply(ew.Log1pOp)
+
+
+def is_nan(x: Term) -> Term:
+    return x.apply(ew.IsNanOp)
 
 
 def sqrt(x: Term) -> Term:
@@ -182,21 +207,3 @@ def maximum(x: Term, y: Term | float) -> Term:
 
 def minimum(x: Term, y: Term | float) -> Term:
     return x.apply(ew.MinimumOp, y)
-
-
-def atan2(y: Term, x: Term) -> Term:
-    """The angle of the point (x, y), from the arc tangent of the smaller over the larger coordinate."""
-    wide, tall = absolute(x), absolute(y)
-    large = maximum(wide, tall)
-    ratio = minimum(wide, tall) / where(large.equal(0.0), 1.0, large)
-    angle = ratio.apply(ew.AtanOp)
-    angle = where(tall > wide, -(angle - float(np.pi / 2)), angle)
-    angle = where(negative(x), -(angle - float(np.pi)), angle)
-    return where(negative(y), -angle, angle)
-
-
-def negative(x: Term) -> Term:
-    """True where the sign is set, also of -0."""
-    integer = f"int{8 * x.dtype.itemsize}"
-    bits = Term(x.ctx, x.ctx.emit(ew.ReinterpretOp, x.value, dtype=integer))
-    return bits < constant(x.ctx, np.zeros((), integer), "zero")

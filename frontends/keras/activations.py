@@ -16,6 +16,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.rearrange import SplitOp
 from ...dialects.relay.transform import TransposeOp
 from ...dialects.sizes import same
+from ..importing import activations
 from ..importing.activations import gelu_erf, gelu_tanh, logarithm_of_1_and_exp
 from ..importing.products import reshaped
 from ..importing.tensor import shape_of
@@ -58,16 +59,15 @@ def _leaky_relu(ctx: Context, x: Term, options: Config) -> Term:
 
 
 def _elu(ctx: Context, x: Term, options: Config) -> Term:
-    return where(x > 0.0, x, (exp(minimum(x, 0.0)) - 1.0) * number(options, "alpha", 1.0))
+    return activations.elu(x, number(options, "alpha", 1.0))
 
 
 def _celu(ctx: Context, x: Term, options: Config) -> Term:
-    alpha = number(options, "alpha", 1.0)
-    return maximum(x, 0.0) + (exp(minimum(x, 0.0) / alpha) - 1.0) * alpha
+    return activations.celu(x, number(options, "alpha", 1.0))
 
 
 def _selu(ctx: Context, x: Term, options: Config) -> Term:
-    return where(x > 0.0, x, (exp(minimum(x, 0.0)) - 1.0) * 1.6732632423543772) * 1.0507009873554805
+    return activations.selu(x)
 
 
 def _gelu(ctx: Context, x: Term, options: Config) -> Term:
@@ -84,17 +84,8 @@ def _hard_silu(ctx: Context, x: Term, options: Config) -> Term:
     return x * _hard_sigmoid(ctx, x, options)
 
 
-def _soft_shrink(ctx: Context, x: Term, options: Config) -> Term:
-    threshold = number(options, "threshold", 0.5)
-    return where(x > threshold, x - threshold, where(x < -threshold, x + threshold, 0.0))
-
-
-def _hard_shrink(ctx: Context, x: Term, options: Config) -> Term:
-    return where(absolute(x) > number(options, "threshold", 0.5), x, 0.0)
-
-
 def _threshold(ctx: Context, x: Term, options: Config) -> Term:
-    return where(x > number(options, "threshold", 0.0), x, number(options, "default_value", 0.0))
+    return where(x <= number(options, "threshold", 0.0), number(options, "default_value", 0.0), x)
 
 
 def _squareplus(ctx: Context, x: Term, options: Config) -> Term:
@@ -145,14 +136,14 @@ FUNCTIONS: Mapping[str, Function] = {
     "exponential": lambda ctx, x, options: exp(x),
     "gelu": _gelu,
     "glu": _glu,
-    "hard_shrink": _hard_shrink,
+    "hard_shrink": lambda ctx, x, options: activations.hard_shrink(x, number(options, "threshold", 0.5)),
     "hard_sigmoid": _hard_sigmoid,
     "hard_silu": _hard_silu,
     "hard_swish": _hard_silu,
     "hard_tanh": lambda ctx, x, options: x.clip(-1.0, 1.0),
     "leaky_relu": _leaky_relu,
     "linear": lambda ctx, x, options: x,
-    "log_sigmoid": lambda ctx, x, options: -logarithm_of_1_and_exp(-x),
+    "log_sigmoid": lambda ctx, x, options: activations.log_sigmoid(x),
     "log_softmax": _softmax(LogSoftmaxOp),
     "mish": lambda ctx, x, options: x * tanh(logarithm_of_1_and_exp(x)),
     "relu": _relu,
@@ -160,7 +151,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "selu": _selu,
     "sigmoid": lambda ctx, x, options: sigmoid(x),
     "silu": lambda ctx, x, options: x * sigmoid(x),
-    "soft_shrink": _soft_shrink,
+    "soft_shrink": lambda ctx, x, options: activations.soft_shrink(x, number(options, "threshold", 0.5)),
     "softmax": _softmax(SoftmaxOp),
     "softplus": lambda ctx, x, options: logarithm_of_1_and_exp(x),
     "softsign": lambda ctx, x, options: x / (absolute(x) + 1.0),

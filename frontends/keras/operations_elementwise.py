@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import log, pi
+from functools import partial
+from math import pi
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -12,7 +13,9 @@ from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
-from ..importing.terms import Term, absolute, exp, log1p, maximum, minimum, where
+from ..importing import formulas
+from ..importing.special_functions import erfc
+from ..importing.terms import Term, absolute, minimum, where
 from .activations import applied
 from .context import Context
 from .operands import argument_term, array_of, dtype_option, operands
@@ -84,21 +87,6 @@ def _round(ctx: Context) -> SSAValue:
     return ((x * 10.0**decimals).apply(ew.RoundOp) / 10.0**decimals).value
 
 
-def _floor_divide(a: Term, b: Term) -> Term:
-    if is_float(a.dtype):
-        return (a / b).apply(ew.FloorOp)
-    return a.apply(division.FloorDivideOp, b)
-
-
-def _divide_no_nan(a: Term, b: Term) -> Term:
-    none = b.equal(0.0)
-    return where(none, 0.0, a / where(none, 1.0, b))
-
-
-def _logaddexp(a: Term, b: Term) -> Term:
-    return maximum(a, b) + log1p(exp(-absolute(a - b)))
-
-
 def _full_like(ctx: Context) -> SSAValue:
     x = argument_term(ctx)
     dtype = dtype_option(ctx)
@@ -124,28 +112,20 @@ def _nan_to_num(ctx: Context) -> SSAValue:
         return x.value
     largest = float(np.finfo(x.dtype.name).max)
     high, low = ctx.option("posinf"), ctx.option("neginf")
-    x = where(x.apply(ew.IsNanOp), ctx.float("nan", 0.0), x)
-    x = where(x.equal(np.inf), largest if high is None else ctx.float("posinf"), x)
-    return where(x.equal(-np.inf), -largest if low is None else ctx.float("neginf"), x).value
+    highest = largest if high is None else ctx.float("posinf")
+    lowest = -largest if low is None else ctx.float("neginf")
+    return formulas.finite(x, ctx.float("nan", 0.0), highest, lowest).value
 
 
 def _activation(name: str) -> Row:
     def convert(ctx: Context) -> SSAValue:
-        return applied(ctx, name, argument_term(ctx, floats=True).value, ctx.config)
+        return applied(ctx, name, argument_term(ctx, floats=name != "relu").value, ctx.config)
 
     return Row(convert)
 
 
 def _not_equal(a: Term, b: Term) -> Term:
     return a.apply(logic.NotEqualOp, b)
-
-
-def _angle(y: Term, x: Term) -> Term:
-    """The angle of points, in their quadrants."""
-    base = (y / where(x.equal(0.0), 1.0, x)).apply(ew.AtanOp)
-    turned = where(x < 0.0, base + where(y < 0.0, y.number(-pi), y.number(pi)), base)
-    upright = where(y > 0.0, y.number(pi / 2), where(y < 0.0, y.number(-pi / 2), y.number(0.0)))
-    return where(x.equal(0.0), upright, turned)
 
 
 def _close(ctx: Context) -> SSAValue:
@@ -158,7 +138,7 @@ def _close(ctx: Context) -> SSAValue:
         ctx.fail("known numbers as rtol and atol", "others")
     relative, least = (float(width.item()) for width in widths if width is not None)
     near = absolute(a - b).apply(logic.LessEqualOp, absolute(b) * relative + least)
-    near = near.apply(logic.LogicalOrOp, a.equal(b))
+    near = near.apply(logic.LogicalAndOp, b.apply(ew.IsFiniteOp)).apply(logic.LogicalOrOp, a.equal(b))
     if ctx.bool("equal_nan", False):
         near = near.apply(logic.LogicalOrOp, a.apply(ew.IsNanOp).apply(logic.LogicalAndOp, b.apply(ew.IsNanOp)))
     return near.value
@@ -171,11 +151,6 @@ def _saturated(ctx: Context) -> SSAValue:
         limits = np.iinfo(dtype)
         x = x.clip(float(limits.min), float(limits.max)) if is_float(x.dtype) else x
     return x.to(dtype).value
-
-
-def _sinc(x: Term) -> Term:
-    angle = x * pi
-    return where(x.equal(0.0), 1.0, angle.apply(ew.SinOp) / where(x.equal(0.0), 1.0, angle))
 
 
 _ACTIVATIONS = {
@@ -198,7 +173,7 @@ TABLE: dict[str, Row] = {
     "Arcsin": _op(ew.AsinOp, True),
     "Arcsinh": _op(ew.AsinhOp, True),
     "Arctan": _op(ew.AtanOp, True),
-    "Arctan2": _binary(_angle, True),
+    "Arctan2": _pair(ew.Atan2Op, True),
     "Arctanh": _op(ew.AtanhOp, True),
     "BitwiseAnd": _pair(logic.BitwiseAndOp),
     "BitwiseInvert": _op(ew.BitwiseNotOp),
@@ -208,7 +183,7 @@ TABLE: dict[str, Row] = {
     "BitwiseRightShift": _pair(logic.RightShiftOp),
     "BitwiseXor": _pair(logic.BitwiseXorOp),
     "Cast": Row(_cast),
-    "Cbrt": _unary(lambda x: x.apply(ew.SignOp) * absolute(x).apply(ew.PowerOp, 1 / 3), True),
+    "Cbrt": _op(ew.CbrtOp, True),
     "Ceil": _whole(ew.CeilOp),
     "Clip": Row(_clip),
     "Conj": _unary(lambda x: x),
@@ -219,25 +194,25 @@ TABLE: dict[str, Row] = {
     "Cosh": _op(ew.CoshOp, True),
     "Deg2rad": _unary(lambda x: x * (pi / 180), True),
     "Divide": _binary(lambda a, b: a / b, True),
-    "DivideNoNan": _binary(_divide_no_nan, True),
+    "DivideNoNan": _binary(formulas.quotient_or_zero, True),
     "EmptyLike": _like(ew.ZerosLikeOp),
     "Equal": _binary(lambda a, b: a.equal(b)),
     "Erf": _op(ew.ErfOp, True),
-    "Erfc": _unary(lambda x: x.apply(ew.ErfOp) * -1.0 + 1.0, True),
+    "Erfc": _unary(erfc, True),
     "Exp": _op(ew.ExpOp, True),
-    "Exp2": _unary(lambda x: exp(x * log(2)), True),
-    "Expm1": _unary(lambda x: exp(x) - 1.0, True),
+    "Exp2": _op(ew.Exp2Op, True),
+    "Expm1": _op(ew.Expm1Op, True),
     "Fabs": _op(ew.AbsOp, True),
     "Floor": _whole(ew.FloorOp),
-    "FloorDivide": _binary(_floor_divide),
-    "Fmax": _pair(ew.MaximumOp),
-    "Fmin": _pair(ew.MinimumOp),
+    "FloorDivide": _binary(formulas.floored_quotient),
+    "Fmax": _binary(partial(formulas.of_numbers, ew.MaximumOp)),
+    "Fmin": _binary(partial(formulas.of_numbers, ew.MinimumOp)),
     "Fmod": _pair(division.ModOp),
     "FullLike": Row(_full_like),
     "Greater": _binary(lambda a, b: a > b),
     "GreaterEqual": _pair(logic.GreaterEqualOp),
-    "Heaviside": _binary(lambda a, b: where(a.equal(0.0), b, where(a < 0.0, 0.0, a.apply(ew.OnesLikeOp))), True),
-    "Hypot": _binary(lambda a, b: (a * a + b * b).apply(ew.SqrtOp), True),
+    "Heaviside": _binary(formulas.step, True),
+    "Hypot": _pair(ew.HypotOp, True),
     "Isclose": Row(_close),
     "Isfinite": _op(ew.IsFiniteOp),
     "Isinf": _op(ew.IsInfOp),
@@ -253,15 +228,15 @@ TABLE: dict[str, Row] = {
     "Log10": _op(ew.Log10Op, True),
     "Log1p": _op(ew.Log1pOp, True),
     "Log2": _op(ew.Log2Op, True),
-    "Logaddexp": _binary(_logaddexp, True),
-    "Logaddexp2": _binary(lambda a, b: _logaddexp(a * log(2), b * log(2)) * (1 / log(2)), True),
+    "Logaddexp": _binary(formulas.log_add_exp, True),
+    "Logaddexp2": _binary(formulas.log_add_exp2, True),
     "LogicalAnd": _logical(logic.LogicalAndOp),
     "LogicalNot": _unary(lambda x: x.to("bool").apply(ew.LogicalNotOp)),
     "LogicalOr": _logical(logic.LogicalOrOp),
     "LogicalXor": _logical(logic.LogicalXorOp),
     "Maximum": _pair(ew.MaximumOp),
     "Minimum": _pair(ew.MinimumOp),
-    "Mod": _pair(division.FloorModOp),
+    "Mod": _binary(formulas.floored_remainder),
     "Multiply": _binary(lambda a, b: a * b),
     "NanToNum": Row(_nan_to_num),
     "Negative": _unary(lambda x: -x),
@@ -276,8 +251,9 @@ TABLE: dict[str, Row] = {
     "Rsqrt": _op(ew.RsqrtOp, True),
     "SaturateCast": Row(_saturated),
     "Sign": _op(ew.SignOp),
+    "Signbit": _unary(formulas.signed),
     "Sin": _op(ew.SinOp, True),
-    "Sinc": _unary(_sinc, True),
+    "Sinc": _unary(formulas.sinc, True),
     "Sinh": _op(ew.SinhOp, True),
     "Sqrt": _op(ew.SqrtOp, True),
     "Square": _unary(lambda x: x * x),

@@ -17,9 +17,10 @@ from ...dialects.relay.sorting import ArgsortOp, SortOp, TopKOp
 from ...dialects.relay.transform import TransposeOp
 from ..importing.attention import Scores, added, weighted
 from ..importing.einsum import contraction
-from ..importing.products import product, reshaped
+from ..importing.formulas import log_sum_exp
+from ..importing.products import product
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, absolute, exp, log, maximum, where
+from ..importing.terms import Term, absolute, maximum, where
 from ..importing.terms import sqrt as root
 from .attention import hidden, lowest, seen_by_position
 from .context import Context
@@ -42,8 +43,10 @@ def _over(ctx: Context, op: type[Operator], x: Term, name: str = "axis") -> Term
 
 
 def _summable(x: Term) -> Term:
-    """Truth values and small integers count as int32."""
-    return x.to("int32") if not is_float(x.dtype) and x.dtype.itemsize < 4 else x
+    """Truth values and small integers count as 32 bits, with a sign where they have one."""
+    if is_float(x.dtype) or x.dtype.itemsize >= 4:
+        return x
+    return x.to("uint32" if x.dtype.kind == "u" else "int32")
 
 
 def _floating(x: Term) -> Term:
@@ -73,11 +76,7 @@ def _moments(ctx: Context) -> tuple[SSAValue, SSAValue]:
 def _logsumexp(ctx: Context) -> SSAValue:
     x = _floating(argument_term(ctx))
     axes = axes_option(ctx, len(x.shape))
-    highest = x.apply(MaxOp, axis=axes, keepdims=True)
-    total = log(exp(x - highest).sum(*axes)) + highest
-    if ctx.bool("keepdims", False):
-        return total.value
-    return reshaped(ctx, total.value, tuple(n for at, n in enumerate(x.shape) if at not in axes))
+    return log_sum_exp(x, axes, ctx.bool("keepdims", False)).value
 
 
 def _count_nonzero(ctx: Context) -> SSAValue:
@@ -102,7 +101,8 @@ def _arg(op: type[Operator]) -> Row:
 
 def _running(op: type[Operator]) -> Row:
     def convert(ctx: Context) -> SSAValue:
-        x = _summable(argument_term(ctx))
+        x = argument_term(ctx)
+        x = x.to("int32") if x.dtype.kind == "b" else x
         dtype = dtype_option(ctx)
         x = x if dtype is None else x.to(dtype)
         if ctx.option("axis") is None:

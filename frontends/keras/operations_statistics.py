@@ -13,12 +13,12 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay.cumulative import CumprodOp, CumsumOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.rearrange import StackOp
-from ...dialects.relay.reduce import MaxOp, MeanOp, MinOp, ProdOp, SumOp
+from ...dialects.relay.reduce import AllOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
 from ...dialects.relay.sorting import SearchSortedOp, SortOp
 from ...dialects.relay.transform import StridedSliceOp
 from ...dialects.sizes import symbols_of
 from ..importing.einsum import contraction
-from ..importing.terms import Term, where
+from ..importing.terms import Term, is_nan, where
 from ..importing.terms import sqrt as root
 from .context import Context
 from .operands import argument_term, array_of, axes_option, operands
@@ -32,12 +32,16 @@ def _numbers(x: Term, other: float) -> Term:
 
 
 def _reduced(op: type[Operator], other: float) -> Row:
-    """A reduction of the numbers alone, of which `other` is neutral."""
+    """A reduction of the numbers alone, of which `other` is neutral; of none there is no extreme."""
 
     def convert(ctx: Context) -> SSAValue:
         x = argument_term(ctx, floats=True)
         axes = axes_option(ctx, len(x.shape))
-        return _numbers(x, other).apply(op, axis=axes, keepdims=ctx.bool("keepdims", False)).value
+        keep = ctx.bool("keepdims", False)
+        result = _numbers(x, other).apply(op, axis=axes, keepdims=keep)
+        if op in (MaxOp, MinOp):
+            result = where(is_nan(x).apply(AllOp, axis=axes, keepdims=keep), np.nan, result)
+        return result.value
 
     return Row(convert)
 
@@ -90,10 +94,12 @@ def _quantile(points: Callable[[Context], list[float] | float]) -> Row:
         count = prod(extents)
         flat = Term(ctx, permuted(ctx, x.value, (*kept, *axes))).reshape(*(x.shape[at] for at in kept), count)
         ordered = flat.apply(SortOp, axis=len(kept))
+        # NaN is the last.
+        missing = is_nan(_between(ordered, len(kept), count - 1))
         keep = ctx.bool("keepdims", False)
         shape = [1 if at in axes else x.shape[at] for at in range(rank)] if keep else [x.shape[at] for at in kept]
         results = [
-            _between(ordered, len(kept), point * (count - 1)).reshape(*shape)
+            where(missing, np.nan, _between(ordered, len(kept), point * (count - 1))).reshape(*shape)
             for point in np.atleast_1d(wanted).tolist()
         ]
         if isinstance(wanted, float):

@@ -15,7 +15,7 @@ from ...dialects.sizes import same
 from ..importing import activations
 from ..importing.activations import gelu_erf, gelu_tanh, logarithm_of_1_and_exp
 from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, exp, places, sigmoid, tanh, term, where, wide_term
+from ..importing.terms import Term, absolute, places, sigmoid, tanh, term, where, wide_term
 from .context import Context
 
 Function = Callable[[Context, Term], Term]
@@ -26,18 +26,8 @@ def activation(function: Function) -> Converter[Context]:
     return Converter(lambda ctx: function(ctx, wide_term(ctx, 0)).to(ctx.dtype(0)).value)
 
 
-def celu(ctx: Context, x: Term) -> Term:
-    alpha = ctx.float("alpha", 1.0)
-    return where(x < 0, (exp(x / alpha) - 1.0) * alpha, x)
-
-
-def elu(ctx: Context, x: Term) -> Term:
-    return where(x < 0, (exp(x) - 1.0) * ctx.float("alpha", 1.0), x)
-
-
 def selu(ctx: Context, x: Term) -> Term:
-    alpha, gamma = ctx.float("alpha", 1.6732632), ctx.float("gamma", 1.050701)
-    return where(x > 0, x, (exp(x) - 1.0) * alpha) * gamma
+    return activations.selu(x, ctx.float("alpha", 1.6732632), ctx.float("gamma", 1.050701))
 
 
 def gelu(ctx: Context, x: Term) -> Term:
@@ -152,8 +142,8 @@ def quick_gelu(ctx: Context, x: Term) -> Term:
 
 
 TABLE = {
-    "Celu": activation(celu),
-    "Elu": activation(elu),
+    "Celu": activation(lambda ctx, x: activations.celu(x, ctx.float("alpha", 1.0))),
+    "Elu": activation(lambda ctx, x: activations.elu(x, ctx.float("alpha", 1.0))),
     "Gelu": activation(gelu),
     "HardSigmoid": activation(hard_sigmoid),
     "HardSwish": activation(hard_swish),

@@ -11,7 +11,8 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay import reduce
 from ...dialects.relay.operator import Operator
 from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, exp, log, sqrt, term, where, wide_term
+from ..importing.formulas import log_sum_exp
+from ..importing.terms import Term, absolute, exp, log, sqrt, term, wide_term
 from .context import Context
 
 _Function = Callable[[Term], Term]
@@ -52,13 +53,10 @@ class Reduction:
 
 
 class LogSumExp(Reduction):
-    """A LogSumExp whose summands are at most 1, so that nothing overflows to infinity on the way."""
+    """One that is computed as a whole, so that nothing overflows on the way."""
 
     def reduced(self, data: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
-        largest = data.apply(reduce.MaxOp, axis=axes, keepdims=True)
-        offset = where(largest.apply(ew.IsFiniteOp), largest, 0.0)
-        total = log(exp(data - offset).apply(reduce.SumOp, axis=axes, keepdims=keepdims))
-        return total + (offset if keepdims else offset.reshape(*total.shape))
+        return log_sum_exp(data, axes, keepdims)
 
 
 def arg_reduction(op: type[Operator]) -> Converter[Context]:

@@ -11,9 +11,9 @@ from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, atan2, where
+from ..importing.special_functions import digamma, erf_inverse, erfc, log_gamma
+from ..importing.terms import Term, absolute, rounded_once, where
 from .context import Context
-from .functions import cube_root, digamma, erf_inverse, exp_minus_one, log_gamma
 from .known import uniform
 
 Function = Callable[[Term], Term]
@@ -38,7 +38,7 @@ def _of_floats(function: type[Operator] | Function) -> Converter[Context]:
             ctx.fail("floats", x.dtype.name)
         if isinstance(function, type):
             return x.apply(function).value
-        return (function(x) if x.dtype.itemsize >= 4 else function(x.to("float32")).to(x.dtype)).value
+        return rounded_once(function, x).value
 
     return Converter(convert)
 
@@ -52,18 +52,6 @@ def _binary(op: type[Operator], of_truths: type[Operator] | None = None) -> Conv
         return ctx.emit(chosen, ctx.value(0), ctx.value(1))
 
     return Converter(convert)
-
-
-def _atan2(ctx: Context) -> SSAValue:
-    ctx.same_shapes(0, 1)
-    y, x = ctx.term(0), ctx.term(1)
-    return atan2(y, x).value
-
-
-def _sign(x: Term) -> Term:
-    """1, 0 or -1; of what is no number the same."""
-    sign = x.apply(ew.SignOp)
-    return where(x.apply(ew.IsNanOp), x, sign) if x.dtype.kind not in "iub" else sign
 
 
 def _round_away(x: Term) -> Term:
@@ -213,10 +201,6 @@ def _is_infinite(sign: int) -> Function:
     return ask
 
 
-def _erfc(x: Term) -> Term:
-    return -(x.apply(ew.ErfOp) - 1.0)
-
-
 TABLE: dict[str, Converter[Context]] = {
     "abs": _unary(ew.AbsOp),
     "acos": _of_floats(ew.AcosOp),
@@ -226,10 +210,10 @@ TABLE: dict[str, Converter[Context]] = {
     "asin": _of_floats(ew.AsinOp),
     "asinh": _of_floats(ew.AsinhOp),
     "atan": _of_floats(ew.AtanOp),
-    "atan2": Converter(_atan2),
+    "atan2": _binary(ew.Atan2Op),
     "atanh": _of_floats(ew.AtanhOp),
     "bitcast_convert": Converter(_bitcast),
-    "cbrt": _of_floats(cube_root),
+    "cbrt": _of_floats(ew.CbrtOp),
     "ceil": _of_floats(ew.CeilOp),
     "clamp": Converter(_clamp),
     "compare": Converter(_compare),
@@ -241,9 +225,9 @@ TABLE: dict[str, Converter[Context]] = {
     "divide": _binary(ew.DivideOp),
     "erf": _of_floats(ew.ErfOp),
     "erf_inv": _of_floats(erf_inverse),
-    "erfc": _of_floats(_erfc),
+    "erfc": _of_floats(erfc),
     "exponential": _of_floats(ew.ExpOp),
-    "exponential_minus_one": _of_floats(exp_minus_one),
+    "exponential_minus_one": _of_floats(ew.Expm1Op),
     "floor": _of_floats(ew.FloorOp),
     "is_finite": _of_floats(ew.IsFiniteOp),
     "is_inf": _unary(_is_infinite(0)),
@@ -270,7 +254,7 @@ TABLE: dict[str, Converter[Context]] = {
     "shift_left": _shifted(logic.LeftShiftOp, logical=True),
     "shift_right_arithmetic": _shifted(logic.RightShiftOp, logical=False),
     "shift_right_logical": _shifted(logic.RightShiftOp, logical=True),
-    "sign": _unary(_sign),
+    "sign": _unary(ew.SignOp),
     "sine": _of_floats(ew.SinOp),
     "sinh": _of_floats(ew.SinhOp),
     "sqrt": _of_floats(ew.SqrtOp),

@@ -12,7 +12,6 @@ from ...dialects.relay.operator import Operator
 from ...support.dtypes import limits
 from ..importing.converter import Converter
 from ..importing.products import reshaped
-from ..importing.terms import where
 from .context import Context
 from .known import counts_along, uniform
 
@@ -73,12 +72,8 @@ def _with_places(ctx: Context) -> tuple[SSAValue, ...]:
     start, first = uniform(ctx, 2), uniform(ctx, 3)
     if start != neutral("maximum" if greatest else "minimum", data.dtype) or first is None or first < 0:
         ctx.fail("a start that any value replaces, and a place of at least 0", f"{start} and {first}")
-    # What is no number is taken, wherever it stands.
-    asked = data
-    if data.dtype.kind not in "iub":
-        asked = where(data.apply(ew.IsNanOp), np.inf if greatest else -np.inf, data)
     op = reduce.ArgMaxOp if greatest else reduce.ArgMinOp
-    places = asked.apply(op, axis=[axis], keepdims=True)
+    places = data.apply(op, axis=[axis], keepdims=True)
     values = ctx.emit(GatherOp, data.value, places.value, axis=axis)
     if counts_along(ctx, 1, axis):
         labels = places.to(ctx.dtype(1)).value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -12,9 +12,11 @@ from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
+from ..importing import formulas
 from ..importing.converter import Converter, Result
+from ..importing.special_functions import erfc
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term, absolute, atan2, exp, log1p, maximum, minimum, term, where
+from ..importing.terms import Term, maximum, minimum, term, where
 from .context import Context
 
 
@@ -75,29 +77,8 @@ def add_n(ctx: Context) -> SSAValue:
     return total if others else ctx.emit(ew.CopyOp, first)
 
 
-def _expm1(x: Term) -> Term:
-    """exp(x) - 1; near 0 from a hyperbolic tangent, where the difference would lose digits."""
-    half = (x * 0.5).apply(ew.TanhOp)
-    return where(absolute(x) < 0.5, half * 2.0 / (-half + 1.0), exp(x) - 1.0)
-
-
 def _xdivy(x: Term, y: Term) -> Term:
     zero = x.equal(0.0)
-    return where(zero, 0.0, x / where(zero, 1.0, y))
-
-
-def _xlogy(x: Term, y: Term) -> Term:
-    zero = x.equal(0.0)
-    return where(zero, 0.0, x * where(zero, 1.0, y).apply(ew.LogOp))
-
-
-def _xlog1py(x: Term, y: Term) -> Term:
-    zero = x.equal(0.0)
-    return where(zero, 0.0, x * log1p(where(zero, 1.0, y)))
-
-
-def _divide_no_nan(x: Term, y: Term) -> Term:
-    zero = y.equal(0.0)
     return where(zero, 0.0, x / where(zero, 1.0, y))
 
 
@@ -140,7 +121,7 @@ TABLE = {
     "AssignSub": _of(ew.SubtractOp, 2),
     "AssignSubVariableOp": _of(ew.SubtractOp, 2),
     "Atan": _of(ew.AtanOp),
-    "Atan2": _binary(atan2),
+    "Atan2": _of(ew.Atan2Op, 2),
     "Atanh": _of(ew.AtanhOp),
     "Bitcast": Converter(bitcast),
     "BitwiseAnd": _of(logic.BitwiseAndOp, 2),
@@ -152,12 +133,12 @@ TABLE = {
     "Cos": _of(ew.CosOp),
     "Cosh": _of(ew.CoshOp),
     "Div": Converter(div),
-    "DivNoNan": _binary(_divide_no_nan),
+    "DivNoNan": _binary(formulas.quotient_or_zero),
     "Equal": _of(ew.EqualOp, 2),
     "Erf": _of(ew.ErfOp),
-    "Erfc": _unary(lambda x: -(x.apply(ew.ErfOp) - 1.0)),
+    "Erfc": _unary(erfc),
     "Exp": _of(ew.ExpOp),
-    "Expm1": _unary(_expm1),
+    "Expm1": _of(ew.Expm1Op),
     "Floor": _of(ew.FloorOp),
     "FloorDiv": _of(division.FloorDivideOp, 2),
     "FloorMod": _of(division.FloorModOp, 2),
@@ -206,7 +187,7 @@ TABLE = {
     "TruncateDiv": Converter(div),
     "TruncateMod": _of(division.TruncModOp, 2),
     "Xdivy": _binary(_xdivy),
-    "Xlog1py": _binary(_xlog1py),
-    "Xlogy": _binary(_xlogy),
+    "Xlog1py": _binary(partial(formulas.times_log1p, nan=False)),
+    "Xlogy": _binary(partial(formulas.times_log, nan=False)),
     "ZerosLike": _of(ew.ZerosLikeOp),
 }

@@ -9,9 +9,10 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.activation import PReluOp
 from ...dialects.relay.normalization import LogSoftmaxOp, SoftmaxOp
+from ..importing import activations
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, erf, exp, minimum, tanh, term, where
+from ..importing.terms import Term, erf, tanh, term, where
 from .context import Context
 
 NONE, RELU, RELU_N1_TO_1, RELU6, TANH = range(5)
@@ -41,10 +42,6 @@ def fused(ctx: Context, value: SSAValue) -> SSAValue:
 
 def _apply(function: Callable[[Term], Term]) -> Callable[[Context], SSAValue]:
     return lambda ctx: function(term(ctx, 0)).value
-
-
-def _elu(x: Term) -> Term:
-    return where(x < 0, exp(minimum(x, 0.0)) - 1.0, x)
 
 
 def _hard_swish(x: Term) -> Term:
@@ -85,7 +82,7 @@ def log_softmax(ctx: Context) -> SSAValue:
 
 
 TABLE = {
-    "ELU": Converter(_apply(_elu)),
+    "ELU": Converter(_apply(activations.elu)),
     "GELU": Converter(gelu),
     "HARD_SWISH": Converter(_apply(_hard_swish)),
     "LEAKY_RELU": Converter(leaky_relu),

@@ -12,10 +12,18 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import atan2, term
+from ..importing.terms import term
 from .activations import fused
 from .context import Context
 from .values import DTYPES
+
+
+def _floor_div(ctx: Context) -> SSAValue:
+    """The quotient rounded down; of floats that of float64, which is below a whole number where the exact one is."""
+    a, b = term(ctx, 0), term(ctx, 1)
+    if a.dtype.kind in "iu":
+        return a.apply(division.FloorDivideOp, b).value
+    return a.to("float64").apply(division.FloorDivideOp, b.to("float64")).to(a.dtype).value
 
 
 def _of(op: type[Operator]) -> Converter[Context]:
@@ -66,10 +74,6 @@ def bitcast(ctx: Context) -> SSAValue:
     return ctx.emit(ew.ReinterpretOp, value, dtype=new.name)
 
 
-def _atan2(ctx: Context) -> SSAValue:
-    return atan2(term(ctx, 0), term(ctx, 1)).value
-
-
 def select(ctx: Context) -> SSAValue:
     """`where`; a condition of one dimension may choose rows (version 1)."""
     condition, x, y = ctx.values()
@@ -83,7 +87,7 @@ TABLE = {
     "ABS": _of(ew.AbsOp),
     "ADD": _with_activation(ew.AddOp),
     "ADD_N": Converter(add_n),
-    "ATAN2": Converter(_atan2),
+    "ATAN2": _of(ew.Atan2Op),
     "BITCAST": Converter(bitcast),
     "BITWISE_XOR": _of(logic.BitwiseXorOp),
     "CAST": Converter(cast),
@@ -93,7 +97,7 @@ TABLE = {
     "EQUAL": _of(ew.EqualOp),
     "EXP": _of(ew.ExpOp),
     "FLOOR": _of(ew.FloorOp),
-    "FLOOR_DIV": _of(division.FloorDivideOp),
+    "FLOOR_DIV": Converter(_floor_div),
     "FLOOR_MOD": _of(division.FloorModOp),
     "GREATER": _of(ew.GreaterOp),
     "GREATER_EQUAL": _of(logic.GreaterEqualOp),

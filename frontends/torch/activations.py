@@ -12,9 +12,10 @@ from ...dialects.relay.nn import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import MaxOp
 from ...dialects.sizes import same
+from ..importing import activations
 from ..importing.activations import gelu, logarithm_of_1_and_exp
 from ..importing.converter import Converter
-from ..importing.terms import Term, exp, sigmoid, tanh, where
+from ..importing.terms import Term, exp, expm1, minimum, sigmoid, tanh, where
 from .context import Context
 from .promotion import FLOAT, cast_to, floating
 from .shaping import cut
@@ -35,18 +36,12 @@ def activation(function: Function) -> Converter[Context]:
 
 def _elu(ctx: Context, x: Term) -> Term:
     alpha, scale, inner = ctx.float("alpha", 1.0), ctx.float("scale", 1.0), ctx.float("input_scale", 1.0)
-    below = (exp(x if inner == 1.0 else x * inner) - 1.0) * (alpha * scale)
-    return where(x < 0, below, x if scale == 1.0 else x * scale)
+    below = expm1(minimum(x if inner == 1.0 else x * inner, 0.0)) * (alpha * scale)
+    return where(x > 0.0, x if scale == 1.0 else x * scale, below)
 
 
 def _celu(ctx: Context, x: Term) -> Term:
-    alpha = ctx.float("alpha", 1.0)
-    return where(x < 0, (exp(x / alpha) - 1.0) * alpha, x)
-
-
-def _selu(ctx: Context, x: Term) -> Term:
-    alpha, scale = 1.6732632423543772, 1.0507009873554805
-    return where(x > 0, x, (exp(x) - 1.0) * alpha) * scale
+    return activations.celu(x, ctx.float("alpha", 1.0))
 
 
 def _gelu(ctx: Context, x: Term) -> Term:
@@ -117,7 +112,7 @@ def _safe_softmax(ctx: Context) -> SSAValue:
 
 def _threshold(ctx: Context) -> SSAValue:
     x = ctx.term("self")
-    return where(x > ctx.float("threshold"), x, ctx.float("value")).value
+    return where(x <= ctx.float("threshold"), ctx.float("value"), x).value
 
 
 def _relu(ctx: Context) -> SSAValue:
@@ -138,7 +133,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.hardswish.default": activation(lambda ctx, x: x * (x * (1 / 6) + 0.5).clip(0.0, 1.0)),
     "aten.hardtanh.default": Converter(_hardtanh),
     "aten.leaky_relu.default": Converter(_leaky_relu),
-    "aten.log_sigmoid.default": activation(lambda ctx, x: -logarithm_of_1_and_exp(-x)),
+    "aten.log_sigmoid.default": activation(lambda ctx, x: activations.log_sigmoid(x)),
     "aten.log_softmax.int": _softmax(LogSoftmaxOp),
     "aten._log_softmax.default": _softmax(LogSoftmaxOp),
     "aten.mish.default": activation(lambda ctx, x: x * tanh(logarithm_of_1_and_exp(x))),
@@ -146,7 +141,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten._prelu_kernel.default": Converter(_prelu),
     "aten.relu.default": Converter(_relu),
     "aten.relu6.default": Converter(_relu6),
-    "aten.selu.default": activation(_selu),
+    "aten.selu.default": activation(lambda ctx, x: activations.selu(x)),
     "aten.silu.default": activation(lambda ctx, x: x * sigmoid(x)),
     "aten.softmax.int": _softmax(SoftmaxOp),
     "aten._softmax.default": _softmax(SoftmaxOp),

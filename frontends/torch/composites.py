@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import pi, prod
 from typing import cast
 
@@ -10,22 +11,24 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay.cumulative import CumsumOp
 from ...dialects.relay.linear_algebra import DetOp, InverseOp
 from ...dialects.relay.logic import LeftShiftOp, NotEqualOp, RightShiftOp
 from ...dialects.relay.pooling import AdaptiveMaxPool1DOp, AdaptiveMaxPool2DOp, AdaptiveMaxPool3DOp
-from ...dialects.relay.reduce import MaxOp, SumOp
+from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.sampling import AffineGridOp
 from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ConcatenateOp, PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
 from ...dialects.sizes import Size, broadcast_sizes, same
+from ..importing.activations import hard_shrink, soft_shrink
 from ..importing.converter import Converter, Narrowed, Result
+from ..importing.formulas import log_add_exp, step
 from ..importing.products import product, reshaped
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, absolute, exp, log, maximum, minimum, sigmoid, sqrt, tanh, where
+from ..importing.terms import Term, log, maximum, minimum, rounded_once, sigmoid, sqrt, tanh
 from .context import Context
 from .convolution import with_batch, without_batch
+from .elementwise import of_two
 from .products import linear
 from .promotion import common_type, floating, operand
 from .shaping import broadcast, cut, shaped
@@ -35,18 +38,10 @@ def _function(function: Callable[[Context, Term], Term]) -> Converter[Context]:
     """A function of one tensor, in floats."""
 
     def convert(ctx: Context) -> SSAValue:
-        return function(ctx, operand(ctx, "self", floating(ctx.dtype_of("self")))).value
+        data = operand(ctx, "self", floating(ctx.dtype_of("self")))
+        return rounded_once(partial(function, ctx), data).value
 
     return Converter(convert)
-
-
-def _hardshrink(ctx: Context, x: Term) -> Term:
-    return where(absolute(x) > ctx.float("lambd", 0.5), x, 0.0)
-
-
-def _softshrink(ctx: Context, x: Term) -> Term:
-    bound = ctx.float("lambd", 0.5)
-    return x - maximum(minimum(x, bound), -bound)
 
 
 def _logit(ctx: Context, x: Term) -> Term:
@@ -55,15 +50,9 @@ def _logit(ctx: Context, x: Term) -> Term:
     return log(x / (-x + 1.0))
 
 
-def _hypot(ctx: Context) -> SSAValue:
-    dtype = common_type(ctx, ("self", "other"))
-    a, b = operand(ctx, "self", dtype), operand(ctx, "other", dtype)
-    return sqrt(a * a + b * b).value
-
-
 def _heaviside(ctx: Context) -> SSAValue:
     x = ctx.term("self")
-    return where(x.equal(0.0), operand(ctx, "values", x.dtype), where(x > 0.0, x.number(1.0), 0.0)).value
+    return step(x, operand(ctx, "values", x.dtype)).value
 
 
 def _shift(left: bool) -> Converter[Context]:
@@ -278,12 +267,20 @@ def _weight_norm(ctx: Context) -> SSAValue:
 
 
 def _logcumsumexp(ctx: Context) -> SSAValue:
+    """By doubling: in step k each element takes up what stands 2^k before it."""
     x = ctx.term("self")
     if not x.shape:
         return x.apply(ew.CopyOp).value
     axis = ctx.axis("dim", len(x.shape))
-    largest = x.apply(MaxOp, axis=(axis,), keepdims=True)
-    return (log(exp(x - largest).apply(CumsumOp, axis=axis)) + largest).value
+    extent, distance = x.shape[axis], 1
+    if not isinstance(extent, int):
+        ctx.fail("an axis of a known number of elements", str(extent))
+    while distance < extent:
+        widths = tuple(distance if at == 2 * axis else 0 for at in range(2 * len(x.shape)))
+        before = cut(ctx, x.value, axis, 0, extent - distance)
+        shifted = Term(ctx, ctx.emit(PadOp, before, ctx.scalar(-np.inf, x.value), pad_width=widths))
+        x, distance = log_add_exp(x, shifted), 2 * distance
+    return x.value
 
 
 def _swapped(ctx: Context) -> SSAValue:
@@ -330,10 +327,10 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.deg2rad.default": _function(lambda ctx, x: x * (pi / 180)),
     "aten.frac.default": _function(_frac),
     "aten.gru_cell.default": Converter(_gru_cell),
-    "aten.hardshrink.default": _function(_hardshrink),
+    "aten.hardshrink.default": _function(lambda ctx, x: hard_shrink(x, ctx.float("lambd", 0.5))),
     "aten.heaviside.default": Converter(_heaviside),
     "aten.hstack.default": _column_stack(1, 1),
-    "aten.hypot.default": Converter(_hypot),
+    "aten.hypot.default": of_two(lambda a, b: a.apply(ew.HypotOp, b)),
     "aten.im2col.default": Converter(_im2col),
     "aten.kthvalue.default": Converter(_kth),
     "aten.linalg_cross.default": Converter(_cross),
@@ -346,7 +343,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.median.dim": Converter(_median),
     "aten.rad2deg.default": _function(lambda ctx, x: x * (180 / pi)),
     "aten.ravel.default": Converter(_ravel),
-    "aten.softshrink.default": _function(_softshrink),
+    "aten.softshrink.default": _function(lambda ctx, x: soft_shrink(x, ctx.float("lambd", 0.5))),
     "aten.take.default": Converter(_take),
     "aten.tensordot.default": Converter(_tensordot),
     "aten.vstack.default": _column_stack(0, 2),

@@ -207,11 +207,9 @@ def _is_close(ctx: Context) -> SSAValue:
     a, b = ctx.term("self"), ctx.term("other")
     if a.dtype.kind == "b":
         return a.equal(b).value
-    near = (
-        absolute(a - b)
-        .to(FLOAT)
-        .apply(LessEqualOp, absolute(b).to(FLOAT) * ctx.float("rtol", 1e-5) + ctx.float("atol", 1e-8))
-    )
+    wide = a.dtype if a.dtype.kind == "f" and a.dtype.itemsize > FLOAT.itemsize else FLOAT
+    most = absolute(b).to(wide) * ctx.float("rtol", 1e-5) + ctx.float("atol", 1e-8)
+    near = absolute(a - b).to(wide) <= most
     if a.dtype.kind in "iu":
         return near.value
     finite = b.apply(ew.IsFiniteOp)

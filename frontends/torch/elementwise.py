@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
+from ..importing import formulas
 from ..importing.converter import Converter, Result
-from ..importing.terms import Term, absolute, exp, log, log1p, maximum, minimum, where
+from ..importing.special_functions import digamma, erfc, log_gamma
+from ..importing.terms import Term, absolute, maximum, minimum, rounded_once, where
 from .context import Context
 from .promotion import BOOL, cast_to, common_type, floating, kind_of, number_term, operand
 from .tensors import limits
@@ -20,12 +22,12 @@ Function = Callable[[Term], Term]
 
 
 def of_floats(function: type[Operator] | Function) -> Converter[Context]:
-    """A function of floats; of integers it is that of float32."""
+    """A function of floats; of integers it is that of float32. Of halves several operators are rounded once."""
 
     def convert(ctx: Context) -> SSAValue:
         name = next(iter(ctx.call.arguments))
         data = operand(ctx, name, floating(ctx.dtype_of(name)))
-        return (data.apply(function) if isinstance(function, type) else function(data)).value
+        return data.apply(function).value if isinstance(function, type) else rounded_once(function, data).value
 
     return Converter(convert)
 
@@ -62,10 +64,15 @@ def _round(ctx: Context) -> SSAValue:
     return ((x * scale).apply(ew.RoundOp) / scale if decimals > 0 else (x / scale).apply(ew.RoundOp) * scale).value
 
 
-def _expm1(x: Term) -> Term:
-    """exp(x) - 1, which for small x is that of its first terms."""
-    small = x * (x * (x * (1 / 24) + 1 / 6) + 0.5) * x + x
-    return where(absolute(x) < 0.02, small, exp(x) - 1.0)
+def of_two(function: Callable[[Term, Term], Term], floats: bool = False) -> Converter[Context]:
+    """A function of two operands, in the type where they meet; with `floats` one of floats."""
+
+    def convert(ctx: Context) -> SSAValue:
+        dtype = common_type(ctx, ("self", "other"))
+        dtype = floating(dtype) if floats else dtype
+        return function(operand(ctx, "self", dtype), operand(ctx, "other", dtype)).value
+
+    return Converter(convert)
 
 
 def arithmetic(op: type[Operator], of_truths: type[Operator] | None = None, scaled: bool = False) -> Converter[Context]:
@@ -114,42 +121,10 @@ def rounded_quotient(ctx: Context, left: Term, right: Term, mode: str) -> Term:
     match mode:
         case "trunc":
             return left / right if whole else (left / right).apply(ew.TruncOp)
-        case "floor" if whole:
-            return left.apply(division.FloorDivideOp, right)
         case "floor":
-            # The quotient of floats may round up to the next whole number: what is left over says so.
-            rest = left.apply(division.TruncModOp, right)
-            quotient = (left - rest) / right
-            lower = where(
-                rest.apply(logic.NotEqualOp, 0.0).apply(
-                    logic.LogicalAndOp, (right < 0.0).apply(logic.LogicalXorOp, rest < 0.0)
-                ),
-                quotient - 1.0,
-                quotient,
-            )
-            floor = lower.apply(ew.FloorOp)
-            floor = where((lower - floor) > 0.5, floor + 1.0, floor)
-            return where(right.equal(0.0), left / right, floor)
+            return formulas.floored_quotient(left, right)
         case _:
             ctx.fail("rounding_mode trunc or floor", repr(mode))
-
-
-def _floor_divide(ctx: Context) -> SSAValue:
-    dtype = common_type(ctx, ("self", "other"))
-    return rounded_quotient(ctx, operand(ctx, "self", dtype), operand(ctx, "other", dtype), "floor").value
-
-
-def _remainder(ctx: Context) -> SSAValue:
-    """With the sign of the divisor."""
-    dtype = common_type(ctx, ("self", "other"))
-    left, right = (operand(ctx, name, dtype) for name in ("self", "other"))
-    if kind_of(dtype) < 2:
-        return left.apply(division.FloorModOp, right).value
-    rest = left.apply(division.TruncModOp, right)
-    differs = rest.apply(logic.NotEqualOp, 0.0).apply(
-        logic.LogicalAndOp, (right < 0.0).apply(logic.LogicalXorOp, rest < 0.0)
-    )
-    return where(differs, rest + right, rest).value
 
 
 def _power(ctx: Context) -> SSAValue:
@@ -251,8 +226,10 @@ def _bounded(function: Callable[[Term, Term], Term], bound: str) -> Converter[Co
 
 
 def _lerp(ctx: Context) -> SSAValue:
+    """From the nearer end: so an infinite one stays, and what is between is between the two."""
     start, end = ctx.term("self"), ctx.term("end")
-    return (start + operand(ctx, "weight", start.dtype) * (end - start)).value
+    weight, way = operand(ctx, "weight", start.dtype), end - start
+    return where(absolute(weight) < 0.5, start + weight * way, end - way * (-weight + 1.0)).value
 
 
 def _with_product(op: Callable[[Term, Term], Term]) -> Converter[Context]:
@@ -266,32 +243,6 @@ def _with_product(op: Callable[[Term, Term], Term]) -> Converter[Context]:
         return (operand(ctx, "self", dtype) + more).value
 
     return Converter(convert)
-
-
-def _logaddexp(ctx: Context) -> SSAValue:
-    dtype = floating(common_type(ctx, ("self", "other")))
-    a, b = operand(ctx, "self", dtype), operand(ctx, "other", dtype)
-    larger, smaller = maximum(a, b), minimum(a, b)
-    return where(a.equal(b), larger + float(np.log(2)), larger + log1p(exp(smaller - larger))).value
-
-
-def _xlogy(ctx: Context) -> SSAValue:
-    dtype = floating(common_type(ctx, ("self", "other")))
-    x, y = operand(ctx, "self", dtype), operand(ctx, "other", dtype)
-    return where(
-        x.equal(0.0).apply(logic.LogicalAndOp, y.apply(ew.IsNanOp).apply(ew.LogicalNotOp)), 0.0, x * log(y)
-    ).value
-
-
-def _atan2(ctx: Context) -> SSAValue:
-    """The angle of a point, of all four quadrants."""
-    dtype = floating(common_type(ctx, ("self", "other")))
-    y, x = operand(ctx, "self", dtype), operand(ctx, "other", dtype)
-    half = (y / x).apply(ew.AtanOp)
-    turned = where(y < 0.0, half - float(np.pi), half + float(np.pi))
-    angle = where(x < 0.0, turned, half)
-    upright = where(y > 0.0, float(np.pi / 2), where(y < 0.0, -float(np.pi / 2), y))
-    return where(x.equal(0.0), upright, angle).value
 
 
 def _converted(ctx: Context) -> SSAValue:
@@ -320,9 +271,7 @@ def _nan_to_num(ctx: Context) -> SSAValue:
         return x.apply(ew.CopyOp).value
     least, most = limits(x.dtype)
     highest, lowest = (ctx.float(name) if ctx.given(name) else n for name, n in (("posinf", most), ("neginf", least)))
-    endless = x.apply(ew.IsInfOp)
-    x = where(x.apply(ew.IsNanOp), ctx.float("nan", 0.0), where(endless, where(x > 0.0, x.number(highest), lowest), x))
-    return x.value
+    return formulas.finite(x, ctx.float("nan", 0.0), highest, lowest).value
 
 
 def _predicate(op: type[Operator], of_integers: bool) -> Converter[Context]:
@@ -390,8 +339,8 @@ TABLE: dict[str, Converter[Context]] = {
     **_both("div", Converter(_quotient), "Tensor", "Scalar", "Tensor_mode", "Scalar_mode"),
     **_both("divide", Converter(_quotient), "Tensor", "Scalar", "Tensor_mode", "Scalar_mode"),
     **_both("true_divide", Converter(_quotient)),
-    **_both("floor_divide", Converter(_floor_divide), "default", "Scalar"),
-    **_both("remainder", Converter(_remainder), "Tensor", "Scalar", "Scalar_Tensor"),
+    **_both("floor_divide", of_two(formulas.floored_quotient), "default", "Scalar"),
+    **_both("remainder", of_two(formulas.floored_remainder), "Tensor", "Scalar", "Scalar_Tensor"),
     **_both("fmod", arithmetic(division.TruncModOp)),
     **_both("pow", Converter(_power), "Tensor_Tensor", "Tensor_Scalar", "Scalar"),
     **_both("maximum", arithmetic(ew.MaximumOp, logic.LogicalOrOp), "default"),
@@ -422,12 +371,14 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.sgn.default": Converter(_sign),
     "aten.square.default": _of_any(_square),
     "aten.reciprocal.default": of_floats(lambda x: 1.0 / x),
-    "aten.expm1.default": of_floats(_expm1),
-    "aten.exp2.default": of_floats(lambda x: exp(x * float(np.log(2)))),
-    "aten.erfc.default": of_floats(lambda x: -x.apply(ew.ErfOp) + 1.0),
-    "aten.logaddexp.default": Converter(_logaddexp),
-    "aten.xlogy.Tensor": Converter(_xlogy),
-    "aten.atan2.default": Converter(_atan2),
+    "aten.expm1.default": of_floats(ew.Expm1Op),
+    "aten.exp2.default": of_floats(ew.Exp2Op),
+    "aten.digamma.default": of_floats(digamma),
+    "aten.lgamma.default": of_floats(log_gamma),
+    "aten.erfc.default": of_floats(erfc),
+    "aten.logaddexp.default": of_two(formulas.log_add_exp, floats=True),
+    "aten.xlogy.Tensor": of_two(partial(formulas.times_log, nan=True), floats=True),
+    "aten.atan2.default": of_two(lambda y, x: y.apply(ew.Atan2Op, x), floats=True),
     "aten.isnan.default": _predicate(ew.IsNanOp, of_integers=False),
     "aten.isinf.default": _predicate(ew.IsInfOp, of_integers=False),
     "aten.isfinite.default": _predicate(ew.IsFiniteOp, of_integers=True),

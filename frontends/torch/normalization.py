@@ -120,10 +120,10 @@ def _layer_norm_in_parts(ctx: Context) -> tuple[SSAValue, ...]:
 
 
 def _rms_norm(ctx: Context) -> SSAValue:
-    """nn.rms_norm; the default epsilon is that of the element type."""
+    """nn.rms_norm; the default epsilon is that of the type that it is computed in."""
     data, row = ctx.term("input"), _rows(ctx)
-    epsilon = ctx.float("eps") if ctx.given("eps") else precision(data.dtype)
     wide = data.to(FLOAT) if data.dtype.itemsize < 4 else data
+    epsilon = ctx.float("eps") if ctx.given("eps") else precision(wide.dtype)
     weight = (
         ctx.term("weight").to(wide.dtype) if ctx.given("weight") else ones(ctx, prod(row), wide.dtype).reshape(*row)
     )

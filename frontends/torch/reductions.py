@@ -17,8 +17,9 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ConcatenateOp, StridedSliceOp
 from ...dialects.sizes import Size
 from ..importing.converter import Converter
+from ..importing.formulas import log_sum_exp
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, exp, log, sqrt, where
+from ..importing.terms import Term, sqrt
 from .context import Context
 from .promotion import BOOL, FLOAT, LONG, cast_to, floating, kind_of
 
@@ -157,13 +158,8 @@ def _std_mean(ctx: Context) -> tuple[SSAValue, ...]:
 
 
 def _logsumexp(ctx: Context) -> SSAValue:
-    """Of summands that are at most 1, so that nothing overflows on the way."""
     x = Term(ctx, cast_to(ctx, ctx.of("self"), floating(ctx.dtype_of("self"))))
-    axes, keepdims = axes_of(ctx, len(x.shape)), ctx.bool("keepdim")
-    largest = _reduced(x, reduce.MaxOp, axes, True)
-    offset = where(largest.apply(ew.IsFiniteOp), largest, 0.0)
-    total = log(_reduced(exp(x - offset), reduce.SumOp, axes, keepdims))
-    return (total + (offset if keepdims else offset.reshape(*total.shape))).value
+    return log_sum_exp(x, axes_of(ctx, len(x.shape)), ctx.bool("keepdim")).value
 
 
 def cumulative(op: type[Operator]) -> Converter[Context]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import pi, prod
 from typing import Any, cast
 
@@ -10,17 +11,21 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay.logic import LogicalAndOp, LogicalOrOp
+from ...dialects.relay.logic import LogicalAndOp
 from ...dialects.relay.rearrange import ReverseOp, StackOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.sorting import TopKOp
 from ...dialects.relay.transform import SqueezeOp, TakeOp, TransposeOp
 from ...dialects.sizes import Size
+from ..importing import formulas
+from ..importing.activations import log_sigmoid
 from ..importing.converter import Converter
+from ..importing.special_functions import erf_inverse, erfc
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, absolute, erf, exp, log, log1p, maximum, minimum, sqrt, where
+from ..importing.terms import Term, copysign, log, where
 from .context import Context
-from .promotion import FLOAT, LONG, common_type, floating, kind_of, operand
+from .elementwise import of_floats, of_two
+from .promotion import FLOAT, LONG, kind_of, operand
 from .reductions import axes_of
 from .shaping import cut, shaped
 
@@ -29,81 +34,12 @@ _WIDE = np.dtype(np.float64)
 
 def _function(function: Callable[[Term], Term]) -> Converter[Context]:
     """A function of one tensor, in floats."""
-    return Converter(lambda ctx: function(operand(ctx, "self", floating(ctx.dtype_of("self")))).value)
-
-
-def _inverse_error(x: Term) -> Term:
-    """The number whose error function is x: a guess with logarithms, and two steps of Newton's method."""
-    a = 0.147
-    logs = log1p(-(x * x))
-    first = logs * 0.5 + 2 / (pi * a)
-    guess = sqrt(sqrt(first * first - logs / a) - first)
-    guess = where(x < 0.0, -guess, guess)
-    for _ in range(3):
-        guess = guess - (erf(guess) - x) / (exp(-(guess * guess)) * (2 / pi**0.5))
-    ends = absolute(x).equal(1.0)
-    return where(ends, x * np.inf, where(absolute(x) > 1.0, np.nan, where(x.equal(0.0), x, guess)))
-
-
-def _sinc(x: Term) -> Term:
-    turned = x * pi
-    return where(x.equal(0.0), 1.0, turned.apply(ew.SinOp) / turned)
+    return of_floats(function)
 
 
 def _entropy(x: Term) -> Term:
     inside = where(x > 0.0, -(x * log(x)), where(x.equal(0.0), x.number(0.0), -np.inf))
     return where(x.apply(ew.IsNanOp), x, inside)
-
-
-def _normal_distribution(x: Term) -> Term:
-    """The part of a normal distribution below x."""
-    return (erf(x * 0.5**0.5) + 1.0) * 0.5
-
-
-def _of_two(function: Callable[[Term, Term], Term]) -> Converter[Context]:
-    """A function of two operands, in floats."""
-
-    def convert(ctx: Context) -> SSAValue:
-        dtype = floating(common_type(ctx, ("self", "other")))
-        return function(operand(ctx, "self", dtype), operand(ctx, "other", dtype)).value
-
-    return Converter(convert)
-
-
-def _logaddexp2(a: Term, b: Term) -> Term:
-    larger, smaller = maximum(a, b), minimum(a, b)
-    both = larger + log1p(exp((smaller - larger) * float(np.log(2)))) * (1 / float(np.log(2)))
-    return where(a.equal(b), larger + 1.0, both)
-
-
-def _xlog1py(x: Term, y: Term) -> Term:
-    defined = y.apply(ew.IsNanOp).apply(ew.LogicalNotOp)
-    return where(x.equal(0.0).apply(LogicalAndOp, defined), 0.0, x * log1p(y))
-
-
-def _ignoring_nan(function: Callable[[Term, Term], Term]) -> Converter[Context]:
-    """The larger or smaller of two, of which one that is no number does not count."""
-
-    def convert(ctx: Context) -> SSAValue:
-        dtype = common_type(ctx, ("self", "other"))
-        a, b = operand(ctx, "self", dtype), operand(ctx, "other", dtype)
-        if kind_of(dtype) < 2:
-            return function(a, b).value
-        return where(a.apply(ew.IsNanOp), b, where(b.apply(ew.IsNanOp), a, function(a, b))).value
-
-    return Converter(convert)
-
-
-def _negative(x: Term) -> Term:
-    """True for what is below 0, and for -0."""
-    if kind_of(x.dtype) < 2:
-        return x.to("int64") < 0
-    return (x < 0.0).apply(LogicalOrOp, x.equal(0.0).apply(LogicalAndOp, (1.0 / x) < 0.0))
-
-
-def _copysign(a: Term, b: Term) -> Term:
-    size = absolute(a)
-    return where(_negative(b), -size, size)
 
 
 def _angle(x: Term) -> Term:
@@ -130,10 +66,9 @@ def _infinite(sign: float) -> Converter[Context]:
     return Converter(convert)
 
 
-def _log_sigmoid_forward(ctx: Context) -> tuple[SSAValue, ...]:
+def _log_sigmoid(ctx: Context) -> tuple[SSAValue, ...]:
     """The logarithm; the other result, which only gradients need, is not given."""
-    x = ctx.term("self")
-    return ((minimum(x, 0.0) - log1p(exp(-absolute(x)))).value,)
+    return (log_sigmoid(ctx.term("self")).value,)
 
 
 # Statistics.
@@ -311,30 +246,33 @@ TABLE: dict[str, Converter[Context]] = {
     **{f"aten.nansum.{form}": _nan_reduced(mean=False) for form in ("default",)},
     **{f"aten.nanmean.{form}": _nan_reduced(mean=True) for form in ("default",)},
     **{f"aten.float_power.{form}": Converter(_float_power) for form in ("Scalar", "Tensor_Scalar", "Tensor_Tensor")},
-    **{f"aten.special_xlog1py.{form}": _of_two(_xlog1py) for form in ("default", "other_scalar", "self_scalar")},
+    **{
+        f"aten.special_xlog1py.{form}": of_two(partial(formulas.times_log1p, nan=True), floats=True)
+        for form in ("default", "other_scalar", "self_scalar")
+    },
     **{f"aten.quantile.{form}": Converter(_quantile) for form in ("default", "scalar")},
     **{f"aten.{name}.{form}": Converter(_trapezoid) for name in ("trapezoid", "trapz") for form in ("x", "dx")},
     "aten.angle.default": _function(_angle),
-    "aten.copysign.Scalar": _of_two(_copysign),
-    "aten.copysign.Tensor": _of_two(_copysign),
+    "aten.copysign.Scalar": of_two(copysign, floats=True),
+    "aten.copysign.Tensor": of_two(copysign, floats=True),
     "aten.cross.default": Converter(_cross),
-    "aten.erfinv.default": _function(_inverse_error),
+    "aten.erfinv.default": _function(erf_inverse),
     "aten.fliplr.default": _reversed(1),
     "aten.flipud.default": _reversed(0),
-    "aten.fmax.default": _ignoring_nan(maximum),
-    "aten.fmin.default": _ignoring_nan(minimum),
+    "aten.fmax.default": of_two(partial(formulas.of_numbers, ew.MaximumOp)),
+    "aten.fmin.default": of_two(partial(formulas.of_numbers, ew.MinimumOp)),
     "aten.isneginf.default": _infinite(-1.0),
     "aten.isposinf.default": _infinite(1.0),
-    "aten.ldexp.Tensor": _of_two(_ldexp),
-    "aten.log_sigmoid_forward.default": Converter(_log_sigmoid_forward),
-    "aten.logaddexp2.default": _of_two(_logaddexp2),
+    "aten.ldexp.Tensor": of_two(_ldexp, floats=True),
+    "aten.log_sigmoid_forward.default": Converter(_log_sigmoid),
+    "aten.logaddexp2.default": of_two(formulas.log_add_exp2, floats=True),
     "aten.logspace.default": Converter(_logspace),
     "aten.median.default": Converter(_median),
     "aten.msort.default": Converter(_sorted),
     "aten.rot90.default": Converter(_turned),
-    "aten.signbit.default": Converter(lambda ctx: _negative(ctx.term("self")).value),
-    "aten.sinc.default": _function(_sinc),
+    "aten.signbit.default": Converter(lambda ctx: formulas.signed(ctx.term("self")).value),
+    "aten.sinc.default": _function(formulas.sinc),
     "aten.special_entr.default": _function(_entropy),
-    "aten.special_ndtr.default": _function(_normal_distribution),
+    "aten.special_ndtr.default": _function(lambda x: erfc(x * -(0.5**0.5)) * 0.5),
     "aten.sum_to_size.default": Converter(_sum_to_size),
 }

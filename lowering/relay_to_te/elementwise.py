@@ -61,7 +61,7 @@ def _reinterpret(op: Operator, x: Expr) -> Expr:
 
 
 def _sign(x: Expr) -> Expr:
-    # What is neither greater nor less is 0 or NaN.
+    # What is neither greater nor less is a zero or NaN, and stays.
     result = te.select(0 < x, 1, x)
     return result if is_unsigned(x.dtype) else te.select(x < 0, -1, result)
 
@@ -75,12 +75,15 @@ UNARY: dict[type[Operator], _Unary] = {
     relay.AtanOp: te.atan,
     relay.AtanhOp: te.atanh,
     relay.BitwiseNotOp: te.bitwise_not,
+    relay.CbrtOp: te.cbrt,
     relay.CeilOp: te.ceil,
     relay.CopyOp: lambda x: x,
     relay.CosOp: te.cos,
     relay.CoshOp: te.cosh,
     relay.ErfOp: te.erf,
     relay.ExpOp: te.exp,
+    relay.Exp2Op: te.exp2,
+    relay.Expm1Op: te.expm1,
     relay.FloorOp: te.floor,
     relay.IsFiniteOp: te.isfinite,
     relay.IsInfOp: te.isinf,
@@ -151,7 +154,15 @@ def _power(x: Expr, y: Expr) -> Expr:
     return te.select(y < 0, te.select(te.any(x == 1, x == -1), unit, zero), result)
 
 
+def _hypot(x: Expr, y: Expr) -> Expr:
+    number = wide(x.dtype)
+    return te.hypot(x.astype(number), y.astype(number)).astype(x.dtype)
+
+
 BINARY: dict[type[Operator], _Binary] = {
+    relay.Atan2Op: te.atan2,
+    relay.CopysignOp: te.copysign,
+    relay.HypotOp: _hypot,
     relay.AddOp: _arithmetic(operator.add, te.bitwise_or),
     relay.SubtractOp: _arithmetic(operator.sub, te.bitwise_xor),
     relay.MultiplyOp: _arithmetic(operator.mul, te.bitwise_and),

@@ -121,7 +121,17 @@ def cast(x: Expr, source: str, target: str, mode: str = "") -> Expr:
     number = number_of(x, source) if source in SMALL else x
     if target in SMALL:
         return byte_of(number, target, mode)
+    if is_float(number.dtype) and target == "uint64":
+        return _uint64_of(number)
     return (number.astype(THROUGH[target]) if is_float(number.dtype) and target in THROUGH else number).astype(target)
+
+
+def _uint64_of(number: Expr) -> Expr:
+    """A float as int64, whose bits those of negative numbers are; from 2^63 on less that, and its bit."""
+    wide = number.astype("float32") if bits(number.dtype) < 32 else number
+    above = wide >= 2.0**63
+    low = te.select(above, wide - 2.0**63, wide).astype("int64").astype("uint64")
+    return te.select(above, te.bitwise_xor(low, te.const(1 << 63, "uint64")), low)
 
 
 def reinterpret(x: Expr, source: str, target: str) -> Expr:

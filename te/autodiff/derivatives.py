@@ -17,6 +17,7 @@ _f = FUNCTIONS
 _FLAT = ("floor", "ceil", "round", "nearbyint", "trunc")
 _RULES: dict[str, Rule] = {
     "exp": lambda _, y: y,
+    "expm1": lambda _, y: y + 1.0,
     "exp2": lambda _, y: y * log(2.0),
     "log": lambda x, _: 1.0 / x,
     "log2": lambda x, _: 1.0 / (x * log(2.0)),
@@ -36,6 +37,7 @@ _RULES: dict[str, Rule] = {
     "asinh": lambda x, _: _f["rsqrt"](x * x + 1.0),
     "acosh": lambda x, _: _f["rsqrt"](x * x - 1.0),
     "atanh": lambda x, _: 1.0 / (1.0 - x * x),
+    "cbrt": lambda x, y: y / x * (1 / 3),
     "erf": lambda x, _: _f["exp"](-(x * x)) * (2.0 / sqrt(pi)),
     "abs": lambda x, _: select(x >= 0.0, Const(1.0, x.dtype), Const(-1.0, x.dtype)),
     "negative": lambda x, _: Const(-1.0, x.dtype),

@@ -213,9 +213,15 @@ def copysign(x: ExprLike, y: ExprLike) -> Expr:
 
 @pairwise
 def hypot(x: ExprLike, y: ExprLike) -> Expr:
-    """`sqrt(x^2 + y^2)`."""
-    a, b = convert(x), convert(y)
-    return FUNCTIONS["sqrt"](a * a + b * b)
+    """`sqrt(x^2 + y^2)`, of the larger one and a share of at most 1, so that no square overflows.
+
+    Infinite where one of them is, also beside NaN, as in C.
+    """
+    a, b = abs(x), abs(y)
+    large, small = maximum(a, b), minimum(a, b)
+    share = small / select(large.equal(0.0), 1.0, large)
+    length = large * FUNCTIONS["sqrt"](1.0 + share * share)
+    return select(any(isinf(a), isinf(b)), infinity(a.dtype), length)
 
 
 @unary

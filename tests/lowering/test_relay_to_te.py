@@ -83,7 +83,7 @@ _ROUNDING = (ew.CeilOp, ew.FloorOp, ew.RoundOp, ew.TruncOp)
 _FLOAT_ONLY = (
     *(ew.AcosOp, ew.AcoshOp, ew.AsinOp, ew.AsinhOp, ew.AtanOp, ew.AtanhOp, ew.CosOp, ew.CoshOp, ew.ErfOp, ew.ExpOp),
     *(ew.LogOp, ew.Log10Op, ew.Log2Op, ew.RsqrtOp, ew.SigmoidOp, ew.SinOp, ew.SinhOp, ew.SqrtOp, ew.TanOp, ew.TanhOp),
-    *(ew.LeakyReluOp, ew.Log1pOp),
+    *(ew.LeakyReluOp, ew.Log1pOp, ew.CbrtOp, ew.Exp2Op, ew.Expm1Op),
 )
 _NUMBERS = (ew.AbsOp, ew.CopyOp, ew.NegativeOp, ew.ReluOp, ew.SignOp, ew.ZerosLikeOp, ew.OnesLikeOp)
 _PREDICATES = (ew.IsFiniteOp, ew.IsInfOp, ew.IsNanOp)
@@ -121,6 +121,9 @@ for k, binary in enumerate((*_BINARY, ew.PowerOp, ew.EqualOp, ew.LessOp, ew.Grea
     case(binary, *_PAIRS[k % 4])
     case(binary, "5x16", np.float32(1.5), constants=1)
     case(binary, SPECIAL, SPECIAL[::-1].copy())
+for binary in (ew.Atan2Op, ew.CopysignOp, ew.HypotOp):
+    case(binary, np.repeat(SPECIAL, len(SPECIAL)), np.tile(SPECIAL, len(SPECIAL)))
+    case(binary, "3x1x7 float64", "5x7 float64")
 for binary in (ew.AddOp, ew.MultiplyOp, ew.MaximumOp, ew.MinimumOp, ew.EqualOp, ew.LessOp):
     case(binary, "7x5 bool", "5 bool")
 LEAST = np.iinfo(np.int32).min

@@ -46,6 +46,9 @@ def _rooted(s: Site, inside: SSAValue) -> SSAValue:
 UNARY: dict[type[Operator], Derivative] = {
     e.NegativeOp: lambda s, g: s.neg(g),
     e.ExpOp: lambda s, g: s.mul(g, s.y),
+    e.Exp2Op: lambda s, g: s.mul(s.mul(g, s.y), log(2)),
+    e.Expm1Op: lambda s, g: s.mul(g, s.plus(s.y, 1.0)),
+    e.CbrtOp: lambda s, g: s.div(s.mul(s.mul(g, 1 / 3), s.y), s.x),
     e.LogOp: lambda s, g: s.div(g, s.x),
     e.Log2Op: lambda s, g: s.div(g, s.mul(s.x, log(2))),
     e.Log10Op: lambda s, g: s.div(g, s.mul(s.x, log(10))),
@@ -116,6 +119,22 @@ def _minimum(s: Site, g: Sequence[SSAValue]) -> Gradients:
     return [s.collapse(s.where(other, zeros, g[0]), a), s.collapse(s.where(other, g[0], zeros), b)]
 
 
+def _atan2(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    y, x = s.op.operands
+    part = s.div(g[0], s.add(e.AddOp(s.mul(x, x), s.mul(y, y))))
+    return [s.collapse(s.mul(part, x), y), s.collapse(s.neg(s.mul(part, y)), x)]
+
+
+def _hypot(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    return [s.collapse(s.mul(g[0], s.div(value, s.y)), value) for value in s.op.operands]
+
+
+def _copysign(s: Site, g: Sequence[SSAValue]) -> Gradients:
+    a, b = s.op.operands
+    kept = s.add(e.EqualOp(s.y, a))
+    return [s.collapse(s.where(kept, g[0], s.neg(g[0])), a), s.collapse(s.zeros(g[0]), b)]
+
+
 def _where(s: Site, g: Sequence[SSAValue]) -> Gradients:
     condition, a, b = s.op.operands
     zeros = s.zeros(g[0])
@@ -133,6 +152,9 @@ def _only(derivative: Derivative) -> Rule:
 RULES: dict[type[Operator], Rule] = {
     **{op: _only(derivative) for op, derivative in UNARY.items()},
     e.AddOp: _add,
+    e.Atan2Op: _atan2,
+    e.CopysignOp: _copysign,
+    e.HypotOp: _hypot,
     e.SubtractOp: _subtract,
     e.MultiplyOp: _multiply,
     e.DivideOp: _divide,

@@ -57,7 +57,9 @@ def test_unary(op: type[Operator]) -> None:
 
 
 @pytest.mark.parametrize(
-    "op", [e.AddOp, e.SubtractOp, e.MultiplyOp, e.DivideOp, e.PowerOp, e.MaximumOp, e.MinimumOp], ids=lambda op: op.name
+    "op",
+    [e.AddOp, e.SubtractOp, e.MultiplyOp, e.DivideOp, e.PowerOp, e.MaximumOp, e.MinimumOp, e.Atan2Op, e.HypotOp],
+    ids=lambda op: op.name,
 )
 @pytest.mark.parametrize("shapes", [((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 1), (4, 1, 3))], ids=str)
 def test_binary(op: type[Operator], shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
