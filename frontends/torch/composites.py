@@ -19,7 +19,7 @@ from ...dialects.relay.sampling import AffineGridOp
 from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ConcatenateOp, PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
-from ...dialects.sizes import Size, broadcast_sizes, same
+from ...dialects.sizes import Size, broadcast_sizes, same, symbols_of
 from ..importing.activations import hard_shrink, soft_shrink
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.formulas import log_add_exp, step
@@ -273,7 +273,7 @@ def _logcumsumexp(ctx: Context) -> SSAValue:
         return x.apply(ew.CopyOp).value
     axis = ctx.axis("dim", len(x.shape))
     extent, distance = x.shape[axis], 1
-    if not isinstance(extent, int):
+    if symbols_of(extent):
         ctx.fail("an axis of a known number of elements", str(extent))
     while distance < extent:
         widths = tuple(distance if at == 2 * axis else 0 for at in range(2 * len(x.shape)))
