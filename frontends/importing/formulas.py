@@ -71,7 +71,7 @@ def floored_quotient(a: Term, b: Term) -> Term:
 
 
 def floored_remainder(a: Term, b: Term) -> Term:
-    """What a division downwards leaves, with the sign of the divisor."""
+    """The rest of a division downwards, with the sign of the divisor."""
     return a.apply(division.FloorModOp, b)
 
 

@@ -1,4 +1,4 @@
-"""What formulas are at infinities, NaN, zeros of both signs and the ends of types: one expectation for all formats."""
+"""Formulas at infinities, NaN, zeros of both signs and the ends of types: one expectation for all formats."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ RULES = Rules(
 
 
 def computed(monkeypatch: pytest.MonkeyPatch, table: dict[str, Any], inputs: list[Array]) -> dict[str, Array]:
-    """What the functions of a table make of inputs, each a node of one model."""
+    """The results of the functions of a table, each a node of one model."""
 
     def convert(ctx: Context) -> Any:
         function = table[ctx.str("function", "")][0]

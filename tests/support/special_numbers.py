@@ -162,7 +162,7 @@ def _agrees(result: Array, wanted: Array, unsigned: Any, lost: float) -> Any:
 
 
 def _exact(judge: Judge, inputs: Sequence[Array], dtype: np.dtype[Any]) -> list[Array]:
-    """What a judge computes in float64, rounded once: nothing overflows on the way."""
+    """The result of a judge in float64, rounded once: nothing overflows on the way."""
     if not is_float(dtype) or any(x.dtype != dtype for x in inputs) or dtype == np.float64:
         return []
     try:
