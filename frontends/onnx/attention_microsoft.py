@@ -110,8 +110,8 @@ def attention(ctx: Context) -> tuple[SSAValue, ...]:
 
 def projected_attention(ctx: Context, total: SSAValue, index: int, past: int, score_bias: int) -> tuple[SSAValue, ...]:
     """`attention` of query, key and value, which are one tensor; mask, past and bias are those inputs, if there."""
-    if ctx.is_one("do_rotary"):
-        ctx.fail("do_rotary 0", "1")
+    ctx.only("do_rotary", 0)
+    ctx.only("past_present_share_buffer", 0)
     heads, hidden = ctx.int("num_heads", 0), shape_of(total)[2]
     sizes = ctx.ints("qkv_hidden_sizes") or (hidden // 3,) * 3
     starts = (0, sizes[0], sizes[0] + sizes[1])
@@ -203,7 +203,9 @@ def embed_layer_norm(ctx: Context) -> tuple[Result, ...]:
 
 
 MICROSOFT = {
-    "Attention": Converter(attention),
-    "EmbedLayerNormalization": Converter(embed_layer_norm),
+    "Attention": Converter(attention, unread={"rotary_embedding_dim": "of do_rotary"}),
+    "EmbedLayerNormalization": Converter(
+        embed_layer_norm, unread={"mask_index_type": "says the type of an output, which is int32"}
+    ),
     "MultiHeadAttention": Converter(multi_head_attention),
 }

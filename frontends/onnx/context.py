@@ -59,6 +59,12 @@ class Context(context.Context):
         """A boolean which onnxruntime compares with 1; others, which it compares with 0, are `bool(ctx.int(name))`."""
         return self.int(name, int(default)) == 1
 
+    def only(self, name: str, value: float) -> None:
+        """Complain of a number that is given and is not `value`, its default."""
+        number = self.int(name, value) if isinstance(value, int) else self.float(name, value)
+        if number != value:
+            self.fail(f"{name} {value}", str(number))
+
     def zero_or_one(self, name: str) -> bool:
         """A boolean for which onnxruntime takes no other number; 0 if it is not given."""
         if (value := self.int(name, 0)) not in (0, 1):

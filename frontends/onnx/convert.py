@@ -42,6 +42,7 @@ from . import signal_windows as signal_windows
 from . import sorting as sorting
 from . import trees as trees
 from . import vision as vision
+from . import word_embedding as word_embedding
 from .context import Context
 
 

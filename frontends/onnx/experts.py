@@ -1,14 +1,17 @@
-"""MoE: mixtures of experts. Every expert computes every token, and those that a token does not go to weigh nothing."""
+"""MoE and QMoE: mixtures of experts. Each expert computes all tokens, and those that do not go to it weigh nothing."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import MinimumOp, ReluOp
+from ...dialects.relay.indexing import GatherOp
 from ...dialects.relay.nn import SoftmaxOp
 from ...dialects.relay.scatter import ScatterElementsOp
 from ...dialects.relay.sorting import TopKOp
@@ -16,16 +19,69 @@ from ...dialects.relay.transform import StridedSliceOp, TransposeOp
 from ..importing.activations import gelu_tanh
 from ..importing.converter import Converter
 from ..importing.products import product, transposed
-from ..importing.terms import Term, sigmoid, wide_term
+from ..importing.terms import Term, constant, sigmoid, wide_term
 from .context import Context
 from .known import filled_value
+from .matmul_nbits import unpacked
+
+Layer: TypeAlias = Callable[[Term, int], "Term | None"]
+"""Rows (experts or 1, tokens, inputs), and the number of a layer from 0 on -> (experts, tokens, outputs); None without
+that layer."""
 
 
 def moe(ctx: Context) -> SSAValue:
     """The sum, over the `k` most probable experts of each token, of what their layers make of it, by probability."""
+
+    def layer(rows: Term, number: int) -> Term | None:
+        weight, bias = 2 + 2 * number, 3 + 2 * number
+        return _products(ctx, rows, wide_term(ctx, weight), bias) if ctx.has(weight) else None
+
+    return _mixture(ctx, layer, _shares(ctx, 1, bool(ctx.int("normalize_routing_weights", 0))))
+
+
+def qmoe(ctx: Context) -> SSAValue:
+    """`moe` with weights of integers, each with a scale, and perhaps a zero point, of its row or of a block of it."""
+    if (kind := ctx.str("quant_type", "int")) != "int":
+        ctx.fail("quant_type int", repr(kind))
+    if (packed := ctx.int("weights_prepacked", -1)) not in (-1, 0):
+        ctx.fail("weights_prepacked 0, weights as they are", str(packed))
+
+    def layer(rows: Term, number: int) -> Term | None:
+        weight = 2 + 3 * number
+        return _products(ctx, rows, _dequantized(ctx, number), weight + 2) if ctx.has(weight) else None
+
+    normalized = bool(ctx.int("normalize_routing_weights", 0))
+    return _mixture(ctx, layer, _shares(ctx, 14, normalized) if ctx.has(14) else _shares(ctx, 1, True))
+
+
+def _dequantized(ctx: Context, number: int) -> Term:
+    """The weights (experts, outputs, inputs) of a layer of a QMoE: `(number - zero point) * scale`."""
+    index, block = 2 + 3 * number, ctx.int("block_size", 0)
+    bits = ctx.int(f"fc{number + 1}_expert_weight_bits", ctx.int("expert_weight_bits", 4))
+    if bits not in (2, 4, 8):
+        ctx.fail("weights of 2, 4 or 8 bits", str(bits))
+    packed, scales = ctx.array(index, "weights"), ctx.array(index + 1, "scales").astype(np.float32)
+    experts, outputs, width = packed.shape
+    inputs = width * 8 // bits
+    blocks = inputs // block if block > 0 else 1
+    if scales.size != experts * outputs * blocks:
+        ctx.fail(f"scales of [{experts}, {outputs}, {blocks}]", str(list(scales.shape)))
+    zeros = np.full((experts, outputs, blocks), 1 << (bits - 1), np.float32)
+    if ctx.has(11 + number):
+        points = ctx.array(11 + number, "zero points")
+        wide = points.reshape(experts, outputs, -1) if block > 0 else points.reshape(experts, 1, -1)
+        count = blocks if block > 0 else outputs
+        zeros = unpacked(wide, bits, count).reshape(experts, outputs, blocks).astype(np.float32)
+    apart = unpacked(packed, bits, inputs).reshape(experts, outputs, blocks, -1).astype(np.float32)
+    real = (apart - zeros[..., None]) * scales.reshape(experts, outputs, blocks, 1)
+    return constant(ctx, real.reshape(experts, outputs, inputs), f"{ctx.tensor(index).name}.unpacked")
+
+
+def _mixture(ctx: Context, layer: Layer, shares: Term) -> SSAValue:
+    """The layers of all experts, of which each token takes its shares (tokens, experts)."""
     data, experts = wide_term(ctx, 0), ctx.shape(1)[1]
     rows = data.reshape(1, prod(data.shape[:-1]), data.shape[-1])
-    inner = _layer(ctx, rows, 2, 3)
+    inner = _needed(ctx, layer(rows, 0))
     match kind := ctx.str("activation_type", "relu"):
         case "relu":
             inner = inner.apply(ReluOp)
@@ -36,33 +92,39 @@ def moe(ctx: Context) -> SSAValue:
         case "identity":
             pass
         case "swiglu":
-            inner = _swiglu(ctx, inner, rows)
+            inner = _swiglu(ctx, inner, layer, rows)
         case _:
             ctx.fail("activation_type relu, gelu, silu, swiglu or identity", repr(kind))
-    if kind != "swiglu" and ctx.has(6):
-        inner = inner * _layer(ctx, rows, 6, 7)
-    parts = _layer(ctx, inner, 4, 5)
-    shares = Term(ctx, ctx.emit(TransposeOp, _shares(ctx).value, axes=(1, 0)))
-    total = (parts * shares.reshape(experts, rows.shape[1], 1)).sum(0)
+    if kind != "swiglu" and (third := layer(rows, 2)) is not None:
+        inner = inner * third
+    parts = _needed(ctx, layer(inner, 1))
+    columns = Term(ctx, ctx.emit(TransposeOp, shares.value, axes=(1, 0)))
+    total = (parts * columns.reshape(experts, rows.shape[1], 1)).sum(0)
     return total.reshape(*data.shape).to(ctx.dtype(0)).value
 
 
-def _layer(ctx: Context, rows: Term, weight: int, bias: int) -> Term:
-    """The products (experts, tokens, outputs) with weights (experts, outputs, inputs), and biases."""
-    total = Term(ctx, product(ctx, rows.value, transposed(ctx, wide_term(ctx, weight).value)))
+def _needed(ctx: Context, layer: Term | None) -> Term:
+    if layer is None:
+        ctx.fail("weights of all layers", "none of one")
+    return layer
+
+
+def _products(ctx: Context, rows: Term, weight: Term, bias: int) -> Term:
+    """The products (experts, tokens, outputs) with weights (experts, outputs, inputs), and biases, input `bias`."""
+    total = Term(ctx, product(ctx, rows.value, transposed(ctx, weight.value)))
     if not ctx.has(bias):
         return total
     experts, outputs = ctx.shape(bias)
     return total + wide_term(ctx, bias).reshape(experts, 1, outputs)
 
 
-def _swiglu(ctx: Context, inner: Term, rows: Term) -> Term:
+def _swiglu(ctx: Context, inner: Term, layer: Layer, rows: Term) -> Term:
     """`G sigmoid(alpha G) (L + beta)` of a gate and a line: of one layer, every other of its outputs or its halves, or
     of two layers."""
     units = inner.shape[-1]
     match ctx.int("swiglu_fusion", 0):
         case 0:
-            gate, line = inner, _layer(ctx, rows, 6, 7)
+            gate, line = inner, _needed(ctx, layer(rows, 2))
         case 1:
             gate, line = (_part(ctx, inner, start, units, 2) for start in (0, 1))
         case 2:
@@ -82,8 +144,11 @@ def _part(ctx: Context, value: Term, begin: int, end: int, stride: int) -> Term:
     return Term(ctx, cut)
 
 
-def _shares(ctx: Context) -> Term:
-    """Return the weight of each expert for each token: 0 unless it is among the `k` most probable."""
+def _shares(ctx: Context, weights: int, normalized: bool) -> Term:
+    """Return the weight of each expert for each token: 0 unless it is among the `k` most probable.
+
+    weights: the input with the weights of those that input 1 chooses. normalized: True if those of a token make 1.
+    """
     if ctx.int("use_sparse_mixer", 0):
         ctx.fail("use_sparse_mixer 0", "1")
     tokens, experts = ctx.shape(1)
@@ -93,10 +158,18 @@ def _shares(ctx: Context) -> Term:
     shares = wide_term(ctx, 1).apply(SoftmaxOp, axis=-1)
     values, places = ctx.emit_all(TopKOp, shares.value, k=k, axis=-1, dtype="int64")
     most = Term(ctx, values)
-    if ctx.int("normalize_routing_weights", 0):
+    if weights != 1:
+        most = wide_term(ctx, weights).apply(GatherOp, Term(ctx, places), axis=1)
+    if normalized:
         most = most / most.sum(1)
     none = filled_value(ctx, np.zeros((), most.dtype), (tokens, experts), "none")
     return Term(ctx, ctx.emit(ScatterElementsOp, none, places, most.value, axis=1))
 
 
-MICROSOFT = {"MoE": Converter(moe)}
+_ACTIVATION: dict[str, str] = dict.fromkeys(
+    ("activation_alpha", "activation_beta", "swiglu_fusion", "swiglu_limit"), "of swiglu"
+)
+MICROSOFT = {
+    "MoE": Converter(moe, unread=_ACTIVATION),
+    "QMoE": Converter(qmoe, unread={**_ACTIVATION, "accuracy_level": "allows to round data, which stay as they are"}),
+}

@@ -30,9 +30,8 @@ def group_query_attention(ctx: Context) -> tuple[SSAValue, ...]:
 
     As in onnxruntime, row `b` has `seqlens_k[b] + 1` keys; the new ones stand behind its own past, and zeros follow.
     """
-    for name in ("qk_output", "sliding_window_cache"):
-        if ctx.int(name, 0) > 0:
-            ctx.fail(f"{name} 0", str(ctx.int(name, 0)))
+    ctx.only("qk_output", 0)
+    ctx.only("sliding_window_cache", 0)
     query, key, value = _heads(ctx)
     cache = _Cache(ctx, shape_of(query)[2])
     check_indices(ctx, 5, [cache.extent], ignored=())
@@ -215,6 +214,12 @@ class _Cache:
 
 MICROSOFT = {
     "GroupQueryAttention": Converter(
-        group_query_attention, unread={"position_ids": "of do_rotary", "total_sequence_length": "of a cache"}
+        group_query_attention,
+        unread={
+            **dict.fromkeys(("cos_cache", "position_ids", "rotary_interleaved", "sin_cache"), "of do_rotary"),
+            **dict.fromkeys(("k_scale", "kv_cache_bit_width", "v_scale"), "of a quantised cache"),
+            "qk_norm_epsilon": "of norms, whose weights are refused",
+            "total_sequence_length": "of a cache",
+        },
     ),
 }

@@ -104,6 +104,7 @@ def _of_words(ctx: Context, data: SSAValue, weight: _Weight) -> SSAValue:
 
 def matmul_nbits(ctx: Context) -> SSAValue:
     """nn.contrib_dense_bits, or nn.dense of the weight in the data's dtype; then nn.bias_add if there is a bias."""
+    ctx.only("weight_prepacked", 0)
     weight = _weight(ctx)
     *batch, depth = ctx.shape(0)
     data = reshaped(ctx, ctx.value(0), (prod(batch), depth))
@@ -117,5 +118,5 @@ def matmul_nbits(ctx: Context) -> SSAValue:
 
 
 MICROSOFT = {
-    "MatMulNBits": Converter(matmul_nbits),
+    "MatMulNBits": Converter(matmul_nbits, unread={"accuracy_level": "allows to round data, which stay as they are"}),
 }

@@ -76,6 +76,8 @@ def rotary_embedding(ctx: Context) -> SSAValue:
 
 def microsoft_rotary_embedding(ctx: Context) -> SSAValue:
     """Positions come second: (batch, length), or the first of the length, for all."""
+    ctx.only("is_packed_batching", 0)
+    ctx.only("scale", 1.0)
     x, positions = ctx.value(0), ctx.value(1)
     shape = shape_of(x)
     length = shape[1] if len(shape) == 3 else shape[2]

@@ -48,3 +48,11 @@ def test_names_of_inputs_beside_the_standard_are_those_of_onnxruntime():
     schemas = [schema for schema in state.get_all_operator_schema() if schema.domain == "com.microsoft"]
     names = {schema.name: [parameter.name for parameter in schema.inputs] for schema in schemas}
     assert {op: text.split() for op, text in INPUTS.items()} == {op: names[op] for op in INPUTS}
+
+
+def test_numbers_that_are_their_defaults_may_be_written_out():
+    x, places, tables = real(1, 2, 8), np.array([[0, 1]]), (real(4, 4), real(4, 4))
+    arguments: dict[str, Any] = {"domain": "com.microsoft", "num_heads": 1}
+    check_node("RotaryEmbedding", x, places, *tables, is_packed_batching=0, scale=1.0, **arguments)
+    text = "RotaryEmbedding: expected is_packed_batching 0, got 1"
+    refused(text, "RotaryEmbedding", x, places, *tables, is_packed_batching=1, **arguments)
