@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ..importing import context
+from ..importing.node_parts import NodePart
 from .scopes import Node
-from .values import DTYPES, type_name, value_type
+from .values import DTYPES, extents_of, type_name, value_type
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,77 @@ class Conversion:
 
 
 DEFAULT = Conversion()
+HINTS: Mapping[str, str] = {
+    "N": "the number of inputs",
+    "clear_after_read": "of memory",
+    "container": "the name of a place for state",
+    "element_shape": "what shapes show",
+    "element_shape_except0": "what shapes show",
+    "incompatible_shape_error": "of shapes that do not meet, which are refused",
+    "max_num_elements": "of memory",
+    "message": "of an assertion, or of numbers that are none",
+    "num_args": "the number of inputs",
+    "num_split": "the number of outputs",
+    "shared_name": "the name of state",
+    "use_cudnn_on_gpu": "of kernels of a GPU",
+    "validate_indices": "of indices that are wrong",
+}
+"""Attributes and inputs of operators that do not change what is computed, each with the reason."""
+INPUTS: Mapping[str, str] = {
+    "EmptyTensorList": "element_shape max_num_elements",
+    **dict.fromkeys(("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"), "x scale offset mean variance"),
+    "LSTMBlockCell": "x cs_prev h_prev w wci wcf wco b",
+    **dict.fromkeys(("MatrixDiagPartV2", "MatrixDiagPartV3"), "input k padding_value"),
+    "SparseTensorDenseAdd": "a_indices a_values a_shape b",
+    "TensorArrayConcatV3": "handle flow_in",
+    "TensorArrayGatherV3": "handle indices flow_in",
+    "TensorArrayReadV3": "handle index flow_in",
+    "TensorArrayScatterV3": "handle indices value flow_in",
+    "TensorArraySizeV3": "handle flow_in",
+    "TensorArraySplitV3": "handle value lengths flow_in",
+    "TensorArrayWriteV3": "handle index value flow_in",
+    "TensorListConcatLists": "input_a input_b",
+    "TensorListConcatV2": "input_handle element_shape leading_dims",
+    "TensorListFromTensor": "tensor element_shape",
+    "TensorListGather": "input_handle indices element_shape",
+    "TensorListGetItem": "input_handle index element_shape",
+    "TensorListPopBack": "input_handle element_shape",
+    "TensorListReserve": "element_shape num_elements",
+    "TensorListScatterV2": "tensor indices element_shape num_elements",
+    "TensorListSplit": "tensor element_shape lengths",
+    "TensorListStack": "input_handle element_shape",
+}
+"""The names of the inputs of operators that have some which do not change what is computed."""
+DEFAULTS: Mapping[str, tuple[Any, ...]] = {
+    "align": ("RIGHT_LEFT",),
+    "axis": (-1,),
+    "bias": (1.0,),
+    "clip_boxes": (True,),
+    "data_format": ("NHWC", "NDHWC"),
+    "exponential_avg_factor": (1.0,),
+    "dilations": ((1, 1, 1, 1), (1, 1, 1, 1, 1)),
+    "method": ("bilinear",),
+    "num_elements": (-1,),
+    "sorted": (True,),
+}
+"""The defaults of attributes, but for 0, false and nothing, of operators that have rows."""
+
+
+def stated_value(value: Any) -> Any:
+    """Return an attribute as Python's value; None for types, which tensors have, and for tensors and functions."""
+    match value.WhichOneof("value"):
+        case "s":
+            return value.s.decode(errors="replace")
+        case "i" | "f" | "b" as kind:
+            return getattr(value, kind)
+        case "list":
+            fields: tuple[Any, ...] = (value.list.i, value.list.f, value.list.b)
+            texts = [text.decode(errors="replace") for text in value.list.s]
+            return tuple(texts or [number for field in fields for number in field])
+        case "shape":
+            return extents_of(value.shape)
+        case _:
+            return None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -34,32 +106,43 @@ class Context(context.Context):
     node: Node
     conversion: Conversion = DEFAULT
 
-    @property
-    def attributes(self) -> Mapping[str, Any]:
-        return self.node.attributes
-
     # Attributes: files may leave out those that have their defaults.
 
+    def attribute(self, name: str) -> Any:
+        """An attribute as the file has it; None where it is left out."""
+        self.asked.attributes.add(name)
+        return self.node.attributes.get(name)
+
+    def parts(self) -> Iterator[NodePart]:
+        """The inputs, and the attributes that differ from the defaults of the operators; types are those of tensors."""
+        names = INPUTS.get(self.op_type, "").split()
+        yield from (part for part in self.input_parts(names) if part.name not in HINTS)
+        for name, value in self.node.attributes.items():
+            stated = stated_value(value)
+            if not name.startswith("_") and name not in HINTS and stated and stated not in DEFAULTS.get(name, ()):
+                yield NodePart(name, "attribute", name, str(stated))
+
     def integer(self, name: str, default: int = 0) -> int:
-        return self.attributes[name].i if name in self.attributes else default
+        return default if (value := self.attribute(name)) is None else value.i
 
     def real(self, name: str, default: float) -> float:
-        return self.attributes[name].f if name in self.attributes else default
+        return default if (value := self.attribute(name)) is None else value.f
 
     def flag(self, name: str, default: bool = False) -> bool:
-        return self.attributes[name].b if name in self.attributes else default
+        return default if (value := self.attribute(name)) is None else value.b
 
     def text(self, name: str, default: str = "") -> str:
-        return self.attributes[name].s.decode(errors="replace") if name in self.attributes else default
+        return default if (value := self.attribute(name)) is None else value.s.decode(errors="replace")
 
     def integers(self, name: str) -> tuple[int, ...]:
-        return tuple(self.attributes[name].list.i) if name in self.attributes else ()
+        return () if (value := self.attribute(name)) is None else tuple(value.list.i)
 
     def element(self, name: str, default: str = "") -> np.dtype[Any]:
         """The dtype that an attribute says."""
-        if name not in self.attributes and default:
+        value = self.attribute(name)
+        if value is None and default:
             return np.dtype(default)
-        number = value_type(self.attributes[name].type) if name in self.attributes else 0
+        number = 0 if value is None else value_type(value.type)
         if number not in DTYPES:
             self.fail(f"a type of numbers as '{name}'", type_name(number))
         return DTYPES[number]

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
+from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
 from ..importing import formulas
@@ -51,6 +52,9 @@ def div(ctx: Context) -> SSAValue:
 def cast(ctx: Context) -> SSAValue:
     """Floats as integers towards zero, all but 0 as true."""
     value, dtype = ctx.value(0), ctx.element("DstT")
+    floats = is_float(dtype_of(value)) and is_float(dtype)
+    if ctx.flag("Truncate") and floats and dtype.itemsize < dtype_of(value).itemsize:
+        ctx.fail("floats that are rounded", "ones that are cut off")
     return ctx.emit(ew.CopyOp, value) if dtype_of(value) == dtype else ctx.emit(ew.CastOp, value, dtype=dtype.name)
 
 

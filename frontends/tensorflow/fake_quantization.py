@@ -48,7 +48,7 @@ def by_inputs(ctx: Context) -> SSAValue:
 
 def bucketize(ctx: Context) -> SSAValue:
     """The number of boundaries that each number is not below."""
-    bounds = np.asarray(ctx.attributes["boundaries"].list.f if "boundaries" in ctx.attributes else (), np.float32)
+    bounds = np.asarray(() if (stated := ctx.attribute("boundaries")) is None else stated.list.f, np.float32)
     value = term(ctx, 0).to("float32").value
     return ctx.emit(SearchSortedOp, ctx.constant(bounds, "boundaries"), value, right=True, dtype="int32")
 

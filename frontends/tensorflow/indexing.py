@@ -19,6 +19,7 @@ from ...dialects.relay.transform import BroadcastToOp, TakeOp, TransposeOp
 from ...support.dtypes import Array
 from ..importing.converter import Converter, Narrowed, Result
 from ..importing.moves import check_inside, gather_along
+from ..importing.products import reshaped
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, places, term
 from .context import Context
@@ -148,25 +149,26 @@ def invert_permutation(ctx: Context) -> SSAValue:
 
 
 def matrix_diag(ctx: Context) -> SSAValue:
-    """Vectors along the last axis as the main diagonals of matrices of zeros."""
-    if ctx.op_type != "MatrixDiag":
-        _main_only(ctx)
+    """Vectors along the last axis as the main diagonals of matrices of zeros, or another number."""
     x = term(ctx, 0)
     n = x.shape[-1]
+    if ctx.op_type != "MatrixDiag":
+        _main_only(ctx, n)
     wide = x.reshape(*x.shape, 1)
     rank = len(wide.shape)
     on = places(ctx, n, 2, 0, "int32").equal(places(ctx, n, 2, 1, "int32"))
-    zero = ctx.number(0, x.dtype.name)
+    filler = reshaped(ctx, ctx.value(4), ()) if ctx.has(4) else ctx.number(0, x.dtype.name)
     if rank > 2:
         on = on.reshape(*[1] * (rank - 2), n, n)
     spread = ctx.emit(TileOp, wide.value, reps=(*[1] * (rank - 1), n))
-    return ctx.emit(logic.WhereOp, on.value, spread, zero)
+    return ctx.emit(logic.WhereOp, on.value, spread, filler)
 
 
-def _main_only(ctx: Context) -> None:
-    """Complain of diagonals other than the main one."""
-    if any(ctx.known_ints(1, "diagonals")) or ctx.known_ints(2, "rows") != (-1,):
-        ctx.fail("the main diagonal of square matrices", f"{list(ctx.known_ints(1, 'diagonals'))}")
+def _main_only(ctx: Context, extent: int) -> None:
+    """Complain of diagonals other than the main one of square matrices."""
+    diagonals, *sizes = (ctx.known_ints(index, "diagonals") for index in (1, 2, 3))
+    if any(diagonals) or any(size not in ((-1,), (extent,)) for size in sizes):
+        ctx.fail("the main diagonal of square matrices", f"{list(diagonals)} of {sizes}")
 
 
 def matrix_diag_part(ctx: Context) -> SSAValue:
@@ -203,6 +205,8 @@ def matrix_band_part(ctx: Context) -> SSAValue:
     return ctx.emit(logic.WhereOp, kept.value, x.value, ctx.number(0, x.dtype.name))
 
 
+_PADDING = {"padding_value": "of diagonals that are shorter than others"}
+
 TABLE = {
     "Bincount": Converter(bincount),
     "DenseBincount": Converter(bincount),
@@ -213,8 +217,8 @@ TABLE = {
     "MatrixBandPart": Converter(matrix_band_part),
     "MatrixDiag": Converter(matrix_diag),
     "MatrixDiagPart": Converter(matrix_diag_part),
-    "MatrixDiagPartV2": Converter(matrix_diag_part),
-    "MatrixDiagPartV3": Converter(matrix_diag_part),
+    "MatrixDiagPartV2": Converter(matrix_diag_part, unread=_PADDING),
+    "MatrixDiagPartV3": Converter(matrix_diag_part, unread=_PADDING),
     "MatrixDiagV2": Converter(matrix_diag),
     "MatrixDiagV3": Converter(matrix_diag),
     "MatrixSetDiag": Converter(matrix_set_diag),

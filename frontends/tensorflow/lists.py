@@ -143,7 +143,7 @@ def resize(ctx: Context) -> SSAValue:
 def array(ctx: Context) -> tuple[SSAValue, ...]:
     """A TensorArray: what holds its elements is the flow; the handle only names it."""
     count, shape = ctx.one(0, "a number of elements"), (0,)
-    stated = ctx.attributes["element_shape"].shape if "element_shape" in ctx.attributes else None
+    stated = None if (value := ctx.attribute("element_shape")) is None else value.shape
     if stated is not None and not stated.unknown_rank:
         shape = tuple(max(int(dim.size), 0) for dim in stated.dim)
     return ctx.number(0, "int32"), _zeros(ctx, (count, *shape), ctx.element("dtype"))
@@ -197,18 +197,20 @@ def split(ctx: Context) -> SSAValue:
     return _split(ctx, 0, 2)
 
 
+_HANDLE = {"handle": "of the array that `flow_in` is"}
+
 TABLE = {
     "EmptyTensorList": Converter(empty),
-    "TensorArrayConcatV3": Converter(array_concat),
-    "TensorArrayGatherV3": Converter(array_gather),
-    "TensorArrayReadV3": Converter(array_read),
-    "TensorArrayScatterV3": Converter(array_scatter),
-    "TensorArraySizeV3": Converter(array_size),
-    "TensorArraySplitV3": Converter(array_split),
+    "TensorArrayConcatV3": Converter(array_concat, unread=_HANDLE),
+    "TensorArrayGatherV3": Converter(array_gather, unread=_HANDLE),
+    "TensorArrayReadV3": Converter(array_read, unread=_HANDLE),
+    "TensorArrayScatterV3": Converter(array_scatter, unread=_HANDLE),
+    "TensorArraySizeV3": Converter(array_size, unread=_HANDLE),
+    "TensorArraySplitV3": Converter(array_split, unread={**_HANDLE, "flow_in": "all of which is replaced"}),
     "TensorArrayV3": Converter(array),
-    "TensorArrayWriteV3": Converter(array_write),
+    "TensorArrayWriteV3": Converter(array_write, unread=_HANDLE),
     "TensorListConcatLists": Converter(concat_lists),
-    "TensorListConcatV2": Converter(concat),
+    "TensorListConcatV2": Converter(concat, unread={"leading_dims": "of elements that were never set"}),
     "TensorListElementShape": Converter(element_shape),
     "TensorListFromTensor": Converter(same_list),
     "TensorListGather": Converter(gather),

@@ -31,6 +31,11 @@ def fused_batch_norm(ctx: Context) -> tuple[Result, ...]:
         variance = data.to(wide).apply(VarianceOp, whole, axis=(channel,), keepdims=False, exclude=True)
         count = prod(extent for axis, extent in enumerate(data.shape) if axis != channel)
         statistics = mean, (variance * (count / max(count - 1, 1)) if ctx.node.outputs > 2 else variance)
+        if (factor := ctx.real("exponential_avg_factor", 1.0)) != 1.0:
+            before = term(ctx, 3), term(ctx, 4)
+            pairs = zip(statistics, before, strict=True)
+            first, second = (statistic * factor + old * (1.0 - factor) for statistic, old in pairs)
+            statistics = first, second
     operands = [operand.value for operand in (data.to(wide), gamma, beta, mean, variance)]
     result = Term(ctx, ctx.emit(BatchNormOp, *operands, axis=channel, epsilon=epsilon)).to(own)
     return (result.value, *(statistic.value for statistic in statistics), mean.value, variance.value, mean.value)
@@ -63,10 +68,14 @@ def lrn(ctx: Context) -> SSAValue:
     )
 
 
+_GATHERED: dict[str, str] = dict.fromkeys(
+    ("mean", "variance"), "of other batches, while those of this one are computed"
+)
+
 TABLE = {
     "BatchNormWithGlobalNormalization": Converter(batch_norm_with_global_normalization),
-    "FusedBatchNorm": Converter(fused_batch_norm),
-    "FusedBatchNormV2": Converter(fused_batch_norm),
-    "FusedBatchNormV3": Converter(fused_batch_norm),
+    "FusedBatchNorm": Converter(fused_batch_norm, unread=_GATHERED),
+    "FusedBatchNormV2": Converter(fused_batch_norm, unread=_GATHERED),
+    "FusedBatchNormV3": Converter(fused_batch_norm, unread=_GATHERED),
     "LRN": Converter(lrn),
 }

@@ -42,7 +42,8 @@ def batch_matmul(ctx: Context) -> SSAValue:
 def fused_matmul(ctx: Context) -> SSAValue:
     """With a bias and an activation, as TensorFlow's own optimiser puts them together."""
     result = matmul(ctx)
-    steps = [name.decode() for name in ctx.attributes["fused_ops"].list.s] if "fused_ops" in ctx.attributes else []
+    fused = ctx.attribute("fused_ops")
+    steps = [] if fused is None else [name.decode() for name in fused.list.s]
     for name in steps:
         match name:
             case "BiasAdd":

@@ -18,7 +18,7 @@ def python_call_of(step: Step, ctx: Context) -> PythonCall:
     """Return a node's call: inputs in order, attributes by name but for element types, which the arrays have."""
     attributes = {
         name: _value(ctx, name, value)
-        for name, value in ctx.attributes.items()
+        for name, value in ctx.node.attributes.items()
         if not name.startswith("_") and value.WhichOneof("value") not in ("type", None) and not value.list.type
     }
     return PythonCall(list(range(len(ctx.inputs))), _stated(step, ctx), attributes)
@@ -44,8 +44,8 @@ def _value(ctx: Context, name: str, value: Any) -> Any:
 
 def _stated(step: Step, ctx: Context) -> list[Stated]:
     """The results: shapes of `_output_shapes`; the element type of an attribute that says one for all."""
-    shapes = list(ctx.attributes[_SHAPES].list.shape) if _SHAPES in ctx.attributes else []
-    numbers = [value_type(ctx.attributes[name].type) for name in _ELEMENTS if name in ctx.attributes]
+    shapes = list(ctx.node.attributes[_SHAPES].list.shape) if _SHAPES in ctx.node.attributes else []
+    numbers = [value_type(ctx.node.attributes[name].type) for name in _ELEMENTS if name in ctx.node.attributes]
     dtype = DTYPES.get(numbers[0]) if len(set(numbers)) == 1 else None
     results: list[Stated] = []
     for at in range(len(step.outputs)):

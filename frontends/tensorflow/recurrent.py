@@ -56,7 +56,9 @@ def gru_cell(ctx: Context) -> tuple[SSAValue, ...]:
     return r.value, u.value, candidate.value, state.value
 
 
+_PEEPHOLES: dict[str, str] = dict.fromkeys(("wci", "wcf", "wco"), "read with use_peephole only")
+
 TABLE = {
     "GRUBlockCell": Converter(gru_cell),
-    "LSTMBlockCell": Converter(lstm_cell),
+    "LSTMBlockCell": Converter(lstm_cell, unread=_PEEPHOLES),
 }

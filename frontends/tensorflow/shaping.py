@@ -249,7 +249,8 @@ def batch_to_space(ctx: Context) -> SSAValue:
 
 def ensure_shape(ctx: Context) -> Result:
     """The value, which must have the shape that the attribute says."""
-    wanted, own = ctx.attributes["shape"].shape if "shape" in ctx.attributes else None, ctx.shape(0)
+    value = ctx.attribute("shape")
+    wanted, own = None if value is None else value.shape, ctx.shape(0)
     if wanted is not None and not wanted.unknown_rank:
         extents = [int(dim.size) for dim in wanted.dim]
         if len(extents) != len(own):

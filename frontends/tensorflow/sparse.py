@@ -95,7 +95,7 @@ TABLE = {
     "SparseSegmentSqrtNWithNumSegments": _segments("sqrt"),
     "SparseSegmentSum": _segments(""),
     "SparseSegmentSumWithNumSegments": _segments(""),
-    "SparseTensorDenseAdd": Converter(dense_add),
+    "SparseTensorDenseAdd": Converter(dense_add, unread={"a_shape": "that of b"}),
     "SparseTensorDenseMatMul": Converter(dense_matmul),
     "SparseToDense": Converter(to_dense),
 }

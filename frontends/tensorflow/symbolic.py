@@ -32,7 +32,7 @@ def folded_sizes(ctx: Context) -> Result | None:
     if dtype not in WIDE and dtype != np.bool_:
         return None
     array = np.asarray(elements, np.object_)
-    ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
+    ctx.read.extend(tensor for tensor in ctx.inputs_from(0) if tensor is not None)
     return counted(ctx, settled(objects(array.reshape(-1).tolist(), array.shape)), cast("np.dtype[Any]", dtype))
 
 

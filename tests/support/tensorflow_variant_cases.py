@@ -106,6 +106,19 @@ def windows(tf: Any, ops: Any) -> Iterator[Case]:
     )
     norm = [np.abs(reals(6, seed=s)) + 0.1 for s in range(4)]
     yield (
+        "FusedBatchNormV3 averaged",
+        lambda x: ops.FusedBatchNormV3(
+            x=x,
+            scale=np.ones(3, "float32"),
+            offset=np.zeros(3, "float32"),
+            mean=np.array([1.0, 2.0, -1.0], "float32"),
+            variance=np.array([0.5, 2.0, 3.0], "float32"),
+            exponential_avg_factor=0.25,
+            is_training=True,
+        )[:3],
+        [reals(2, 4, 5, 3)],
+    )
+    yield (
         "FusedBatchNormV3 half",
         lambda x: ops.FusedBatchNormV3(
             x=x, scale=norm[0], offset=norm[1], mean=norm[2], variance=norm[3], is_training=False
@@ -199,6 +212,11 @@ def slices(tf: Any, ops: Any) -> Iterator[Case]:
     yield "ShapeN int64", lambda v, w: ops.ShapeN(input=[v, w], out_type="int64"), [reals(2, 3), reals(1)]
     yield "Size int64", lambda v: ops.Size(input=v, out_type="int64"), [y]
     yield "MatrixDiagPartV3", lambda v: ops.MatrixDiagPartV3(input=v, k=0, padding_value=0.0), [reals(2, 3, 4)]
+    yield (
+        "MatrixDiagV3 padded",
+        lambda v: ops.MatrixDiagV3(diagonal=v, k=0, num_rows=3, num_cols=3, padding_value=1.5),
+        [reals(2, 3)],
+    )
     yield "MatrixDiagPart", lambda v: ops.MatrixDiagPart(input=v), [reals(4, 3)]
     for name in ("MatrixSetDiag", "MatrixSetDiagV3"):
         more = {"k": 0} if name.endswith("V3") else {}

@@ -46,6 +46,17 @@ def test_texts_are_refused_only_where_an_output_needs_them():
     refused(net.build(), "AsString (1 layer: text)", "texts and image files are decoded before the model")
 
 
+def test_an_attribute_or_input_that_no_row_asks_for_is_refused_by_its_name():
+    net = Net()
+    x = net.placeholder("x", (2, 3))
+    net.op("Relu", "relu", x, slope=0.5)
+    refused(net.build(), "Relu: expected no attribute 'slope', which is not supported, got 0.5")
+    net = Net()
+    x = net.placeholder("x", (2, 3))
+    net.op("Relu", "relu", x, x)
+    refused(net.build(), "Relu: expected no input 1, which is not supported, got 'x'")
+
+
 def test_variables_need_a_checkpoint():
     net = Net()
     net.op("ReadVariableOp", "read", net.op("VarHandleOp", "handle", dtype="float32"))
