@@ -10,13 +10,17 @@ import numpy.typing as npt
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 import whence
-from whence import relay
+from whence import relay, te
+from whence.compiler.bisection import evaluated
 from whence.dialects.relay.core import ConstantOp
+from whence.dialects.relay.elementwise import ErfOp
 from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.relay_to_te import lower
 from whence.passes.pipelines import relay_pipeline
 from whence.provenance.rewrite import rewrite
 from whence.support.errors import FrontendError
@@ -163,3 +167,20 @@ def test_names_that_are_not_the_modules(module: ModuleOp, expected: dict[str, Ar
         whence.bisect(module, {"x": X}, {"a": X, "b": X})
     with pytest.raises(FrontendError, match=r"expected 'output0' of shape \(4, 16\), got \(3,\)"):
         whence.bisect(module, {"x": X}, {"output0": np.zeros(3)})
+
+
+def test_wrong_code_is_told_with_its_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    def doubled(op: Operation, x: te.Tensor) -> te.Tensor:
+        return te.compute(x.shape, lambda i, j: x[i, j] * 2.0, name="wrong")
+
+    x = relay.var("x", shape=(5, 11))
+    body = relay.set_span(relay.tanh(relay.set_span(relay.erf(relay.set_span(relay.exp(x), "first")), "bad")), "last")
+    module = relay.IRModule.from_expr(relay.Function([x], body)).module
+    inputs = {"x": _RNG.standard_normal((5, 11), np.float32)}
+    expected = evaluated(module, inputs)
+    monkeypatch.setitem(lower.TABLE, ErfOp, doubled)
+    bisection = whence.bisect(module, inputs, expected)
+    assert (bisection.pass_name, bisection.layer) == ("code generation", "bad")
+    assert bisection.layer_difference is not None
+    assert bisection.layer_difference.relative > 0.1
+    assert "no pass departs in numpy, native code does\nlayer bad: " in str(bisection)

@@ -19,7 +19,9 @@ from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.interpret import evaluate_module
 from whence.executables.executable import Executable
+from whence.explorer.compare import LayerDifference
 from whence.explorer.difference import ATOL, RTOL, Difference, difference
+from whence.explorer.reference import numpy_tensors
 from whence.explorer.results import imported_values, values_in
 from whence.lowering.cache import KernelCache
 from whence.lowering.llvm_to_native.target import Target
@@ -65,7 +67,7 @@ class Bisection:
     pass_name: str = ""
     """The first pass after which the result departs; `import` for the module itself; "" for none."""
     layer: str = ""
-    """The first layer on the way to the outputs whose value departs in that pass."""
+    """The first layer on the way to the outputs whose value departs in that pass, or in native code from numpy."""
     layer_difference: Difference | None = None
     patterns: tuple[str, ...] = ()
     """The patterns of the pass that touched the layer."""
@@ -92,7 +94,9 @@ class Bisection:
         elif self.pass_name == "import":
             lines.append("the module departs before any pass: the import, the inputs or the reference are not right")
         elif self.pass_name == CODE:
-            lines.append("no pass departs in numpy, native code does: whence debug MODEL --compare shows the layer")
+            lines.append("no pass departs in numpy, native code does")
+            if self.layer:
+                lines.append(f"layer {shown(self.layer)}: {self.layer_difference}")
         else:
             lines.append(f"pass {self.pass_name} departs")
             if self.layer:
@@ -140,7 +144,10 @@ def bisect(
     slow = run.bisected(original, chosen, "numpy")
     if slow.found:
         return slow
-    return Bisection(slow.passes, "numpy", CODE)
+    layer = run.wrong_code(original)
+    if layer is None:
+        return Bisection(slow.passes, "numpy", CODE)
+    return Bisection(slow.passes, "numpy", CODE, layer.layer.name, layer.difference)
 
 
 def signature(module: ModuleOp) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
@@ -241,6 +248,20 @@ class _Run:
             differences.append(difference(array, reference, *self.tolerance))
         worst = max(differences, key=lambda gap: (not gap.right, gap.relative))
         return PassResult(name, True, worst, perf_counter() - start)
+
+    def wrong_code(self, module: ModuleOp) -> LayerDifference | None:
+        """Return the first layer whose native code gives something else than its operators in numpy.
+
+        Each operator is a kernel, so that every layer is seen. None where layers share their names.
+        """
+        arrays = _in_order(module, self.inputs)
+        with PassContext(0, config={"relay.FuseOps.max_depth": 1}):
+            artifact = build(module.clone(), self.target, 0, ledger=Ledger(), cache=KernelCache())
+        inputs = dict(zip(_names(module, "input_names", len(arrays), "input"), arrays, strict=True))
+        if not (reference := numpy_tensors(module, arrays)):
+            return None
+        rtol, atol = self.tolerance
+        return Executable(artifact).compare(inputs, reference, rtol=rtol, atol=atol).first
 
     def outputs(self, module: ModuleOp, engine: Engine) -> list[Array]:
         """Return the outputs of a module, which stays unchanged."""

@@ -240,11 +240,14 @@ class Executable(Calls):
         inputs: Mapping[str, Array],
         reference: Mapping[str, Array],
         tensors: Mapping[str, Sequence[str]] | None = None,
+        *,
+        rtol: float = 1e-3,
+        atol: float = 1e-6,
     ) -> Comparison:
         """Compare the values of layers with a reference, tensor by tensor; see `explorer/compare.py`."""
         from whence.explorer.compare import compare
 
-        return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors)
+        return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors, rtol=rtol, atol=atol)
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
         """Return the layers, passes and stages behind a kernel (a name in `kernels`, symbol, index) or a TIR line.
