@@ -57,6 +57,7 @@ def _kernel(func: FuncOp, function: ExternalFunction) -> ExternalKernel:
         workspace=0,
         tir="",
         lines=(),
+        places=(),
         te="",
         schedule="",
         decisions={},

@@ -19,9 +19,11 @@ from whence.explorer.hot import annotated_assembly, annotated_tir, hot_lines, ho
 from whence.explorer.layer_table import layer_times
 from whence.explorer.layers import owners
 from whence.explorer.samples import CallSamples, Samples
+from whence.explorer.times import Times
 from whence.lowering.llvm_to_native.line_table import line_table
 from whence.lowering.llvm_to_native.sampler import can_sample
 from whence.planning.graph import graph_plan
+from whence.provenance.span import layer_names
 from whence.runtime.factory import Origin
 from whence.support.errors import FrontendError
 
@@ -132,6 +134,30 @@ def test_annotated_code_has_all_samples(network: Executable):
     assert "75.0 %" in hot_table(samples).splitlines()[2]
     with pytest.raises(FrontendError, match="unknown kernel 'no'"):
         annotated_tir(samples, "no")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_annotated_code_names_the_layers_of_its_own_calls_and_counts_what_has_no_line(network: Executable, number: int):
+    dense = lines_of_one(network, "nn.dense_0")[0]
+    samples = made(network, {dense: 25}, elsewhere=50)
+    call = network.artifact.calls[number]
+    own = {name for location in call.layers for name in layer_names(location)}
+    for annotated in (annotated_tir(samples, call.name), annotated_assembly(samples, call.name)):
+        assert {name for line in annotated.lines for name in line.layers} == own
+    tir = annotated_tir(samples, call.name)
+    assert sum(line.samples for line in tir.lines) == tir.samples == samples.calls[number].total
+    assert samples.calls[0].total > 25
+
+
+def test_the_estimated_time_of_a_layer_is_that_of_all_its_calls(network: Executable):
+    artifact = network.artifact
+    first, second = list(dict.fromkeys(owners(artifact).values()))[:2]
+    parts = ({first: 0.5, second: 1.5}, {first: 0.25, second: 0.75})
+    times = Times((2.0, 1.0), parts, (False, False))
+    ranked = {entry.layer: (entry.seconds, entry.estimated) for entry in times.ranked(artifact)}
+    assert ranked == {second: (2.25, 2.25), first: (0.75, 0.75)}
+    partly = Times((2.0, 1.0), parts, (True, False))
+    assert [entry.estimated for entry in partly.ranked(artifact)] == [0.75, 0.25]
 
 
 def test_assembly_and_line_table_agree(network: Executable):

@@ -166,6 +166,9 @@ def test_names_of_uploads_are_no_paths(client: Client, tmp_path: Path):
     _run(client, text="def @main() { 1 }", suffix=".relay")
     assert client.until("finished", "failed")[0] == "finished"
     assert (tmp_path / "text1.relay").read_text() == "def @main() { 1 }"
+    # Of another model nothing is compared with the session before.
+    assert client.ask("GET", "/session/head").json["comparison"] is None
+    assert client.ask("GET", "/session/2/head").json["comparison"] is None
 
 
 def test_words_of_a_request_are_no_options_of_others():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import onnx.parser
 import pytest
 from onnx import ModelProto
@@ -16,6 +17,7 @@ from whence.explorer.session.document import Session
 from whence.explorer.session.file import read
 from whence.exploring.measuring import Wishes
 from whence.exploring.record import record
+from whence.support.errors import WhenceError
 
 _WISHES = Wishes(0.01, tensors=True, films="none")
 
@@ -43,6 +45,14 @@ def test_a_program_for_all_sizes_is_measured_for_chosen_ones():
     memory, times = nothing.made_by.notes
     assert memory == "memory of main: its sizes are open, and none were chosen"
     assert times.startswith("main was not measured: expected inputs, or static shapes, got dynamic dimensions in")
+
+
+def test_inputs_of_the_user_that_do_not_fit_are_refused_and_those_made_up_are_noted():
+    source = model("y = Relu(x)", "float[4,8] x", "float[4,8] y")
+    with pytest.raises(WhenceError, match="x"):
+        record(source, {"x": np.zeros((3, 8), np.float32)}, _WISHES)
+    session = record(source, {"x": np.ones((4, 8), np.float32)}, _WISHES)
+    assert session.tensors[0].minimum == [1.0]
 
 
 def test_stretches_are_measured_each_on_its_own():

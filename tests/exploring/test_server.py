@@ -6,6 +6,7 @@ import gzip
 import http.client
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from explorer_client import Client
@@ -138,3 +139,11 @@ def test_files_to_keep(client: Client):
     for path in ("/export/1/passwd", "/export/1/", "/export/../json", "/export/1"):
         assert client.ask("GET", path).status == 404
     assert client.ask("GET", "/export/9/json").status == 400
+
+
+def test_the_pipeline_of_a_session_is_of_the_relay_passes_of_its_main_program(client: Client):
+    session = small_session()
+    session.passes += [replace(session.passes[0], spec="tir-simplify", kernel=0), replace(session.passes[0], program=1)]
+    client.server.site.store.add(session, None, "")
+    rows = client.ask("GET", "/sessions").json["sessions"]
+    assert rows[1]["pipeline"] == rows[0]["pipeline"] == ["fuse-ops", "infer-type", "tidy"]

@@ -167,3 +167,13 @@ def test_finalists_that_all_fail_decide_nothing():
 
     result = found(Failing())
     assert (result.decisions, result.duel) == ({}, None)
+
+
+def test_a_search_goes_on_as_long_as_it_gains_and_tells_the_best_ratio_so_far():
+    told: list[float] = []
+    result = search(TASK, Rates(), Bench(), seed=0, trials=1000, tell=lambda _, ratio: told.append(ratio))
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(speed(result.decisions) / speed({}))
+    # Two rounds without a gain end it.
+    gains = [after > before * 1.005 for before, after in zip([1.0, *told], told, strict=False)]
+    assert gains[-3:] == [True, False, False]

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import operation_models
+from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 from model_parts import IMAGE, SEQUENCE, VOLUME, L, inputs, keras, model, ops
 
 FOLDER = Path(__file__).parent / "models"
@@ -219,6 +220,23 @@ def masks() -> Any:
     return model((tokens, x), outputs, "masks")
 
 
+def undecided() -> Any:
+    """What no other model decides: three masks, none that counts, norms near 0, scales of attention and of sums."""
+    tokens, x = inputs((6,), SEQUENCE, x0="int32")
+    words = L.Embedding(6, 4, mask_zero=True, name="words")
+    y, z, nothing = words(tokens), words(tokens // 2), words(tokens // 6)
+    outputs = [
+        L.Maximum()([y, z, nothing]),
+        L.Minimum()([nothing, z, y]),
+        L.Multiply()([y, nothing, z]),
+        L.Multiply()([nothing, nothing]),
+        L.UnitNormalization()(x * 1e-8),
+        L.Attention(score_mode="concat", use_scale=True)([x, x]),
+        CustomScaleLayer(0.25)([y, z]),
+    ]
+    return model((tokens, x), outputs, "undecided")
+
+
 def merged_masks() -> Any:
     tokens, x = inputs((6,), SEQUENCE, x0="int32")
     words = L.Embedding(6, 4, mask_zero=True, name="words")
@@ -402,6 +420,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "halves": halves,
     "masks": masks,
     "merged_masks": merged_masks,
+    "undecided": undecided,
     "merging": merging,
     "normalizations": normalizations,
     "poolings": poolings,
