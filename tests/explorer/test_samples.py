@@ -17,7 +17,7 @@ from whence.explorer.code import assembly_runs, kernel_of, machine_code, run_lin
 from whence.explorer.exports import chrome_trace, folded_stacks, node_data, sample_stacks, traced_calls
 from whence.explorer.hot import annotated_assembly, annotated_tir, hot_lines, hot_table
 from whence.explorer.layer_table import layer_times
-from whence.explorer.layers import owners
+from whence.explorer.layers import Layer, owners
 from whence.explorer.samples import CallSamples, Samples
 from whence.explorer.times import Times
 from whence.lowering.llvm_to_native.line_table import line_table
@@ -152,7 +152,7 @@ def test_annotated_code_names_the_layers_of_its_own_calls_and_counts_what_has_no
 def test_the_estimated_time_of_a_layer_is_that_of_all_its_calls(network: Executable):
     artifact = network.artifact
     first, second = list(dict.fromkeys(owners(artifact).values()))[:2]
-    parts = ({first: 0.5, second: 1.5}, {first: 0.25, second: 0.75})
+    parts: tuple[dict[Layer | None, float], ...] = ({first: 0.5, second: 1.5}, {first: 0.25, second: 0.75})
     times = Times((2.0, 1.0), parts, (False, False))
     ranked = {entry.layer: (entry.seconds, entry.estimated) for entry in times.ranked(artifact)}
     assert ranked == {second: (2.25, 2.25), first: (0.75, 0.75)}
