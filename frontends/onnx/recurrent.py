@@ -61,10 +61,13 @@ class _Node:
         if len(ctx.shape(0)) != 3:
             ctx.fail("a 3-d input (time, batch, features)", f"shape {list(ctx.shape(0))}")
         weight = ctx.shape(2)
-        self.hidden = weight[2] if len(weight) == 3 else 0
+        if len(weight) != 3:
+            ctx.fail("3-d recurrent weights (directions, gates, units)", f"shape {list(weight)}")
+        self.hidden = ctx.int("hidden_size", weight[2])
         wanted = (len(self.reversed), self.layer.gates * self.hidden, self.hidden)
-        if weight != wanted or ctx.int("hidden_size", self.hidden) != self.hidden:
-            ctx.fail(f"recurrent weights of shape {list(wanted)}", str(list(weight)))
+        if weight != wanted:
+            by = f", as hidden_size is {self.hidden}" if self.hidden != weight[2] else ""
+            ctx.fail(f"recurrent weights of shape {list(wanted)}{by}", str(list(weight)))
         self.units = padded_units(self.hidden)
         rows, count, batch = self.layer.gates * self.hidden, len(self.reversed), ctx.shape(0)[not self.batch_first]
         if (found := ctx.shape(1)) != (count, rows, ctx.shape(0)[2]):

@@ -37,6 +37,27 @@ class Done(NamedTuple):
 Tool = Callable[..., Done]
 
 
+TESTS = Path(__file__).parents[1]
+MODELS = {
+    "an exported program": ("exports/pytorch/cnn.pt2", "nn.conv2d"),
+    "a Keras archive": ("frontends/keras/models/cnn.keras", "nn.conv2d"),
+    "a Keras file": ("frontends/keras/models/attention.h5", "nn.softmax"),
+    "StableHLO": ("exports/jax/perceptron.mlir", "nn.dense"),
+    "a TFLite file": ("exports/tflite/ssd.float.tflite", "nn.conv2d"),
+    "a saved model": ("frontends/tensorflow/data/cnn_saved", "nn.conv2d"),
+    "a frozen graph": ("frontends/tensorflow/data/cnn.pb", "nn.conv2d"),
+}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_every_format_that_the_other_commands_take_is_read(whence_opt: Tool, kind: str):
+    name, operator = MODELS[kind]
+    done = whence_opt(TESTS / name, "-p", "relay-simplify-inference", "--print-debuginfo")
+    assert (done.code, done.err) == (0, "")
+    assert f"relay.{operator}" in done.out
+    assert f'"{Path(name).name}"' in done.out or kind in ("StableHLO", "an exported program")
+
+
 def test_a_model_is_imported_with_its_layers(whence_opt: Tool, tiny: Path):
     done = whence_opt(tiny, "--print-debuginfo")
     assert (done.code, done.err) == (0, "")

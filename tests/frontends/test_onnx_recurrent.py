@@ -101,3 +101,25 @@ def test_infinities_stay_in_their_sequence(kind: str, attributes: dict[str, Any]
         for mine, wanted in zip(found, theirs, strict=True):
             assert np.isfinite(wanted[..., :1, :]).all()
             np.testing.assert_allclose(mine, wanted, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("recurrent", "hidden", "text"),
+    [
+        ((1, 12, 3), 4, r"expected recurrent weights of shape \[1, 16, 4\], as hidden_size is 4, got \[1, 12, 3\]"),
+        ((1, 12, 4), 3, r"expected recurrent weights of shape \[1, 12, 3\], as hidden_size is 3, got \[1, 12, 4\]"),
+        ((1, 16, 3), 3, r"expected recurrent weights of shape \[1, 12, 3\], got \[1, 16, 3\]"),
+        ((12, 3), 3, r"expected 3-d recurrent weights .*, got shape \[12, 3\]"),
+    ],
+)
+def test_weights_that_do_not_fit_are_told_from_what_they_should_be(recurrent: tuple[int, ...], hidden: int, text: str):
+    weights = [
+        numpy_helper.from_array(np.zeros(shape, np.float32), name)
+        for name, shape in (("W", (1, 12, FEATURES)), ("R", recurrent))
+    ]
+    node = helper.make_node("LSTM", ["x", "W", "R"], ["Y"], hidden_size=hidden)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (TIME, BATCH, FEATURES))
+    y = helper.make_tensor_value_info("Y", TensorProto.FLOAT, None)
+    graph = helper.make_graph([node], "net", [x], [y], weights)
+    with pytest.raises(whence.FrontendError, match=f"^LSTM: {text}"):
+        from_onnx(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)]))

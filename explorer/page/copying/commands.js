@@ -31,9 +31,9 @@ export function modelOf({ made_by: made }) {
   return made.command.startsWith(EXPLORE) ? made.command.slice(EXPLORE.length) : made.model;
 }
 
-/** Whether the model is a file, which commands can read. @param {Session} session */
-function isFile(session) {
-  return /\.\w+$/.test(session.made_by.model);
+/** Whether the model is a file, or a folder that a command was given, which commands can read. @param {Session} session */
+function isFile({ made_by: made }) {
+  return made.command.startsWith(EXPLORE) || /\.\w+$/.test(made.model);
 }
 
 /** The model and the options that it was compiled with. @param {Session} session */

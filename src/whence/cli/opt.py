@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import IO, ClassVar, NoReturn
 
@@ -21,6 +21,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from whence.cli.errors import guarded
 from whence.cli.instruments import Audit, BetweenPasses, Timer, Verifier, WrittenSnapshots, complain
 from whence.cli.options import hinted
+from whence.compiler.formats import is_stablehlo
 from whence.dialects.located_parser import LocatedParser
 from whence.passes.relay.annotate_target import AnnotateTargetPass
 from whence.passes.relay.merge_composite import MergeCompositePass
@@ -28,7 +29,7 @@ from whence.passes.runner import run_passes
 from whence.planning.snapshots import SnapshotFolder
 from whence.provenance.diagnostics import LocationError
 from whence.provenance.ledger import Ledger, recording
-from whence.reading.models import model_path, shipped_models
+from whence.reading.models import KERAS, PYTORCH, SUFFIXES, model_path, shipped_models
 from whence.reading.pipeline_text import parse_passes
 from whence.reading.textio import attach_params, decoded, name_weights, relay_module, write_files
 from whence.support.errors import FrontendError, PipelineError, WhenceError
@@ -63,24 +64,27 @@ def _relay_text() -> type[Target]:
     return RelayText
 
 
-def _onnx(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
-    from whence.frontends.onnx import from_onnx
-    from whence.reading.input_shapes import parse_input_shapes
+def _model(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
+    """The module of a framework's model, as `whence.load` imports it."""
+    from whence.compiler.formats import read_model
+    from whence.compiler.load import import_at
 
-    shapes = parse_input_shapes(input_shapes) if input_shapes is not None else None
-    # By its path where there is one: weights may lie in files beside it.
+    # By its path where there is one: weights may lie in files beside it, and locations say its name.
     path = Path(stream.name) if isinstance(getattr(stream, "name", None), str) else None
-    return from_onnx(path if path is not None and path.is_file() else stream.read(), shapes=shapes)
+    source = path if path is not None and path.exists() else stream.read()
+    return import_at(read_model(source), input_shapes)
 
 
-def _tflite(stream: IO[bytes], input_shapes: str | None) -> ModuleOp:
-    from whence.frontends.tflite import from_tflite
-    from whence.reading.input_shapes import parse_input_shapes
+SAVED_MODEL = "saved_model"
+"""The frontend of folders."""
 
-    shapes = parse_input_shapes(input_shapes) if input_shapes is not None else None
-    path = Path(stream.name) if isinstance(getattr(stream, "name", None), str) else None
-    # By its path where there is one: locations say its name.
-    return from_tflite(path if path is not None and path.is_file() else stream.read(), shapes=shapes)
+
+class _Folder(BytesIO):
+    """The folder of a model in the place of an open file."""
+
+    def __init__(self, name: str):
+        super().__init__()
+        self.name = name
 
 
 def _know_compilers(passes: Sequence[ModulePass]) -> None:
@@ -141,11 +145,16 @@ class WhenceOptMain(xDSLOptMain):
         super().register_all_frontends()
         self.available_frontends["mlir"] = self._mlir
         self.available_frontends["relay"] = self._relay
-        self.available_frontends["tflite"] = lambda stream: _tflite(stream, self.args.input_shapes)
-        self.available_frontends["onnx"] = lambda stream: _onnx(stream, self.args.input_shapes)
+        models = (*SUFFIXES, *KERAS, *PYTORCH, ".mlirbc", SAVED_MODEL)
+        for name in dict.fromkeys(suffix.removeprefix(".") for suffix in models):
+            self.available_frontends.setdefault(name, lambda stream: _model(stream, self.args.input_shapes))
 
     def _mlir(self, stream: IO[bytes]) -> ModuleOp:
-        text = stream.read().decode()
+        data = stream.read()
+        # Without passes it is printed as it stands.
+        if self.pipeline.passes and is_stablehlo(data) and b"relay." not in data:
+            return _model(stream if stream.seekable() and not stream.seek(0) else BytesIO(data), self.args.input_shapes)
+        text = data.decode()
         parser = LocatedParser(self.ctx, text, self.get_input_name(), self.lines_above)
         module = parser.parse_module(not self.args.no_implicit_module)
         attach_params(module, Path(self.args.input_file or ".").parent)
@@ -170,7 +179,7 @@ class WhenceOptMain(xDSLOptMain):
         add("-p", "--passes", default="", help="passes separated by commas: name or name{option=value ..}")
         targets = ", ".join(self.available_targets)
         add("-t", "--target", default="mlir", help=f"what to print: {targets}; options as for passes")
-        about = 'of inputs that an ONNX model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
+        about = 'of inputs that a model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
         add("--input-shapes", metavar="SHAPES", help=f"shapes {about}")
         add("-o", "--output-file", help="file to write: a module with locations, its weights beside it as .params")
         add("--snapshot-dir", metavar="DIR", help="write the module after each pass, with locations, into DIR")
@@ -220,13 +229,15 @@ class WhenceOptMain(xDSLOptMain):
             self.args.input_file = None
         if self.args.input_file is not None and self.args.input_file != "/dev/stdin":
             self.args.input_file = str(model_path(self.args.input_file))
+            if Path(self.args.input_file).is_dir():
+                return _Folder(self.args.input_file), SAVED_MODEL
         return super().get_input_stream()
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         try:
             return super().prepare_input()
         except ValueError as error:
-            suffixes = ", ".join(f".{name}" for name in self.available_frontends)
+            suffixes = ", ".join(f".{name}" for name in self.available_frontends if name != SAVED_MODEL)
             raise FrontendError(f"{self.args.input_file}: expected a file {suffixes}") from error
 
     def prepare_output(self) -> IO[str]:
