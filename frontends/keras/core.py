@@ -177,18 +177,5 @@ TABLE = {
     "Masking": Row(masking, masks=Masks(computed=_mask_of_masking)),
     "ReversibleEmbedding": Row(reversible_embedding, _of_reversible, _MASK_OF_EMBEDDING),
     "StochasticDepth": Row(identity),
-    **dict.fromkeys(
-        (
-            "ActivityRegularization",
-            "AlphaDropout",
-            "Dropout",
-            "GaussianDropout",
-            "GaussianNoise",
-            "Identity",
-            "SpatialDropout1D",
-            "SpatialDropout2D",
-            "SpatialDropout3D",
-        ),
-        Row(identity, masks=KEPT),
-    ),
+    **dict.fromkeys(("ActivityRegularization", "Identity"), Row(identity, masks=KEPT)),
 }

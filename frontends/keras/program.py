@@ -18,6 +18,7 @@ from .kept_states import InputInfo, KeptStates, is_stateful
 from .layers import INPUT, Call, Graph, Layer, Reader, Tensor, tensors_in
 from .masks import OWNERS, Masks
 from .nests import entries_of, items_of, leaves, replaced, whole
+from .noise import trains_otherwise
 from .rows import Carried
 from .weights import Attributed, Constants, Named, Place, Store, Variables
 
@@ -154,6 +155,9 @@ class Builder:
                 return None if gone else self._mask_of.get(tensor_name)
 
             name = f"{layer.name}#{at}" if at else layer.name
+            if call.keywords.get("training") is True and (layer.is_model or trains_otherwise(layer.kind, layer.config)):
+                wanted = f"a {layer.kind} called for inference"
+                raise self.reader.fail(instance.scope + name, wanted, "a call with training=True")
             if layer.is_model:
                 inner = self.reader.graph(layer)
                 position = instance.position.inside(layer.name, _siblings(inner))
