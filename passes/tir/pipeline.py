@@ -205,6 +205,7 @@ def _run_own(own: ModulePass, phase: int, func: PrimFuncOp) -> None:
     block, following = func.parent, func.next_op
     if block is not None:
         func.detach()
+    before = func.clone()
     module = ModuleOp([func])
     module.location = func.location
     run_passes(module, [own])
@@ -212,6 +213,8 @@ def _run_own(own: ModulePass, phase: int, func: PrimFuncOp) -> None:
     if func.parent is not module.body.block:
         raise PipelineError(f"{what}: expected to find the kernel @{func.sym_name.data} in its module, got none")
     func.detach()
+    if errors := verify_memory.broken(before, func):
+        raise PipelineError(f"{what}: {'; '.join(errors)}")
     if block is not None and following is not None:
         block.insert_op_before(func, following)
     elif block is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import TypeAlias
@@ -28,11 +27,12 @@ from ...dialects.tir.index_maps import Ranges, blocks_of
 from ...provenance.diagnostics import message
 from ...provenance.walk import walk
 from ...support.errors import ScheduleError
-from .analysis import out_of_range
+from .analysis import out_of_range, races
+from .analysis import touches as touches_of
 from .analysis.effects import writes
 from .analysis.elementwise import Point, point
 from .analysis.out_of_range import name_of
-from .analysis.races import meet
+from .analysis.touches import Touch, touches, unwritten
 
 Access: TypeAlias = LoadOp | StoreOp
 
@@ -46,13 +46,35 @@ def errors_of(func: PrimFuncOp) -> list[str]:
 
 def run(func: PrimFuncOp) -> None:
     """Raise VerifyException, with all that is wrong, if anything is."""
-    _report(errors_of(func))
+    _report([*errors_of(func), *unwritten(func)])
+
+
+def broken(before: PrimFuncOp, after: PrimFuncOp) -> list[str]:
+    """Return the memory errors that a kernel has and had not before: of races, order, bounds and missing stores."""
+    errors = [*errors_of(after), *unwritten(after)]
+    return [error for error in errors if error not in (*errors_of(before), *unwritten(before))] if errors else []
 
 
 def check_bounds(func: PrimFuncOp) -> None:
     """Raise ScheduleError about the first access that is sure to leave its buffer, if any is."""
     for error in out_of_range.errors_of(func):
         raise ScheduleError(error)
+
+
+def check_races(func: PrimFuncOp) -> None:
+    """Raise ScheduleError about the first parallel loop of which two iterations touch one element, if any is."""
+    check, ranges = _Check(), Ranges()
+    for op in walk(func):
+        if isinstance(op, ForOp):
+            ranges[op.var] = op.bounds
+            if _is_parallel(op):
+                check.races(op, ranges)
+    for error in check.errors:
+        raise ScheduleError(error)
+
+
+def _is_parallel(op: ForOp) -> bool:
+    return op.kind.data == "parallel" and not below(op.trip_count, 2)
 
 
 def _report(errors: list[str]) -> None:
@@ -74,7 +96,7 @@ class _Check:
             for inner, inner_ranges in blocks_of(op, ranges):
                 if not isinstance(op, ForOp) or op.is_run():
                     self.block(inner, inner_ranges)
-            if isinstance(op, ForOp) and op.kind.data == "parallel" and not below(op.trip_count, 2):
+            if isinstance(op, ForOp) and _is_parallel(op):
                 self.races(op, ranges)
 
     def definition(self, alloc: AllocOp) -> None:
@@ -90,39 +112,37 @@ class _Check:
 
     def races(self, loop: ForOp, ranges: Ranges) -> None:
         """Two iterations of a parallel loop must not touch one element, unless both read it."""
-        accesses: dict[SSAValue, dict[object, tuple[Access, Point]]] = {}
+        accesses: dict[SSAValue, dict[object, tuple[Touch, Point]]] = {}
         inside = dict(ranges)
-        for op in _running(loop, inside):
-            if not loop.is_ancestor(op.buffer.owner):
+        for op in walk(loop):
+            if isinstance(op, ForOp):
+                inside[op.var] = op.bounds
+        for touch in touches(loop.block):
+            op = touch.op
+            if isinstance(op, Access) and not loop.is_ancestor(op.buffer.owner):
                 at = point(op, inside)
-                accesses.setdefault(op.buffer, {}).setdefault((type(op), at.key), (op, at))
-        for buffer, touches in accesses.items():
-            for (access, at), (other, there) in combinations_with_replacement(touches.values(), 2):
-                store = access if isinstance(access, StoreOp) else other
-                if isinstance(store, StoreOp) and meet(loop, at, there):
-                    what = "write" if isinstance(access, StoreOp) and isinstance(other, StoreOp) else "read and write"
+                accesses.setdefault(op.buffer, {}).setdefault((type(op), at.key, touch.around), (touch, at))
+        for buffer, found in accesses.items():
+            for (touch, at), (other, there) in combinations_with_replacement(found.values(), 2):
+                store = touch.op if isinstance(touch.op, StoreOp) else other.op
+                if isinstance(store, StoreOp) and (which := _which_meet(loop, touch, at, other, there)) is not None:
+                    both = isinstance(touch.op, StoreOp) and isinstance(other.op, StoreOp)
+                    what = "write" if both else "read and write"
                     expected = f"iterations of a parallel loop over {_hint(loop.var)} that touch different elements"
-                    self.fail(store, expected, f"iterations that {what} one element of {name_of(buffer)}")
+                    self.fail(store, expected, f"iterations{which} that {what} one element of {name_of(buffer)}")
                     break
 
 
-def _running(loop: ForOp, ranges: Ranges) -> Iterator[Access]:
-    """The accesses that every iteration of `loop` carries out."""
+def _which_meet(loop: ForOp, touch: Touch, at: Point, other: Touch, there: Point) -> str | None:
+    """Return which iterations touch one element, as far as that is known; None where none are known to."""
+    if (pair := touches_of.meet(loop, touch, other)) is not None:
+        return f" {pair.first} and {pair.second}"
+    always = all(each.decided and not each.around and not _is_guarded(each.op) for each in (touch, other))
+    return "" if always and races.meet(loop, at, there) else None
 
-    def accesses(block: Block) -> Iterator[Access]:
-        for op in block.ops:
-            match op:
-                case ForOp() if op.is_run():
-                    ranges[op.var] = op.bounds
-                    yield from accesses(op.block)
-                case StoreOp():
-                    yield op
-                case LoadOp() if op.guard is None:
-                    yield op
-                case _:
-                    pass
 
-    return accesses(loop.block)
+def _is_guarded(op: Operation) -> bool:
+    return isinstance(op, LoadOp) and op.guard is not None
 
 
 def _may_follow_store(load: LoadOp, alloc: AllocOp) -> bool:
@@ -155,8 +175,11 @@ class TirVerifyMemoryPass(ModulePass):
     - a load or store leaves its buffer in an iteration that is sure to come, by the bounds of the loops, the branches
       and guards around it, or a constant index (`whence.lower`, `build` and `compile` check this of every kernel);
     - two iterations of a parallel loop write one element of a buffer from outside of it, or one reads what another
-      writes.
-    What only data decides is taken to be right.
+      writes: the error has two such iterations;
+    - no store writes some element of a result: the error has that element. The passes that users add to the pipeline
+      (`tir.add_lower_pass`) are checked for this, as for all the others, after each of them.
+    What only data, sizes of a call or called functions decide is taken to be right, and so is a question about more
+    than a million points.
 
     Before and after: any kernels, the same.
     Locations: as they were.
@@ -184,4 +207,4 @@ class TirVerifyMemoryPass(ModulePass):
     name = "tir-verify-memory"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        _report([error for func in prim_funcs(op) for error in errors_of(func)])
+        _report([error for func in prim_funcs(op) for error in (*errors_of(func), *unwritten(func))])

@@ -31,6 +31,7 @@ from whence.lowering.tir_to_llvm.convert import convert
 from whence.lowering.tir_to_llvm.float_mode import flushes
 from whence.passes.tir.instrument_bound_checkers import sites_of
 from whence.passes.tir.pipeline import run_tir_passes
+from whence.passes.tir.verify_memory import check_races
 from whence.provenance.diagnostics import message
 from whence.runtime.assertions import FailedAssertions
 from whence.runtime.bounds import CALLBACK, BoundErrors
@@ -82,6 +83,7 @@ class Function(FunctionModule):
         if not self.sizes:
             self._fix(())
         self.target = target
+        check_races(func)
         run_tir_passes(func, target.hardware)
         self.tir, lines = print_with_lines(func)
         self.locations = located_lines(self.tir, lines)

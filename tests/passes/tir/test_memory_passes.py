@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.dialects import tir
 from whence.passes.tir import inject_double_buffer, storage_rewrite, verify_memory
+from whence.passes.tir.analysis.touches import unwritten
 
 
 def storage(body: str) -> int:
@@ -157,8 +158,90 @@ def test_passes_that_meet(index: str):
     assert "write one element of %b" in error
 
 
-def test_what_a_guard_or_data_decides_is_right():
-    assert errors(parallel("(%i * 4 + %j) mod 8")) == []
+@pytest.mark.parametrize(
+    ("index", "first", "second"),
+    [
+        ("%i floordiv 2", 0, 1),
+        ("%i mod 8", 0, 8),
+        ("(%i * 4 + %j) mod 24", 0, 12),
+        ("0", 0, 15),
+        ("%i - %i + 3", 0, 15),
+    ],
+)
+def test_the_iterations_that_meet_are_told(index: str, first: int, second: int):
+    (error,) = errors(parallel(index, 16))
+    assert f"got iterations {first} and {second} that write one element of %b" in error
+
+
+@pytest.mark.parametrize(
+    "index", ["(%i mod 4) * 16 + (%i floordiv 4) * 4 + %j", "(%i floordiv 4) * 16 + %j * 4 + %i mod 4"]
+)
+def test_quotients_and_remainders_that_keep_apart(index: str):
+    assert errors(parallel(index, 16)) == []
+
+
+def test_a_loop_around_is_in_the_same_iteration():
+    body = "tir.for %k in 2 {{ tir.for parallel %i in 8 {{ tir.store %c, %b[{}] : f32, !tir.buffer<64xf32> }} }}"
+    assert errors(body.format("%i + %k")) == []
+    (error,) = errors(body.format("(%i + %k) floordiv 2"))
+    assert "got iterations" in error
+
+
+def missing(body: str, shape: str = "4x6") -> list[str]:
+    text = f"""
+    tir.prim_func @f(%n: !tir.buffer<4xi32>, %b: !tir.buffer<{shape}xf32>) outputs 1 {{
+      %c = arith.constant 1.0 : f32
+      %v = arith.constant dense<1.0> : vector<3xf32>
+      {body}
+    }}"""
+    return unwritten(kernel(text.replace("BUFFER", f"!tir.buffer<{shape}xf32>")))
+
+
+@pytest.mark.parametrize(
+    ("body", "element"),
+    [
+        ("", "[0, 0]"),
+        ("tir.for %i in 4 { tir.for %j in 5 { tir.store %c, %b[%i, %j] : f32, BUFFER } }", "[0, 5]"),
+        ("tir.for %i in 4 { tir.for %j in 3 { tir.store %c, %b[%i, %j * 2] : f32, BUFFER } }", "[0, 1]"),
+        ("tir.for %i in 24 { tir.store %c, %b[%i mod 4, %i mod 6] : f32, BUFFER }", "[0, 1]"),
+        ("tir.for %i in 4 { tir.store %v, %b[%i, 0] : vector<3xf32>, BUFFER }", "[0, 3]"),
+        (
+            "tir.for %i in 24 { tir.if [20 - %i] >= 0 { tir.store %c, %b[%i floordiv 6, %i mod 6] : f32, BUFFER } }",
+            "[3, 3]",
+        ),
+    ],
+)
+def test_an_element_that_nobody_writes(body: str, element: str):
+    (error,) = missing(body)
+    assert error == f"tir.prim_func: expected a store to every element of %b, got none to {element}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "tir.for %i in 24 { tir.store %c, %b[%i floordiv 6, %i mod 6] : f32, BUFFER }",
+        "tir.for %i in 4 { tir.for %j in 2 { tir.store %v, %b[%i, %j * 3] : vector<3xf32>, BUFFER } }",
+        """tir.for %i in 4 { tir.for %j in 6 { tir.if [%j - 2] >= 0 { tir.store %c, %b[%i, %j] : f32, BUFFER } else {
+          tir.store %c, %b[3 - %i, %j] : f32, BUFFER } } }""",
+        # Data decides where, or a function does.
+        """%k = tir.load %n[0] : !tir.buffer<4xi32> -> i32
+        %l = arith.index_cast %k : i32 to index
+        tir.store %c, %b[%l, 0] : f32, BUFFER""",
+        'tir.call_extern "fill"(%b) : (BUFFER) -> ()',
+    ],
+)
+def test_all_elements_are_written_or_taken_to_be(body: str):
+    assert missing(body) == []
+
+
+def test_a_large_result_is_told_by_its_dimensions():
+    body = "tir.for %i in {} {{ tir.for %j in 3000 {{ tir.store %c, %b[%i, %j] : f32, BUFFER }} }}"
+    assert missing(body.format(3000), "3000x3000") == []
+    (error,) = missing(body.format(2999), "3000x3000")
+    assert "got none to [2999, 0]" in error
+
+
+def test_what_a_guard_decides_is_looked_at():
     assert (
         errors("""
     tir.for parallel %i in 4 {
@@ -241,6 +324,7 @@ def test_all_errors_are_told_at_once():
         "Memory verification failed with the following errors:",
         "  tir.load: expected a store to %t before it is read, got none (layer 'early')",
         "  tir.store: expected an index in [0, 4) of dimension 0 of %b, got 1 to 4 (layer 'late')",
+        "  tir.prim_func: expected a store to every element of %b, got none to [0] (layer 'late')",
     ]
 
 

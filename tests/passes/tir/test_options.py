@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import AffineMapAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation
+from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from whence import te
-from whence.dialects.tir import ForOp, PrimFuncOp
+from whence.dialects.tir import ForOp, PrimFuncOp, StoreOp
 from whence.dialects.tir.masked import MaskOp
 from whence.kernels import build_schedule, lower
 from whence.passes.tir.unroll import TirUnrollPass
@@ -158,6 +159,48 @@ class Break(ModulePass):
         for loop in op.walk():
             if isinstance(loop, ForOp):
                 loop.properties["kind"] = StringAttr("sideways")
+
+
+@dataclass(frozen=True)
+class Drop(ModulePass):
+    """Removes stores."""
+
+    name = "drop"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for store in [inner for inner in op.walk() if isinstance(inner, StoreOp)]:
+            store.detach()
+            store.erase()
+
+
+@dataclass(frozen=True)
+class Share(ModulePass):
+    """Has threads share the innermost loops, and all of them write where the first does."""
+
+    name = "share"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in op.walk():
+            if isinstance(loop, ForOp):
+                loop.properties["kind"] = StringAttr("parallel")
+            if isinstance(loop, StoreOp):
+                map = loop.map.data
+                halved = tuple(expr // 2 for expr in map.results)
+                loop.properties["map"] = AffineMapAttr(AffineMap(map.num_dims, map.num_symbols, halved))
+
+
+@pytest.mark.parametrize("phase", range(4))
+def test_a_pass_that_drops_stores_is_named_with_what_is_not_written(phase: int):
+    expected = rf"'drop' of phase {phase}: .*tir.prim_func: expected a store to every element of %out, got none to \[0"
+    with pytest.raises(PipelineError, match=expected):
+        text(add_lower_pass=[(phase, Drop())])
+
+
+def test_a_pass_that_makes_a_race_is_named_with_the_iterations():
+    with pytest.raises(
+        PipelineError, match=r"pass 'share' of phase 1: tir.store: .* got iterations 0 and 1 that write"
+    ):
+        text(add_lower_pass=[(1, Share())])
 
 
 def test_a_pass_that_breaks_the_kernel_is_named():

@@ -4,6 +4,7 @@
 // CHECK-NEXT: tir.load: expected a store to %t before it is read, got none (layer 'early')
 // CHECK-NEXT: tir.load: expected an index in [0, 8) of dimension 0 of %a, got -1 to 6 (layer 'left')
 // CHECK-NEXT: tir.store: expected an index in [0, 8) of dimension 0 of %b, got 2 to 9 (layer 'right')
+// CHECK-NEXT: tir.prim_func: expected a store to every element of %b, got none to [0] (layer 'right')
 tir.prim_func @bounds(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 {
   %t = tir.alloc : !tir.buffer<8xf32> loc("t")
   tir.for %i in 8 {
@@ -17,7 +18,7 @@ tir.prim_func @bounds(%a: !tir.buffer<8xf32>, %b: !tir.buffer<8xf32>) outputs 1 
 // -----
 
 // CHECK: Memory verification failed with the following errors:
-// CHECK-NEXT: tir.store: expected iterations of a parallel loop over %i that touch different elements, got iterations that write one element of %b (layer 'sum', net.onnx node 3)
+// CHECK-NEXT: tir.store: expected iterations of a parallel loop over %i that touch different elements, got iterations 0 and 1 that write one element of %b (layer 'sum', net.onnx node 3)
 tir.prim_func @race(%a: !tir.buffer<4x4xf32>, %b: !tir.buffer<7xf32>) outputs 1 {
   tir.for parallel %i in 4 {
     tir.for %j in 4 {
