@@ -62,14 +62,14 @@ def missing(sets: Sequence[AccessSet], shape: Sequence[int]) -> tuple[int, ...] 
     return tuple(int(index) for index in np.unravel_index(int(np.argmin(touched)), tuple(shape)))
 
 
-def meeting(one: AccessSet, other: AccessSet, variable: int) -> Meeting | None:
+def meeting(left: AccessSet, right: AccessSet, variable: int) -> Meeting | None:
     """Return two different values of a variable with which one access touches an element that the other touches.
 
     The variable has one number in both. None where there are none, or too many points to tell.
     """
     answer: Meeting | None = None
-    for dims, mine, theirs in _pairs(one, other, variable):
-        here, there = _points(one, dims, mine), _points(other, dims, theirs)
+    for dims, mine, theirs in _pairs(left, right, variable):
+        here, there = _points(left, dims, mine), _points(right, dims, theirs)
         if here is None or there is None:
             return None
         keys, others = _keys(here, there)
@@ -146,7 +146,9 @@ def _components(accesses: AccessSet) -> list[tuple[list[int], set[int]]]:
     return [(dims, mine) for dims, mine, _ in _pairs(accesses, None, None)]
 
 
-def _pairs(one: AccessSet, other: AccessSet | None, variable: int | None) -> list[tuple[list[int], set[int], set[int]]]:
+def _pairs(
+    left: AccessSet, right: AccessSet | None, variable: int | None
+) -> list[tuple[list[int], set[int], set[int]]]:
     """The dimensions that share variables in one access or the other, and the variables of each access."""
     groups: list[tuple[set[int], set[tuple[int, int]]]] = []
 
@@ -158,7 +160,7 @@ def _pairs(one: AccessSet, other: AccessSet | None, variable: int | None) -> lis
                 groups.remove(group)
         groups.append(joined)
 
-    for number, accesses in enumerate((one, other)):
+    for number, accesses in enumerate((left, right)):
         if accesses is not None:
             for dim, expr in enumerate(accesses.map):
                 join([dim], {(number, used) for used in expr.used_dims()})

@@ -81,10 +81,10 @@ def unwritten(func: PrimFuncOp) -> list[str]:
     return errors
 
 
-def meet(loop: ForOp, one: Touch, other: Touch) -> Meeting | None:
+def meet(loop: ForOp, left: Touch, right: Touch) -> Meeting | None:
     """Return two iterations of `loop` of which one touches what the other does; None where there are none known."""
     numbers: dict[SSAValue, int] = {loop.var: 0}
-    sets = [_set(touch, numbers) for touch in (one, other)]
+    sets = [_set(touch, numbers) for touch in (left, right)]
     mine, theirs = (None if accesses is None else accesses for accesses in sets)
     if mine is None or theirs is None:
         return None
@@ -92,7 +92,7 @@ def meet(loop: ForOp, one: Touch, other: Touch) -> Meeting | None:
     outer = [AffineDimExpr(i) for value, i in numbers.items() if value is not loop.var and not _inside(value, loop)]
     mine, theirs = (
         AccessSet(accesses.ranges, (*accesses.map, *outer), accesses.conditions)
-        for accesses in _of_all(_alike([mine, theirs], one.op.buffer), numbers)
+        for accesses in _of_all(_alike([mine, theirs], left.op.buffer), numbers)
     )
     return meeting(mine, theirs, 0)
 

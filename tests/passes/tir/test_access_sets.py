@@ -46,13 +46,13 @@ def test_random_nests(seed: int) -> None:
         variables, dims = draw.randint(1, 3), draw.randint(1, 2)
         ranges = tuple((0, draw.randint(0, 4)) for _ in range(variables))
 
-        one = nest(draw, ranges, dims)
-        other = one if draw.random() < 0.5 else nest(draw, ranges, dims)
-        mine, theirs = list(points(one)), list(points(other))
+        left = nest(draw, ranges, dims)
+        right = left if draw.random() < 0.5 else nest(draw, ranges, dims)
+        mine, theirs = list(points(left)), list(points(right))
         both = itertools.product(mine, theirs)
         pairs = {(p[0], q[0]) for (p, at), (q, there) in both if at == there and p[0] != q[0]}
-        pair = meeting(one, other, 0)
-        assert (pair is None) == (not pairs), (one, other)
+        pair = meeting(left, right, 0)
+        assert (pair is None) == (not pairs), (left, right)
         assert pair is None or pair in pairs
         met += pair is not None
         touched = {element for _, element in (*mine, *theirs)}
@@ -60,7 +60,7 @@ def test_random_nests(seed: int) -> None:
         if all(index >= 0 for element in touched for index in element) and min(shape) > 0:
             whole = itertools.product(*map(range, shape))
             first = next((element for element in whole if element not in touched), None)
-            assert missing([one, other], shape) == first, (one, other, shape)
+            assert missing([left, right], shape) == first, (left, right, shape)
             gaps += first is not None
     assert met > NESTS // 5
     assert gaps > NESTS // 10
