@@ -36,7 +36,7 @@ def moe(ctx: Context) -> SSAValue:
         weight, bias = 2 + 2 * number, 3 + 2 * number
         return _products(ctx, rows, wide_term(ctx, weight), bias) if ctx.has(weight) else None
 
-    return _mixture(ctx, layer, _shares(ctx, 1, bool(ctx.int("normalize_routing_weights", 0))))
+    return _mixture(ctx, layer, _shares(ctx, 1, ctx.is_one("normalize_routing_weights")))
 
 
 def qmoe(ctx: Context) -> SSAValue:
@@ -50,7 +50,7 @@ def qmoe(ctx: Context) -> SSAValue:
         weight = 2 + 3 * number
         return _products(ctx, rows, _dequantized(ctx, number), weight + 2) if ctx.has(weight) else None
 
-    normalized = bool(ctx.int("normalize_routing_weights", 0))
+    normalized = ctx.is_one("normalize_routing_weights")
     return _mixture(ctx, layer, _shares(ctx, 14, normalized) if ctx.has(14) else _shares(ctx, 1, True))
 
 

@@ -45,7 +45,9 @@ def group_query_attention(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.has(10):
         bias = added(ctx, bias, _scores_bias(ctx, cache.extent))
     scale, softcap = ctx.float("scale", 0.0) or None, ctx.float("softcap", 0.0)
-    scores = Scores(ctx, query, real_key, scale, softcap, bias, sink=_sink(ctx, query))
+    # A window of no keys leaves nothing, which is 0.
+    empty = ctx.int("local_window_size", -1) == 0
+    scores = Scores(ctx, query, real_key, scale, softcap, bias, may_be_empty=empty, sink=_sink(ctx, query))
     result = merge_heads(ctx, weighted(ctx, scores.compute(), real_value))
     return cast_to(ctx, result, own), key, value
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from against_onnxruntime import one_node
 from onnx import TensorProto, helper, numpy_helper
 
 from whence.dialects.relay.interpret import evaluate_module
@@ -204,3 +205,9 @@ def test_fused_conv(activation: str, numbers: list[float]):
 def test_windows(op: str, shape: tuple[int, ...], weight: tuple[int, ...] | None, attributes: dict[str, Any]):
     constants = {} if weight is None else {"w": real(*weight)}
     agree(op, {"x": real(*shape)}, constants, "x w" if constants else "x", Y, domain="", **attributes)
+
+
+def test_attention_over_no_keys_is_0():
+    model, free = one_node("Attention", [real(1, 2, 3, 8), real(1, 2, 0, 8), real(1, 2, 0, 8)], opset=23)
+    (result,) = evaluate_module(from_onnx(model), list(free.values()))
+    np.testing.assert_array_equal(result, np.zeros((1, 2, 3, 8), np.float32))

@@ -187,6 +187,7 @@ MIXTURES: list[Arguments] = [
     {"activation_type": "gelu", "k": 2},
     {"activation_type": "silu", "k": 2, "normalize_routing_weights": 1},
     {"activation_type": "identity", "k": 4},
+    {"activation_type": "relu", "k": 2, "normalize_routing_weights": -1},
 ]
 
 

@@ -79,6 +79,7 @@ def test_positions_are_those_given(new: int, past: int | None, total: int):
         ({SINK: real(4)}, {"smooth_softmax": 1, "softcap": 2.0}),
         ({}, {"smooth_softmax": 1, "scale": 0.4}),
         ({}, {"causal": 0}),
+        ({}, {"local_window_size": 0}),
         ({BIAS: real(1, 4, 3, 8)}, {"qk_output": 0}),
     ],
 )
