@@ -58,7 +58,7 @@ _CANCELLING = {
 }
 _OVERFLOWING = frozenset(
     """
-        std var norm normalize cumsum cumprod prod sum mean gelu hard_silu squareplus sparse_plus median nansum
+        sinc std var norm normalize cumsum cumprod prod sum mean gelu hard_silu squareplus sparse_plus median nansum
         nanprod nanmean hypot
     """.split()
 )

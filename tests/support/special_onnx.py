@@ -73,6 +73,17 @@ _OTHERWISE: dict[str, Callable[..., Any]] = {
 _erf = np.vectorize(erf, otypes=[np.float64])
 
 
+def _mean(x: Array) -> Array:
+    total = x.sum(-1, dtype=x.dtype)
+    return (total - np.fmod(total, x.dtype.type(3))) // x.dtype.type(3) if x.dtype.kind in "iu" else x.mean(-1)
+
+
+def _whole_power(x: Array, y: Array) -> Array:
+    """Of a negative exponent the quotient 1 / x**-y towards 0."""
+    unit = np.where(np.abs(x) == 1, np.where(y % 2 == 0, 1, x), 0)
+    return np.where(y < 0, unit, x ** np.maximum(y, 0)).astype(x.dtype)
+
+
 def _soft(x: Array) -> Array:
     less = x - x.max(-1, keepdims=True)
     return less - np.log(np.exp(less).sum(-1, keepdims=True))
@@ -93,9 +104,10 @@ _OTHERWISE |= {
 }
 """Where there is no kernel for float64, or one that computes in float32 or skips NaN."""
 _OTHERWISE |= {
-    "Pow": lambda x, y: np.where(y < 0, 0, x ** np.abs(y)) if x.dtype.kind in "iu" else x**y,
+    "Pow": lambda x, y: _whole_power(x, y) if x.dtype.kind in "iu" else x**y,
     "ReduceSum": lambda x: x.sum(-1, dtype=x.dtype),
     "ReduceProd": lambda x: x.prod(-1, dtype=x.dtype),
+    "ReduceMean": lambda x: _mean(x),
 }
 """Integers wrap around; onnxruntime computes some in floats, and stops at the ends."""
 

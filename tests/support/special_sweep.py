@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,7 @@ def main() -> int:
     options = parser.parse_args()
     counts: Counter[str] = Counter()
     for frontend in options.frontends or FRAMEWORKS:
-        try:
-            import_module(FRAMEWORKS[frontend])
-        except ImportError:
+        if find_spec(FRAMEWORKS[frontend]) is None:
             print(f"{frontend}: not installed: {FRAMEWORKS[frontend]}")
             continue
         own: Counter[str] = Counter()

@@ -62,7 +62,7 @@ _OTHERWISE: dict[str, Callable[..., Any]] = {
     "ADD": np.add,
     "SUB": np.subtract,
     "MUL": np.multiply,
-    "DIV": np.divide,
+    "DIV": lambda x, y: np.divide(x, y).astype(x.dtype),
     "HARD_SWISH": lambda x: x * np.clip(x + 3, 0, 6) / 6,
 }
 """What is right, too: NaN stays, which the kernels of LiteRT keep or drop by the order of what they compare, and so do

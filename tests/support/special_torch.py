@@ -77,10 +77,18 @@ _UNSIGNED = frozenset(
         sort topk median nanmedian softshrink lerp
     """.split(),
         "clamp max",
+        "layer_norm",
         "adaptive max",
     ]
 )
-_CANCELLING = {"logaddexp2": 1.0, "logaddexp": 1.0, "gelu": 1.0, "special.ndtr": 1.0, "tanhshrink": 1e-3}
+_CANCELLING = {
+    "logaddexp2": 1.0,
+    "lgamma": 10.0,
+    "logaddexp": 1.0,
+    "gelu": 1.0,
+    "special.ndtr": 1.0,
+    "tanhshrink": 1e-3,
+}
 _OVERFLOWING = frozenset(
     [
         *"""
@@ -92,8 +100,8 @@ _OVERFLOWING = frozenset(
 _SUBNORMAL = frozenset(("floor_divide", "div floor", "remainder", "fmod"))
 
 
-_OTHERWISE: dict[str, Callable[..., Any]] = {"fmod": np.fmod, "remainder": np.remainder}
-"""What is right, too: the vectors of torch give NaN for a quotient that overflows."""
+_OTHERWISE: dict[str, Callable[..., Any]] = {"fmod": np.fmod, "remainder": np.remainder, "heaviside": np.heaviside}
+"""What is right, too: torch gives NaN for a remainder whose quotient overflows, and 0 for a step at NaN."""
 
 
 def _function(name: str) -> Callable[..., Any]:
