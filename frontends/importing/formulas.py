@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from math import log as logarithm
 from math import pi
-from typing import Concatenate, ParamSpec
 
 from ...dialects.relay import division, elementwise, logic, reduce
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
-from .terms import Term, copysign, exp, is_nan, log, log1p, maximum, minimum, where
-
-P = ParamSpec("P")
-
-
-def once(function: Callable[Concatenate[Term, P], Term]) -> Callable[Concatenate[Term, P], Term]:
-    """The function, which halves reach as float32, so that it rounds once."""
-
-    @wraps(function)
-    def computed(x: Term, *more: P.args, **options: P.kwargs) -> Term:
-        if not is_float(x.dtype) or x.dtype.itemsize >= 4:
-            return function(x, *more, **options)
-        wide = [part.to("float32") if isinstance(part, Term) else part for part in more]
-        return function(x.to("float32"), *wide, **options).to(x.dtype)  # pyright: ignore[reportCallIssue]
-
-    return computed
+from .terms import Term, copysign, exp, is_nan, log, log1p, maximum, minimum, once, where
 
 
 @once

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from functools import wraps
+from typing import Concatenate, ParamSpec, cast
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -20,6 +21,8 @@ from ...dialects.sizes import Size, SizeExpr, holds_zero, same, same_shape
 from ...support.dtypes import Array
 from .context import Context
 from .tensor import dtype_of, shape_of
+
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +117,17 @@ def wide_term(ctx: Context, index: int) -> Term:
     return found.to("float32") if is_float(found.dtype) and found.dtype.itemsize < 4 else found
 
 
-def rounded_once(function: Callable[..., Term], *operands: Term) -> Term:
-    """A function of several operators, computed in float32 of what is narrower."""
-    own = operands[0].dtype
-    if not is_float(own) or own.itemsize >= 4:
-        return function(*operands)
-    return function(*(operand.to("float32") for operand in operands)).to(own)
+def once(function: Callable[Concatenate[Term, P], Term]) -> Callable[Concatenate[Term, P], Term]:
+    """The function, which halves reach as float32, so that it rounds once."""
+
+    @wraps(function)
+    def computed(x: Term, *more: P.args, **options: P.kwargs) -> Term:
+        if not is_float(x.dtype) or x.dtype.itemsize >= 4:
+            return function(x, *more, **options)
+        wide = [part.to("float32") if isinstance(part, Term) else part for part in more]
+        return function(x.to("float32"), *wide, **options).to(x.dtype)  # pyright: ignore[reportCallIssue]
+
+    return computed
 
 
 def constant(ctx: Context, array: Array, hint: str) -> Term:

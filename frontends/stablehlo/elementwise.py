@@ -12,7 +12,7 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ..importing.converter import Converter
 from ..importing.special_functions import digamma, erf_inverse, erfc, log_gamma
-from ..importing.terms import Term, absolute, rounded_once, where
+from ..importing.terms import Term, absolute, once, where
 from .context import Context
 from .known import uniform
 
@@ -38,7 +38,7 @@ def _of_floats(function: type[Operator] | Function) -> Converter[Context]:
             ctx.fail("floats", x.dtype.name)
         if isinstance(function, type):
             return x.apply(function).value
-        return rounded_once(function, x).value
+        return once(function)(x).value
 
     return Converter(convert)
 

@@ -25,7 +25,7 @@ from ..importing.converter import Converter, Narrowed, Result
 from ..importing.formulas import log_add_exp, step
 from ..importing.products import product, reshaped
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, log, maximum, minimum, rounded_once, sigmoid, sqrt, tanh
+from ..importing.terms import Term, log, maximum, minimum, once, sigmoid, sqrt, tanh
 from .context import Context
 from .convolution import with_batch, without_batch
 from .elementwise import of_two
@@ -39,7 +39,7 @@ def _function(function: Callable[[Context, Term], Term]) -> Converter[Context]:
 
     def convert(ctx: Context) -> SSAValue:
         data = operand(ctx, "self", floating(ctx.dtype_of("self")))
-        return rounded_once(partial(function, ctx), data).value
+        return once(partial(function, ctx))(data).value
 
     return Converter(convert)
 

@@ -13,7 +13,7 @@ from ...dialects.relay.operator import Operator
 from ..importing import formulas
 from ..importing.converter import Converter, Result
 from ..importing.special_functions import digamma, erfc, log_gamma
-from ..importing.terms import Term, absolute, maximum, minimum, rounded_once, where
+from ..importing.terms import Term, absolute, maximum, minimum, once, where
 from .context import Context
 from .promotion import BOOL, cast_to, common_type, floating, kind_of, number_term, operand
 from .tensors import limits
@@ -27,7 +27,7 @@ def of_floats(function: type[Operator] | Function) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
         name = next(iter(ctx.call.arguments))
         data = operand(ctx, name, floating(ctx.dtype_of(name)))
-        return data.apply(function).value if isinstance(function, type) else rounded_once(function, data).value
+        return data.apply(function).value if isinstance(function, type) else once(function)(data).value
 
     return Converter(convert)
 

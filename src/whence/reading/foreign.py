@@ -128,12 +128,12 @@ FOREIGN = (
         _torchscript,
     ),
     ForeignFormat(
-        f"pickled objects of torch.save, {_ANY_CODE}",
+        "objects pickled by torch.save, which are not read, as they may run any code",
         f"load them into their model, and {_EXPORT}",
         _any(_has_entry("data.pkl"), _begins(b"\x80\x02\x8a\nl\xfc\x9cF\xf9")),
     ),
+    ForeignFormat(f"a pickle of trees, {_ANY_CODE}", _BOOSTED, _pickle_with(b"xgboost", b"lightgbm", b"catboost")),
     ForeignFormat(f"a pickled estimator of scikit-learn, {_ANY_CODE}", _TO_ONNX, _pickle_with(b"sklearn")),
-    ForeignFormat(f"pickled trees, {_ANY_CODE}", _BOOSTED, _pickle_with(b"xgboost", b"lightgbm", b"catboost")),
     ForeignFormat(f"a file of joblib, {_ANY_CODE}", f"model = joblib.load(FILE); {_TO_ONNX}", _ends(".joblib")),
     ForeignFormat(f"a pickle, {_ANY_CODE}", f"of a model of PyTorch: {_EXPORT}", _pickle),
     ForeignFormat(

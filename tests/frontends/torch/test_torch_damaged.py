@@ -70,7 +70,9 @@ def test_compressed_entries_are_refused_before_they_are_unpacked():
 def test_pickles_are_refused(tmp_path: Path):
     data = archive({"net/data.pkl": b"\x80\x02}q\x00.", "net/version": b"3\n"})
     (tmp_path / "net.pt").write_bytes(data)
-    with pytest.raises(FrontendError, match=r"net\.pt: expected a program written by torch\.export\.save, got pickled"):
+    with pytest.raises(
+        FrontendError, match=r"net\.pt: expected a model, got objects pickled by torch\.save, which are not"
+    ):
         whence.load(tmp_path / "net.pt")
     weights = "model_weights_config.json"
 
@@ -162,7 +164,6 @@ def test_places_in_the_document_are_named(change: Callable[[Document], object], 
         "Pow(Integer(9), Integer(99999999))",
         "FloorDiv(Integer(1), Integer(0))",
         "Add(" * 500 + "Integer(1)" + ")" * 500,
-        "Symbol('nobody', integer=True)",
         "1 if True else 2",
     ],
 )
