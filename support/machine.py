@@ -197,6 +197,7 @@ def register_machine(machine: Machine) -> Machine:
     bits, registers = machine.vector_bits, machine.vector_registers
     for expected, holds, actual in (
         ("a name of letters, digits, '.', '_' and '-'", re.fullmatch(r"[\w.-]+", machine.name), machine.name),
+        ("a name that is no CPU of LLVM's", machine.name not in ("native", *dict(_CPU_VECTORS)), machine.name),
         ("vector_bits that are a power of 2 from 32 on", bits >= 32 and bits & (bits - 1) == 0, bits),
         ("vector_registers of at least 8", registers >= 8, registers),
         ("positive caches l1 <= l2 <= l3", 0 < machine.l1 <= machine.l2 <= machine.l3, machine.text),

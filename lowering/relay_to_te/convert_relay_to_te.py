@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import FuncOp
 from ...provenance.diagnostics import message
-from ...support.errors import ScheduleError
+from ...support.errors import PipelineError, ScheduleError
 from ..llvm_to_native.target import Target
 from .knobs import decisions_of
 from .lower import lower_function
@@ -23,6 +23,7 @@ class ConvertRelayToTePass(ModulePass):
 
     Before: primitive functions, as relay-fuse-ops makes them. After: for each a `te.func` and a `schedule.sequence`,
     both with its name; other functions stay as they are.
+    A module of other relay functions alone is an error: nothing would be lowered.
     Locations: a stage, the ops in it and the primitives applied to it have their operator's.
 
     target: what the schedule is made for: "native", or "llvm -mcpu=.. -mattr=..".
@@ -59,7 +60,13 @@ class ConvertRelayToTePass(ModulePass):
         machine = Target.parse(self.target).hardware
         decisions, used = decisions_of(self.decisions), set[str]()
         block = op.body.block
-        for func in [f for f in block.ops if isinstance(f, FuncOp) and f.primitive is not None]:
+        functions = [func for func in block.ops if isinstance(func, FuncOp)]
+        primitive = [func for func in functions if func.primitive is not None]
+        # Beside functions of further levels nothing may be left to lower.
+        if functions and not primitive and len(functions) == len(block.ops):
+            expected, actual = "a primitive function, as relay-fuse-ops makes them", f"none of {len(functions)}"
+            raise PipelineError(message(self.name, expected, actual, functions[0].location))
+        for func in primitive:
             lowered = lower_function(func)
             own: dict[str, int] = {}
             if decisions:

@@ -13,7 +13,10 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 import whence
+from whence.compiler.load import load
 from whence.lowering.llvm_to_native.target import Target
+from whence.lowering.relay_to_te.convert_relay_to_te import ConvertRelayToTePass
+from whence.passes.runner import run_passes
 from whence.support.errors import PipelineError
 from whence.support.machine import WIDEST
 from whence.target import Machine, register_machine
@@ -135,3 +138,16 @@ def test_features_that_llvm_does_not_know_are_one_error():
     with pytest.raises(PipelineError, match="expected a feature that this LLVM knows as -mattr, got"):
         Target.parse("llvm -mcpu=test-four-wide")
     register_machine(FOUR)
+
+
+@pytest.mark.parametrize("name", ["haswell", "native"])
+def test_a_record_takes_no_name_that_is_there(name: str):
+    with pytest.raises(PipelineError, match=rf"machine {name}: expected a name that is no CPU of LLVM's, got {name}"):
+        register_machine(replace(FOUR, name=name))
+    assert Target.parse("llvm -mcpu=haswell").hardware.vector_bits == 256
+
+
+def test_functions_that_are_not_fused_are_not_passed_over():
+    module = load(_dense())
+    with pytest.raises(PipelineError, match=r"convert-relay-to-te: expected a primitive function, .*, got none of 1"):
+        run_passes(module, [ConvertRelayToTePass()])
