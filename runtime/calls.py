@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from threading import Thread
 from types import MappingProxyType
 from typing import Any, cast, overload
 
@@ -14,6 +13,7 @@ import numpy as np
 from ..support.doors import leave
 from ..support.errors import FrontendError, PipelineError, expectation
 from ..support.names import did_you_mean
+from ..support.supervising import supervised
 from .model_facts import ModelMetadata, NodeArg
 from .tensors import Tensor, TensorSpec
 from .values import described
@@ -109,15 +109,15 @@ class Calls:
         error: the text of what went wrong, "" if nothing did; there are no results then.
         """
 
-        def work() -> None:
-            results, problem = list[Any](), ""
-            try:
-                results = self.run(output_names, input_feed)
-            except Exception as error:
-                problem = str(error) or type(error).__name__
-            callback(results, user_data, problem)
+        results: list[Any] = []
 
-        Thread(target=work, name="whence-run-async").start()
+        def work() -> None:
+            results.extend(self.run(output_names, input_feed))
+
+        def ended(error: BaseException | None) -> None:
+            callback(results, user_data, "" if error is None else str(error) or type(error).__name__)
+
+        supervised(work, ended, name="whence-run-async")
 
     def get_inputs(self) -> list[NodeArg]:
         """Name, shape and type of each input, in onnxruntime's words."""

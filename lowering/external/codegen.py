@@ -67,6 +67,7 @@ def _kernel(func: FuncOp, function: ExternalFunction) -> ExternalKernel:
         work=_work(func),
         sites=(),
         sizes=0,
+        refusal="",
         object=b"",
         assembly="",
         compiler=compiler,

@@ -129,6 +129,7 @@ def _artifact(function: Exported) -> Artifact:
         work=(),
         sites=(),
         sizes=0,
+        refusal="",
         object=native.object,
         assembly=native.assembly,
     )
