@@ -174,10 +174,13 @@ class _Node:
         return self.ctx.value(4)
 
     def shared(self, direction: int) -> dict[str, bool | str | float]:
+        clip = self.ctx.float("clip", 0.0)
+        if clip < 0:
+            self.ctx.fail("a clip of at least 0", str(clip))
         return {
             "reverse": self.reversed[direction],
             "activations": self.activations(direction),
-            "clip": self.ctx.float("clip", 0.0),
+            "clip": clip,
         }
 
     def emit(self, *operands: SSAValue | None, **attributes: bool | str | float) -> tuple[SSAValue, ...]:

@@ -84,3 +84,9 @@ def test_resize_takes_scales_or_sizes():
 
 def test_split_has_as_many_outputs_as_it_says():
     refused("Split: expected num_outputs 2, as many as outputs, got 3", "Split", F, outputs=(True, True), num_outputs=3)
+
+
+def test_a_clip_below_0_is_none():
+    weights = [np.ones((1, 4, 3), np.float32), np.ones((1, 4, 4), np.float32)]
+    data = np.ones((2, 1, 3), np.float32)
+    refused("RNN: expected a clip of at least 0, got -0.5", "RNN", data, *weights, hidden_size=4, clip=-0.5)
