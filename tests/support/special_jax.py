@@ -65,7 +65,7 @@ class _Every:
 _SUBNORMAL = _Every()
 """XLA takes operands that are subnormal for 0."""
 _OTHERWISE: dict[str, Callable[..., Any]] = {
-    "digamma": digamma,
+    "digamma": lambda x: digamma(x).astype(x.dtype),
     "fmod": np.fmod,
     "mod": np.mod,
     "remainder": np.remainder,

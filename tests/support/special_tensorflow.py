@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import erf
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,7 @@ _OTHERWISE: dict[str, Callable[..., Any]] = {
     "Mod": np.fmod,
     "TruncateMod": np.fmod,
     "FloorMod": np.mod,
+    "Erf": lambda x: np.vectorize(erf, otypes=[x.dtype])(x),
 }
 """What is right, too: NaN wins. TensorFlow skips it or not, by the place that it has among lanes."""
 
@@ -136,6 +138,6 @@ def case(function: Callable[..., Any], inputs: list[Any]) -> tuple[Any, Callable
     try:
         judge(*inputs)
         signature = [tf.TensorSpec(x.shape, x.dtype, name=f"x{at}") for at, x in enumerate(inputs)]
-        return tf.function(lambda *values: function(*values)).get_concrete_function(*signature), judge
+        return tf.function(lambda *values: function(*values), autograph=False).get_concrete_function(*signature), judge
     except (TypeError, ValueError, tf.errors.OpError):
         return None
