@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from ...dialects.sizes import same_shape
 from ...support.dtypes import Array
 from ..importing import context
 from ..importing.node import Node as ModelNode
+from ..importing.node_parts import Asked, NodePart
 from ..importing.tensor import Tensor, dtype_of
 from .nests import entries_of, items_of, leaves, whole, wholes
 
@@ -49,6 +50,50 @@ class Node(ModelNode):
     """False for an operation of `keras.ops`, which computes in the dtypes that its operands have."""
     names: tuple[str, ...] = ()
     """The names that the user may call its class by."""
+
+
+_TRAINED = ("_initializer", "_regularizer", "_constraint", "_quantizer")
+"""The ends of the names of entries that say how weights begin and are trained."""
+HINTS: Mapping[str, str] = {
+    **dict.fromkeys(("name", "trainable", "dtype", "build_config", "registered_name"), "of any layer"),
+    **dict.fromkeys(
+        ("batch_input_shape", "batch_shape", "build_input_shape", "input_length", "input_shape", "sparse", "ragged"),
+        "of inputs",
+    ),
+    **dict.fromkeys(
+        ("use_bias", "use_scale", "bias_axes", "center", "scale", "tie_weights", "unit_forget_bias"),
+        "of weights, which there are",
+    ),
+    **dict.fromkeys(("dropout", "recurrent_dropout", "rate", "stddev", "noise_shape", "seed"), "of training"),
+    **dict.fromkeys(("momentum", "renorm_momentum", "power_iterations", "l1", "l2"), "of training"),
+    **dict.fromkeys(("implementation", "unroll", "use_cudnn", "flash_attention"), "of the way to the same values"),
+    **dict.fromkeys(("mask_zero", "stateful", "quantization_config"), "read with the graph"),
+    "output_shape": "what weights show",
+}
+"""Entries of configurations that do not change what is computed, or are read elsewhere, each with the reason."""
+DEFAULTS: Mapping[str, tuple[Any, ...]] = {"fill_mode": ("constant",), "sorted": (True, False)}
+"""The defaults of entries of layers that have rows, where they are not 0, false or nothing."""
+
+
+def _is_default(name: str, value: Any) -> bool:
+    return value in DEFAULTS[name] if name in DEFAULTS else not value
+
+
+class AskedConfig(Mapping[str, Any]):
+    """A configuration that notes what it is asked for."""
+
+    def __init__(self, config: Config, asked: Asked):
+        self._config, self._asked = config, asked
+
+    def __getitem__(self, name: str) -> Any:
+        self._asked.attributes.add(name)
+        return self._config[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._config)
+
+    def __len__(self) -> int:
+        return len(self._config)
 
 
 def policy_of(config: Config) -> str:
@@ -89,7 +134,14 @@ class Context(context.Context):
 
     @property
     def config(self) -> Config:
-        return self.node.config
+        """The configuration; entries that are read are asked for."""
+        return AskedConfig(self.node.config, self.asked)
+
+    def parts(self) -> Iterator[NodePart]:
+        """The entries of the configuration that differ from the defaults of Keras."""
+        for name, value in () if self.node.is_mask else self.node.config.items():
+            if name not in HINTS and not name.endswith(_TRAINED) and not _is_default(name, value):
+                yield NodePart(name, "configuration", name, repr(value))
 
     def inside(self, attribute: str, kind: str, config: Config) -> Context:
         """Return the context of a layer that this one has at an attribute, given the same inputs."""

@@ -21,7 +21,7 @@ from .context import Config, Context
 from .masks import KEPT, Masks
 from .nests import items_of, whole
 from .quantized import dense_of, from_4_bits, quantization_of
-from .rows import Row, own
+from .rows import OF_TRAINING, Row, own
 from .weights import Variables
 
 
@@ -176,6 +176,6 @@ TABLE = {
     "LayerScale": Row(layer_scale, own("gamma")),
     "Masking": Row(masking, masks=Masks(computed=_mask_of_masking)),
     "ReversibleEmbedding": Row(reversible_embedding, _of_reversible, _MASK_OF_EMBEDDING),
-    "StochasticDepth": Row(identity),
-    **dict.fromkeys(("ActivityRegularization", "Identity"), Row(identity, masks=KEPT)),
+    "StochasticDepth": Row(identity, unread=OF_TRAINING),
+    **dict.fromkeys(("ActivityRegularization", "Identity"), Row(identity, masks=KEPT, unread=OF_TRAINING)),
 }

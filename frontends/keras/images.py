@@ -18,7 +18,7 @@ from .context import Context
 from .convolution import image_of, layout_of
 from .masks import KEPT
 from .nests import entries_of
-from .rows import Row
+from .rows import OF_TRAINING, Row
 
 METHODS = {"nearest": "nearest_neighbor", "bilinear": "linear", "bicubic": "cubic"}
 
@@ -157,6 +157,6 @@ TABLE = {
             "RandomSharpness",
             "RandomShear",
         ),
-        Row(lambda ctx: Term(ctx, ctx.data()).to(ctx.dtype_name).value),
+        Row(lambda ctx: Term(ctx, ctx.data()).to(ctx.dtype_name).value, unread=OF_TRAINING),
     ),
 }

@@ -16,7 +16,7 @@ from ..importing.terms import Term, where
 from .context import Config, Context
 from .masks import KEPT
 from .nests import entries_of, items_of, whole
-from .rows import Row
+from .rows import OF_TRAINING, Row
 
 _SATURATION = -1.7580993408473766
 """The value of SELU at minus infinity, which alpha dropout puts in the place of elements."""
@@ -122,7 +122,7 @@ def _in_training(compute: Callable[[Context, Term], Term]) -> Row:
             return ctx.data()
         return compute(ctx, Term(ctx, ctx.data())).value
 
-    return Row(convert, masks=KEPT)
+    return Row(convert, masks=KEPT, unread=OF_TRAINING)
 
 
 TABLE = {

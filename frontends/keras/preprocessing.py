@@ -57,4 +57,7 @@ def discretization(ctx: Context) -> SSAValue:
     return ctx.cast(bins, wanted if wanted.startswith("int") else "int32")
 
 
-TABLE = {"CategoryEncoding": Row(category_encoding), "Discretization": Row(discretization)}
+TABLE = {
+    "CategoryEncoding": Row(category_encoding),
+    "Discretization": Row(discretization, unread={"epsilon": "of finding the boundaries"}),
+}

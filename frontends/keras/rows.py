@@ -43,6 +43,17 @@ class Row(Converter[Context]):
     """The states that a layer keeps, by its configuration; None where each call begins anew."""
 
 
+class _Every(dict[str, str]):
+    """A reason for whatever entry."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+OF_TRAINING = _Every()
+"""The entries of a layer that does nothing in inference: none changes what is computed."""
+
+
 def own(*names: str) -> Callable[[Config], Sequence[Variables]]:
     """Variables of the layer itself, `bias` only where `use_bias` is true; others by conditions `name?option`."""
 

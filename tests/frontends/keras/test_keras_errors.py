@@ -123,6 +123,16 @@ def test_damages_end_in_one_error(source: bytes, text: str):
     refused(source, text)
 
 
+def test_an_entry_that_no_row_asks_for_is_refused_by_its_name():
+    config = config_of()
+    names = {layer["class_name"]: layer["config"]["name"] for layer in config["config"]["layers"]}
+    normed, dense = names["BatchNormalization"], names["Dense"]
+    refused(option(normed, "renorm", True), "BatchNormalization: expected no configuration 'renorm', which is not")
+    refused(option(dense, "slope", 0.5), "Dense: expected no configuration 'slope', which is not supported, got 0.5")
+    for name in ("kernel_regularizer", "trainable", "slope"):
+        from_keras(option(dense, name, None), shapes=SHAPE)
+
+
 def test_weights_must_be_there_and_inside_the_file(tmp_path: Path):
     other = tmp_path / "other.h5"
     with h5py.File(other, "w") as file:
