@@ -145,18 +145,18 @@ def test_bad_lines_are_skipped_and_counted(tmp_path: Path, caplog: pytest.LogCap
         record().line.encode(),
     ]
     other = record(machine="pdp11").line.encode()
-    path.write_bytes(b"\n".join([*lines, other, record().line.encode()[:50]]))
+    path.write_bytes(b"\n".join([*lines, other, other, record().line.encode()[:50]]))
     with caplog.at_level(logging.WARNING):
         records = Records.load(path)
-    assert len(records) == 2
-    assert records.other_machine == 1
+    assert len(records) == 3
+    assert records.other_machine == 2
     assert records.skipped == len(BAD) + 3
     assert records.reasons["broken"] == 6 + 2
     assert records.reasons["too long"] == 1
     assert records.reasons["of AutoTVM"] == 1
     (message,) = caplog.messages
-    assert message.startswith(f"{path}: 2 records, {records.skipped} lines skipped (8 broken, ")
-    assert "), 1 of another machine; TVM's records are of its own schedules" in message
+    assert message.startswith(f"{path}: 3 records, {records.skipped} lines skipped (8 broken, ")
+    assert "), 2 of another machine; TVM's records are of its own schedules" in message
 
 
 def test_good_files_are_read_without_a_word(tmp_path: Path, caplog: pytest.LogCaptureFixture):
