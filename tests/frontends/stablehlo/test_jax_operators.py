@@ -179,6 +179,23 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         window(-np.inf, lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID", window_dilation=(1, 2, 2, 1)),
         (IMAGE,),
     ),
+    "parts_of_rows": (
+        lambda x: lax.gather(
+            x,
+            np.array([[2], [0]]),
+            lax.GatherDimensionNumbers(offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)),
+            (1, 5),
+        ),
+        (X,),
+    ),
+    "sums_dilated": (
+        lambda x: window(0, lax.add, (1, x.shape[1]), (1, 1), ((0, 0), (x.shape[1] - 1, 0)), window_dilation=(1, 2))(x),
+        (X,),
+    ),
+    "products_dilated": (
+        window(1, lax.mul, (1, 2, 3, 1), (1, 1, 2, 1), "VALID", window_dilation=(1, 2, 2, 1)),
+        (IMAGE,),
+    ),
     "pool_start": (window(0.5, lax.add, (2, 2), (1, 1), "VALID"), (X,)),
     "rows": (lambda x, i: x[i], (X, np.array([2, -1, 0, 5], np.int32))),
     "columns": (lambda x, i: x[:, i], (X, np.array([[7, 1], [0, 3]], np.int32))),

@@ -76,6 +76,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         numbers(1, 2, 7, 8),
     ),
     "a divisor of its own": (lambda a: F.avg_pool2d(a, 3, 2, 1, divisor_override=5), numbers(1, 2, 7, 8)),
+    "a loss of weighed truths": (
+        lambda a: F.binary_cross_entropy_with_logits(a, (a > 0.3).float(), pos_weight=torch.tensor(3.0)),
+        numbers(3, 4),
+    ),
+    "a loss at a margin": (lambda a: F.hinge_embedding_loss(a, torch.where(a > 0, 1.0, -1.0)), numbers(3, 4)),
+    "windows of an axis": (lambda a: (a.unfold(3, 4, 2), a.unfold(2, 2, 3), a.unfold(-1, 3, 3)), numbers(1, 2, 7, 8)),
+    "a divisor rounded up": (lambda a: F.avg_pool2d(a, 3, 2, 1, True, divisor_override=5), numbers(1, 2, 7, 8)),
     "indices of a pool": (lambda a: F.max_pool2d(a, 3, 2, 1, return_indices=True), numbers(2, 3, 7, 8)),
     "adaptive pools": (lambda a: F.adaptive_avg_pool2d(a, (3, 5)), numbers(1, 2, 7, 8)),
     "the same size": (lambda a, w: F.conv2d(a, w, padding="same"), numbers(1, 4, 9, 8), numbers(6, 4, 4, 3)),
