@@ -179,6 +179,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         window(-np.inf, lax.max, (1, 2, 2, 1), (1, 1, 1, 1), "VALID", window_dilation=(1, 2, 2, 1)),
         (IMAGE,),
     ),
+    "slice_beyond": (lambda x: lax.dynamic_slice(x, (np.int32(2), np.int32(7)), (2, 5)), (X,)),
     "parts_of_rows": (
         lambda x: lax.gather(
             x,

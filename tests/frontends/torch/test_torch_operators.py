@@ -81,6 +81,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         numbers(3, 4),
     ),
     "a loss at a margin": (lambda a: F.hinge_embedding_loss(a, torch.where(a > 0, 1.0, -1.0)), numbers(3, 4)),
+    "variances of a correction": (lambda a: torch.var(a, 1, correction=3), numbers(3, 7)),
     "windows of an axis": (lambda a: (a.unfold(3, 4, 2), a.unfold(2, 2, 3), a.unfold(-1, 3, 3)), numbers(1, 2, 7, 8)),
     "a divisor rounded up": (lambda a: F.avg_pool2d(a, 3, 2, 1, True, divisor_override=5), numbers(1, 2, 7, 8)),
     "indices of a pool": (lambda a: F.max_pool2d(a, 3, 2, 1, return_indices=True), numbers(2, 3, 7, 8)),
