@@ -103,7 +103,7 @@ def compare(
         array = moved(value.array, value.move)
         if array.shape == expected.shape:
             seen.add(value.layer)
-            gap = difference(np.array(array), expected, rtol, atol)
+            gap = difference(np.array(array), expected, rtol, atol, step=True)
             differences.append(LayerDifference(value.layer, name, value.call, gap))
 
     walk_values(artifact, runner, pool, inputs, visit)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import ModuleOp
+
 from ..lowering.kernel.record import Kernel
 from ..planning.artifact import Artifact
-from ..provenance import audit
 from ..provenance.lost import is_located
+from ..provenance.walk import walk
 from .code import MainCode, kernel_of, machine_code
 from .layers import snapshot
 
@@ -41,8 +43,8 @@ def _known(kernel: Kernel, slots: set[int]) -> Known:
     return Known(frozenset(slots), frozenset(lines), len(lines) / served if served else 0.0)
 
 
-def coverage(artifact: Artifact) -> dict[str, float]:
-    """Level -> the fraction of its ops, or machine instructions, that name the layers they serve.
+def coverage(*artifacts: Artifact) -> dict[str, float]:
+    """Level -> the fraction of the ops, or machine instructions, of programs that name the layers they serve.
 
     A level without any, as of a model that external compilers run all of, is not there: nothing is known of their code.
 
@@ -52,17 +54,30 @@ def coverage(artifact: Artifact) -> dict[str, float]:
     native: machine instructions, those of the main program too, whose layers follow from the object's own line table.
     native_inferred: what follows, beside those, from what reads their results (see `llvm_to_native/readers.py`).
     """
+    known: dict[str, float] = {}
+    totals: dict[str, int] = {}
+    for artifact in artifacts:
+        for level, (part, total) in _counts(artifact).items():
+            known[level] = known.get(level, 0.0) + part
+            totals[level] = totals.get(level, 0) + total
+    # Nothing is lost of a module without ops.
+    return {level: known[level] / totals[level] if totals[level] else 1.0 for level in totals}
+
+
+def _counts(artifact: Artifact) -> dict[str, tuple[float, int]]:
+    """Level -> the number of ops that name their layers, and of all; only "relay" may have none."""
     parts = known_parts(artifact)
     kernels = [kernel_of(artifact, index) for index in range(len(artifact.kernels))]
-    fractions = {"relay": audit.coverage([snapshot(artifact, "fused")])}
+    relay = [op for op in walk(snapshot(artifact, "fused")) if not isinstance(op, ModuleOp)]
+    counts: dict[str, tuple[float, int]] = {"relay": (sum(is_located(op.location) for op in relay), len(relay))}
     for level in ("te", "tir", "llvm"):
         if total := sum(kernel.ops[level] for kernel in kernels):
             located = sum(kernel.located[level] * part.share for kernel, part in zip(kernels, parts, strict=True))
-            fractions[level] = located / total
+            counts[level] = located, total
     main = MainCode.of(artifact)
     attributed = Counter(instruction.exact for instruction in main.instructions if main.knows(instruction))
     for kernel, part in zip(kernels, parts, strict=True):
         attributed.update(instruction.exact for instruction in machine_code(kernel) if instruction.line in part.lines)
-    total = len(main.instructions) + sum(len(machine_code(kernel)) for kernel in kernels)
-    native = {"native": attributed[True] / total, "native_inferred": attributed[False] / total} if total else {}
-    return fractions | native
+    if total := len(main.instructions) + sum(len(machine_code(kernel)) for kernel in kernels):
+        counts |= {"native": (attributed[True], total), "native_inferred": (attributed[False], total)}
+    return counts

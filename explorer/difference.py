@@ -25,6 +25,8 @@ class Difference:
     index: tuple[int, ...]
     """Where the error is."""
     right: bool
+    steps: int = 0
+    """Of quantised values the number of elements that differ; 0 of others."""
 
     @property
     def relative(self) -> float:
@@ -32,11 +34,29 @@ class Difference:
         return self.error / self.scale if self.scale else (0.0 if not self.error else float("inf"))
 
     def __str__(self) -> str:
+        if self.steps:
+            elements = "1 element" if self.steps == 1 else f"{self.steps} elements"
+            return f"{self.error:.0f} step{'s' if self.error > 1 else ''} in {elements}"
         return f"{self.error:.3g} absolute, {self.relative:.3g} relative"
 
 
-def difference(found: Array, expected: Array, rtol: float = RTOL, atol: float = ATOL) -> Difference:
-    """Compare arrays of one shape. Differences are measured against the largest number of the reference."""
+def is_quantised(array: Array) -> bool:
+    """Return whether an array has integers of 8 or 16 bits, which stand for steps of a scale."""
+    return array.dtype.kind in "iu" and array.dtype.itemsize < 4
+
+
+def tolerance(expected: Array, scale: float, rtol: float = RTOL, atol: float = ATOL, *, step: bool = False) -> float:
+    """Return how far from a reference, whose largest number is `scale`, values may be; step: quantised ones by one."""
+    return 1.0 if step and is_quantised(expected) else atol + rtol * scale
+
+
+def difference(
+    found: Array, expected: Array, rtol: float = RTOL, atol: float = ATOL, *, step: bool = False
+) -> Difference:
+    """Compare arrays of one shape. Differences are measured against the largest number of the reference.
+
+    step: whether quantised values may differ by one, as runtimes round halves differently.
+    """
     a, b = found.astype(np.float64), cast("npt.NDArray[Any]", expected.astype(np.float64))
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(all="ignore"):
@@ -46,4 +66,6 @@ def difference(found: Array, expected: Array, rtol: float = RTOL, atol: float = 
     scale = float(finite.max(initial=0.0))
     error = float(gap.max(initial=0.0))
     position = np.unravel_index(int(gap.argmax()), gap.shape) if gap.size else ()
-    return Difference(error, scale, tuple(map(int, position)), error <= atol + rtol * scale)
+    right = error <= tolerance(expected, scale, rtol, atol, step=step)
+    steps = int(np.count_nonzero(gap)) if is_quantised(expected) else 0
+    return Difference(error, scale, tuple(map(int, position)), right, steps)

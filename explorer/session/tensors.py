@@ -14,7 +14,7 @@ from ...runtime.executor import Runner
 from ...runtime.moves import moved
 from ...runtime.threads import ThreadPool
 from ...support.dtypes import Array
-from ..difference import ATOL, RTOL, difference
+from ..difference import difference, tolerance
 from ..references import References
 from ..value_walk import Walked, walk_values
 from .builder import Builder
@@ -46,12 +46,12 @@ def add_tensors(
         tensors.dtype.append(array.dtype.name)
         tensors.shape.append(list(array.shape))
         _describe(tensors, array)
-        error = tolerance = -1.0
+        error = allowed = -1.0
         if expected is not None and expected.shape == array.shape:
-            gap = difference(array, expected)
-            error, tolerance = min(gap.error, sys.float_info.max), ATOL + RTOL * gap.scale
+            gap = difference(array, expected, step=True)
+            error, allowed = min(gap.error, sys.float_info.max), tolerance(expected, gap.scale, step=True)
         tensors.error.append(error)
-        tensors.tolerance.append(tolerance)
+        tensors.tolerance.append(allowed)
 
     walk_values(artifact, runner, pool, inputs, visit)
     builder.session.tensors.append(tensors)

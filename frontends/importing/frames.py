@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import NameLoc
@@ -65,12 +66,13 @@ def frames_in(text: str) -> tuple[Frame, ...]:
 def user_frames(frames: Sequence[Frame]) -> tuple[Frame, ...]:
     """The calls that are no part of a library, the innermost first; of the library's the innermost without others.
 
-    None without frames of files: `<stdin>` and `<eval_with_key>.1` are none. Names of files in installed packages begin
-    with the package's name.
+    None without frames of files: `<stdin>` and `<eval_with_key>.1` are none. A line that a library called back is
+    there once, as that of a lambda in `jax.grad`. Names of files in installed packages begin with the package's name.
     """
     in_files = [frame for frame in reversed(frames) if not frame.file.startswith("<")]
     own = [frame for frame in in_files if not _is_library(frame.file)] or in_files[:1]
-    return tuple(frame._replace(file=_without_packages(frame.file)) for frame in own[:_MOST_CALLS])
+    lines = [next(same) for _, same in groupby(own, key=lambda frame: (frame.file, frame.line))]
+    return tuple(frame._replace(file=_without_packages(frame.file)) for frame in lines[:_MOST_CALLS])
 
 
 @lru_cache(_FILES)

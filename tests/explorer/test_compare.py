@@ -129,6 +129,18 @@ def test_differences():
     assert difference(np.zeros((0, 3)), np.zeros((0, 3))).right
 
 
+def test_quantised_values_may_be_off_by_a_step():
+    expected = np.array([3, -5, 127, 0], np.int8)
+    off = np.array([4, -5, 126, 1], np.int8)
+    gap = difference(off, expected, step=True)
+    assert (gap.right, gap.steps, str(gap)) == (True, 3, "1 step in 3 elements")
+    assert not difference(off, expected).right
+    gap = difference(np.array([3, -5, 125, 0], np.int8), expected, step=True)
+    assert (gap.right, str(gap)) == (False, "2 steps in 1 element")
+    # Numbers of tokens and classes are no steps.
+    assert not difference(off.astype(np.int64), expected.astype(np.int64), step=True).right
+
+
 def test_models_that_onnxruntime_does_not_take_are_told(model: ModelProto):
     with pytest.raises(FrontendError, match="expected a model that onnxruntime runs, got: "):
         onnxruntime_tensors(model, {})

@@ -45,6 +45,14 @@ def test_switching_spans_off_uncovers_everything(source: ModelProto):
     assert blind.coverage() == dict.fromkeys(LEVELS, 0.0)
 
 
+def test_programs_are_counted_together(compiled: whence.Executable, unlocated: ModuleOp):
+    artifact, blind = compiled.artifact, whence.compile(unlocated).artifact
+    alone = coverage(artifact)
+    for level, fraction in coverage(artifact, artifact, blind).items():
+        # The same ops and instructions, twice with their layers and once without.
+        assert fraction == pytest.approx(2 * alone[level] / 3)
+
+
 def test_an_instruction_counts_only_if_every_call_knows_its_layer(compiled: whence.Executable):
     artifact = compiled.artifact
     call = next(one for one in artifact.calls if "conv2d" in one.name)

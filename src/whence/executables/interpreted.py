@@ -144,10 +144,10 @@ class InterpretedExecutable(Executable):
         return tuple(answer for part in self.last for answer in part.wheres())
 
     def coverage(self) -> dict[str, float]:
-        """Return level -> the least fraction of ops that name their layers, over the programs of the last call."""
-        parts = [part.coverage() for part in self.last]
-        levels = dict.fromkeys(level for part in parts for level in part)
-        return {level: min(part[level] for part in parts if level in part) for level in levels}
+        """Return level -> the fraction of the ops of all programs of the last call that name their layers."""
+        from whence.explorer.coverage import coverage
+
+        return coverage(*(part.artifact for part in self.last))
 
     def report(self) -> str:
         """Return a line for each compiled stretch: its shapes, and why it is not for all sizes where it is not."""
