@@ -54,14 +54,14 @@ def coverage(*artifacts: Artifact) -> dict[str, float]:
     native: machine instructions, those of the main program too, whose layers follow from the object's own line table.
     native_inferred: what follows, beside those, from what reads their results (see `llvm_to_native/readers.py`).
     """
-    known: dict[str, float] = {}
+    located: dict[str, float] = {}
     totals: dict[str, int] = {}
     for artifact in artifacts:
         for level, (part, total) in _counts(artifact).items():
-            known[level] = known.get(level, 0.0) + part
+            located[level] = located.get(level, 0.0) + part
             totals[level] = totals.get(level, 0) + total
     # Nothing is lost of a module without ops.
-    return {level: known[level] / totals[level] if totals[level] else 1.0 for level in totals}
+    return {level: located[level] / totals[level] if totals[level] else 1.0 for level in totals}
 
 
 def _counts(artifact: Artifact) -> dict[str, tuple[float, int]]:
