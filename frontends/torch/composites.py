@@ -313,7 +313,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.__rshift__.Tensor": _shift(left=False),
     **{f"aten.bitwise_left_shift.{form}": _shift(left=True) for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")},
     **{f"aten.bitwise_right_shift.{form}": _shift(left=False) for form in ("Tensor", "Tensor_Scalar", "Scalar_Tensor")},
-    "aten._unique2.default": Converter(_unique),
+    "aten._unique2.default": Converter(_unique, unread={"sorted": "what is sorted is right, too"}),
     "aten._weight_norm.default": Converter(_weight_norm),
     "aten.adaptive_max_pool1d.default": _adaptive_max(1),
     "aten.adaptive_max_pool2d.default": _adaptive_max(2),

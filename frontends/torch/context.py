@@ -34,6 +34,7 @@ HINTS: Mapping[str, str] = {
     "cudnn_enable": "of kernels of a GPU",
     "cudnn_enabled": "of kernels of a GPU",
     "deterministic": "of kernels of a GPU",
+    "implicit": "of gradients",
     "momentum": "of statistics that training gathers",
     "non_blocking": "of copies between devices",
     "path": "the order in which an einsum is computed",
@@ -42,8 +43,11 @@ HINTS: Mapping[str, str] = {
     "requires_grad": "of gradients",
     "scale_grad_by_freq": "of gradients",
     "sparse": "of gradients",
+    "sparse_grad": "of gradients",
 }
 """Arguments of operators that do not change what is computed, each with the reason."""
+_OF_AXES = frozenset(("dim", "descending", "keepdim", "largest", "exclusive"))
+"""Arguments that do not change what is computed of a scalar, which torch takes for a row of one."""
 
 
 @dataclass(eq=False, kw_only=True)
@@ -67,8 +71,9 @@ class Context(context.Context):
 
         A program leaves out arguments that have their defaults.
         """
+        scalar = self._of_scalar()
         for name, operand in self.call.arguments.items():
-            if operand is None or isinstance(operand, Unread) or name in HINTS:
+            if operand is None or isinstance(operand, Unread) or name in HINTS or (scalar and name in _OF_AXES):
                 continue
             if isinstance(operand, At):
                 if operand.index not in self.asked.inputs:
@@ -76,6 +81,11 @@ class Context(context.Context):
                     yield NodePart(name, "argument", name, "none" if tensor is None else f"'{tensor.name}'")
             else:
                 yield NodePart(name, "argument", name, repr(operand))
+
+    def _of_scalar(self) -> bool:
+        """Return whether the first argument is a tensor without axes."""
+        first = next(iter(self.call.arguments.values()), None)
+        return isinstance(first, At) and self.inputs[first.index] is not None and self.shape(first.index) == ()
 
     def given(self, name: str) -> bool:
         """Return whether an argument is there, and not None."""

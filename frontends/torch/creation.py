@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -229,6 +230,8 @@ def _diagonal_scatter(ctx: Context) -> SSAValue:
     return ctx.emit(TransposeOp, result.value, axes=[order.index(axis) for axis in range(rank)])
 
 
+_STRIDE = {"stride": "of memory, which each value has for itself"}
+
 TABLE: dict[str, Converter[Context]] = {
     "aten.arange.default": Converter(_arange),
     "aten.arange.start": Converter(_arange),
@@ -238,7 +241,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.empty.memory_format": _of_shape(0),
     "aten.empty_like.default": _like(0),
     "aten.empty_permuted.default": _of_shape(0),
-    "aten.empty_strided.default": _of_shape(0),
+    "aten.empty_strided.default": replace(_of_shape(0), unread=_STRIDE),
     "aten.eye.default": Converter(_eye),
     "aten.eye.m": Converter(_eye),
     "aten.fill.Scalar": Converter(_fill),
@@ -249,7 +252,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.hann_window.periodic": _window(np.hanning),
     "aten.hamming_window.default": _window(np.hamming),
     "aten.linspace.default": Converter(_linspace),
-    "aten.new_empty.default": _like(0, sized=True),
+    "aten.new_empty.default": replace(_like(0, sized=True), unread=_STRIDE),
     "aten.new_full.default": _like(None, sized=True),
     "aten.new_ones.default": _like(1, sized=True),
     "aten.new_zeros.default": _like(0, sized=True),

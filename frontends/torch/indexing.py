@@ -359,7 +359,7 @@ def _index_fill(ctx: Context) -> SSAValue:
 
 
 TABLE: dict[str, Converter[Context]] = {
-    "aten.embedding.default": Converter(_embedding),
+    "aten.embedding.default": Converter(_embedding, unread={"padding_idx": "of gradients"}),
     "aten.gather.default": Converter(_gather),
     "aten.index.Tensor": Converter(_index),
     "aten.index_add.default": _index_add("add"),

@@ -243,7 +243,7 @@ def _solve(ctx: Context) -> SSAValue:
 TABLE: dict[str, Converter[Context]] = {
     "aten._pdist_forward.default": Converter(_pdist),
     "aten.addr.default": Converter(_rank_one),
-    "aten.cdist.default": Converter(_cdist),
+    "aten.cdist.default": Converter(_cdist, unread={"compute_mode": "of rounding"}),
     "aten.chain_matmul.default": _chained("matrices"),
     "aten.diag.default": Converter(_diag),
     "aten.diag_embed.default": Converter(_diag_embed),

@@ -151,7 +151,7 @@ def _group_norm(groups: str) -> Converter[Context]:
         inverse = 1.0 / sqrt(variance + ctx.float("eps", _EPSILON))
         return value, *(item.reshape(data.shape[0], count).value for item in (mean, inverse))
 
-    return Converter(convert)
+    return Converter(convert, unread=dict.fromkeys(("N", "C", "HxW"), "the shape of the input says it"))
 
 
 def _instance_norm(ctx: Context) -> SSAValue:

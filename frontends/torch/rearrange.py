@@ -180,7 +180,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.pixel_shuffle.default": Converter(_pixel_shuffle),
     "aten.pixel_unshuffle.default": Converter(_pixel_unshuffle),
     "aten.repeat.default": _repeat("repeats"),
-    "aten.repeat_interleave.self_int": Converter(_repeat_interleave),
+    "aten.repeat_interleave.self_int": Converter(_repeat_interleave, unread={"output_size": "the sizes say it"}),
     "aten.roll.default": Converter(_roll),
     "aten.tile.default": _repeat("dims"),
     "aten.unfold.default": Converter(_unfold),

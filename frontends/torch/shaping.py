@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import cast
 
@@ -337,7 +338,7 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.transpose.int": _reordered(_swap),
     "aten.unflatten.int": Converter(_unflatten),
     "aten.unsqueeze.default": Converter(_unsqueeze),
-    "aten.view.default": _reshape("size"),
+    "aten.view.default": replace(_reshape("size"), unread={"stride": "of memory"}),
     "aten._unsafe_view.default": _reshape("size"),
     "aten.view_as.default": _like(shaped),
     "whence.moved_back": _ordered_back(_moves),

@@ -19,6 +19,8 @@ from .context import Context
 from .promotion import BOOL, common_type, operand
 from .shaping import shaped
 
+_STABLE = {"stable": "each sort is"}
+
 
 def _topk(ctx: Context) -> tuple[SSAValue, ...]:
     """topk; what is wanted unsorted may be sorted."""
@@ -92,11 +94,11 @@ def _isin(ctx: Context) -> SSAValue:
 
 TABLE: dict[str, Converter[Context]] = {
     "aten.argsort.default": Converter(_argsort),
-    "aten.argsort.stable": Converter(_argsort),
+    "aten.argsort.stable": Converter(_argsort, unread=_STABLE),
     "aten.bucketize.Tensor": Converter(_bucketize),
-    "aten.isin.Tensor_Tensor": Converter(_isin),
+    "aten.isin.Tensor_Tensor": Converter(_isin, unread={"assume_unique": "a faster way"}),
     "aten.searchsorted.Tensor": Converter(_searchsorted),
     "aten.sort.default": Converter(_sort),
-    "aten.sort.stable": Converter(_sort),
-    "aten.topk.default": Converter(_topk),
+    "aten.sort.stable": Converter(_sort, unread=_STABLE),
+    "aten.topk.default": Converter(_topk, unread={"sorted": "what is sorted is right, too"}),
 }

@@ -51,6 +51,15 @@ def test_an_argument_that_no_row_asks_for_is_refused_by_its_name():
     assert "aten.conv2d.default: expected no argument 'rounding', which is not supported, got 'up'" in str(raised.value)
 
 
+def test_an_argument_that_changes_no_result_is_taken():
+    def padded(document: Document) -> None:
+        nodes = document["graph_module"]["graph"]["nodes"]
+        node = next(node for node in nodes if "aten.embedding" in node["target"])
+        node["inputs"].append({"name": "padding_idx", "arg": {"as_int": 1}, "kind": 1})
+
+    whence.load(changed("transformer", padded))
+
+
 def test_a_missing_file_is_named(tmp_path: Path):
     with pytest.raises(FrontendError, match=r"none\.pt2"):
         whence.load(tmp_path / "none.pt2")
