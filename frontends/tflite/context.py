@@ -17,6 +17,7 @@ from .option_values import field_of, stated_values
 from .program import RENAMING, Node
 
 _CUSTOM = "custom_options"
+_OF_HYBRIDS = "AsymmetricQuantizeInputs"
 _OF_TYPES, _OF_SHAPES = "the types of tensors say it, and are checked", "the shapes of tensors say it"
 HINTS = {
     **dict.fromkeys(("IdxOutType", "InDataType", "OutDataType", "OutType", "OutputType"), _OF_TYPES),
@@ -73,10 +74,17 @@ class Context(context.Context):
             return  # its options are the call's
         if operator.options is not None:
             stated = stated_values(operator.options)
+            if not self._hybrid():
+                stated.pop(_OF_HYBRIDS, None)
             for name, value in ((name, stated[name]) for name in stated if name not in HINTS):
                 yield NodePart(name, "option", name, repr(value))
         if operator.custom:
             yield NodePart(_CUSTOM, "option", _CUSTOM, f"{len(operator.custom)} bytes")
+
+    def _hybrid(self) -> bool:
+        """Return whether floats meet weights of integers."""
+        kinds = [self.quantized(index) for index, tensor in enumerate(self.inputs) if tensor is not None]
+        return any(kinds) and not kinds[0]
 
     # Tensors of the file.
 

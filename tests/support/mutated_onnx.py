@@ -24,6 +24,7 @@ from typing import Any, cast
 import ml_dtypes
 import numpy as np
 import onnx
+from dropped_arguments import difference
 from litert_worker import Judge
 from numpy.typing import NDArray
 from onnx import AttributeProto, ModelProto, NodeProto, defs, helper
@@ -247,24 +248,6 @@ def _ours(model: ModelProto, feeds: dict[str, Array]) -> list[Array]:
     return [np.asarray(value) for value in evaluate_module(from_onnx(model), list(feeds.values()))]
 
 
-def _equal(mine: Sequence[Array], theirs: Sequence[Array]) -> str:
-    if len(mine) != len(theirs):
-        return f"{len(mine)} outputs, not {len(theirs)}"
-    for own, other in zip(mine, theirs, strict=True):
-        if own.shape != other.shape or own.dtype != other.dtype:
-            return f"{own.dtype}{list(own.shape)}, not {other.dtype}{list(other.shape)}"
-        exact = own.dtype.kind in "iub" and own.dtype.itemsize > 0
-        coarse = own.dtype.itemsize < 4 and not exact
-        # The least number of float32 stands for minus infinity in masks.
-        left, right = (np.nan_to_num(array.astype(np.float64), nan=np.nan).clip(-1e38, 1e38) for array in (own, other))
-        most = float(np.abs(right[np.abs(right) < 1e38]).max(initial=1.0))
-        rtol, atol = (0.0, 0.0) if exact else (0.03, 0.02) if coarse else (2e-4, 1e-6 * most + 1e-5)
-        if not np.allclose(left, right, rtol, atol, equal_nan=True):
-            with np.errstate(all="ignore"):
-                return f"off by {np.nanmax(np.abs(left - right)):.4g} of {np.nanmax(np.abs(right)):.4g}"
-    return ""
-
-
 def judged(model: ModelProto, feeds: dict[str, Array]) -> tuple[str, str]:
     """The verdict on what we make of a model, and its detail."""
 
@@ -289,15 +272,15 @@ def judged(model: ModelProto, feeds: dict[str, Array]) -> tuple[str, str]:
         return "wrong", f"raised {type(error).__name__}: {str(error)[:160]}"
     theirs, why = attempt(_of_onnxruntime)
     if theirs is not None:
-        difference = _equal(mine, theirs)
-        return ("wrong" if difference else "right"), difference
+        wrong = difference(mine, theirs)
+        return ("wrong" if wrong else "right"), wrong
     if not permitted(model):
         return "forbidden", why
     theirs, _ = attempt(_of_reference)
     if theirs is None:
         return "alone", why
-    difference = _equal(mine, theirs)
-    return ("differs" if difference else "right"), difference or why
+    wrong = difference(mine, theirs)
+    return ("differs" if wrong else "right"), wrong or why
 
 
 def draw(seed: int, only: str = "", kind: str = "", modules: tuple[str, ...] = ()) -> Outcome | None:

@@ -1,0 +1,32 @@
+"""Options of another value change the result, or are refused: a part of `make fuzz-arguments`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import arguments_tflite
+import numpy as np
+from dropped_arguments import WRONG, Change, judged, outcomes
+
+
+def test_an_option_of_another_value_is_computed_or_refused():
+    verdicts = outcomes("tflite", 60, seed=5)
+    assert not [outcome for outcome in verdicts if outcome.verdict in WRONG]
+    assert Counter(outcome.verdict for outcome in verdicts)["right"] > 20
+
+
+def test_a_dropped_argument_is_noticed():
+    rows = np.ones((2, 3), np.float32)
+    assert judged(Change("SUM", "axis", lambda: [rows], lambda: [2 * rows])).verdict == "wrong"
+    assert (
+        judged(Change("SUM", "axis", lambda: [rows], lambda: [rows.sum(0)])).detail == "float32[2, 3], not float32[3]"
+    )
+
+
+def test_the_quantisation_of_inputs_is_nothing_to_weights_of_floats():
+    dice = Random(0)
+    drawn = (arguments_tflite.draw(dice, "RNN") for _ in range(60))
+    change = next(change for change in drawn if change is not None and "asymmetric" in change.change)
+    assert judged(change).verdict == "right"
+    arguments_tflite.close()
