@@ -18,6 +18,7 @@ from ..lowering.kernel.record import Kernel
 from ..lowering.kernel.slots import anonymous, slots_of
 from ..lowering.llvm_to_native.assembly import LOCATION, Instruction, instructions, line_of_all
 from ..lowering.llvm_to_native.compile import optimized_text
+from ..lowering.llvm_to_native.fitting import fits
 from ..lowering.llvm_to_native.line_table import line_table
 from ..lowering.relay_to_te.lower import lower_function
 from ..passes.functions import COMPILER, text_of
@@ -63,12 +64,12 @@ def source(artifact: Artifact, index: int, fmt: str) -> str:
 
 def machine_code(kernel: Kernel) -> tuple[Instruction, ...]:
     """The machine instructions of a kernel, each with its line of TIR."""
-    return _machine_code(kernel.assembly, kernel.lines)
+    return _machine_code(kernel.assembly, kernel.lines, kernel.llvm)
 
 
 @lru_cache(maxsize=512)
-def _machine_code(assembly: str, lines: tuple[tuple[int, ...], ...]) -> tuple[Instruction, ...]:
-    return tuple(instructions(assembly, partial(_slots, lines)))
+def _machine_code(assembly: str, lines: tuple[tuple[int, ...], ...], llvm: str) -> tuple[Instruction, ...]:
+    return tuple(instructions(assembly, partial(_slots, lines), partial(fits, llvm)))
 
 
 def _slots(lines: Sequence[tuple[int, ...]], line: int) -> tuple[int, ...]:

@@ -143,15 +143,26 @@ class Instruction(NamedTuple):
     line: int
     """0 where LLVM merged code of several lines, and where nothing tells."""
     exact: bool
-    """True when the object's own line table says so; else the line is inferred from what reads the result."""
+    """True when LLVM says so of a line that can have made it; else the line is inferred."""
 
 
 def _itself(line: int) -> Collection[object]:
     return (line,)
 
 
-def instructions(assembly: str, layers: Callable[[int], Collection[object]] = _itself) -> list[Instruction]:
+def _whichever(line: int, text: str) -> bool:
+    return True
+
+
+def instructions(
+    assembly: str,
+    layers: Callable[[int], Collection[object]] = _itself,
+    fits: Callable[[int, str], bool] = _whichever,
+) -> list[Instruction]:
     """The instructions of a listing.
+
+    fits: says whether the op at a line can have made an instruction, by its text. Where it cannot, LLVM's line stands
+    as one that is inferred: something that the instruction was made with had it.
 
     Where the line table says 0, LLVM gave the instruction no line: constants, copies, spills. It gets a line of what
     reads its result (see `readers`): one whose `layers`, those behind a line, are the layers of all that read it. Where
@@ -165,7 +176,7 @@ def instructions(assembly: str, layers: Callable[[int], Collection[object]] = _i
             line = int(location[1])
         elif (label := _LABEL.match(text)) is not None:
             if not label[1].startswith("."):
-                code += _with_readers(name, function, layers)
+                code += _with_readers(name, function, layers, fits)
                 function, name, line = [], label[1], 0
             function.append(Block(label[1]))
         elif not text.lstrip().startswith("."):
@@ -175,7 +186,10 @@ def instructions(assembly: str, layers: Callable[[int], Collection[object]] = _i
 
 
 def _with_readers(
-    name: str, function: Sequence[Block], layers: Callable[[int], Collection[object]]
+    name: str,
+    function: Sequence[Block],
+    layers: Callable[[int], Collection[object]],
+    fits: Callable[[int, str], bool],
 ) -> Iterator[Instruction]:
     """The instructions of a function, those without a line with one of what reads their results."""
     inferred: dict[int, int] = {}
@@ -183,7 +197,7 @@ def _with_readers(
         for text, line, lines in zip(block.texts, block.lines, reading, strict=True):
             if not line and lines not in inferred:
                 inferred[lines] = line_of_all(_numbers(lines), layers)
-            yield Instruction(name, text, line or inferred[lines], line > 0)
+            yield Instruction(name, text, line or inferred[lines], line > 0 and fits(line, text))
 
 
 def _numbers(bits: int) -> list[int]:

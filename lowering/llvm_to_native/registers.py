@@ -87,17 +87,34 @@ class Effect(NamedTuple):
     writes: frozenset[Cell]
 
 
+def operands_of(text: str) -> list[str]:
+    """The operands of an instruction; the last one is the target, if it has one."""
+    rest = text.removeprefix("lock ").partition(" ")[2]
+    return [operand.strip() for operand in _OPERAND.findall(rest)]
+
+
+def target_in_memory(text: str) -> bool:
+    """Return whether an instruction writes memory other than the stack's."""
+    operands, mnemonic = operands_of(text), text.partition(" ")[0]
+    return bool(operands) and is_in_memory(operands[-1]) and _TESTS.fullmatch(mnemonic) is None
+
+
+def is_in_memory(operand: str) -> bool:
+    """Return whether an operand is memory other than the stack's and that of constants."""
+    return "(" in operand and "%rip" not in operand and ".LCPI" not in operand and _SLOT.match(operand) is None
+
+
 @lru_cache(maxsize=1 << 14)
 def effect(text: str) -> Effect:
     """The effect of an instruction."""
-    mnemonic, _, rest = text.removeprefix("lock ").partition(" ")
+    mnemonic = text.removeprefix("lock ").partition(" ")[0]
     reads: set[Cell] = {FLAGS} if _READS_FLAGS.fullmatch(mnemonic) else set()
     writes: set[Cell] = {FLAGS} if _SETS_FLAGS.fullmatch(mnemonic) else set()
     for pattern, read, written in _IMPLICIT:
         if pattern.match(text):
             reads.update(read)
             writes.update(written)
-    operands = [operand.strip() for operand in _OPERAND.findall(rest)]
+    operands = operands_of(text)
     count = 0 if _TESTS.fullmatch(mnemonic) else 2 if _WRITES_TWO.match(mnemonic) else 1
     sources, targets = operands[: max(len(operands) - count, 0)], operands[-count:] if count else []
     for operand in targets:
