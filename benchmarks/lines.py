@@ -3,7 +3,8 @@
     PYTHONPATH=src python benchmarks/lines.py [NAME ...]
 
 A row per network that onnx ships, that the tests export, or that they build for TFLite; below, what the instructions
-are that LLVM gave no line. The same script with the `src` of another checkout shows what that one claims.
+are that LLVM gave no line, or one that cannot have made them. The same script with the `src` of another checkout shows
+what that one claims.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def main() -> None:
         said = exe.coverage()
         exact, inferred = said["native"], said["native_inferred"]
         print(f"{name:24}{len(code):12}{exact:8.1%}{inferred:10.1%}{exact + inferred:8.1%}", flush=True)
-    print(f"\n{'LLVM gave no line to':24}{'of all':>12}{'':8}{'inferred':>10}{'none':>8}")
+    print(f"\n{'not exact':24}{'of all':>12}{'':8}{'inferred':>10}{'none':>8}")
     for kind, _ in (unsaid[True] + unsaid[False]).most_common():
         inferred, none = unsaid[True][kind], unsaid[False][kind]
         print(f"{kind:24}{(inferred + none) / total:12.1%}{'':8}{inferred:10}{none:8}")

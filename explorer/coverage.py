@@ -51,8 +51,8 @@ def coverage(*artifacts: Artifact) -> dict[str, float]:
     te, tir and llvm count each kernel once, and an op as located if it has a slot and its slot has a layer. Where only
     some slots of a kernel have one, the share of its TIR lines stands for all three levels.
 
-    native: machine instructions, those of the main program too, whose layers follow from the object's own line table, where
-    what stands at the line can have made them (see `llvm_to_native/fitting.py`).
+    native: machine instructions, those of the main program too, whose layers follow from the object's own line table,
+    where what stands at the line can have made them (see `llvm_to_native/fitting.py`).
     native_inferred: the others there, and what follows from what reads their results (`llvm_to_native/readers.py`).
     """
     located: dict[str, float] = {}

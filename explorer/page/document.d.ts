@@ -115,7 +115,7 @@ export interface Body {
   outputs: [number, number][];
   /** Line of llvm or asm -> line of the kernel's last tir stage, 0 for none; empty for other levels. */
   tir: number[];
-  /** Line of asm -> 1 where the object's line table has it and its op can have made it, else 0; empty for other levels. */
+  /** Line of asm -> 1 where the object's line table has it and it fits, 0 where inferred; empty for other levels. */
   exact: number[];
 }
 

@@ -184,7 +184,7 @@ class Body:
     tir: Runs
     """Line of llvm or asm -> line of the kernel's last tir stage, 0 for none; empty for other levels."""
     exact: Runs
-    """Line of asm -> 1 where the object's line table has it and its op can have made it, else 0; empty for other levels."""
+    """Line of asm -> 1 where the object's line table has it and it fits, 0 where inferred; empty for other levels."""
 
 
 @dataclass

@@ -9,22 +9,21 @@ from disassembly import HAS_TOOLS, disassembled
 
 import whence
 from whence.explorer.code import MainCode, kernel_of, machine_code
-from whence.lowering.llvm_to_native.assembly import Instruction, instructions
 
 
 @pytest.mark.skipif(not HAS_TOOLS, reason="no tools to read objects")
 def test_what_is_shown_is_what_the_object_holds(compiled: whence.Executable, tmp_path: Path) -> None:
     artifact = compiled.artifact
-    shown: list[tuple[bytes, tuple[Instruction, ...]]] = [(artifact.main, MainCode.of(artifact).instructions)]
+    main = MainCode.of(artifact).instructions
+    shown = [(artifact.main, main, [one.line if one.exact else 0 for one in main])]
     for index in range(len(artifact.kernels)):
         kernel = kernel_of(artifact, index)
-        # The lines are LLVM's, also where an op cannot have made an instruction.
-        code = tuple(instructions(kernel.assembly))
-        assert [(one.function, one.text) for one in machine_code(kernel)] == [(one.function, one.text) for one in code]
-        shown.append((kernel.object, code))
+        code = machine_code(kernel)
+        # The objects of kernels have the inferred lines, too.
+        shown.append((kernel.object, code, [one.line for one in code]))
     path = tmp_path / "kernel.o"
-    for data, code in shown:
+    for data, code, lines in shown:
         path.write_bytes(data)
-        found = disassembled(path)
-        assert [one.mnemonic for one in found] == [one.text.split()[0] for one in code]
-        assert [one.line for one in found] == [one.line if one.exact else 0 for one in code]
+        read = disassembled(path)
+        assert [one.mnemonic for one in read] == [one.text.split()[0] for one in code]
+        assert [one.line for one in read] == lines

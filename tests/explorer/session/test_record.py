@@ -186,7 +186,8 @@ def test_instructions_have_the_lines_of_the_objects_own_table(recorded: Recorded
         for number, text in enumerate(record.assembly.splitlines()):
             shown += not LOCATION.match(text)
             if (run := runs.get(number)) is not None:
-                assert tir[shown] == table.lines[run] if exact[shown] else table.lines[run] == 0
+                # A line in the table is inferred where its op cannot have made the instruction.
+                assert table.lines[run] in ({tir[shown]} if exact[shown] else {0, tir[shown]})
                 exact_runs += exact[shown]
     assert exact_runs > 10
 
