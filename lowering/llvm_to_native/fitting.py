@@ -17,7 +17,7 @@ from .registers import effect, is_in_memory, operands_of, target_in_memory
 
 
 class Kind(Flag):
-    """What a machine instruction does. What moves a value between registers, or makes a constant, is of no kind."""
+    """The classes of machine instructions. Copies between registers and constants are of none."""
 
     COUNT = auto()
     """Arithmetic in general registers: addresses, indices, scalars."""
