@@ -145,5 +145,5 @@ def attention(ctx: Context) -> tuple[SSAValue, ...]:
 
 
 TABLE = {
-    "Attention": Converter(attention),
+    "Attention": Converter(attention, unread=dict.fromkeys(("q_num_heads", "kv_num_heads"), "of three dimensions")),
 }

@@ -40,6 +40,10 @@ class Context(context.Context):
             self.fail(f"attribute '{name}' of type {wanted}", got)
         return attribute
 
+    def ignore(self, name: str) -> None:
+        """Say that an attribute does not matter beside what others of the node say."""
+        self.asked.attributes.add(name)
+
     def has_attribute(self, name: str) -> bool:
         return self.attribute(name) is not None
 

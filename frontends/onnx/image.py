@@ -126,6 +126,6 @@ def _kept_aspect(extents: Sequence[int], wanted: Sequence[int], better: str) -> 
 
 
 TABLE = {
-    "Resize": Converter(resize),
+    "Resize": Converter(resize, unread={"roi": "of the mode tf_crop_and_resize alone, which reads it"}),
     "Upsample": Converter(upsample),
 }

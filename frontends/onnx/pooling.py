@@ -40,6 +40,8 @@ AVG_POOL: ByRank = {1: AvgPool1DOp, 2: AvgPool2DOp, 3: AvgPool3DOp}
 def _window(ctx: Context) -> tuple[Sizes, Window, Sizes]:
     """The image, the window, and how far the last one reaches beyond the image and its padding."""
     image = image_of(ctx)
+    # Beside another auto_pad than NOTSET, onnxruntime's poolings do not look at pads.
+    ctx.ignore("pads")
     found = window(ctx, image, positive(ctx, "kernel_shape", len(image)))
     spans = [d * (size - 1) + 1 for d, size in zip(found.dilation, found.kernel, strict=True)]
     if any(proves(pad, ">=", span) for pad, span in zip(found.before + found.after, spans + spans, strict=True)):
@@ -196,7 +198,7 @@ TABLE = {
     "GlobalLpPool": Converter(global_lp_pool),
     "GlobalMaxPool": Converter(global_pool(GlobalMaxPool2DOp, MaxOp)),
     "LpPool": Converter(lp_pool),
-    "MaxPool": Converter(max_pool),
+    "MaxPool": Converter(max_pool, unread={"storage_order": "of the indices alone, which read it"}),
     "MaxUnpool": Converter(max_unpool),
 }
 MICROSOFT = {"NhwcMaxPool": Converter(nhwc_max_pool)}

@@ -42,8 +42,8 @@ class Reduction:
         if own.kind in "iu" and self.after is not _itself:
             # Roots and logarithms are of floats, and rounded towards zero.
             data = data.to("float64")
-        axes = ctx.ints_since(self.since, "axes", 1)
-        if not axes and ctx.is_one("noop_with_empty_axes"):
+        axes, noop = ctx.ints_since(self.since, "axes", 1), ctx.is_one("noop_with_empty_axes")
+        if noop and not axes:
             same = self.after(self.before(data)).to(own)
             return same.value if same.value is not ctx.value(0) else ctx.emit(ew.CopyOp, same.value)
         return self.reduced(data, axes or None, ctx.is_one("keepdims", True)).to(own).value

@@ -56,3 +56,21 @@ def test_numbers_that_are_their_defaults_may_be_written_out():
     check_node("RotaryEmbedding", x, places, *tables, is_packed_batching=0, scale=1.0, **arguments)
     text = "RotaryEmbedding: expected is_packed_batching 0, got 1"
     refused(text, "RotaryEmbedding", x, places, *tables, is_packed_batching=1, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "arguments"),
+    [
+        ("MaxPool", (real(1, 3, 7, 7),), {"auto_pad": "SAME_UPPER", "pads": [0, 0, 0, 0], "storage_order": 1}),
+        ("AveragePool", (real(1, 3, 7, 7),), {"auto_pad": "SAME_LOWER", "pads": [1, 1, 1, 1]}),
+        ("ReduceSumSquare", (real(2, 3, 4), np.array([1])), {"noop_with_empty_axes": 1, "known": (1,)}),
+    ],
+)
+def test_what_others_of_the_node_make_void_may_be_there(op: str, inputs: tuple[Array, ...], arguments: dict[str, Any]):
+    pools = {"kernel_shape": [3, 3]} if op.endswith("Pool") else {}
+    check_node(op, *inputs, **pools, **arguments)
+
+
+def test_a_region_of_interest_may_be_there_where_the_mode_takes_none():
+    scales = np.array([1, 1, 2, 2], np.float32)
+    check_node("Resize", real(1, 3, 7, 7), np.zeros(0, np.float32), scales, known=(1, 2), mode="linear")
