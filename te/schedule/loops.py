@@ -459,7 +459,8 @@ class LoopPrimitives(StageState):
     def pragma(self, axis: IterVar | Axis, key: str, value: int | str | Attribute | None = None) -> None:
         """`for i` -> `for i attributes {pragma_KEY = value}`; "unroll" and "vectorize" are those primitives.
 
-        Raises ScheduleError for an axis that is no loop of this stage.
+        Raises ScheduleError for an axis that is no loop of this stage, and for `import_llvm` and `import_c`, by which
+        TVM links code of the user's: nothing here would.
         """
         if key == "unroll":
             return self.unroll(axis)
@@ -468,6 +469,8 @@ class LoopPrimitives(StageState):
         axis = self._looped("pragma", axis)
         if not isinstance(key, str) or not SSAValue.is_valid_name(key):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("pragma", f"expected the name of a pragma, got {key!r}")
+        if key.startswith("import_"):
+            self.fail("pragma", f"expected code as te or tir, as nothing links other code, got '{key}'")
         if isinstance(value, int | np.integer):
             value = IntegerAttr(int(value), i64)
         elif isinstance(value, str):

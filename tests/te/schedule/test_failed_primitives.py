@@ -69,6 +69,7 @@ STAGE: dict[str, Callable[[Case, Any], object]] = {
     "tensorize": lambda t, x: t.stage.tensorize(t.i, x),
     "pragma": lambda t, x: t.stage.pragma(x, "key", 1),
     "pragma key": lambda t, x: t.stage.pragma(t.i, f"not a name {x}", 1),
+    "pragma import": lambda t, x: t.stage.pragma(t.i, "import_llvm", f"define {x}"),
     "prefetch": lambda t, x: t.stage.prefetch(t.h, x, 1),
     "prefetch tensor": lambda t, x: t.stage.prefetch(x, t.i, 1),
     "compute_at": lambda t, x: t.s[t.h].compute_at(t.stage, x),
