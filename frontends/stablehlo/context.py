@@ -55,7 +55,8 @@ class Context(context.Context):
         """
         yield from self.input_parts()
         for name, value in self.node.attributes.items():
-            if "." not in name and name not in HINTS and value not in DEFAULTS.get(name, ()):
+            # The name of an op of a dialect that is not known stands among its attributes.
+            if "." not in name and name not in (*HINTS, "op_name__") and value not in DEFAULTS.get(name, ()):
                 yield NodePart(name, "property", name, str(value))
 
     def ints(self, name: str, count: int | None = None, default: int | None = None) -> tuple[int, ...]:

@@ -98,7 +98,7 @@ def _scheduled(
             break
     # A schedule takes producers along, so that those come first which know their readers: those with a tag.
     tags = {row.tag for row in all_rows(ROWS) if row.tag and not row.group}
-    for stage in sorted(stages, key=lambda stage: tags.isdisjoint(_tags(stage))):
+    for stage in sorted(stages, key=lambda stage: tag_of(stage) not in tags):
         if stage not in work.done:
             _run(work, stage, chosen, lambda row: not row.group)
     if chosen:

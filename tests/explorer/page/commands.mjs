@@ -30,7 +30,7 @@ test("the most fitting command comes first", () => {
   assert.deepEqual(ids(SESSION, { stage: -1, layer: "conv" }), ["where"]);
   assert.deepEqual(ids(SESSION, { stage: 6 }), ["where"]);
   assert.deepEqual(ids({ ...SESSION, made_by: made({ model: "net.tar" }) }, { stage: 1 }), ["where"]);
-  assert.deepEqual(ids({ ...SESSION, made_by: made({ model: "ModelProto" }) }, { stage: 1 }), ["python"], "no command reads what has no file");
+  assert.deepEqual(ids({ ...SESSION, made_by: made({ model: "ModelProto", command: "whence.explore" }) }, { stage: 1 }), ["python"], "no command reads what has no file");
 });
 
 test("words are quoted, and options of the compilation kept", () => {
