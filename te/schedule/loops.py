@@ -459,8 +459,7 @@ class LoopPrimitives(StageState):
     def pragma(self, axis: IterVar | Axis, key: str, value: int | str | Attribute | None = None) -> None:
         """`for i` -> `for i attributes {pragma_KEY = value}`; "unroll" and "vectorize" are those primitives.
 
-        Raises ScheduleError for an axis that is no loop of this stage, and for `import_llvm` and `import_c`, by which
-        TVM links code of the user's: nothing here would.
+        Raises ScheduleError for an axis that is no loop of this stage, and for `import_llvm` and `import_c`.
         """
         if key == "unroll":
             return self.unroll(axis)
@@ -471,10 +470,8 @@ class LoopPrimitives(StageState):
             self.fail("pragma", f"expected the name of a pragma, got {key!r}")
         if key.startswith("import_"):
             self.fail("pragma", f"expected code as te or tir, as nothing links other code, got '{key}'")
-        if isinstance(value, int | np.integer):
-            value = IntegerAttr(int(value), i64)
-        elif isinstance(value, str):
-            value = StringAttr(value)
+        if isinstance(value, int | np.integer | str):
+            value = StringAttr(value) if isinstance(value, str) else IntegerAttr(int(value), i64)
         elif value is not None and not isinstance(value, Attribute):  # pyright: ignore[reportUnnecessaryIsInstance]
             self.fail("pragma", f"expected an int, a text or an attribute as the value, got {value!r}")
         axis.hints[f"pragma_{key}"] = value if value is not None else UnitAttr()
