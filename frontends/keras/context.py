@@ -65,7 +65,7 @@ HINTS: Mapping[str, str] = {
         "of weights, which there are",
     ),
     **dict.fromkeys(("dropout", "recurrent_dropout", "rate", "stddev", "noise_shape", "seed"), "of training"),
-    **dict.fromkeys(("momentum", "renorm_momentum", "power_iterations", "l1", "l2"), "of training"),
+    **dict.fromkeys(("momentum", "renorm_momentum", "renorm_clipping", "power_iterations", "l1", "l2"), "of training"),
     **dict.fromkeys(("implementation", "unroll", "use_cudnn", "flash_attention"), "of the way to the same values"),
     **dict.fromkeys(("mask_zero", "stateful", "quantization_config"), "read with the graph"),
     "output_shape": "what weights show",

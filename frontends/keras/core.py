@@ -175,7 +175,12 @@ TABLE = {
     "Embedding": Row(embedding, _quantized("embeddings"), _MASK_OF_EMBEDDING),
     "LayerScale": Row(layer_scale, own("gamma")),
     "Masking": Row(masking, masks=Masks(computed=_mask_of_masking)),
-    "ReversibleEmbedding": Row(reversible_embedding, _of_reversible, _MASK_OF_EMBEDDING),
+    "ReversibleEmbedding": Row(
+        reversible_embedding,
+        _of_reversible,
+        _MASK_OF_EMBEDDING,
+        unread=dict.fromkeys(("logit_soft_cap", "reverse_dtype"), "of calls with reverse"),
+    ),
     "StochasticDepth": Row(identity, unread=OF_TRAINING),
     **dict.fromkeys(("ActivityRegularization", "Identity"), Row(identity, masks=KEPT, unread=OF_TRAINING)),
 }

@@ -131,7 +131,7 @@ def rescaling(ctx: Context) -> SSAValue:
 TABLE = {
     "CenterCrop": Row(center_crop),
     "Rescaling": Row(rescaling, masks=KEPT),
-    "Resizing": Row(resizing),
+    "Resizing": Row(resizing, unread={"fill_value": "of pad_to_aspect_ratio"}),
     "UpSampling1D": Row(up_sampling_1d),
     "UpSampling2D": Row(up_sampling_2d),
     "UpSampling3D": Row(up_sampling_3d),

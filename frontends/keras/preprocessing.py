@@ -59,5 +59,5 @@ def discretization(ctx: Context) -> SSAValue:
 
 TABLE = {
     "CategoryEncoding": Row(category_encoding),
-    "Discretization": Row(discretization, unread={"epsilon": "of finding the boundaries"}),
+    "Discretization": Row(discretization, unread=dict.fromkeys(("epsilon", "num_bins"), "of finding the boundaries")),
 }

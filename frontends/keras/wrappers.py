@@ -121,9 +121,10 @@ def wrapped(rows: Mapping[str, Row]) -> dict[str, Row]:
         return reshaped(ctx, result, (batch, time, *rest))
 
     def spectral(ctx: Context) -> Any:
-        """At inference the layer as it is."""
+        """At inference the layer as it is, in the element type of the wrapper."""
         row, kind, config = row_of(ctx.config)
-        return row.convert(ctx.inside("layer", kind, config))
+        result: Any = row.convert(ctx.inside("layer", kind, config))
+        return ctx.cast(result, ctx.dtype_name)
 
     def inner(config: Config) -> Sequence[Variables]:
         row, _, own = row_of(config)

@@ -31,6 +31,7 @@ Array = NDArray[Any]
 FRAMEWORKS = {
     "torch": ("torch", "expecttest"),
     "tflite": ("ai_edge_litert",),
+    "keras": ("keras",),
 }
 """The frontends, and the packages that each sweep needs."""
 WRONG = ("wrong", "foreign")

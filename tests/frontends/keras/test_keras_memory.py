@@ -42,3 +42,26 @@ def test_relay_takes_a_model_in_memory(net: Any):
 def test_objects_that_are_no_models_are_refused():
     with pytest.raises(FrontendError, match=r"expected a Keras model as a path, bytes or keras\.Model, got int"):
         relay.frontend.from_keras(3)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        keras.layers.Resizing(4, 3, fill_value=2.0),
+        keras.layers.SpectralNormalization(keras.layers.Dense(3, dtype="float32"), dtype="float16"),
+        keras.layers.Discretization([-0.5, 0.5]),
+        keras.layers.BatchNormalization(renorm_clipping={"rmax": 2.0}),
+        keras.layers.ReversibleEmbedding(5, 3, logit_soft_cap=2.0),
+    ],
+    ids=lambda layer: layer.name,
+)
+def test_an_entry_that_changes_nothing_and_the_element_type_of_a_wrapper(layer: Any):
+    kind = "int32" if "embedding" in layer.name else "float32"
+    entry = keras.Input((6, 6, 3), dtype=kind)
+    if isinstance(layer, keras.layers.Discretization):
+        layer.num_bins = 3  # as `adapt` leaves it
+    net = keras.Model(entry, layer(entry))
+    data = (np.random.default_rng(0).random((2, 6, 6, 3)) * 4).astype(kind)
+    result, expected = np.asarray(whence.compile(net)(data)), np.asarray(net(data))
+    assert result.dtype == expected.dtype
+    np.testing.assert_allclose(result, expected, rtol=5e-3, atol=5e-3)
