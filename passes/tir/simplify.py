@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -17,6 +18,7 @@ from ...dialects.tir.index_maps import Mapped, Ranges, blocks_of, simplify_maps,
 from .analysis.comparisons import decided, ends_of, least_or_most
 from .analysis.identities import unchanged
 from .rewriting.constants import constant, zero
+from .rewriting.merging import merged
 from .rewriting.ops import drop, inline_before, record, replace_var
 
 
@@ -56,6 +58,8 @@ def _block(block: Block, ranges: Ranges, keep: bool) -> None:
             case _ if not op.regions:
                 if (value := unchanged(op)) is not None:
                     _substitute(op, value, "Identity", "it gives one of its operands")
+                elif (ops := merged(op)) is not None:
+                    _merge(op, ops)
             case _:
                 for inner, inner_ranges in blocks_of(op, ranges):
                     _block(inner, inner_ranges, keep)
@@ -123,6 +127,25 @@ def _substitute(op: Operation, value: SSAValue, pattern: str, reason: str) -> No
     op.erase()
 
 
+def _merge(op: Operation, ops: Sequence[Operation]) -> None:
+    """Let `ops` stand for `op` and for those of its operands that nothing else reads."""
+    assert op.parent is not None
+    operands = list(op.operands)
+    op.parent.insert_ops_before(ops, op)
+    op.results[0].replace_all_uses_with(ops[-1].results[0])
+    record("Merge", op, "it is one operation with what it reads", ops)
+    op.detach()
+    op.erase()
+    for value in dict.fromkeys(operands):
+        owner = value.owner
+        if (
+            isinstance(owner, Operation)
+            and is_side_effect_free(owner)
+            and not any(result.uses for result in owner.results)
+        ):
+            drop(owner, "Merge", "it is one operation with what reads it")
+
+
 def _forget(value: SSAValue) -> None:
     """Take away what computes a value that nobody uses: a load at an index that is data would stand in the way of
     vectors."""
@@ -145,9 +168,10 @@ class TirSimplifyPass(ModulePass):
     Before: any kernels. After: every map is linear over distinct loop variables and data-dependent indices, each of
     them used; no guard expression always holds; no loop has an extent below 2; no comparison, minimum or maximum of
     indices is decided by the ranges of loop variables, which guards narrow in both branches; no arithmetic gives an
-    operand of its own, as x + 0 does.
-    Locations: ops keep theirs, those of an `if` that is always taken, too: what a guard serves is the op it guards, not
-    the other way round. What went is in the ledger.
+    operand of its own, as x + 0 does, and no two float operations are what one of them is with another number (see
+    `rewriting/merging.py`).
+    Locations: an op that stands for two has those of both. Others keep theirs, those of an `if` that is always taken,
+    too: what a guard serves is the op it guards, not the other way round. What went is in the ledger.
 
     ```mlir
     tir.for %i in 4 {
