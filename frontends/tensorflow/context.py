@@ -32,9 +32,12 @@ HINTS: Mapping[str, str] = {
     "container": "the name of a place for state",
     "element_shape": "what shapes show",
     "element_shape_except0": "what shapes show",
+    **dict.fromkeys(("grad_a", "grad_b", "grad_x", "grad_y", "sparse_gradient"), "of gradients"),
+    "identical_element_shapes": "what shapes show",
     "incompatible_shape_error": "of shapes that do not meet, which are refused",
     "max_num_elements": "of memory",
     "message": "of an assertion, or of numbers that are none",
+    "num_elements": "what the list shows",
     "num_args": "the number of inputs",
     "num_split": "the number of outputs",
     "shared_name": "the name of state",
@@ -76,7 +79,6 @@ DEFAULTS: Mapping[str, tuple[Any, ...]] = {
     "exponential_avg_factor": (1.0,),
     "dilations": ((1, 1, 1, 1), (1, 1, 1, 1, 1)),
     "method": ("bilinear",),
-    "num_elements": (-1,),
     "sorted": (True,),
 }
 """The defaults of attributes, but for 0, false and nothing, of operators that have rows."""

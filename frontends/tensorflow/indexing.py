@@ -120,9 +120,13 @@ def unsorted_segment_sum(ctx: Context) -> SSAValue:
 
 
 def bincount(ctx: Context) -> SSAValue:
-    """The count of each number below `size`, or the sum of its weights; of one row of numbers, or several."""
+    """The count of each number below `size`, or the sum of its weights; of one row of numbers, or several.
+
+    With `binary_output` it is 1 for a number that is there, whatever its weight.
+    """
     size, numbers = ctx.one(1, "a number of bins"), term(ctx, 0)
-    weighted = len(ctx.inputs) > 2 and prod(ctx.shape(2)) != 0
+    binary = ctx.flag("binary_output")
+    weighted = len(ctx.inputs) > 2 and prod(ctx.shape(2)) != 0 and not binary
     dtype = ctx.element("T", "int32")
     shape = numbers.shape
     rows = shape[0] if len(shape) == 2 else 1
@@ -139,7 +143,7 @@ def bincount(ctx: Context) -> SSAValue:
     if weights is None:
         weights = Term(ctx, ctx.emit(BroadcastToOp, ctx.number(1, dtype.name), shape=(prod(shape),)))
     counts = Term(ctx, ctx.emit(SegmentSumOp, weights.value, flat.to("int32").value, num_segments=total))
-    if ctx.flag("binary_output"):
+    if binary:
         counts = (counts > 0.0).to(dtype)
     return counts.reshape(*([rows] if len(shape) == 2 and ctx.op_type != "Bincount" else []), size).value
 

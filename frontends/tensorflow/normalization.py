@@ -21,7 +21,7 @@ def fused_batch_norm(ctx: Context) -> tuple[Result, ...]:
     own = ctx.dtype(0)
     data, gamma, beta = (term(ctx, index) for index in range(3))
     wide = gamma.dtype
-    epsilon = ctx.real("epsilon", 1e-4)
+    epsilon, factor = ctx.real("epsilon", 1e-4), ctx.real("exponential_avg_factor", 1.0)
     if not ctx.flag("is_training", True):
         mean, variance = term(ctx, 3), term(ctx, 4)
         statistics = mean, variance
@@ -31,7 +31,7 @@ def fused_batch_norm(ctx: Context) -> tuple[Result, ...]:
         variance = data.to(wide).apply(VarianceOp, whole, axis=(channel,), keepdims=False, exclude=True)
         count = prod(extent for axis, extent in enumerate(data.shape) if axis != channel)
         statistics = mean, (variance * (count / max(count - 1, 1)) if ctx.node.outputs > 2 else variance)
-        if (factor := ctx.real("exponential_avg_factor", 1.0)) != 1.0:
+        if factor != 1.0:
             before = term(ctx, 3), term(ctx, 4)
             pairs = zip(statistics, before, strict=True)
             first, second = (statistic * factor + old * (1.0 - factor) for statistic, old in pairs)
@@ -56,7 +56,10 @@ def batch_norm_with_global_normalization(ctx: Context) -> SSAValue:
 
 def lrn(ctx: Context) -> SSAValue:
     """Over the channels; alpha is not divided by how many there are."""
-    size = 2 * ctx.integer("depth_radius", 5) + 1
+    radius = ctx.integer("depth_radius", 5)
+    if radius < 0:
+        ctx.fail("a depth_radius of at least 0", str(radius))
+    size = 2 * radius + 1
     return ctx.emit(
         LRNOp,
         ctx.value(0),

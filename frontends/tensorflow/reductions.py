@@ -21,10 +21,10 @@ from .indexing import picked_rows
 
 def reduced(ctx: Context, op: type[Operator], value: SSAValue) -> SSAValue:
     """Over the axes in input 1; none are no reduction."""
-    axes = ctx.axes(1, len(ctx.shape(0)))
+    axes, keepdims = ctx.axes(1, len(ctx.shape(0))), ctx.flag("keep_dims")
     if not axes:
         return ctx.emit(ew.CopyOp, value)
-    return ctx.emit(op, value, axis=axes, keepdims=ctx.flag("keep_dims"))
+    return ctx.emit(op, value, axis=axes, keepdims=keepdims)
 
 
 def _reduction(op: type[Operator]) -> Converter[Context]:

@@ -32,6 +32,7 @@ FRAMEWORKS = {
     "torch": ("torch", "expecttest"),
     "tflite": ("ai_edge_litert",),
     "keras": ("keras",),
+    "tensorflow": ("tensorflow",),
 }
 """The frontends, and the packages that each sweep needs."""
 WRONG = ("wrong", "foreign")

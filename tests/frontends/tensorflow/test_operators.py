@@ -20,6 +20,7 @@ from whence.frontends.tensorflow.messages import parse
 from whence.frontends.tensorflow.model import Model
 from whence.frontends.tensorflow.scopes import IS_NUMBER, TRUTH
 from whence.frontends.tensorflow.source import read
+from whence.support.dtypes import Array
 
 DATA = Path(__file__).parent / "data"
 OF_VARIABLES = {"AssignAdd", "AssignSub", "AssignSubVariableOp", "ResourceGather", "ResourceGatherNd"}
@@ -159,6 +160,43 @@ def test_normalisation_as_old_graphs_have_it(scaled: bool):
     net.op("BatchNormWithGlobalNormalization", "y", net.placeholder("x", x.shape), *operands, **options)
     expected = (x - mean) / np.sqrt(variance + 0.01) * (gamma if scaled else 1) + beta
     np.testing.assert_allclose(evaluated(net, x), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_binary_counts_leave_weights_out():
+    net, numbers = Net(), np.array([0, 2, 2], np.int32)
+    operands = [net.const("size", 4, "int32"), net.const("weights", np.float32([-1, -2, 0]))]
+    net.op("DenseBincount", "y", net.placeholder("x", (3,), "int32"), *operands, T="float32", binary_output=True)
+    np.testing.assert_array_equal(evaluated(net, numbers), np.float32([1, 0, 1, 0]))
+
+
+X = np.random.default_rng(0).standard_normal((3, 1, 2, 4)).astype(np.float32)
+NO_CHANGE: dict[str, tuple[str, list[Array], dict[str, Any], Array]] = {
+    "a sum over no axes": ("Sum", [np.zeros(0, np.int32)], {"keep_dims": True}, X),
+    "a product": ("BatchMatMulV2", [X.transpose(0, 1, 3, 2)], {"grad_x": True}, X @ X.transpose(0, 1, 3, 2)),
+    "statistics of training": (
+        "FusedBatchNormV3",
+        [np.ones(4, np.float32), np.zeros(4, np.float32), np.zeros(4, np.float32), np.ones(4, np.float32)],
+        {"is_training": False, "exponential_avg_factor": 0.5, "epsilon": 0.0},
+        X,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_CHANGE)
+def test_attributes_that_change_nothing_are_taken(name: str):
+    op, constants, attributes, expected = NO_CHANGE[name]
+    net = Net()
+    operands = [net.placeholder("x", X.shape), *(net.const(f"c{at}", array) for at, array in enumerate(constants))]
+    net.op(op, "y", *operands, **attributes)
+    np.testing.assert_allclose(evaluated(net, X), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_list_says_how_many_it_has():
+    net = Net()
+    shape = net.const("shape", [1, 2, 4], "int32")
+    items = net.op("TensorListFromTensor", "items", net.placeholder("x", X.shape), shape, element_dtype="float32")
+    net.op("TensorListStack", "y", items, shape, element_dtype="float32", num_elements=3)
+    np.testing.assert_array_equal(evaluated(net, X), X)
 
 
 WINDOWS: dict[str, tuple[int, tuple[int, ...], dict[str, Any]]] = {
