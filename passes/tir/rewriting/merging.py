@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import copysign, isnan
 from typing import TypeAlias, cast
 
-from xdsl.dialects import arith
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import Operation, SSAValue
 
@@ -67,8 +67,10 @@ def _orders(op: Operation) -> tuple[tuple[SSAValue, SSAValue], ...]:
 
 
 def _of_negation(op: Operation) -> Merge | None:
-    """-(x * c), -(x / c), -(c / x)."""
+    """-(x * c), -(x / c), -(c / x), -|x|."""
     inner = op.operands[0].owner
+    if isinstance(inner, math.AbsFOp) and not _shared(inner.result):
+        return math.CopySignOp, (inner.operand, -1.0), (inner,)
     if not isinstance(inner, arith.MulfOp | arith.DivfOp) or _shared(inner.result):
         return None
     a, b = inner.operands
@@ -99,9 +101,19 @@ def _of_sum(op: Operation) -> Merge | None:
 
 
 def _of_difference(op: Operation) -> Merge | None:
-    """x - -y."""
-    inner = _negative(op.operands[1])
-    return None if inner is None else (arith.AddfOp, (op.operands[0], inner.operand), (inner,))
+    """x - -y, -x - c."""
+    a, b = op.operands
+    if (inner := _negative(b)) is not None:
+        return arith.AddfOp, (a, inner.operand), (inner,)
+    if (inner := _negative(a)) is not None and (number := number_of(b)) is not None:
+        return arith.SubfOp, (-number, inner.operand), (inner,)
+    return None
+
+
+def _of_magnitude(op: Operation) -> Merge | None:
+    """|-x|."""
+    inner = _negative(op.operands[0])
+    return None if inner is None else (math.AbsFOp, (inner.operand,), (inner,))
 
 
 def _of_bound(sign: int) -> Callable[[Operation], Merge | None]:
@@ -130,6 +142,7 @@ _RULES: dict[type[Operation], Callable[[Operation], Merge | None]] = {
     arith.DivfOp: _of_product,
     arith.AddfOp: _of_sum,
     arith.SubfOp: _of_difference,
+    math.AbsFOp: _of_magnitude,
     arith.MaximumfOp: _of_bound(1),
     arith.MinimumfOp: _of_bound(-1),
 }

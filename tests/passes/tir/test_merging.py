@@ -40,6 +40,7 @@ def computed(first: Layer, second: Layer, values: dict[str, Array]) -> Array:
     """The same by numpy."""
     functions: dict[str, Any] = {
         "Neg": np.negative,
+        "Abs": np.abs,
         "Mul": np.multiply,
         "Div": np.divide,
         "Add": np.add,
@@ -63,6 +64,9 @@ MERGED: list[tuple[Layer, Layer, str]] = [
     (("Neg", ("x",)), ("Add", ("0", "c")), "sub"),
     (("Neg", ("x",)), ("Add", ("c", "0")), "sub"),
     (("Neg", ("x",)), ("Sub", ("c", "0")), "add"),
+    (("Neg", ("x",)), ("Sub", ("0", "c")), "sub"),
+    (("Neg", ("x",)), ("Abs", ("0",)), "and"),
+    (("Abs", ("x",)), ("Neg", ("0",)), "or"),
     (("Max", ("x", "c")), ("Max", ("0", "d")), "max"),
     (("Min", ("x", "c")), ("Min", ("d", "0")), "min"),
 ]
