@@ -1,4 +1,4 @@
-# pyright: basic, reportMissingImports=false
+# pyright: basic, reportMissingImports=false, reportMissingModuleSource=false
 """Nodes of the graphs that tests keep, an attribute of each of another value, judged by TensorFlow."""
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ os.environ |= {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "CUDA_
 import numpy as np
 import tensorflow as tf
 from dropped_arguments import Array, Change
-from tensorflow.core.framework import graph_pb2
-from tensorflow.python.framework import op_def_registry
+from tensorflow.python.framework.op_def_registry import get as definition_of  # type: ignore[import-not-found]
 
 from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.importing.importer import import_model
@@ -48,7 +47,7 @@ def operators() -> dict[str, list[_Case]]:
                 case, part = key.split("|", 1)
                 cases.setdefault(case, {})[part] = arrays[key]
         for parts in cases.values():
-            graph = graph_pb2.GraphDef.FromString(parts["graph"].tobytes())
+            graph = tf.compat.v1.GraphDef.FromString(parts["graph"].tobytes())
             inputs = {key[3:]: array for key, array in parts.items() if key.startswith("in|")}
             case = _Case(graph, inputs, [key[4:] for key in parts if key.startswith("out|")])
             for operator in {node.op for node in graph.node} & set(CONVERTERS) - _LEFT_OUT:
@@ -81,10 +80,10 @@ def _change(dice: random.Random, attribute: Any, value: Any) -> bool:
 def draw(dice: random.Random, operator: str) -> Change | None:
     """A graph, an attribute of a node of which has another value; None where TensorFlow refuses it."""
     case = dice.choice(operators()[operator])
-    graph = graph_pb2.GraphDef()
+    graph = tf.compat.v1.GraphDef()
     graph.CopyFrom(case.graph)
     node = dice.choice([node for node in graph.node if node.op == operator])
-    definition = op_def_registry.get(operator)
+    definition = definition_of(operator)
     if definition is None or not definition.attr:
         return None
     attribute = dice.choice(list(definition.attr))

@@ -164,13 +164,13 @@ def test_normalisation_as_old_graphs_have_it(scaled: bool):
 
 def test_binary_counts_leave_weights_out():
     net, numbers = Net(), np.array([0, 2, 2], np.int32)
-    operands = [net.const("size", 4, "int32"), net.const("weights", np.float32([-1, -2, 0]))]
+    operands = [net.const("size", 4, "int32"), net.const("weights", np.array([-1, -2, 0], np.float32))]
     net.op("DenseBincount", "y", net.placeholder("x", (3,), "int32"), *operands, T="float32", binary_output=True)
-    np.testing.assert_array_equal(evaluated(net, numbers), np.float32([1, 0, 1, 0]))
+    np.testing.assert_array_equal(evaluated(net, numbers), np.array([1, 0, 1, 0], np.float32))
 
 
 X = np.random.default_rng(0).standard_normal((3, 1, 2, 4)).astype(np.float32)
-NO_CHANGE: dict[str, tuple[str, list[Array], dict[str, Any], Array]] = {
+NO_CHANGE: dict[str, tuple[str, list[Array], dict[str, Any], Any]] = {
     "a sum over no axes": ("Sum", [np.zeros(0, np.int32)], {"keep_dims": True}, X),
     "a product": ("BatchMatMulV2", [X.transpose(0, 1, 3, 2)], {"grad_x": True}, X @ X.transpose(0, 1, 3, 2)),
     "statistics of training": (

@@ -102,6 +102,14 @@ def test_convolution_and_bias():
     ]
 
 
+def test_a_depthwise_kernel_keeps_its_layer_in_another_shape():
+    net = Net()
+    kernel = net.const("kernel", reals(2, 2, 3, 2))
+    options = {"strides": [1, 1, 1, 1], "padding": "VALID"}
+    net.op("DepthwiseConv2dNative", "conv", net.placeholder("input", (1, 5, 5, 3)), kernel, **options)
+    assert operators(from_tensorflow(net.build())) == [("constant", "kernel"), ("nn.conv2d", "conv")]
+
+
 def test_a_product_is_a_transpose_and_a_dense_layer():
     assert operators(from_tensorflow(matmul().build())) == [
         ("constant", "dense_weight"),
