@@ -17,6 +17,7 @@ from ..importing.converter import Converter, Result
 from ..importing.terms import Term, absolute, constant, maximum, ones, sqrt
 from .context import Context
 from .promotion import FLOAT
+from .shaping import of_one_shape
 from .tensors import precision
 
 _EPSILON = 1e-5
@@ -199,18 +200,12 @@ def _vector_norm(power: str) -> Converter[Context]:
 
 
 def _cosine_similarity(ctx: Context) -> SSAValue:
-    """The product of two vectors over that of their norms, each of at least `eps`."""
-    a, b = ctx.term("x1"), ctx.term("x2")
-    rank = max(len(a.shape), len(b.shape))
-    axis, eps = ctx.axis("dim", rank, 1), ctx.float("eps", 1e-8)
-    both = a * b
-    dot = both.apply(SumOp, axis=[axis], keepdims=False)
-    lengths = [maximum(norm_of(_of_rank(x, rank), 2.0, [axis], False), eps) for x in (a, b)]
+    """The product of two vectors, in the shape in which they meet, over that of their norms of at least `eps`."""
+    a, b = (Term(ctx, value) for value in of_one_shape(ctx, "x1", "x2"))
+    axis, eps = ctx.axis("dim", len(a.shape), 1), ctx.float("eps", 1e-8)
+    dot = (a * b).apply(SumOp, axis=[axis], keepdims=False)
+    lengths = [maximum(norm_of(x, 2.0, [axis], False), eps) for x in (a, b)]
     return (dot / (lengths[0] * lengths[1])).value
-
-
-def _of_rank(x: Term, rank: int) -> Term:
-    return x if len(x.shape) == rank else x.reshape(*(1,) * (rank - len(x.shape)), *x.shape)
 
 
 TABLE: dict[str, Converter[Context]] = {

@@ -76,6 +76,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         ),
         torch.tensor(2.5),
     ),
+    "cosines of vectors that broadcast": (lambda a: F.cosine_similarity(a[:1], a[:, :1], dim=-2), X),
     "parts of an axis": (lambda a: (*a.hsplit(2), *a.vsplit([1]), *a.dsplit([2, 4])), X),
     "raised": (lambda a: (*torch.atleast_3d(a[0], a[0, 0]), torch.dstack([a[0], a[0]])), X),
     "pairs": (lambda a, b: (torch.cartesian_prod(a, b), torch.dist(a[:5], b, 3)), V, W),
