@@ -31,11 +31,18 @@ def reduced(ctx: Context, op: type[Operator], value: SSAValue) -> SSAValue:
     return ctx.emit(op, value, axis=axes, keepdims=bool(ctx.option("KeepDims", False)))
 
 
+_PLACES = {2: "int32", 4: "int64"}
+"""The element types of positions, by their numbers in options."""
+
+
 def _extreme(op: type[Operator]) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
         (axis,) = ctx.known_ints(1, "an axis") or (0,)
         result = ctx.emit(op, ctx.value(0), axis=[ctx.axis(axis, len(ctx.shape(0)))])
         dtype = DTYPES.get(ctx.out().type, np.dtype(np.int32)).name
+        stated = _PLACES.get(ctx.option("OutputType"), dtype)
+        if stated != dtype:
+            ctx.fail(f"an output of {stated}, as the options say", dtype)
         return result if dtype_of(result).name == dtype else ctx.emit(ew.CastOp, result, dtype=dtype)
 
     return Converter(convert)

@@ -7,7 +7,12 @@ from random import Random
 
 import arguments_tflite
 import numpy as np
+import pytest
 from dropped_arguments import WRONG, Change, judged, outcomes
+from random_tflite_parts import one
+
+from whence.frontends.tflite import from_tflite
+from whence.support.errors import FrontendError
 
 
 def test_an_option_of_another_value_is_computed_or_refused():
@@ -30,3 +35,9 @@ def test_the_quantisation_of_inputs_is_nothing_to_weights_of_floats():
     change = next(change for change in drawn if change is not None and "asymmetric" in change.change)
     assert judged(change).verdict == "right"
     arguments_tflite.close()
+
+
+def test_the_element_type_of_positions_is_that_of_the_options():
+    data = one("ARG_MAX", [("float32", [2, 3]), np.array(1, np.int32)], ["int64"], "ArgMaxOptions", outputType=2)
+    with pytest.raises(FrontendError, match="ARG_MAX: expected an output of int32, as the options say, got int64"):
+        from_tflite(data)

@@ -53,6 +53,8 @@ def _other(dice: random.Random, field: str, value: Any) -> Any:
     """Another value of an option; None where there is none to be drawn."""
     if field in _ENUMS:
         return dice.choice([number for number in _enum(field) if number != value])
+    if field.endswith("Mask"):
+        return value ^ 1 << dice.randrange(3)
     if isinstance(value, bool | np.bool_):
         return not value
     if isinstance(value, int):
