@@ -130,6 +130,8 @@ def strided_slice(ctx: Context) -> SSAValue:
         ctx.fail("as many begins, ends and strides other than 0", f"{begin}, {end} and {strides}")
     names = ("BeginMask", "EndMask", "EllipsisMask", "NewAxisMask", "ShrinkAxisMask")
     no_begin, no_end, ellipsis, new, shrink = (ctx.option(name, 0) for name in names)
+    if (offset := bool(ctx.option("Offset", False))) and (no_begin or no_end):
+        ctx.fail("begins and ends of all axes beside offsets", f"masks {no_begin} and {no_end}")
     indexed = sum(1 for k in range(len(begin)) if not _bit(new, k) and not _bit(ellipsis, k))
     taken: list[tuple[int, int, int]] = []
     result: list[int | None] = []
@@ -159,8 +161,8 @@ def strided_slice(ctx: Context) -> SSAValue:
                     ctx.fail(f"an index in [{-extent}, {extent})", str(b))
                 taken.append((at, at + 1, 1))
                 continue
-            if ctx.option("Offset", False):
-                e = b + e
+            if offset:
+                e = (b + extent if isinstance(b, int) and b < 0 else b) + e
             result.append(len(taken))
             if any(map(symbols_of, (extent, b, e))):
                 first, last = (0 if _bit(no_begin, k) else b), (extent if _bit(no_end, k) or e >= _LARGEST else e)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
+from typing import Any
 
 import arguments_tflite
 import numpy as np
 import pytest
 from dropped_arguments import WRONG, Change, judged, outcomes
 from random_tflite_parts import one
+from tflite_builder import litert
 
+from whence.dialects.relay.interpret import evaluate_module
 from whence.frontends.tflite import from_tflite
 from whence.support.errors import FrontendError
 
@@ -41,3 +44,20 @@ def test_the_element_type_of_positions_is_that_of_the_options():
     data = one("ARG_MAX", [("float32", [2, 3]), np.array(1, np.int32)], ["int64"], "ArgMaxOptions", outputType=2)
     with pytest.raises(FrontendError, match="ARG_MAX: expected an output of int32, as the options say, got int64"):
         from_tflite(data)
+
+
+def _slice(begin: int, length: int, **masks: Any) -> bytes:
+    numbers = [np.array([number], np.int32) for number in (begin, length, 1)]
+    return one("STRIDED_SLICE", [("float32", [10]), *numbers], options="StridedSliceOptions", offset=True, **masks)
+
+
+@pytest.mark.parametrize(("begin", "length", "shrink"), [(2, 3, 0), (-3, 3, 0), (-3, 2, 0), (2, 3, 1)])
+def test_ends_of_slices_are_offsets_of_their_begins(begin: int, length: int, shrink: int):
+    data, x = _slice(begin, length, shrinkAxisMask=shrink), np.arange(10, dtype=np.float32)
+    (result,) = evaluate_module(from_tflite(data), [x])
+    np.testing.assert_array_equal(result, litert(data, {"x0": x})[0])
+
+
+def test_offsets_of_begins_that_are_left_out():
+    with pytest.raises(FrontendError, match="STRIDED_SLICE: expected begins and ends of all axes beside offsets"):
+        from_tflite(_slice(2, 3, beginMask=1))

@@ -22,6 +22,7 @@ from whence.frontends.tflite import from_tflite
 _ENUMS = {"fusedActivationFunction": "ActivationFunctionType", "padding": "Padding", "mode": "MirrorPadMode"}
 
 KNOWN = {
+    r"STRIDED_SLICE.* offset: False -> True": "LiteRT reads beyond the end of an axis",
     r"fusedActivationFunction: \d -> 4": "LiteRT has a tanh in recurrent layers alone, and leaves it out elsewhere",
     r"LSTM.* fusedActivationFunction: \d -> 0": "LiteRT takes what its memory held for a cell without an activation",
     r"BIDIRECTIONAL_SEQUENCE_RNN hybrid.* timeMajor": "LiteRT gives other results where steps come first",
