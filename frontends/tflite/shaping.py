@@ -162,7 +162,7 @@ def strided_slice(ctx: Context) -> SSAValue:
                 taken.append((at, at + 1, 1))
                 continue
             if offset:
-                e = (b + extent if isinstance(b, int) and b < 0 else b) + e
+                e = (b + extent if not symbols_of(b) and b < 0 else b) + e
             result.append(len(taken))
             if any(map(symbols_of, (extent, b, e))):
                 first, last = (0 if _bit(no_begin, k) else b), (extent if _bit(no_end, k) or e >= _LARGEST else e)

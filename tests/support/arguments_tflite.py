@@ -52,7 +52,7 @@ def _enum(field: str) -> list[int]:
 
 def _other(dice: random.Random, field: str, value: Any) -> Any:
     """Another value of an option; None where there is none to be drawn."""
-    if field in _ENUMS:
+    if field in _ENUMS and isinstance(value, int):
         return dice.choice([number for number in _enum(field) if number != value])
     if field.endswith("Mask"):
         return value ^ 1 << dice.randrange(3)
