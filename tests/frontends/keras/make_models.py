@@ -13,15 +13,16 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import operation_models
-from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
 from model_parts import IMAGE, SEQUENCE, VOLUME, L, inputs, keras, model, ops
 
 FOLDER = Path(__file__).parent / "models"
+CustomScaleLayer: Any = import_module("keras.src.applications.inception_resnet_v2").CustomScaleLayer
 BATCHES, CALLS = (1, 3), (1, 2, 3)
 
 
