@@ -93,8 +93,11 @@ class Stateful(Executable):
         inputs: Mapping[str, Any],
         reference: Mapping[str, Any],
         tensors: Mapping[str, Any] | None = None,
+        *,
+        rtol: float = 1e-3,
+        atol: float = 1e-6,
     ) -> Comparison:
-        return super().compare(self._given(inputs), reference, tensors)
+        return super().compare(self._given(inputs), reference, tensors, rtol=rtol, atol=atol)
 
 
 class StatefulExecutable(Stateful):
