@@ -365,7 +365,8 @@ def _either(condition: Term | bool, x: Term, y: Term) -> Term:
     return where(condition, x, y)
 
 
-_STATISTICS: dict[str, str] = dict.fromkeys(("nodes_hitrates", "nodes_hitrates_as_tensor"), "how often a node was met in training")
+_TRAINED = "how often a node was met in training"
+_STATISTICS: dict[str, str] = dict.fromkeys(("nodes_hitrates", "nodes_hitrates_as_tensor"), _TRAINED)
 
 MACHINE_LEARNING = {
     "TreeEnsemble": Converter(ensemble, unread=_STATISTICS),
