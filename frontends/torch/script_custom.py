@@ -40,7 +40,7 @@ def converted(ctx: Context, function: Callable[..., Any]) -> tuple[SSAValue, ...
             return TORCH_CODES.index(operand.code)
         return operand.value if isinstance(operand, Unread) else operand
 
-    operands = list(ctx.call.arguments.values())
+    operands = list(ctx.arguments().values())
     inputs = [argument(operand) for operand in operands]
     with called():
         result = function(inputs, [_type(ctx, operand) for operand in operands])
