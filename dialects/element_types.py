@@ -6,6 +6,7 @@ from typing import cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
+    FixedBitwidthType,
     Float4E2M1FNType,
     Float8E4M3FNType,
     Float8E4M3FNUZType,
@@ -112,5 +113,7 @@ def is_unsigned(element: Attribute) -> bool:
 
 
 def bit_width(element: Attribute) -> int:
-    """The bits of an integer type."""
-    return cast(IntegerType, element).width.data
+    """The bits of an element type."""
+    if isinstance(element, IntegerType):
+        return cast("IntegerType[int, Signedness]", element).width.data
+    return cast(FixedBitwidthType, element).bitwidth

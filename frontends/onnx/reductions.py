@@ -43,10 +43,11 @@ class Reduction:
             # Roots and logarithms are of floats, and rounded towards zero.
             data = data.to("float64")
         axes, noop = ctx.ints_since(self.since, "axes", 1), ctx.is_one("noop_with_empty_axes")
+        keepdims = ctx.is_one("keepdims", True)
         if noop and not axes:
             same = self.after(self.before(data)).to(own)
             return same.value if same.value is not ctx.value(0) else ctx.emit(ew.CopyOp, same.value)
-        return self.reduced(data, axes or None, ctx.is_one("keepdims", True)).to(own).value
+        return self.reduced(data, axes or None, keepdims).to(own).value
 
     def reduced(self, data: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
         return self.after(self.before(data).apply(self.op, axis=axes, keepdims=keepdims))

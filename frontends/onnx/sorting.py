@@ -31,11 +31,11 @@ def topk(ctx: Context) -> tuple[SSAValue | Array, ...]:
     ctx.require_least(shape[axis], k, f"whether there are {k} of {shape[axis]} elements")
     if proves(k, "<", 0) or proves(k, ">", shape[axis]):
         ctx.fail(f"k of at most {shape[axis]}", str(k))
+    ascend = not ctx.is_one("largest", True)
     if same(k, 0):
         # relay's k of 0 is all there is.
         none = (*shape[:axis], 0, *shape[axis + 1 :])
         return filled(ctx, np.zeros((), ctx.dtype(0)), none), filled(ctx, np.zeros((), np.int64), none)
-    ascend = not ctx.is_one("largest", True)
     return tuple(emit_all(ctx, TopKOp, ctx.value(0), k=k, axis=axis, is_ascend=ascend, dtype="int64"))
 
 

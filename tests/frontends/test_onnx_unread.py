@@ -63,6 +63,8 @@ def test_numbers_that_are_their_defaults_may_be_written_out():
     [
         ("MaxPool", (real(1, 3, 7, 7),), {"auto_pad": "SAME_UPPER", "pads": [0, 0, 0, 0], "storage_order": 1}),
         ("AveragePool", (real(1, 3, 7, 7),), {"auto_pad": "SAME_LOWER", "pads": [1, 1, 1, 1]}),
+        ("ReduceMax", (real(2, 3, 4),), {"noop_with_empty_axes": 1, "keepdims": 0}),
+        ("TopK", (real(2, 3), np.array([0])), {"largest": 0, "known": (1,), "outputs": (True, True)}),
         ("ReduceSumSquare", (real(2, 3, 4), np.array([1])), {"noop_with_empty_axes": 1, "known": (1,)}),
     ],
 )

@@ -46,7 +46,8 @@ def row_steps(columns: int, width: Any, vectors: Any) -> tuple[Any, Any]:
 
 def read_bytes(stage: Stage, operand: int) -> float:
     """The bytes of the tensor that a stage reads as one of its operands, all sizes being numbers."""
-    read = stage.compute.reads[operand]
+    # A tensor that is both operands is read once.
+    read = stage.compute.reads[min(operand, len(stage.compute.reads) - 1)]
     shape = [known(extent) for extent in shape_of(read)]
     type_ = cast(TensorType[Attribute], read.tensor.type)
     return float(prod(shape) * element_bytes(type_.element_type))
