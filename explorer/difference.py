@@ -26,7 +26,7 @@ class Difference:
     """Where the error is."""
     right: bool
     steps: int = 0
-    """Of quantised values the number of elements that differ; 0 of others."""
+    """The number of elements that differ, of quantised values; 0 of others."""
 
     @property
     def relative(self) -> float:

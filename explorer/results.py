@@ -72,7 +72,7 @@ class _Origin(NamedTuple):
 
     value: SSAValue
     move: Move
-    """What makes the result of the value."""
+    """The move that makes the result of the value."""
     back: Move
 
 

@@ -28,7 +28,7 @@ class Walked(NamedTuple):
     array: Tensor
     """As the kernel stores it; gone after the visit."""
     move: Move
-    """What brings it to the layout and shape that the model has it in."""
+    """The moves that bring it to the layout and shape of the model."""
 
 
 def walk_values(

@@ -184,10 +184,7 @@ class Importer(ABC):
         return PythonCall(list(range(len(step.inputs))), [Stated() for _ in step.outputs])
 
     def library_call(self, step: Step, context: Any, library: str) -> LibraryCall | tuple[Array, ...]:
-        """Return the operator of a step as a library computes it, or its results where all inputs are known.
-
-        Raises FrontendError where the library does not compute it, PipelineError where the library is not there.
-        """
+        """Return the operator of a step as a library computes it, or its results; raises FrontendError if it cannot."""
         raise NotImplementedError(f"{type(self).__module__} has libraries to fall back on, but no calls of them")
 
     def folded(
@@ -308,7 +305,7 @@ class Importer(ABC):
             if self.splice(region, at):
                 first = region.steps[at] if step is first else first
                 continue
-            mark = self.main.block.last_op, len(self.converted), len(self.reads), len(self.bound)
+            mark = self.mark()
             try:
                 narrowed = self.convert(step, region)
             except Undecided as undecided:
@@ -328,6 +325,10 @@ class Importer(ABC):
                     raise Undecided(message(step.layer, "shapes known at import", "one that values decide"), None)
                 return region.steps[at] if at < len(region.steps) else None
         return None
+
+    def mark(self) -> tuple[Operation | None, int, int, int]:
+        """Return how far the conversion is, for `roll_back`."""
+        return self.main.block.last_op, len(self.converted), len(self.reads), len(self.bound)
 
     def roll_back(self, last: Operation | None, converted: int, reads: int, bound: int) -> None:
         """Forget what was converted after a mark. Constants stay: tensors know them."""
@@ -382,18 +383,17 @@ class Importer(ABC):
         if converter is None:
             assert fallback is not None
             return self.fallen_back(step, context, fallback)
-        mark = self.main.block.last_op, len(self.converted), len(self.reads), len(self.bound)
+        mark = self.mark()
         try:
             results = self.folded(context, converter.convert) or converter.convert(context)
             context.refuse_unread(converter.unread)
             return results
-        except Undecided:
-            raise
-        except (FrontendError, VerifyException):
-            if fallback is None:
+        except (FrontendError, VerifyException) as error:
+            if fallback is None or isinstance(error, Undecided):
                 raise
             self.roll_back(*mark)
-            return self.fallen_back(step, self.context(step, context.inputs), fallback)
+            del context.required[:], context.bounds[:], context.read[:]
+            return self.fallen_back(step, context, fallback)
 
     def fallen_back(self, step: Step, context: Context, fallback: Fallback) -> Result | tuple[Result, ...]:
         """Return what a step gives, computed by the library that is fallen back on: one node, one kernel."""

@@ -33,7 +33,7 @@ class Model(ABC):
     aliases: Mapping[str, str] = MappingProxyType({})
     """Other name of an input, which a call may use -> its name."""
     metadata: ModelMetadata = ModelMetadata()
-    """What the file says about the model."""
+    """The metadata that the file states."""
     custom_ops: CustomOps = NO_CUSTOM_OPS
     """The operators that Python functions compute."""
 

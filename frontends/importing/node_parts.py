@@ -14,7 +14,7 @@ class NodePart:
     kind: str
     """`input`, or what the format calls its attributes."""
     name: str
-    """What the operator's schema calls it; empty where there is no schema."""
+    """The name in the operator's schema; empty where there is no schema."""
     value: str
     """As an error shows it."""
 

@@ -124,7 +124,7 @@ class _Cache:
 
     @property
     def counts(self) -> Term:
-        """Of each row how many keys it has: (batch, 1)."""
+        """Return the number of keys of each row: (batch, 1)."""
         return term(self.ctx, 5).reshape(self.ctx.shape(0)[0], 1).to("int64") + 1
 
     @cached_property

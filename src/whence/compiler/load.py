@@ -110,7 +110,7 @@ class Opened:
     fallback: Fallback | None = None
     """The library that computes what has no row, and the layers that it does compute."""
     metadata: ModelMetadata = field(default_factory=ModelMetadata)
-    """What the file says about the model."""
+    """The metadata that the file states."""
 
 
 def open_model(
