@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import whence
+from whence.dialects.relay.index_bounds import IndexBound
 from whence.frontends.importing import context as contexts
 from whence.frontends.onnx.convert import converter_of
 from whence.support.errors import FrontendError, FrontendWarning, PipelineError
@@ -78,7 +79,7 @@ def test_a_node_that_its_row_refuses_falls_back(monkeypatch: pytest.MonkeyPatch)
 
     def refuse(ctx: contexts.Context) -> Any:
         ctx.emit(_operator("relay.tanh"), ctx.value(0))
-        ctx.require(-1)  # no call could be right
+        ctx.bounds.append(IndexBound(0, (1,), ctx.leaf, None))  # no call here would be right
         ctx.fail("another node", "this")
 
     def refusing(domain: str, op_type: str) -> Any:
