@@ -22,7 +22,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 TYPESCRIPT := 5.9.3
 TSC := $(VENV)/typescript-$(TYPESCRIPT)/node_modules/typescript/bin/tsc
-SOURCES := $(wildcard support provenance dialects frontends passes te lowering planning runtime explorer tuning src tests benchmarks)
+SOURCES := $(wildcard support provenance dialects syntax frontends passes te lowering planning runtime explorer tuning src tests benchmarks)
 # Of each version that we support the interpreter on the path, else pyenv's, if there is one.
 VERSIONS := 3.11 3.12 3.13
 PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \

@@ -20,8 +20,6 @@ from xdsl.printer import Printer
 from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import NegativeOp
 from whence.dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
-from whence.frontends.relay.equal import structural_hash
-from whence.frontends.relay.view import view
 from whence.passes.pipelines import available_passes, run_passes
 from whence.passes.relay.analysis.visitor import Mutator
 from whence.passes.relay.analysis.well_formed import well_formed
@@ -29,6 +27,8 @@ from whence.provenance.builder import LocatedBuilder
 from whence.provenance.ledger import Ledger
 from whence.provenance.span import layer_location
 from whence.support.garbage import fewer_collections
+from whence.syntax.relay.equal import structural_hash
+from whence.syntax.relay.view import view
 from whence.universe import UNIVERSE
 
 T = TypeVar("T")

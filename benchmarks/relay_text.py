@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from xdsl.dialects.builtin import TensorType, f32
 
-from whence.frontends.relay.equal import structural_equal
-from whence.frontends.relay.expr import Function, post_order
-from whence.frontends.relay_text import astext, parse_expr, pretty_print
+from whence.syntax.relay.equal import structural_equal
+from whence.syntax.relay.expr import Function, post_order
+from whence.syntax.text import astext, parse_expr, pretty_print
 
 T = TypeVar("T")
 TYPE = TensorType(f32, [3, 2])

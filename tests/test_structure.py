@@ -19,6 +19,7 @@ ORDER = [
     "runtime",
     "provenance",
     "dialects",
+    "syntax",
     "frontends",
     "passes",
     "te",
@@ -177,7 +178,7 @@ def test_imports_by_strings_are_read():
     assert "whence.dialects.llvm_ext" in named(ROOT / "dialects/table.py")
     assert "whence.topi.utils" in named(ROOT / "src/whence/topi/__init__.py")
     assert "whence.relay.vm" in named(ROOT / "src/whence/__init__.py")
-    assert "whence.frontends.relay_text" in stated(ROOT / "frontends/__init__.py")
+    assert "whence.syntax.text" in stated(ROOT / "syntax/__init__.py")
 
 
 def test_circles_are_found():

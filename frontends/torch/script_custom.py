@@ -11,10 +11,10 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.core import ConstantOp, ReturnOp
 from ...dialects.relay.size_ranges import main_of
 from ...support.errors import called
+from ...syntax.relay.elaborate import elaborate
+from ...syntax.relay.expr import Expr, Function, Program, Tuple, Var
+from ...syntax.relay.places import span_of
 from ..importing.tensor import dtype_of
-from ..relay.elaborate import elaborate
-from ..relay.expr import Expr, Function, Program, Tuple, Var
-from ..relay.places import span_of
 from .calls import At, Operand
 from .context import Context
 from .schema import ScalarType, Unread

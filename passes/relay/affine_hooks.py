@@ -15,12 +15,12 @@ from ...dialects.relay.canonicalization.constant_operands import erase_unused
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.operator import Operator, element_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp
-from ...frontends.relay.affine_types import TensorAffineType
-from ...frontends.relay.expr import Call, Constant, Expr, Tuple, Var
-from ...frontends.relay.operators import name_of
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import stands_for
 from ...support.errors import PipelineError
+from ...syntax.relay.affine_types import TensorAffineType
+from ...syntax.relay.expr import Call, Constant, Expr, Tuple, Var
+from ...syntax.relay.operators import name_of
 from .op_hooks import computed, written
 
 _FAR = 64

@@ -31,12 +31,12 @@ from ...dialects.relay.nn import (
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.pairs import PackPairsOp
 from ...dialects.relay.transform import LayoutTransformOp, PadOp, StridedSliceOp
-from ...frontends.relay.op_attrs import ALTER_LAYOUT, operators_with
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from ...support.machine import CHANNEL_BLOCK
+from ...syntax.relay.op_attrs import ALTER_LAYOUT, operators_with
 from .blocking import (
     SMALLEST_BLOCK,
     channel_block,

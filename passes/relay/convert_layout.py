@@ -20,11 +20,11 @@ from ...dialects.relay.layout_traits import OwnLayouts
 from ...dialects.relay.nn import Conv2DOp
 from ...dialects.relay.operator import Operator, shape_of
 from ...dialects.relay.transform import LayoutTransformOp
-from ...frontends.relay.op_attrs import CONVERT_LAYOUT, operators_with
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
+from ...syntax.relay.op_attrs import CONVERT_LAYOUT, operators_with
 from .blocking import in_layouts
 from .sink_layouts import sinking
 
@@ -151,7 +151,7 @@ class ConvertLayoutPass(ModulePass):
     "default", or none, is the kernel layout that TVM takes with the data's: OIHW with NCHW, HWIO with NHWC, HWOI for
     depthwise convolutions; IOHW and HWIO for transposed ones. Layouts of convolutions and poolings may have blocks of
     channels, `nn.conv2d:NCHW4c,OIHW4i4o`; those whose channels the blocks do not divide stay. An operator that has a
-    function (`FTVMConvertOpLayout`, `frontends/relay/op_attrs.py`) becomes what that gives, between transforms.
+    function (`FTVMConvertOpLayout`, `syntax/relay/op_attrs.py`) becomes what that gives, between transforms.
 
     ```mlir
     // with desired_layouts=nn.conv2d:NHWC

@@ -27,8 +27,8 @@ from ...dialects.relay.qnn_elementwise import AvgPool2DOp
 from ...dialects.relay.qnn_products import BatchMatmulOp, Conv2DOp, Conv2DTransposeOp, DenseOp
 from ...dialects.relay.resize import Resized
 from ...dialects.relay.traits import Selects
-from ...frontends.relay.op_attrs import FAKE_QUANTIZATION, OPTIONAL_FAKE_QUANTIZATION, operators_with
 from ...provenance.rewrite import rewrite, stands_for
+from ...syntax.relay.op_attrs import FAKE_QUANTIZATION, OPTIONAL_FAKE_QUANTIZATION, operators_with
 from . import fake_quantization_moves as moving
 from . import fake_quantization_rules as rules
 from .known_values import GetOfTuple

@@ -32,9 +32,9 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import UNIT, AdtType, Forall, RefType, adt_type, fields_of, function_type, tuple_type
-from ...frontends.relay.walks import driven
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import fail
+from ...syntax.relay.walks import driven
 from .analysis.traversal import functions_of, pre_order
 from .cloning import clone_op
 from .gradients.site import is_smooth

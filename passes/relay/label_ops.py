@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.passes import ModulePass
 
 from ...dialects.relay.core import FuncOp
-from ...frontends.relay.equal import structural_digest
-from ...frontends.relay.view import view
+from ...syntax.relay.equal import structural_digest
+from ...syntax.relay.view import view
 
 
 @dataclass(frozen=True)

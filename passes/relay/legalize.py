@@ -23,8 +23,8 @@ from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.relay.transform import LayoutTransformOp, PadOp, ReshapeOp, StridedSliceOp, TransposeOp
 from ...dialects.sizes import Size, SizeExpr, same_shape
 from ...dialects.sizes.types import is_static
-from ...frontends.relay.op_attrs import LEGALIZE, operators_with
 from ...provenance.rewrite import rewrite
+from ...syntax.relay.op_attrs import LEGALIZE, operators_with
 from .transposed_operands import ReadTransposed
 
 _OWN = {"nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose"}
@@ -182,7 +182,7 @@ class LegalizePass(ModulePass):
     strides. What interleaves these stands behind it; what rearranges constants is left for `relay-fold-constant`. Other
     layouts than NCHW and IOHW are transformed.
     No matrix product of few rows has its second operand transposed for it alone: it reads rows in place of columns.
-    An operator for which a function is registered (`FTVMLegalize`, `frontends/relay/op_attrs.py`) is what that gives.
+    An operator for which a function is registered (`FTVMLegalize`, `syntax/relay/op_attrs.py`) is what that gives.
     Locations: all of it gets that of the transposed convolution; a product gets its own and the transpose's.
 
     ```mlir

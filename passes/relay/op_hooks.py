@@ -1,6 +1,6 @@
 """Functions that users registered for operators, which get and give expressions, as patterns on ops.
 
-`frontends/relay/op_attrs.py` has them.
+`syntax/relay/op_attrs.py` has them.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ...dialects.relay.constants import module_of
 from ...dialects.relay.core import ConstantOp, FuncOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import LayoutTransformOp
-from ...frontends.relay.attrs import Attrs
-from ...frontends.relay.bind import substituted
-from ...frontends.relay.elaborate import elaborate
-from ...frontends.relay.expr import Call, Constant, Expr, Function, Op, Program, Var
-from ...frontends.relay.operators import name_of
-from ...frontends.relay.type_view import view
-from ...frontends.relay.view import operator_call
 from ...provenance.diagnostics import message
 from ...support.errors import PipelineError
+from ...syntax.relay.attrs import Attrs
+from ...syntax.relay.bind import substituted
+from ...syntax.relay.elaborate import elaborate
+from ...syntax.relay.expr import Call, Constant, Expr, Function, Op, Program, Var
+from ...syntax.relay.operators import name_of
+from ...syntax.relay.type_view import view
+from ...syntax.relay.view import operator_call
 
 _LAYOUTS = ("data_layout", "kernel_layout")
 

@@ -9,8 +9,8 @@ from xdsl.ir import Operation
 
 from ...dialects.relay.core import CallOp, FuncOp
 from ...dialects.relay.operator import Operator
-from ...frontends.relay.op_attrs import TARGET, op_attr
 from ...support.errors import PipelineError
+from ...syntax.relay.op_attrs import TARGET, op_attr
 from ..functions import COMPOSITE, text_of
 from .dataflow_pattern.groups import Check, always
 from .dataflow_pattern.patterns import DFPattern

@@ -19,10 +19,10 @@ from ...dialects.relay.matmul import BatchMatmulOp, DenseOp
 from ...dialects.relay.operator import Operator, element_of, shape_of
 from ...dialects.sizes import proves, same
 from ...frontends.importing.products import is_constant
-from ...frontends.relay.op_attrs import MIXED_PRECISION, op_attr
 from ...provenance.diagnostics import fail, message
 from ...support.context import PassContext
 from ...support.errors import PipelineError
+from ...syntax.relay.op_attrs import MIXED_PRECISION, op_attr
 from .blocking import SMALLEST_BLOCK
 from .precision_lists import ALWAYS, FOLLOW, NEVER
 from .retyping import Retype, called_in, functions_of, retype

@@ -19,7 +19,7 @@ add_names(
     "whence.runtime",
     {
         "Module": "whence.kernels.function_module:FunctionModule",
-        "Object": "whence.frontends.relay.node:Node",
+        "Object": "whence.syntax.relay.node:Node",
         "const": "whence.te:const",
         "convert": "whence.ir.containers:convert",
         "profiler_vm": "whence.relay.profiler_vm",

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from whence.cli.opt import main as whence_opt
-from whence.frontends.relay_text.parser import DEEPEST_BODY
 from whence.support.nesting import DEEPEST, too_deep
+from whence.syntax.text.parser import DEEPEST_BODY
 
 MANY = 5000
 

@@ -14,10 +14,10 @@ from whence import relay, te
 from whence.dialects.relay.size_ranges import main_of, ranges_of, required_of
 from whence.executables.sized import SizedExecutable
 from whence.executables.virtual_machine import VirtualExecutable
-from whence.frontends.relay.equal import structural_equal
-from whence.frontends.relay.view import view
-from whence.frontends.relay_text import astext, fromtext
 from whence.support.errors import FrontendError
+from whence.syntax.relay.equal import structural_equal
+from whence.syntax.relay.view import view
+from whence.syntax.text import astext, fromtext
 
 RNG = np.random.default_rng(8)
 SHAPES = """#[version = "0.0.5"]

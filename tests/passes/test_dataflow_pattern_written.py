@@ -25,7 +25,7 @@ from whence.dataflow_pattern import (
     rewrite,
     wildcard,
 )
-from whence.frontends.relay.equal import structural_equal
+from whence.syntax.relay.equal import structural_equal
 
 K_ELEMWISE, K_BROADCAST = 0, 1
 ops: Any = relay

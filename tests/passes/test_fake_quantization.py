@@ -12,8 +12,6 @@ from whence import ir, relay
 from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.operator import element_of
-from whence.frontends.relay.expr import Expr, free_vars
-from whence.frontends.relay.op_attrs import reset_op_attr
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.fake_quantization_to_integer import FakeQuantizationToIntegerPass
 from whence.relay import transform
@@ -23,6 +21,8 @@ from whence.relay.op import (
 )
 from whence.support.dtypes import limits
 from whence.support.errors import PipelineError
+from whence.syntax.relay.expr import Expr, free_vars
+from whence.syntax.relay.op_attrs import reset_op_attr
 
 RNG = np.random.default_rng(0)
 

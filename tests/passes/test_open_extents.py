@@ -7,10 +7,10 @@ import pytest
 from random_relay_checks import Checker
 from relay_examples import parse
 
-from whence.frontends.relay_text import fromtext
 from whence.passes.classes import pass_class
 from whence.passes.registry import row_of
 from whence.passes.runner import run_passes
+from whence.syntax.text import fromtext
 
 KEPT = {
     "simplify-expr": """

@@ -14,9 +14,9 @@ from random_relay_program import random_program
 from random_relay_shrink import shrunk, write
 
 from whence.dialects.relay.elementwise import ClipOp
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.expr import post_order
 from whence.runtime.flow import Adt
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.relay.expr import post_order
 
 SIZE = 4
 PROGRAMS = 45

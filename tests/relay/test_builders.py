@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from whence import relay
-from whence.frontends.relay.operators import operator_names
 from whence.support.errors import FrontendError, PipelineError
+from whence.syntax.relay.operators import operator_names
 
 X = np.random.default_rng(0).standard_normal((2, 3, 6)).astype(np.float32)
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from whence import relay
-from whence.frontends.relay.op_attrs import reset_op_attr
 from whence.relay.qnn.op import QNN_LEGALIZE
+from whence.syntax.relay.op_attrs import reset_op_attr
 
 
 def sum_of_quantised() -> relay.IRModule:

@@ -9,10 +9,10 @@ import pytest
 
 import whence
 from whence import ir, relay
-from whence.frontends.relay_text import DiagnosticError
 from whence.relay import analysis, transform
 from whence.relay.expr_functor import ExprMutator, ExprVisitor
 from whence.support.errors import FrontendError, PipelineError
+from whence.syntax.text import DiagnosticError
 
 ops: Any = relay
 VERSION = '#[version = "0.0.5"]\n'

@@ -11,10 +11,10 @@ import pytest
 import whence
 from whence import ir, relay
 from whence.contrib import graph_executor
-from whence.frontends.relay.op_attrs import reset_op_attr
 from whence.relay import analysis, testing
 from whence.relay import dataflow_pattern as dfp
 from whence.support.errors import WhenceError
+from whence.syntax.relay.op_attrs import reset_op_attr
 
 ops: Any = relay
 transform: Any = relay.transform

@@ -22,17 +22,17 @@ from xdsl.utils.exceptions import VerifyException
 import whence
 from whence.dialects.relay.core import FuncOp
 from whence.dialects.relay.interpret import Evaluator
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.equal import structural_equal
-from whence.frontends.relay.expr import Program, post_order
-from whence.frontends.relay.view import view
-from whence.frontends.relay_text import astext, parse
 from whence.passes.classes import pass_class
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import named
 from whence.runtime.flow import Adt
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.relay.equal import structural_equal
+from whence.syntax.relay.expr import Program, post_order
+from whence.syntax.relay.view import view
+from whence.syntax.text import astext, parse
 
 PASSES = {row.name: partial(pass_class, row) for row in ROWS} | {
     name: get_all_passes()[name] for name in ("canonicalize", "cse", "dce", "control-flow-hoist")

@@ -27,7 +27,7 @@ from whence.dialects.relay.types import (
     substituted,
     tuple_type,
 )
-from whence.frontends.relay.expr import Constructor, Expr, Function, Pattern, Var, pattern_vars
+from whence.syntax.relay.expr import Constructor, Expr, Function, Pattern, Var, pattern_vars
 
 Step = Callable[["Language"], object]
 

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 
 from whence import relay
 from whence.dialects.relay.types import Forall, adt_type, function_type, signature_of, tuple_type
-from whence.frontends.relay.expr import Clause, Expr, Function, GlobalVar, Pattern, Program, Var
+from whence.syntax.relay.expr import Clause, Expr, Function, GlobalVar, Pattern, Program, Var
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from xdsl.ir import Attribute
 from whence import relay
 from whence.dialects.element_types import numpy_dtype
 from whence.dialects.relay.types import AdtType, fields_of
-from whence.frontends.relay.bind import substituted
-from whence.frontends.relay.expr import (
+from whence.support.dtypes import Array
+from whence.syntax.relay.bind import substituted
+from whence.syntax.relay.expr import (
     Call,
     Constant,
     Constructor,
@@ -38,9 +39,8 @@ from whence.frontends.relay.expr import (
     pattern_vars,
     post_order,
 )
-from whence.frontends.relay.view import view
-from whence.frontends.relay_text import astext
-from whence.support.dtypes import Array
+from whence.syntax.relay.view import view
+from whence.syntax.text import astext
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, StringAttr, TensorType, f32, i32
 
 from whence.dialects.relay.types import RefType, TypeVar, adt_type, function_type, tuple_type
-from whence.frontends.relay.expr import (
+from whence.provenance.span import SequentialSpan, SourceName, Span
+from whence.syntax.relay.expr import (
     AnySpan,
     Call,
     Clause,
@@ -35,7 +36,6 @@ from whence.frontends.relay.expr import (
     TypeData,
     Var,
 )
-from whence.provenance.span import SequentialSpan, SourceName, Span
 
 INT, FLOAT = TensorType(i32, []), TensorType(f32, [DYNAMIC_INDEX, 3])
 TYPES = [

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 
 from whence import relay
 from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar, adt_type, substituted
-from whence.frontends.relay.expr import Constructor, Expr, TypeData
+from whence.syntax.relay.expr import Constructor, Expr, TypeData
 
 INT, BOOL = scalar("int32"), scalar("bool")
 

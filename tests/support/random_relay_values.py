@@ -22,10 +22,10 @@ from xdsl.utils.exceptions import VerifyException
 from whence import relay
 from whence.dialects.element_types import DTYPES, dtype_name, tensor_type
 from whence.dialects.relay.types import fields_of, tuple_type
-from whence.frontends.relay.expr import Call, Constant, Expr, Op, Program, Tuple, TupleGetItem, Var
-from whence.frontends.relay.infer import operand_types
-from whence.frontends.relay.operators import attributes_of, is_absent, operator_named
 from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import Call, Constant, Expr, Op, Program, Tuple, TupleGetItem, Var
+from whence.syntax.relay.infer import operand_types
+from whence.syntax.relay.operators import attributes_of, is_absent, operator_named
 
 Array = NDArray[Any]
 Dice = random.Random

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import TensorType, f32
 
-from whence.frontends.relay.expr import Call, Expr, Function, Op, Program, TupleGetItem, Var
+from whence.syntax.relay.expr import Call, Expr, Function, Op, Program, TupleGetItem, Var
 
 
 def call(op: str, *args: Expr, **attrs: object) -> Expr:

@@ -19,8 +19,8 @@ import whence
 from whence import relay
 from whence.cli import main as whence_command
 from whence.cli import opt
-from whence.frontends.relay_text import astext
 from whence.support.errors import InternalError, WhenceError
+from whence.syntax.text import astext
 from whence.universe import ALL_PASSES
 
 Dice = random.Random

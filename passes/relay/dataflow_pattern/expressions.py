@@ -22,10 +22,10 @@ from ....dialects.relay.functions import FnOp, InvokeOp, yielded
 from ....dialects.relay.operator import Operator
 from ....dialects.relay.traits import FusionPattern
 from ....dialects.relay.tuples import TupleGetItemOp, TupleOp
-from ....frontends.relay import expr as relay
-from ....frontends.relay.attrs import operators
-from ....frontends.relay.elaborate import elaborate
-from ....frontends.relay.type_view import plain as type_of
+from ....syntax.relay import expr as relay
+from ....syntax.relay.attrs import operators
+from ....syntax.relay.elaborate import elaborate
+from ....syntax.relay.type_view import plain as type_of
 from ..analysis.traversal import pre_order
 
 

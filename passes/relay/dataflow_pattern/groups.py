@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ....dialects.relay.core import FuncOp
 from ....dialects.relay.operator import Operator
-from ....frontends.relay import expr as relay
+from ....syntax.relay import expr as relay
 from .expressions import (
     Expr,
     Fields,

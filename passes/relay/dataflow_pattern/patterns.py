@@ -12,10 +12,10 @@ from ....dialects.element_types import DTYPES
 from ....dialects.relay.core import FuncOp
 from ....dialects.relay.functions import FnOp
 from ....dialects.relay.operator import element_of, shape_of
-from ....frontends.relay import expr as relay
-from ....frontends.relay.attrs import operators
-from ....frontends.relay.type_view import TypeView, view
 from ....support.errors import PipelineError
+from ....syntax.relay import expr as relay
+from ....syntax.relay.attrs import operators
+from ....syntax.relay.type_view import TypeView, view
 from .expressions import (
     Expr,
     Node,

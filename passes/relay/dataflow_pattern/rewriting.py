@@ -11,10 +11,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.rewriter import InsertPoint
 
 from ....dialects.relay.core import FuncOp
-from ....frontends.relay import expr as relay
-from ....frontends.relay.equal import structural_equal
 from ....provenance.rewrite import rewrite as drive
 from ....support.errors import PipelineError
+from ....syntax.relay import expr as relay
+from ....syntax.relay.equal import structural_equal
 from ...functions import is_closed
 from ...runner import pass_context
 from ..infer_type import InferTypePass

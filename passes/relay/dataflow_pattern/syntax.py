@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Attribute
 
-from ....frontends.relay.type_view import TypeView
+from ....syntax.relay.type_view import TypeView
 from .expressions import Expr
 from .patterns import (
     AttrPattern,

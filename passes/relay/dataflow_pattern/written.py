@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
-from ....frontends.relay import expr as relay
-from ....frontends.relay.bind import substituted
-from ....frontends.relay.places import span_of
 from ....provenance.span import fuse
+from ....syntax.relay import expr as relay
+from ....syntax.relay.bind import substituted
+from ....syntax.relay.places import span_of
 from .groups import Check, Group, always, find_groups
 from .matcher import Pattern
 

@@ -140,8 +140,8 @@ def code_of(artifact: Artifact, code: str) -> str:
     """The code of a model at a level."""
     from whence.explorer.code import compiler_of, kernel_of, source
     from whence.explorer.layers import snapshot
-    from whence.frontends.relay.view import view
-    from whence.frontends.relay_text import astext
+    from whence.syntax.relay.view import view
+    from whence.syntax.text import astext
 
     if code == "relay":
         return astext(view(snapshot(artifact, "fused")), show_meta_data=False).rstrip("\n") + "\n"

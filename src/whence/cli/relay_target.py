@@ -9,8 +9,8 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
-from whence.frontends.relay.view import view
-from whence.frontends.relay_text import astext
+from whence.syntax.relay.view import view
+from whence.syntax.text import astext
 
 
 @dataclass(frozen=True)

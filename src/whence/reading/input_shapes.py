@@ -10,10 +10,10 @@ from operator import index
 from whence.dialects.sizes import Ranges, Size, proves, symbol
 from whence.dialects.sizes.intervals import Range
 from whence.dialects.sizes.text import parse_size
-from whence.frontends.relay.type_view import Any as AnyExtent
 from whence.runtime.open_specs import OpenSpec
 from whence.runtime.tensors import TensorSpec
 from whence.support.errors import PipelineError
+from whence.syntax.relay.type_view import Any as AnyExtent
 
 ShapesByName = Mapping[str, Sequence[int | str | AnyExtent | None]]
 """Input name -> shape."""

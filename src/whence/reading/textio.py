@@ -75,9 +75,9 @@ def relay_module(text: str, path: Path) -> ModuleOp:
 
     The parameters of @main that a .params file beside it names have their values from there.
     """
-    from whence.frontends.relay.bind import bind_params
-    from whence.frontends.relay.elaborate import elaborate
-    from whence.frontends.relay_text import parse
+    from whence.syntax.relay.bind import bind_params
+    from whence.syntax.relay.elaborate import elaborate
+    from whence.syntax.text import parse
 
     program = parse(text, path.name)
     weights = path.with_suffix(".params")

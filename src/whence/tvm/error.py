@@ -1,6 +1,6 @@
 """Errors by TVM's names."""
 
-from whence.frontends.relay_text.diagnostics import DiagnosticError as DiagnosticError
 from whence.support.errors import TVMError as TVMError
+from whence.syntax.text.diagnostics import DiagnosticError as DiagnosticError
 
 __all__ = ["DiagnosticError", "TVMError"]

@@ -17,7 +17,6 @@ from typing import Any, cast
 from xdsl.ir import Operation
 
 from whence.dialects.relay.attributes import to_python
-from whence.frontends.relay.expr import Call, Op, Var
 from whence.passes.classes import pass_class
 from whence.passes.registry import PASSES, Row
 from whence.passes.relay.convert_layout import ConvertLayoutPass
@@ -41,6 +40,7 @@ from whence.passes.transform.passes import named
 from whence.support.context import PassContext as PassContext
 from whence.support.errors import PipelineError
 from whence.support.instrument import PassInfo as PassInfo
+from whence.syntax.relay.expr import Call, Op, Var
 
 
 def _name(row: Row) -> str:

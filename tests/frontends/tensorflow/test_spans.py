@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 import whence
 from whence import relay
-from whence.frontends.relay.equal import structural_equal
 from whence.frontends.tensorflow import from_tensorflow
 from whence.provenance.span import layer_names
 from whence.relay.spans import set_span
+from whence.syntax.relay.equal import structural_equal
 from whence.transform import PassContext
 
 rng = np.random.default_rng(0)

@@ -14,9 +14,9 @@ import pytest
 
 from whence import relay
 from whence.dialects.relay.interpret import evaluate_module
-from whence.frontends.relay.equal import structural_equal
 from whence.relay.spans import set_span
 from whence.support.errors import FrontendError, FrontendWarning, InputInfosError, OperatorsMissing
+from whence.syntax.relay.equal import structural_equal
 from whence.transform import PassContext
 
 torch = pytest.importorskip("torch")

@@ -13,8 +13,6 @@ from whence.dialects.relay.binding import LetOp
 from whence.dialects.relay.core import CallOp, FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import ExpOp, LogOp, NegativeOp
 from whence.dialects.relay.functions import FnOp, InvokeOp
-from whence.frontends.relay.equal import structural_equal, structural_hash
-from whence.frontends.relay.view import view
 from whence.passes.relay.analysis.features import Feature, detect_feature, list_op_freqs
 from whence.passes.relay.analysis.mac_count import get_total_mac_number
 from whence.passes.relay.analysis.purity import analyse_purity, mark_calls
@@ -22,6 +20,8 @@ from whence.passes.relay.analysis.traversal import functions_of, post_order, pre
 from whence.passes.relay.analysis.variables import free_type_vars, free_vars
 from whence.passes.relay.analysis.visitor import Mutator, Result, Visitor
 from whence.passes.relay.analysis.well_formed import well_formed
+from whence.syntax.relay.equal import structural_equal, structural_hash
+from whence.syntax.relay.view import view
 
 Parse = Callable[[str], ModuleOp]
 LANGUAGE = Path(__file__).parents[2] / "filecheck/dialects/relay/language.mlir"

@@ -16,8 +16,6 @@ from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.elementwise import NegativeOp
 from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.references import RefCreateOp, RefReadOp
-from whence.frontends.relay.equal import structural_equal
-from whence.frontends.relay.view import view
 from whence.passes.pipelines import available_passes, run_passes
 from whence.passes.relay.analysis.features import Feature, detect_feature
 from whence.passes.relay.analysis.traversal import pre_order
@@ -25,6 +23,8 @@ from whence.passes.relay.analysis.well_formed import check_scopes
 from whence.passes.relay.dead_code_elimination import DeadCodeEliminationPass
 from whence.provenance.builder import LocatedBuilder
 from whence.provenance.span import layer_location
+from whence.syntax.relay.equal import structural_equal
+from whence.syntax.relay.view import view
 
 Parse = Callable[[str], ModuleOp]
 LANGUAGE = Path(__file__).parents[2] / "filecheck/dialects/relay/language.mlir"

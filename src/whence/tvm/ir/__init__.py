@@ -6,20 +6,6 @@ from importlib import import_module
 from typing import Any
 
 from whence.arith.forms import Range as Range
-from whence.frontends.relay.affine_types import TensorAffineType as TensorAffineType
-from whence.frontends.relay.affine_types import TupleAffineType as TupleAffineType
-from whence.frontends.relay.attrs import Attrs as Attrs
-from whence.frontends.relay.attrs import FunctionAttrs
-from whence.frontends.relay.equal import structural_hash as _hash
-from whence.frontends.relay.expr import Constructor as Constructor
-from whence.frontends.relay.expr import Expr, Function, Program
-from whence.frontends.relay.expr import GlobalVar as GlobalVar
-from whence.frontends.relay.expr import Op as Op
-from whence.frontends.relay.expr import VirtualDevice as VirtualDevice
-from whence.frontends.relay.node import Node as Node
-from whence.frontends.relay.op_attrs import register_op_attr as register_op_attr
-from whence.frontends.relay.operators import operator_named
-from whence.frontends.relay.type_view import TypeView
 from whence.ir.containers import Array as Array
 from whence.ir.containers import Map as Map
 from whence.provenance.span import SequentialSpan as SequentialSpan
@@ -42,6 +28,20 @@ from whence.relay.ty import TypeData as TypeData
 from whence.relay.ty import TypeKind as TypeKind
 from whence.relay.ty import TypeVar as TypeVar
 from whence.relay.ty import is_type
+from whence.syntax.relay.affine_types import TensorAffineType as TensorAffineType
+from whence.syntax.relay.affine_types import TupleAffineType as TupleAffineType
+from whence.syntax.relay.attrs import Attrs as Attrs
+from whence.syntax.relay.attrs import FunctionAttrs
+from whence.syntax.relay.equal import structural_hash as _hash
+from whence.syntax.relay.expr import Constructor as Constructor
+from whence.syntax.relay.expr import Expr, Function, Program
+from whence.syntax.relay.expr import GlobalVar as GlobalVar
+from whence.syntax.relay.expr import Op as Op
+from whence.syntax.relay.expr import VirtualDevice as VirtualDevice
+from whence.syntax.relay.node import Node as Node
+from whence.syntax.relay.op_attrs import register_op_attr as register_op_attr
+from whence.syntax.relay.operators import operator_named
+from whence.syntax.relay.type_view import TypeView
 from whence.te.language.expr import Expr as ScalarExpr
 from whence.tir.expressions import FloatImm as FloatImm
 from whence.tir.expressions import IntImm as IntImm

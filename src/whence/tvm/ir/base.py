@@ -1,3 +1,3 @@
 """The base class of the parts of programs, where TVM has it."""
 
-from whence.frontends.relay.node import Node as Node
+from whence.syntax.relay.node import Node as Node

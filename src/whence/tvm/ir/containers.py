@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from whence.frontends.relay.expr import Expr as RelayExpr
-from whence.frontends.relay.type_view import TypeView
 from whence.runtime.container import String
 from whence.runtime.registry import PackedFunc
+from whence.syntax.relay.expr import Expr as RelayExpr
+from whence.syntax.relay.type_view import TypeView
 from whence.te.language.expr import Expr, natural_dtype
 from whence.te.language.math import const
 

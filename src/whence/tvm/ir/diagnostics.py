@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from whence.frontends.relay_text.diagnostics import Diagnostic as Diagnostic
-from whence.frontends.relay_text.diagnostics import DiagnosticContext as DiagnosticContext
-from whence.frontends.relay_text.diagnostics import Renderer
-from whence.frontends.relay_text.diagnostics import override_renderer as override_renderer
+from whence.syntax.text.diagnostics import Diagnostic as Diagnostic
+from whence.syntax.text.diagnostics import DiagnosticContext as DiagnosticContext
+from whence.syntax.text.diagnostics import Renderer
+from whence.syntax.text.diagnostics import override_renderer as override_renderer
 
 
 def _show(context: DiagnosticContext) -> None:

@@ -6,10 +6,6 @@ from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
 
-from whence.frontends.relay import equal
-from whence.frontends.relay.expr import Expr, Program, Var, binds, post_order
-from whence.frontends.relay.expr import free_vars as free_vars
-from whence.frontends.relay.scopes import shares_within_scopes
 from whence.passes.relay.analysis import features, mac_count
 from whence.passes.relay.analysis import well_formed as well_formedness
 from whence.passes.relay.analysis.features import Feature as Feature
@@ -32,12 +28,16 @@ from whence.relay.kinds import free_type_vars as free_type_vars
 from whence.relay.module import IRModule
 from whence.relay.unmatched import unmatched_cases as unmatched_cases
 from whence.support.errors import WhenceError
+from whence.syntax.relay import equal
+from whence.syntax.relay.expr import Expr, Program, Var, binds, post_order
+from whence.syntax.relay.expr import free_vars as free_vars
+from whence.syntax.relay.scopes import shares_within_scopes
 
 
 def structural_equal(
     lhs: Expr | Program | IRModule, rhs: Expr | Program | IRModule, map_free_vars: bool = False, spans: bool = False
 ) -> bool:
-    """Return True if two expressions or modules differ only in names of variables; see `frontends/relay/equal.py`.
+    """Return True if two expressions or modules differ only in names of variables; see `syntax/relay/equal.py`.
 
     Types of modules are inferred for it, as far as they are well-typed.
     """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from whence.frontends.relay.expr import (
+from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import (
     Call,
     Constant,
     Constructor,
@@ -17,7 +18,6 @@ from whence.frontends.relay.expr import (
     children,
     post_order,
 )
-from whence.support.errors import FrontendError
 
 
 @dataclass(eq=False)

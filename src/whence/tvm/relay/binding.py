@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from whence.frontends.relay.bind import bind_params, substituted
-from whence.frontends.relay.expr import Constant, Expr, Function, Var
 from whence.relay.builders import as_expr
 from whence.runtime.values import expected_array
 from whence.support.dtypes import Array
+from whence.syntax.relay.bind import bind_params, substituted
+from whence.syntax.relay.expr import Constant, Expr, Function, Var
 
 
 def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:

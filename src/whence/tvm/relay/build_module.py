@@ -17,7 +17,6 @@ from whence.dialects.relay.core import FuncOp, ReturnOp
 from whence.dialects.relay.tuples import TupleGetItemOp
 from whence.dialects.relay.types import fields_of
 from whence.executables.graph_factory import GraphExecutorFactoryModule as GraphExecutorFactoryModule
-from whence.frontends.relay.expr import Function
 from whence.provenance.numbers import same_module
 from whence.relay.binding import bind as bind
 from whence.relay.binding import bind_params_by_name as bind_params_by_name
@@ -28,6 +27,7 @@ from whence.support.context import PassContext
 from whence.support.doors import door
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError, expectation
+from whence.syntax.relay.expr import Function
 from whence.target import TargetLike, params_beside, target_of
 
 

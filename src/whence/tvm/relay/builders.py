@@ -19,13 +19,13 @@ from xdsl.irdl import OptPropertyDef
 from whence.dialects.element_types import dtype_name
 from whence.dialects.relay.attributes import to_python
 from whence.dialects.relay.operator import Operator
-from whence.frontends.relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
-from whence.frontends.relay.operators import operator_named
-from whence.frontends.relay.type_view import TypeView, plain
 from whence.runtime.ndarray import view
 from whence.runtime.values import expected_array, is_python
 from whence.support.dtypes import numpy_of
 from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem
+from whence.syntax.relay.operators import operator_named
+from whence.syntax.relay.type_view import TypeView, plain
 
 Builder = Callable[..., Any]
 

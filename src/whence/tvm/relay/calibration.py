@@ -9,11 +9,11 @@ from xdsl.ir import SSAValue
 
 from whence.dialects.relay.core import CallOp, FuncOp, ReturnOp
 from whence.dialects.relay.interpret import evaluate_module
-from whence.frontends.relay.expr import GlobalVar
 from whence.relay.module import IRModule
 from whence.runtime.ndarray import NDArray, array
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
+from whence.syntax.relay.expr import GlobalVar
 
 
 def get_calibration_data(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from whence.frontends.relay.expr import Call, Function, GlobalVar, post_order
 from whence.relay.module import IRModule
 from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import Call, Function, GlobalVar, post_order
 
 
 class CallGraph:

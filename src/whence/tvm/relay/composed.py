@@ -8,16 +8,16 @@ from typing import Any
 from xdsl.ir import Attribute
 
 from whence.dialects.sizes import Size, SizeExpr, symbol
-from whence.frontends.relay import tvm_calls
-from whence.frontends.relay.expr import Constant, Expr, Tuple, Var
-from whence.frontends.relay.tvm_forms import own_attributes
-from whence.frontends.relay.type_view import SPELLINGS, tensor_type
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.relay.picking import PICKING
 from whence.relay.randomness import RANDOM
 from whence.relay.reordered import REORDERED
 from whence.relay.sized import resized
 from whence.support.errors import FrontendError
+from whence.syntax.relay import tvm_calls
+from whence.syntax.relay.expr import Constant, Expr, Tuple, Var
+from whence.syntax.relay.tvm_forms import own_attributes
+from whence.syntax.relay.type_view import SPELLINGS, tensor_type
 
 
 def _size_of_te(extent: object) -> Size | None:

@@ -15,8 +15,10 @@ from xdsl.ir import Attribute
 from whence import transform
 from whence.dialects.relay import types
 from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar
-from whence.frontends.relay import spans
-from whence.frontends.relay.expr import (
+from whence.relay.module import IRModule
+from whence.support.errors import PipelineError
+from whence.syntax.relay import spans
+from whence.syntax.relay.expr import (
     Call,
     Clause,
     Constructor,
@@ -36,10 +38,8 @@ from whence.frontends.relay.expr import (
     post_order,
     with_vars,
 )
-from whence.frontends.relay.type_view import plain
-from whence.frontends.relay.walks import driven
-from whence.relay.module import IRModule
-from whence.support.errors import PipelineError
+from whence.syntax.relay.type_view import plain
+from whence.syntax.relay.walks import driven
 
 ANSWER = "answer"
 """The type variable of what comes of it all."""

@@ -11,8 +11,10 @@ from xdsl.ir import Attribute
 
 from whence.dialects.element_types import dtype_name
 from whence.dialects.relay.types import fields_of
-from whence.frontends.relay.equal import structural_digest
-from whence.frontends.relay.expr import (
+from whence.relay.module import IRModule
+from whence.support.errors import FrontendError, expectation
+from whence.syntax.relay.equal import structural_digest
+from whence.syntax.relay.expr import (
     Call,
     Constant,
     Expr,
@@ -31,9 +33,7 @@ from whence.frontends.relay.expr import (
     children,
     post_order,
 )
-from whence.frontends.relay.infer import infer_expr
-from whence.relay.module import IRModule
-from whence.support.errors import FrontendError, expectation
+from whence.syntax.relay.infer import infer_expr
 from whence.transform import FuseOps, InferType
 
 

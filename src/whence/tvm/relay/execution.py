@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from whence.frontends.relay.expr import Constant, Expr, Function, GlobalVar, Var, free_vars
 from whence.relay import executors
 from whence.relay.binding import bind
 from whence.relay.module import IRModule
@@ -13,6 +12,7 @@ from whence.relay.results import viewed
 from whence.support.doors import door, doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import Constant, Expr, Function, GlobalVar, Var, free_vars
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

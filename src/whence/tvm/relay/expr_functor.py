@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from whence.frontends.relay.expr import (
+from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import (
     Call,
     Clause,
     Constant,
@@ -35,7 +36,6 @@ from whence.frontends.relay.expr import (
     pattern_vars,
     post_order,
 )
-from whence.support.errors import FrontendError
 
 DEEPEST = 100
 """The largest number of nested visits."""

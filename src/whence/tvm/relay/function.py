@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from whence.frontends.relay.expr import Expr, Var
-from whence.frontends.relay.expr import Function as Function
+from whence.syntax.relay.expr import Expr, Var
+from whence.syntax.relay.expr import Function as Function
 
 
 def FunctionWithFields(

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType, TupleTyp
 from xdsl.ir import Attribute
 
 from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar
-from whence.frontends.relay.expr import Call, Expr, Function, Program, TypeData, Var, binds, post_order
-from whence.frontends.relay.type_view import TypeView, plain
-from whence.frontends.relay.unify import HOLE
 from whence.relay.module import IRModule
 from whence.relay.ty import GlobalTypeVar, TypeKind, is_type
 from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import Call, Expr, Function, Program, TypeData, Var, binds, post_order
+from whence.syntax.relay.type_view import TypeView, plain
+from whence.syntax.relay.unify import HOLE
 
 Typed: TypeAlias = Expr | TypeData | IRModule | Attribute | TypeView
 """Objects that contain types."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from whence.frontends.relay.expr import Call, Expr, Function, If, Let, Tuple, Var
+from whence.syntax.relay.expr import Call, Expr, Function, If, Let, Tuple, Var
 
 
 def while_loop(

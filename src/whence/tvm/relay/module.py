@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.expr import Expr, Function, GlobalVar, Program, TypeData, Var, free_vars
-from whence.frontends.relay.infer import infer
-from whence.frontends.relay.view import view
 from whence.relay.ty import GlobalTypeVar
 from whence.support.errors import FrontendError
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.relay.expr import Expr, Function, GlobalVar, Program, TypeData, Var, free_vars
+from whence.syntax.relay.infer import infer
+from whence.syntax.relay.view import view
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -178,7 +178,7 @@ class IRModule:
 
         Raises FrontendError for another name, and when something of a name that the file has is there already.
         """
-        from whence.frontends.relay_text.prelude import import_standard
+        from whence.syntax.text.prelude import import_standard
 
         import_standard(self.program, name)
         self._module = None
@@ -198,7 +198,7 @@ class IRModule:
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
         """Return Relay text with its version line, and the constants that it names."""
-        from whence.frontends.relay_text import astext
+        from whence.syntax.text import astext
 
         return astext(self.typed(), show_meta_data=show_meta_data, annotate=annotate)
 
@@ -209,7 +209,7 @@ class IRModule:
         return self.program
 
     def __str__(self) -> str:
-        from whence.frontends.relay_text import pretty_print
+        from whence.syntax.text import pretty_print
 
         return pretty_print(self.typed())
 

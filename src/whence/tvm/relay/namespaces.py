@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from whence.frontends.relay.expr import Op
-from whence.frontends.relay.operators import operator_named, operator_names
 from whence.relay.builders import Builder, builder
 from whence.relay.composed import COMPOSED
 from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import Op
+from whence.syntax.relay.operators import operator_named, operator_names
 
 
 class Namespace:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whence.frontends.relay.expr import Expr, Tuple
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
+from whence.syntax.relay.expr import Expr, Tuple
 
 
 def gather(data: Expr, axis: int, indices: Any) -> Expr:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from whence.frontends.relay.expr import Constructor, GlobalVar
 from whence.relay.module import IRModule
 from whence.relay.tensor_arrays import add_static, add_to, name_of
 from whence.relay.ty import GlobalTypeVar
 from whence.support.errors import FrontendError, expectation
+from whence.syntax.relay.expr import Constructor, GlobalVar
 
 
 class Prelude:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from whence.frontends.relay import tvm_calls
-from whence.frontends.relay.expr import Constant, Expr
 from whence.relay.builders import Builder, builder, const
+from whence.syntax.relay import tvm_calls
+from whence.syntax.relay.expr import Constant, Expr
 
 
 def threefry_key(seed: int) -> Constant:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from whence.frontends.relay.attrs import operators
-from whence.frontends.relay.expr import Call, Expr, Op, Tuple, children
 from whence.relay.counting import count_layers
 from whence.relay.expr_functor import ExprMutator
 from whence.relay.module import IRModule
 from whence.support.errors import FrontendError
+from whence.syntax.relay.attrs import operators
+from whence.syntax.relay.expr import Call, Expr, Op, Tuple, children
 
 
 class _Recast(ExprMutator):

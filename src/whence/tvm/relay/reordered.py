@@ -9,11 +9,11 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 
 from whence.dialects.relay.signature import Tensor
-from whence.frontends.relay import tvm_calls
-from whence.frontends.relay.expr import Call, Expr, Op, Tuple, TupleGetItem
-from whence.frontends.relay.infer import infer_expr
 from whence.relay.builders import Builder, TupleWrapper, as_expr, builder, const
 from whence.support.errors import FrontendError
+from whence.syntax.relay import tvm_calls
+from whence.syntax.relay.expr import Call, Expr, Op, Tuple, TupleGetItem
+from whence.syntax.relay.infer import infer_expr
 
 
 def deformable_conv2d(data: Any, offset: Any, weight: Any, *attributes: Any, mask: Any = None, **named: Any) -> Expr:

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from whence.frontends.relay.expr import Constructor
 from whence.runtime.container import ConstructorValue
 from whence.runtime.flow import Adt
 from whence.runtime.ndarray import NDArray, view
+from whence.syntax.relay.expr import Constructor
 
 
 def viewed(value: Any, constructors: Mapping[str, Constructor] | None = None) -> Any:

@@ -11,15 +11,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from whence.frontends.relay.expr import Constant, Expr, GlobalVar, Op, post_order
-from whence.frontends.relay.type_text import spelled
-from whence.frontends.relay.type_view import plain
-from whence.frontends.relay_text import astext, fromtext, parse_expr
 from whence.relay.module import IRModule
 from whence.relay.ty import is_type
 from whence.runtime.ndarray import view
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import Constant, Expr, GlobalVar, Op, post_order
+from whence.syntax.relay.type_text import spelled
+from whence.syntax.relay.type_view import plain
+from whence.syntax.text import astext, fromtext, parse_expr
 
 _KEY = "whence"
 """The key that marks the text of an object, beside JSON's own kinds."""

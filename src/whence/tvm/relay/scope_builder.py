@@ -9,9 +9,9 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
-from whence.frontends.relay.expr import Expr, If, Let, Var
 from whence.relay.builders import as_expr
 from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import Expr, If, Let, Var
 
 
 @dataclass

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from whence.frontends.relay.expr import Constant, Expr, Tuple
 from whence.relay.builders import Builder, TupleWrapper, builder, const
+from whence.syntax.relay.expr import Constant, Expr, Tuple
 
 SIZED: dict[str, tuple[str, ...]] = {
     "reshape": ("newshape",),

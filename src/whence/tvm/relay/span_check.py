@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 from whence import transform
-from whence.frontends.relay.expr import Constructor, GlobalVar, Op, post_order
 from whence.relay.module import IRModule
+from whence.syntax.relay.expr import Constructor, GlobalVar, Op, post_order
 
 _NAMES = (Op, GlobalVar, Constructor)
 

@@ -7,13 +7,13 @@ from typing import Any, cast
 
 from xdsl.ir import Operation, SSAValue
 
-from whence.frontends.relay import spans
-from whence.frontends.relay.expr import AnySpan, Expr
 from whence.provenance import set_span as on_ops
 from whence.provenance import si_builder
 from whence.provenance.span import SequentialSpan, Span
 from whence.relay.builders import TupleWrapper
 from whence.support.context import PassContext, spans_enabled
+from whence.syntax.relay import spans
+from whence.syntax.relay.expr import AnySpan, Expr
 from whence.tir import spans as statements
 from whence.tir.statements import Stmt
 

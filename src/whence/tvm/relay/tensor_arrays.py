@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from whence.frontends.relay.type_view import Any as Open
-from whence.frontends.relay_text.parser import parse
 from whence.relay.module import IRModule
+from whence.syntax.relay.type_view import Any as Open
+from whence.syntax.text.parser import parse
 
 VERSION = '#[version = "0.0.5"]\n'
 RANKS = 6

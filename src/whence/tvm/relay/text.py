@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from whence.frontends import relay_text
-from whence.frontends.relay.expr import Expr, Program, post_order
-from whence.frontends.relay_text.diagnostics import DiagnosticContext
 from whence.provenance.span import SequentialSpan, Span
 from whence.relay.module import IRModule
 from whence.support.doors import door
 from whence.support.errors import FrontendError, TextError
+from whence.syntax import text as relay_text
+from whence.syntax.relay.expr import Expr, Program, post_order
+from whence.syntax.text.diagnostics import DiagnosticContext
 
 
 @door()

@@ -9,17 +9,17 @@ from typing import Any as Anything
 
 from xdsl.ir import Attribute, TypeAttribute
 
-from whence.frontends.relay.expr import Constructor
-from whence.frontends.relay.expr import TypeData as Definition
-from whence.frontends.relay.type_view import Any as Any
-from whence.frontends.relay.type_view import FuncType as FuncType
-from whence.frontends.relay.type_view import RefType as RefType
-from whence.frontends.relay.type_view import TensorType as TensorType
-from whence.frontends.relay.type_view import TupleType as TupleType
-from whence.frontends.relay.type_view import TypeCall as TypeCall
-from whence.frontends.relay.type_view import TypeVar as TypeVar
-from whence.frontends.relay.type_view import TypeView, view
-from whence.frontends.relay.unify import HOLE
+from whence.syntax.relay.expr import Constructor
+from whence.syntax.relay.expr import TypeData as Definition
+from whence.syntax.relay.type_view import Any as Any
+from whence.syntax.relay.type_view import FuncType as FuncType
+from whence.syntax.relay.type_view import RefType as RefType
+from whence.syntax.relay.type_view import TensorType as TensorType
+from whence.syntax.relay.type_view import TupleType as TupleType
+from whence.syntax.relay.type_view import TypeCall as TypeCall
+from whence.syntax.relay.type_view import TypeVar as TypeVar
+from whence.syntax.relay.type_view import TypeView, view
+from whence.syntax.relay.unify import HOLE
 
 # The names are TVM's.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from whence.frontends.relay.expr import TypeData
-from whence.frontends.relay.type_view import FuncType, RefType, TensorType, TupleType, TypeCall, TypeVar, view
-from whence.frontends.relay.unify import HOLE
 from whence.relay.expr_functor import MissingMethod
 from whence.relay.ty import GlobalTypeVar, TypeRelation
+from whence.syntax.relay.expr import TypeData
+from whence.syntax.relay.type_view import FuncType, RefType, TensorType, TupleType, TypeCall, TypeVar, view
+from whence.syntax.relay.unify import HOLE
 
 _NAMES: dict[type[Any], str] = {
     TypeVar: "type_var",

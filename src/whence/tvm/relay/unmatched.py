@@ -5,7 +5,9 @@ from __future__ import annotations
 from enum import Enum, auto
 from itertools import product
 
-from whence.frontends.relay.expr import (
+from whence.relay.module import IRModule
+from whence.support.errors import FrontendError
+from whence.syntax.relay.expr import (
     Constructor,
     Match,
     Pattern,
@@ -14,8 +16,6 @@ from whence.frontends.relay.expr import (
     PatternWildcard,
     TypeData,
 )
-from whence.relay.module import IRModule
-from whence.support.errors import FrontendError
 
 
 class _Answer(Enum):

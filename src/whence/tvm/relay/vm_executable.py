@@ -18,15 +18,15 @@ from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.tuples import TupleGetItemOp, TupleOp
 from whence.executables.executable import Executable
 from whence.executables.exporting import export_artifact
-from whence.frontends.relay import view
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay_text import astext, fromtext
 from whence.passes.relay.analysis.traversal import functions_of, pre_order
 from whence.relay.executors import create_executor
 from whence.runtime.library import Compile
 from whence.support.doors import doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
+from whence.syntax.relay import view
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.text import astext, fromtext
 
 _OPCODES: dict[type[Operation], str] = {
     CallOp: "invoke",

@@ -16,7 +16,7 @@ import typing
 from functools import partial
 from importlib import import_module
 
-from whence.frontends.relay.type_view import Any as Any
+from whence.syntax.relay.type_view import Any as Any
 from whence.te.language.expr import Expr as Expr
 from whence.te.language.expr import binary, compare
 from whence.te.language.math import cast

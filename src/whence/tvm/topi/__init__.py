@@ -17,16 +17,16 @@ from importlib import import_module
 from typing import Any
 
 from whence.dialects.relay.core import FuncOp
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.expr import Function, Program, Var
-from whence.frontends.relay.operators import operator_names
-from whence.frontends.relay.type_view import tensor_type
 from whence.lowering.relay_to_te.lower import lower_ops
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.simplify_inference import SimplifyInferencePass
 from whence.relay.builders import as_expr, builder
 from whence.relay.composed import COMPOSED
 from whence.support.dtypes import fail
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.relay.expr import Function, Program, Var
+from whence.syntax.relay.operators import operator_names
+from whence.syntax.relay.type_view import tensor_type
 from whence.te import Tensor
 from whence.te.language.locations import here
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from whence.frontends.relay.expr import Op
-from whence.frontends.relay.op_attrs import (
+from whence.relay.namespaces import NAMESPACES
+from whence.syntax.relay.expr import Op
+from whence.syntax.relay.op_attrs import (
     ALTER_LAYOUT,
     CONVERT_LAYOUT,
     FAKE_QUANTIZATION,
@@ -15,7 +16,6 @@ from whence.frontends.relay.op_attrs import (
     OPTIONAL_FAKE_QUANTIZATION,
     register_op_attr,
 )
-from whence.relay.namespaces import NAMESPACES
 
 
 def get(name: str) -> Op:

@@ -1,7 +1,5 @@
 """`relay.op.op`, where TVM defines what `relay.op` has."""
 
-from whence.frontends.relay.expr import Op as Op
-from whence.frontends.relay.op_attrs import register_op_attr as register_op_attr
 from whence.relay.op import OpPattern as OpPattern
 from whence.relay.op import get as get
 from whence.relay.op import register_alter_op_layout as register_alter_op_layout
@@ -13,3 +11,5 @@ from whence.relay.op import (
     register_optional_fake_quantization_to_integer as register_optional_fake_quantization_to_integer,
 )
 from whence.relay.op import register_pattern as register_pattern
+from whence.syntax.relay.expr import Op as Op
+from whence.syntax.relay.op_attrs import register_op_attr as register_op_attr

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from whence.frontends.relay.op_attrs import register_op_attr
 from whence.relay.namespaces import NAMESPACES
+from whence.syntax.relay.op_attrs import register_op_attr
 
 QNN_LEGALIZE = "FTVMQnnLegalize"
 

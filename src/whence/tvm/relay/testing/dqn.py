@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.frontends.relay.expr import Function
 from whence.relay.module import IRModule
 from whence.relay.testing import layers
 from whence.relay.testing.init import create_workload
+from whence.syntax.relay.expr import Function
 
 
 def get_net(

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from whence import relay
-from whence.frontends.relay.expr import Expr, Function
 from whence.relay.module import IRModule
 from whence.relay.testing import layers
 from whence.relay.testing.init import create_workload
+from whence.syntax.relay.expr import Expr, Function
 
 _Kernel: TypeAlias = "tuple[int, int]"
 _Step: TypeAlias = "tuple[int, _Kernel]"

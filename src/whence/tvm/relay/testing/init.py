@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from whence.dialects.element_types import numpy_dtype
-from whence.frontends.relay.expr import Function
 from whence.relay.module import IRModule
 from whence.runtime.ndarray import NDArray, array
 from whence.support.dtypes import Array
+from whence.syntax.relay.expr import Function
 
 Initializer = Callable[[str, Array], None]
 """Writes the values of a weight of a name."""

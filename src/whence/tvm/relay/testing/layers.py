@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.frontends.relay.expr import Expr
+from whence.syntax.relay.expr import Expr
 
 
 def _weight(name: str, given: Expr | None, suffix: str) -> Expr:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.frontends.relay.expr import Expr, Function, Var
 from whence.relay.module import IRModule
 from whence.relay.scope_builder import ScopeBuilder
 from whence.relay.testing import layers
 from whence.relay.testing.init import create_workload
+from whence.syntax.relay.expr import Expr, Function, Var
 
 
 def _weights(num_hidden: int, dtype: str, name: str) -> list[Var]:

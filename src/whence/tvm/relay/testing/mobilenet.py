@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.frontends.relay.expr import Expr, Function
 from whence.relay.module import IRModule
 from whence.relay.testing import layers
 from whence.relay.testing.init import create_workload
+from whence.syntax.relay.expr import Expr, Function
 
 _BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))
 """Channels and stride of each block."""

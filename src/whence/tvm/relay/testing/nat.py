@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from whence.frontends.relay.expr import Call, Expr
 from whence.relay.prelude import Prelude
 from whence.runtime.container import ConstructorValue
 from whence.runtime.flow import Adt
 from whence.support.errors import FrontendError, expectation
+from whence.syntax.relay.expr import Call, Expr
 
 
 def count(prelude: Prelude, n: Adt) -> int:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.frontends.relay.expr import Expr, Function
 from whence.relay.module import IRModule
 from whence.relay.testing import layers
 from whence.relay.testing.init import create_workload
+from whence.syntax.relay.expr import Expr, Function
 
 _SQUEEZED = (16, 16, 32, 32, 48, 48, 64, 64)
 """Channels in the middle of each fire module, which gives eight times as many."""

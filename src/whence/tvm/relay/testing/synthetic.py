@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.frontends.relay.expr import Function
 from whence.relay.module import IRModule
 from whence.relay.testing.init import create_workload
+from whence.syntax.relay.expr import Function
 
 _SHAPE = (1, 3, 24, 12)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from whence.frontends.relay.op_attrs import op_attr, register_op_attr, reset_op_attr
+from whence.syntax.relay.op_attrs import op_attr, register_op_attr, reset_op_attr
 
 
 class TempOpAttr:

@@ -12,14 +12,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import VerifyException
 
 from whence import transform as passes
-from whence.frontends.relay.expr import Expr, Function, GlobalVar
-from whence.frontends.relay.infer import infer_expr
 from whence.passes.transform.passes import decorated
 from whence.relay.continuations import to_cps as to_cps
 from whence.relay.continuations import un_cps as un_cps
 from whence.relay.module import IRModule
 from whence.relay.recast import recast as recast
 from whence.support.errors import PipelineError
+from whence.syntax.relay.expr import Expr, Function, GlobalVar
+from whence.syntax.relay.infer import infer_expr
 
 
 class ExprModulePass(passes.ModulePass):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay_text import parse
 from whence.support.errors import FrontendError
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.text import parse
 
 
 def _tuples(times: int) -> str:

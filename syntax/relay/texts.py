@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class ExprPrinter(Protocol):
-    """Makes text of expressions; the package `relay_text` is one."""
+    """Makes text of expressions; the package `text` is one."""
 
     def astext(self, node: Any, show_meta_data: bool = True, annotate: Callable[[Any], str] | None = None) -> str: ...
 

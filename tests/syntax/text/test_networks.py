@@ -10,17 +10,17 @@ import pytest
 from relay_networks import NETWORKS
 
 from whence.dialects.relay.core import ConstantOp, FuncOp
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.equal import structural_equal
-from whence.frontends.relay.expr import Program
-from whence.frontends.relay.view import view
-from whence.frontends.relay_text import astext, fromtext, parse
-from whence.frontends.relay_text.prelude import import_prelude, prelude
 from whence.provenance.span import SourceName, Span
 from whence.reading.textio import read_module
 from whence.runtime.params import write_params
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.relay.equal import structural_equal
+from whence.syntax.relay.expr import Program
+from whence.syntax.relay.view import view
+from whence.syntax.text import astext, fromtext, parse
+from whence.syntax.text.prelude import import_prelude, prelude
 
 FOLDER = Path(__file__).parents[2] / "relay"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.relay"))

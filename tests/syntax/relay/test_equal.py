@@ -7,10 +7,10 @@ import pytest
 from xdsl.dialects.builtin import StringAttr
 
 from whence.dialects.relay.types import TypeVar
-from whence.frontends.relay.equal import structural_digest, structural_equal, structural_hash
-from whence.frontends.relay.expr import Call, Constant, Expr, Function, Let, Op, Tuple, Var
-from whence.frontends.relay_text import fromtext, parse_expr
 from whence.provenance.span import SourceName, Span
+from whence.syntax.relay.equal import structural_digest, structural_equal, structural_hash
+from whence.syntax.relay.expr import Call, Constant, Expr, Function, Let, Op, Tuple, Var
+from whence.syntax.text import fromtext, parse_expr
 
 VERSION = '#[version = "0.0.5"]\n'
 

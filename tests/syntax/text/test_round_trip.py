@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from random_relay_checks import Checker
 from random_relay_text import program
 
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.equal import structural_equal
-from whence.frontends.relay.expr import Call, Constant, Expr, Function, If, Let, Op, Program, Var
-from whence.frontends.relay.view import view
-from whence.frontends.relay_text import astext, fromtext, parse, parse_expr
 from whence.provenance.span import SequentialSpan, SourceName, Span
 from whence.support.errors import FrontendError
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.relay.equal import structural_equal
+from whence.syntax.relay.expr import Call, Constant, Expr, Function, If, Let, Op, Program, Var
+from whence.syntax.relay.view import view
+from whence.syntax.text import astext, fromtext, parse, parse_expr
 
 choices = st.lists(st.integers(0, 63), max_size=120)
 

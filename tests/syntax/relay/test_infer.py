@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from whence import relay
-from whence.frontends.relay.type_text import spelled
 from whence.support.errors import FrontendError
+from whence.syntax.relay.type_text import spelled
 
 LIST = "type List[A] { Cons(A, List[A]), Nil, }\n"
 TYPES = {

@@ -7,8 +7,8 @@ import pytest
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, TensorType, VectorType, f32, i32
 
 from whence.dialects.relay.types import UNIT, RefType, adt_type, function_type, tuple_type
-from whence.frontends.relay.equal import structural_equal
-from whence.frontends.relay.expr import (
+from whence.syntax.relay.equal import structural_equal
+from whence.syntax.relay.expr import (
     Call,
     Constant,
     Expr,
@@ -28,7 +28,7 @@ from whence.frontends.relay.expr import (
     TupleGetItem,
     Var,
 )
-from whence.frontends.relay_text import astext, fromtext, parse, parse_expr
+from whence.syntax.text import astext, fromtext, parse, parse_expr
 
 VERSION = '#[version = "0.0.5"]\n'
 LIST = "type List[A] { Cons(A, List[A]), Nil, }\n"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from whence.frontends.relay_text import DiagnosticError, fromtext, parse_expr
-from whence.frontends.relay_text.types import DEEPEST
+from whence.syntax.text import DiagnosticError, fromtext, parse_expr
+from whence.syntax.text.types import DEEPEST
 
 VERSION = '#[version = "0.0.5"]\n'
 LIST = "type List[A] { Cons(A, List[A]), Nil }\n"

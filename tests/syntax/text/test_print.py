@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import TensorType, f32
 
 from whence import relay
 from whence.frontends.onnx import from_onnx
-from whence.frontends.relay.expr import (
+from whence.provenance.span import SequentialSpan, SourceName, Span, layer_names
+from whence.syntax.relay.expr import (
     Call,
     Constant,
     Expr,
@@ -24,9 +25,8 @@ from whence.frontends.relay.expr import (
     Var,
     VirtualDevice,
 )
-from whence.frontends.relay.view import view
-from whence.frontends.relay_text import DiagnosticError, astext, fromtext, parse_expr, pretty_print
-from whence.provenance.span import SequentialSpan, SourceName, Span, layer_names
+from whence.syntax.relay.view import view
+from whence.syntax.text import DiagnosticError, astext, fromtext, parse_expr, pretty_print
 
 VERSION = '#[version = "0.0.5"]\n'
 FLOAT = TensorType(f32, [])

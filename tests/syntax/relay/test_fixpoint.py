@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.equal import structural_equal
-from whence.frontends.relay.view import view
-from whence.frontends.relay_text import fromtext, pretty_print
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.relay.equal import structural_equal
+from whence.syntax.relay.view import view
+from whence.syntax.text import fromtext, pretty_print
 
 T = "Tensor[(2), float32]"
 PROGRAMS = {

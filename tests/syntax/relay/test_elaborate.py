@@ -10,12 +10,12 @@ from whence.dialects.relay.binding import IfOp, LetOp
 from whence.dialects.relay.elementwise import AddOp, ExpOp
 from whence.dialects.relay.functions import FnOp
 from whence.dialects.relay.tuples import TupleOp
-from whence.frontends.relay.elaborate import elaborate
-from whence.frontends.relay.equal import structural_equal
-from whence.frontends.relay.expr import Program, post_order
-from whence.frontends.relay.view import view
 from whence.provenance.audit import check_located
 from whence.provenance.span import layer_names
+from whence.syntax.relay.elaborate import elaborate
+from whence.syntax.relay.equal import structural_equal
+from whence.syntax.relay.expr import Program, post_order
+from whence.syntax.relay.view import view
 
 SPLIT = "fn (%x: Tensor[(4, 2), int32], %c: bool) { %0 = split(%x, indices_or_sections=2);"
 PROGRAMS = {
