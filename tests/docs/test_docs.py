@@ -27,7 +27,8 @@ from whence.cli import main as whence_command
 from whence.cli import opt
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+INDEX = ROOT / "docs/README.md"
+PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").glob("*.md") if path != INDEX)]
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TOOLS: dict[str, Callable[[Sequence[str]], int]] = {"whence": whence_command.main, "whence-opt": opt.main}
 FIRST = "whence run light_resnet50"
@@ -124,6 +125,29 @@ def test_all_kinds_of_blocks_are_run():
     """A block of a kind that nothing looks at would be a promise that nobody keeps."""
     kinds = {block.kind for page in PAGES for block in blocks(page)}
     assert kinds <= {"python", "pycon", "console", "diff", "text"}
+
+
+def test_the_index_answers_its_questions_on_pages_that_exist():
+    rows = re.findall(r"^\| (.*\?) \| `(.*)` \| \[.*?\]\((.*?)\) \|$", INDEX.read_text(), re.MULTILINE)
+    assert len(rows) == 15
+    pages = re.findall(r"\]\(([\w-]+\.md)(?:#([\w-]+))?\)", INDEX.read_text())
+    for page, section in pages:
+        titles = re.findall(r"^#+ (.*)$", (ROOT / "docs" / page).read_text(), re.MULTILINE)
+        anchors = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+        assert not section or section in anchors, f"{page}#{section}"
+    assert {page for page, _ in pages} == {path.name for path in PAGES[1:]}
+
+
+def test_commands_of_the_index_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"\| `(whence .*?)` \|", INDEX.read_text())
+    page = Page(ROOT / "docs/commands.md", tmp_path)
+    # The network of that page.
+    page.python(next(block for block in blocks(page.path) if block.kind == "python"))
+    for command in commands:
+        tool, *arguments = shlex.split(command.replace("MODEL", "net.onnx").replace("10m", "1"))
+        out = called(TOOLS[tool], [*arguments, "--no-times"] if arguments[0] == "report" else arguments)
+        assert out or arguments[0] in ("compile", "report"), command
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
