@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
+from ...support.codec import Codec, whole
 from .films import Edit as Edit
 from .films import Schedule as Schedule
 from .ranges import (
@@ -43,6 +44,10 @@ from .ranges import (
 )
 
 VERSION = 1
+LARGEST = 2**53 - 1
+"""The largest number that JavaScript can count to."""
+DOCUMENT = Codec({int: whole(LARGEST)})
+"""Documents as JSON values, and these as documents."""
 
 Runs: TypeAlias = list[int]
 """A column by run lengths: value, count, value, count, ..; the counts add up to the number of lines."""

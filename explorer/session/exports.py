@@ -7,8 +7,7 @@ from dataclasses import replace
 
 from ..exports import NO_LAYER, Part, Stack, TracedCall, chrome_trace, folded_stacks, node_data, speedscope
 from ..model_graph import graph_dot, graph_svg, model_explorer, node_ids
-from .codec import json_text
-from .document import Graph, Session, Times
+from .document import DOCUMENT, Graph, Session, Times
 from .text import calls_of, text_of_stage
 from .views.choice import Choice, missing, names_of
 from .views.model import shares_of_nodes
@@ -107,7 +106,7 @@ def _stacks(session: Session) -> list[Stack]:
 
 
 EXPORTS: Mapping[str, Callable[[Session, Choice], str]] = {
-    "json": lambda session, choice: json_text(session) + "\n",
+    "json": lambda session, choice: DOCUMENT.text(session) + "\n",
     "model-explorer": _model_explorer,
     "node-data": _node_data,
     "chrome-trace": lambda session, choice: chrome_trace(_traced(session)) + "\n",

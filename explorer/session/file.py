@@ -14,8 +14,7 @@ from ...frontends.importing.files import read_model
 from ...support.errors import FrontendError, PipelineError, expectation
 from ...support.files import replacing
 from .check import check
-from .codec import build, json_text, plain
-from .document import VERSION, Session
+from .document import DOCUMENT, VERSION, Session
 
 _MAGIC = b"\x1f\x8b"
 LIMIT = 1 << 29
@@ -24,7 +23,7 @@ LIMIT = 1 << 29
 
 def to_json(session: Session) -> dict[str, Any]:
     """Return the document as JSON values; columns are not copied."""
-    return plain(session)
+    return DOCUMENT.encode(session)
 
 
 def from_json(value: object, title: str = "session") -> Session:
@@ -38,7 +37,7 @@ def from_json(value: object, title: str = "session") -> Session:
     if version != VERSION:
         shown = version if isinstance(version, int) and abs(version) < 1_000_000 else "another"
         raise FrontendError(expectation(title, f"a session document of version {VERSION}", f"version {shown}"))
-    session = build(Session, cast("object", value), title)
+    session = DOCUMENT.decode(Session, cast("object", value), title)
     check(session, title)
     return session
 
@@ -49,7 +48,7 @@ def write(path: str | os.PathLike[str], session: Session) -> None:
     Raises PipelineError when it cannot be written.
     """
     try:
-        text = json_text(session)
+        text = DOCUMENT.text(session)
     except ValueError as error:
         raise PipelineError(expectation(str(path), "finite numbers", str(error))) from error
     data = f"{text}\n".encode()

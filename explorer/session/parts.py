@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from .codec import json_text
-from .document import Schedule, Session, Stage
+from .document import DOCUMENT, Schedule, Session, Stage
 
 
 def head(session: Session) -> str:
     """Return the document as JSON, without the bodies of stages and the frames of schedules, which are null."""
     stages = [_without(stage, "body") for stage in session.stages]
     films = [_without(film, "frames") for film in session.schedules]
-    return json_text({**vars(session), "stages": stages, "schedules": films})
+    return DOCUMENT.text({**vars(session), "stages": stages, "schedules": films})
 
 
 def stage_part(stage: Stage) -> str:
     """Return the body of a stage as JSON."""
-    return json_text(stage.body)
+    return DOCUMENT.text(stage.body)
 
 
 def schedule_part(schedule: Schedule) -> str:
     """Return the frames of a schedule as JSON."""
-    return json_text(schedule.frames)
+    return DOCUMENT.text(schedule.frames)
 
 
 def _without(row: Stage | Schedule, name: str) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
-from .codec import LARGEST, types_of
-from .document import VERSION, Session
+from ...support.codec import types_of
+from .document import LARGEST, VERSION, Session
 
 _LEAVES: dict[Any, dict[str, object]] = {
     int: {"type": "integer", "minimum": -LARGEST, "maximum": LARGEST},

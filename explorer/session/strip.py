@@ -14,8 +14,7 @@ from dataclasses import replace
 from typing import Any, Literal, cast, get_origin
 
 from ...support.names import shown
-from .codec import build, plain
-from .document import Session
+from .document import DOCUMENT, Session
 from .ranges import kinds
 from .text import column
 
@@ -55,7 +54,7 @@ _FEWEST = 3
 def stripped(session: Session) -> Session:
     """Return a copy of a session without names of layers, tensors, files and functions, and without values."""
     veil = _Veil(session)
-    result = build(Session, veil.value(plain(session), ""), "session")
+    result = DOCUMENT.decode(Session, veil.value(DOCUMENT.encode(session), ""), "session")
     for k, stage in enumerate(session.stages):
         edits, body = stage.body.edits, result.stages[k].body
         if stage.level == "model":
