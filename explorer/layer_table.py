@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from ..planning.artifact import Artifact
 from .report import count, percent, some, table
+from .shares import Shares
 from .times import Times
 
 
-def layer_times(artifact: Artifact, times: Times, top: int) -> str:
-    """The layers that take longest, and below what is measured of that and what is estimated."""
+def layer_times(artifact: Artifact, times: Times, top: int, roofs: Shares | None = None) -> str:
+    """Return the layers that take longest; the line below the table says which times are measured.
+
+    roofs: the least seconds of each layer, shown as a share of its time.
+    """
     ranked = times.ranked(artifact)
     sampled = any(times.sampled)
     guessed = sampled and any(layer_time.estimated for layer_time in ranked)
@@ -21,11 +25,16 @@ def layer_times(artifact: Artifact, times: Times, top: int) -> str:
             percent(layer_time.estimated / layer_time.seconds) if layer_time.estimated and layer_time.seconds else ""
         )
         cells = (f"{1e3 * layer_time.seconds:.3f}", percent(layer_time.seconds / times.total))
-        rows.append((*cells, *((estimated,) if guessed else ()), name, kind, some(layer_time.calls, 1)))
+        roof = percent(roofs[layer_time.layer] / layer_time.seconds) if roofs and layer_time.seconds else ""
+        optional = (*((roof,) if roofs else ()), *((estimated,) if guessed else ()))
+        rows.append((*cells, *optional, name, kind, some(layer_time.calls, 1)))
     rest = f"; {count(len(ranked) - top, 'more layer')}" if len(ranked) > top else ""
-    header = ("ms", "share", *(("estimated",) if guessed else ()), "layer", "type", "kernel")
+    optional = (*(("roof",) if roofs else ()), *(("estimated",) if guessed else ()))
+    header = ("ms", "share", *optional, "layer", "type", "kernel")
     about = "a kernel's time is measured, CPU time of all threads, that of each layer in it "
     about += "told by samples" if sampled else "estimated from work"
     if guessed:
         about += ", estimated from work where there are too few"
+    if roofs:
+        about += "; roof: the part of it that a core needs at least"
     return f"{table(rows, header, indent='')}\n{about}{rest}"

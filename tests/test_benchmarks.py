@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from whence.explorer.probe import Probe
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 RATIOS = {("a", 1): 1.25, ("a", 2): 0.8, ("b<c", 1): 1.0, ("b<c", 2): 0.01}
 
@@ -69,7 +71,6 @@ def test_nodes_of_a_peer_count_for_the_layers_that_they_fuse():
 
 
 def test_roofs_are_measured():
-    probe: Any = import_module("beside.probe")
-    measured = probe.Probe(1 << 20)
+    measured = Probe(1 << 20)
     assert measured.operations > 1e8
     assert measured.bytes > 1e8

@@ -12,16 +12,14 @@ from statistics import median
 from typing import Any
 
 import whence
-from beside.probe import Probe
 from beside.runtimes import Feeds, Opened, feeds_of, onnxruntime
-from whence.explorer.code import kernel_of
+from whence.explorer.probe import Probe
+from whence.explorer.roof import roofs
 from whence.explorer.times import Times
 
 _ROUNDS = 15
 _WARM = 3
 """Runs before those that count."""
-_BYTES_AT_ONCE = 4
-"""Products of bytes that `vpdpbusd` sums in the time of one of floats."""
 _SHOWN = 40
 _ENDS = "_/:"
 """What follows the name of a layer in that of a node that onnxruntime made of it."""
@@ -89,19 +87,13 @@ def losses(model: Path, kind: str, folder: Path) -> tuple[list[Loss], Probe]:
     times = Times.of(artifact, [median(column) for column in zip(*columns, strict=True)])
     rows: list[Loss] = []
     owner: dict[str, tuple[float, int]] = {}
-    for number, (call, seconds, parts) in enumerate(zip(artifact.calls, times.calls, times.layers, strict=True)):
-        kernel = kernel_of(artifact, call.kernel)
+    measured = zip(artifact.calls, times.calls, times.layers, roofs(artifact, probe), strict=True)
+    for number, (call, seconds, parts, roof) in enumerate(measured):
         shares = {layer.name: share for layer, share in parts.items() if layer is not None}
         for layer, share in shares.items():
             owner[layer] = max(owner.get(layer, (-1.0, 0)), (share, number))
-        rate = probe.operations * (_BYTES_AT_ONCE if "tir.dot" in kernel.tir else 1)
-        bounds = {
-            "ops": sum(row[0] for row in kernel.work) / rate,
-            "bytes": sum(row[1] for row in kernel.work) / probe.bytes,
-        }
-        bound = max(bounds, key=lambda name: bounds[name])
         most = max(shares, key=lambda name: shares[name], default="")
-        rows.append(Loss(most, call.name.removeprefix("tvmgen_default_fused_"), seconds, bounds[bound], bound))
+        rows.append(Loss(most, call.name.removeprefix("tvmgen_default_fused_"), seconds, roof.seconds, roof.bound))
     if peer is not None:
         _add_peer(rows, {layer: number for layer, (_, number) in owner.items()}, peer.nodes())
     return sorted(rows, key=lambda row: -row.lost), probe

@@ -15,6 +15,7 @@ import whence
 from whence.cli.timing import measure
 from whence.explorer.code import kernel_of
 from whence.explorer.layers import layers_of, owners
+from whence.explorer.roof import layer_roofs, roofs
 from whence.explorer.times import Times, shares
 from whence.reading.arrays import default_inputs
 
@@ -122,3 +123,22 @@ def test_where_nothing_is_estimated_all_is_shared_out(monkeypatch: pytest.Monkey
     assert len(parts) == 2
     assert min(parts.values()) > 0
     assert sum(parts.values()) == pytest.approx(1)
+
+
+def test_the_roof_of_a_layer_is_its_part_of_that_of_the_call():
+    body = "[fc] a = Gemm<transB = 1>(x, w) [act] b = Tanh(a) [move] y = Transpose<perm = [1, 0]>(b)"
+    compiled = whence.compile(parsed(body, "float[6,40] x", "float[24,6] y", {"w": (24, 40)}))
+    artifact = compiled.artifact
+    probe = Mock(operations=1e6, bytes=1e9)
+    by_ops = roofs(artifact, probe)
+    works = [kernel_of(artifact, call.kernel).work for call in artifact.calls]
+    assert [roof.seconds for roof in by_ops] == [
+        pytest.approx(max(sum(row[0] for row in work) / 1e6, sum(row[1] for row in work) / 1e9)) for work in works
+    ]
+    assert by_ops[0].bound == "ops"
+    assert {roof.bound for roof in roofs(artifact, Mock(operations=1e15, bytes=1.0))} == {"bytes"}
+    times = Times.of(artifact, [2.0] * len(artifact.calls))
+    shared = layer_roofs(times, by_ops)
+    assert sum(shared.values()) == pytest.approx(sum(roof.seconds for roof in by_ops))
+    names = {layer.name: seconds for layer, seconds in shared.items() if layer is not None}
+    assert names["fc"] > names["move"]

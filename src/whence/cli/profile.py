@@ -13,12 +13,14 @@ from whence.cli.options import Subparsers, add_json, add_threads, amount, comman
 if TYPE_CHECKING:
     from whence.executables.executable import Executable
     from whence.explorer.samples import Samples
+    from whence.explorer.shares import Shares
     from whence.explorer.times import Times
 
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Run a model while a timer samples the program counter: the time of layers, kernel calls and lines of TIR."
+    about = "Run a model while a timer samples the program counter: the time of layers beside their roofs, of kernel "
+    about += "calls, and of lines of TIR."
     examples = (
         "light_resnet50",
         "light_resnet50 --kernel fused_nn_softmax --asm",
@@ -45,6 +47,8 @@ def _profile(args: argparse.Namespace) -> int:
     from whence.explorer.calls import find_calls
     from whence.explorer.hot import annotated_assembly, annotated_tir, hot_table
     from whence.explorer.layer_table import layer_times
+    from whence.explorer.probe import Probe
+    from whence.explorer.roof import layer_roofs, roofs
 
     check_kernel(args, "asm")
     check_inputs(args)
@@ -61,10 +65,15 @@ def _profile(args: argparse.Namespace) -> int:
         answer(args, lambda: annotated, lambda: str(annotated))
         return 0
 
-    def text() -> str:
-        return f"{layer_times(executable.artifact, times, args.print_top)}\n\n{hot_table(samples, args.print_top)}"
+    artifact = executable.artifact
+    probe = Probe(executable.memory.workspace_bytes + sum(array.nbytes for array in artifact.params))
+    least = layer_roofs(times, roofs(artifact, probe))
 
-    answer(args, lambda: _data(executable, samples, times), text)
+    def text() -> str:
+        layers = layer_times(artifact, times, args.print_top, least)
+        return f"{layers}\n\n{hot_table(samples, args.print_top)}"
+
+    answer(args, lambda: _data(executable, samples, times, least), text)
     return 0
 
 
@@ -82,7 +91,7 @@ def _write(args: argparse.Namespace, executable: Executable, samples: Samples, t
         write_text(args.node_data, node_data({"main": [(node, times.calls[call]) for node, call in calls.items()]}))
 
 
-def _data(executable: Executable, samples: Samples, times: Times) -> dict[str, object]:
+def _data(executable: Executable, samples: Samples, times: Times, least: Shares) -> dict[str, object]:
     from whence.explorer.hot import hot_lines
 
     artifact = executable.artifact
@@ -91,6 +100,7 @@ def _data(executable: Executable, samples: Samples, times: Times) -> dict[str, o
             {
                 "layer": entry.layer.name if entry.layer is not None else None,
                 "seconds": entry.seconds,
+                "roof": least[entry.layer],
                 "estimated": entry.estimated,
                 "calls": list(entry.calls),
             }

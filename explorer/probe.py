@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from whence.lowering.llvm_to_native.compile import compile_text
-from whence.lowering.llvm_to_native.link import link
-from whence.lowering.llvm_to_native.target import Target
+from ..lowering.llvm_to_native.compile import compile_text
+from ..lowering.llvm_to_native.link import link
+from ..lowering.llvm_to_native.target import Target
 
 _SECONDS = 0.02
 _ROUNDS = 7
@@ -58,7 +58,7 @@ _LOAD = """  %o{n} = mul i64 %i, {all}
 
 
 class Probe:
-    """What one core of this machine does in a second; `again` measures once more, and the best counts."""
+    """Rates of one core of this machine; `again` measures once more, and the best counts."""
 
     def __init__(self, footprint: int):
         """footprint: the bytes that a network has, which are read in turn, be it from a cache or from memory."""
