@@ -6,6 +6,7 @@
 # make fuzz-arguments   300 operators of torch, TFLite, Keras and TensorFlow each, an argument of another value
 # make fuzz-relay  5,000 random Relay programs through every pass
 # make fuzz-special   every row of every frontend on infinities, NaN, zeros, subnormal numbers and ends of types
+# make fuzz-meanings   what operators mean in all formats that have them, compiled
 # make fuzz-sizes   1,000 random programs of open sizes, then exported ones at every size
 # make fuzz-answers  values of layers of nets that move elements, and audits of random passes from elsewhere
 # make fuzz-explorer   2,000 hostile requests to its server, and damaged documents
@@ -32,7 +33,7 @@ PYTHONS = $(foreach version,$(VERSIONS),$(shell for python in python$(version) \
 # Tests start many interpreters, each of which would compile all sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-arguments fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes fuzz-special conformance trained test-machines clean
+.PHONY: run test suite seconds test-all test-browser check bench fuzz fuzz-onnx fuzz-onnx-inputs fuzz-arguments fuzz-relay fuzz-sizes fuzz-answers fuzz-explorer fuzz-values fuzz-shapes fuzz-special fuzz-meanings conformance trained test-machines clean
 
 run: $(INSTALLED)
 	$(BIN)/whence run light_resnet50
@@ -108,6 +109,9 @@ fuzz-shapes: $(INSTALLED)
 
 fuzz-special: $(INSTALLED)
 	$(BIN)/python tests/support/special_sweep.py
+
+fuzz-meanings: $(INSTALLED)
+	PYTHONPATH=tests/support $(BIN)/python -m meanings --by compiled
 
 conformance: $(INSTALLED)
 	$(BIN)/python tests/conformance.py

@@ -1,0 +1,1 @@
+"""Models of each format, written node by node without any framework."""

@@ -1,0 +1,44 @@
+# pyright: basic
+"""Spellings as rows of data: the operator of a format, how its arguments are called, and what it is always given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from meanings.meaning import Spelling
+
+
+def op(name: str, **fixed: Any) -> Spelling:
+    """Return the spelling by one operator, its operands in order, options by their names."""
+    return lambda net, *values, **options: net(name, *values, **fixed, **options)
+
+
+def aten(name: str, names: str = "self", **fixed: Any) -> Spelling:
+    """Return the spelling by one operator of torch, with the names of the values in its schema."""
+    target = name if "::" in name or name.startswith(("aten.", "torchvision.")) else f"aten.{name}"
+    target = target if target.count(".") == 2 else f"{target}.default"
+    return lambda net, *values, **options: net(
+        target, **dict(zip(names.split(), values, strict=True)), **fixed, **options
+    )
+
+
+def spellings(
+    names: str = "self",
+    *,
+    onnx: str = "",
+    tflite: str = "",
+    torch: str = "",
+    keras: str = "",
+    tensorflow: str = "",
+    stablehlo: str = "",
+    **others: Spelling,
+) -> dict[str, Spelling]:
+    """Return the spellings by one operator of each format, without options. names: those of values in torch's schema.
+
+    others: `onnx_by` and so on, spellings that are more than the name of an operator.
+    """
+    plain = {"onnx": onnx, "tflite": tflite, "keras": keras, "tensorflow": tensorflow, "stablehlo": stablehlo}
+    table = {form: op(name) for form, name in plain.items() if name}
+    if torch:
+        table["torch"] = aten(torch, names)
+    return table | {key.removesuffix("_by"): spelling for key, spelling in others.items()}
