@@ -3,61 +3,113 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc, UnknownLoc
+from xdsl.dialects.builtin import (
+    UNKNOWN_LOC,
+    FileLineColLoc,
+    IntAttr,
+    LocationAttr,
+    NameLoc,
+    NoneAttr,
+    StringAttr,
+    UnknownLoc,
+)
 
-from ..lowering.cache import encode
+from ..lowering.cache import decode, encode
 from ..lowering.kernel.record import Kernel
-from ..provenance.numbers import Value, number_of
-from ..provenance.span import leaves, positions
+from ..lowering.kernel.tuned import Applied
+from ..provenance.ledger import Ledger
+from ..provenance.numbers import OpNumber, fresh_numbers, number_of
+from ..provenance.span import Position, fuse, layer_location, leaves, positions
 from ..provenance.walk import walk
+from ..support.codec import JSON, Codec, Leaf
 from .artifact import Artifact
+from .lifetimes import Plan
 
 PROVENANCE = "provenance"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CallOrigin:
+    """The locations of a call, as `artifact.Call` has them."""
+
+    location: LocationAttr
+    layers: tuple[LocationAttr, ...]
+
+
+@dataclass(frozen=True)
+class History:
+    """All of an artifact that speaks of locations and of ops."""
+
+    calls: tuple[CallOrigin, ...]
+    returned: LocationAttr
+    ledger: Ledger
+    ops: tuple[tuple[OpNumber, ...], ...]
+    """Per snapshot the numbers of its ops, in the order of a walk."""
+
+
+@dataclass(frozen=True)
+class Rest:
+    """The facts of an artifact that need no tables."""
+
+    plan: Plan
+    """Without offsets."""
+    host: bool
+    """True if its target is the machine that compiled it."""
+    tuned: dict[str, Applied]
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A location of one layer or place."""
+
+    name: str | None
+    """None of a place alone."""
+    positions: tuple[Position, ...]
+    """Where it stands, if that is known, and then what called that."""
+
+    @staticmethod
+    def of(location: NameLoc | FileLineColLoc) -> _Leaf:
+        return _Leaf(location.desc.data if isinstance(location, NameLoc) else None, positions(location))
+
+    @property
+    def location(self) -> LocationAttr:
+        if self.name is None:
+            (at,) = self.positions
+            return FileLineColLoc(StringAttr(at.file), IntAttr(at.line), IntAttr(at.column))
+        if not self.positions:
+            return NameLoc(StringAttr(self.name), NoneAttr())
+        at, *callers = self.positions
+        return layer_location(self.name, *at, tuple((caller.file, caller.line) for caller in callers))
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """A history, and the locations and ops that it names by number."""
+
+    locations: tuple[_Leaf | tuple[int, ...], ...]
+    """Each once; of a fused location the numbers of its leaves."""
+    ops: int
+    """How many there are; they count from 1."""
+    history: Any
 
 
 def archived(artifact: Artifact) -> dict[str, bytes]:
     """The parts of a package that `restored_artifact` reads: modules, kernels, layers of calls, the ledger."""
-    table, ops = _Locations(), _Numbers()
-    plan, ledger = artifact.plan, artifact.ledger
-    data = {
-        "calls": [
-            [table.number(call.location), [table.number(layer) for layer in call.layers]] for call in artifact.calls
-        ],
-        "returned": table.number(artifact.returned),
-        "ledger": [
-            [
-                entry.pass_name,
-                entry.pattern,
-                entry.reason,
-                entry.removed,
-                entry.created,
-                [table.number(location) for location in entry.before],
-                [table.number(location) for location in entry.after],
-                [ops.dense(number) for number in entry.sources],
-                [ops.dense(number) for number in entry.targets],
-                [[ops.value(old), ops.value(new) if new else None, move] for old, new, move in entry.moves],
-            ]
-            for entry in ledger.entries
-        ],
-        "copies": [[ops.dense(copy), ops.dense(op), when] for copy, (op, when) in ledger.copies.items()],
-        "ops": [[ops.dense(number_of(op)) for op in walk(snapshot.module)] for snapshot in artifact.snapshots],
-        "gives": [[table.number(leaf), index, *ops.value(value)] for (leaf, index), value in ledger.gives.items()],
-        "op_types": [[table.number(leaf), text] for leaf, text in ledger.op_types.items()],
-        "modules": [[table.number(leaf), text] for leaf, text in ledger.modules.items()],
-        "aliases": [[name, list(map(table.number, tensors))] for name, tensors in ledger.aliases.items()],
-        "code": [[*line, text] for line, text in ledger.code.items()],
-        "plan": [plan.workspaces, plan.arena_bytes, plan.peak_bytes, plan.algorithm, plan.pools],
-        "host": artifact.target.host,
-        "tuned": {
-            symbol: [dict(applied.decisions), applied.source, applied.ratio]
-            for symbol, applied in artifact.tuned.items()
-        },
-    }
-    data["numbered"] = len(ops.numbers)
+    history = History(
+        calls=tuple(CallOrigin(call.location, call.layers) for call in artifact.calls),
+        returned=artifact.returned,
+        ledger=artifact.ledger,
+        ops=tuple(tuple(number_of(op) for op in walk(snapshot.module)) for snapshot in artifact.snapshots),
+    )
+    rest = Rest(replace(artifact.plan, offsets={}), artifact.target.host, dict(artifact.tuned))
     record: dict[str, object] = {
-        "data": json.dumps(data | {"locations": table.rows}, ensure_ascii=False),
+        "history": JSON.text(_numbered(history)),
+        "rest": JSON.text(rest),
         "main_assembly": artifact.main_assembly,
         "main": artifact.main,
         "kernels": tuple(encode(vars(cast(Kernel, kernel))) for kernel in artifact.kernels),
@@ -67,43 +119,79 @@ def archived(artifact: Artifact) -> dict[str, bytes]:
     return {PROVENANCE: encode(record)}
 
 
-class _Numbers:
-    """Numbers of ops from 1 in the order in which they are met: those of a process depend on what it did before."""
+@dataclass(frozen=True)
+class Archive:
+    """An archive that was read."""
 
-    def __init__(self) -> None:
-        self.numbers: dict[int, int] = {}
+    history: History
+    rest: Rest
+    kernels: tuple[Kernel, ...]
+    main: bytes
+    main_assembly: str
+    modules: dict[str, str]
+    """Stage -> the text of the module after it, in order."""
 
-    def dense(self, number: int) -> int:
-        return self.numbers.setdefault(number, len(self.numbers) + 1)
+    @staticmethod
+    def of(data: bytes, title: str) -> Archive:
+        """Read what `archived` wrote; its ops get numbers that are free in this process.
 
-    def value(self, value: Value) -> tuple[int, int]:
-        return self.dense(value[0]), value[1]
+        Raises ValueError, KeyError, TypeError or FrontendError, which begins with `title`, for anything else.
+        """
+        record = cast("dict[str, Any]", decode(data))
+        return Archive(
+            history=_resolved(JSON.decode(_Tables, json.loads(record["history"]), title), title),
+            rest=JSON.decode(Rest, json.loads(record["rest"]), title),
+            kernels=tuple(Kernel(**cast("dict[str, Any]", decode(kernel))) for kernel in record["kernels"]),
+            main=record["main"],
+            main_assembly=record["main_assembly"],
+            modules={stage: record[f"module {stage}"] for stage in record["stages"]},
+        )
 
 
-class _Locations:
-    """Locations by number, each written once. Row: what `_leaf` says of a leaf; or numbers of leaves."""
+def _codec(
+    location: Callable[[Any], Any] | None = None,
+    op: Callable[[Any], Any] | None = None,
+    *,
+    to_location: Callable[[Any], Any] | None = None,
+    to_op: Callable[[Any], Any] | None = None,
+) -> Codec:
+    """Return a codec of locations and ops by number."""
+    numbers = frozenset([int])
+    return Codec(
+        {
+            LocationAttr: Leaf("number of a location", numbers, reader=to_location, writer=location, type=LocationAttr),
+            OpNumber: Leaf("number of an op", numbers, reader=to_op, writer=op, type=int),
+        }
+    )
 
-    def __init__(self) -> None:
-        self.rows: list[list[Any]] = []
-        self.numbers: dict[LocationAttr, int] = {}
 
-    def number(self, location: LocationAttr) -> int:
+def _numbered(history: History) -> _Tables:
+    """Number ops from 1 in the order in which they are met: those of a process depend on what it did before."""
+    ops: dict[int, int] = {}
+    rows: list[_Leaf | tuple[int, ...]] = []
+    numbers: dict[LocationAttr, int] = {}
+
+    def location(value: LocationAttr) -> int:
         """-1 for an unknown one."""
-        if isinstance(location, UnknownLoc):
+        if isinstance(value, UnknownLoc):
             return -1
-        if (number := self.numbers.get(location)) is None:
-            row = _leaf(location) if isinstance(location, NameLoc | FileLineColLoc) else self._fused(location)
-            number = self.numbers[location] = len(self.rows)
-            self.rows.append(row)
+        if (number := numbers.get(value)) is None:
+            is_leaf = isinstance(value, NameLoc | FileLineColLoc)
+            row = _Leaf.of(value) if is_leaf else tuple(location(leaf) for leaf in leaves(value))
+            number = numbers[value] = len(rows)
+            rows.append(row)
         return number
 
-    def _fused(self, location: LocationAttr) -> list[Any]:
-        return [self.number(leaf) for leaf in leaves(location)]
+    codec = _codec(location, lambda number: ops.setdefault(number, len(ops) + 1))
+    data = codec.encode(history)
+    return _Tables(tuple(rows), len(ops), data)
 
 
-def _leaf(location: NameLoc | FileLineColLoc) -> list[Any]:
-    """Name (None for a place alone); of the place, if any, file, line and column; files and lines of its callers."""
-    row: list[Any] = [location.desc.data if isinstance(location, NameLoc) else None]
-    for number, (file, line, column) in enumerate(positions(location)):
-        row += [file, line] if number else [file, line, column]
-    return row
+def _resolved(tables: _Tables, title: str) -> History:
+    locations: dict[int, LocationAttr] = {-1: UNKNOWN_LOC}
+    for number, row in enumerate(tables.locations):
+        # The leaves of a fused location come before it.
+        locations[number] = row.location if isinstance(row, _Leaf) else fuse([locations[leaf] for leaf in row])
+    numbers = (0, *fresh_numbers(tables.ops))
+    codec = _codec(to_location=locations.__getitem__, to_op=numbers.__getitem__)
+    return codec.decode(History, tables.history, title)

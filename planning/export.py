@@ -8,7 +8,6 @@ package: program, graph, parameters, and where everything came from. Whatever th
 from __future__ import annotations
 
 import io
-import json
 import mmap
 import os
 import platform
@@ -26,11 +25,12 @@ from ..lowering.llvm_to_native.compile import compile_text
 from ..lowering.llvm_to_native.thread_pool import pool_object, system_of
 from ..provenance.diagnostics import message
 from ..runtime.elf import MACHINES, Elf
+from ..runtime.exported import Exported, GraphKernel
 from ..runtime.factory import Origin
 from ..runtime.package import SECTION, packed, param_places
-from ..runtime.saved_program import saved
 from ..runtime.sealed import seal
 from ..runtime.tensors import TensorSpec, aligned
+from ..support.codec import JSON
 from ..support.errors import PipelineError, expectation
 from ..support.files import replacing, scratch_folder
 from .artifact import Artifact
@@ -121,22 +121,22 @@ def _objects(artifact: Artifact, contents: Contents) -> list[Object]:
     names = [named.get(id(array), "") for array in artifact.params]
     specs = [TensorSpec(name, array.shape, array.dtype) for name, array in zip(names, arrays, strict=True)]
     kernels = artifact.kernels
-    head = {
-        "name": contents.name,
-        "triple": target.triple,
-        "cpu": target.cpu,
-        "features": target.features,
-        "vector_bits": target.vector_bits,
-        "program": saved(program),
-        **({} if contents.entry is None else {"entry": list(contents.entry)}),
-        "functions": {name: (kernels[k].symbol, kernels[k].workspace) for name, k in plan.functions.items()},
-    }
+    model = Exported(
+        triple=target.triple,
+        cpu=target.cpu,
+        features=target.features,
+        program=program,
+        name=contents.name,
+        vector_bits=target.vector_bits,
+        functions={name: GraphKernel(kernels[k].symbol, kernels[k].workspace) for name, k in plan.functions.items()},
+        entry=None if contents.entry is None else tuple(contents.entry),
+    )
     parts = {
         "graph": plan.graph.to_json().encode(),
-        "origins": json.dumps(contents.origins).encode(),
+        "origins": JSON.text(contents.origins).encode(),
         **contents.parts,
     }
-    pieces = list(packed(head, parts, specs, arrays if contents.params else ()))
+    pieces = list(packed(model, parts, specs, arrays if contents.params else ()))
     offsets = param_places(pieces[0]) if contents.params else None
     text = interface_text(program, specs, offsets, *system_of(target))
     return [

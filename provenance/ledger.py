@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 from xdsl.ir import Operation, SSAValue
 
 from ..support.names import shown
-from .numbers import Value, ValueMove, number_of, numbered
+from .numbers import OpNumber, Value, ValueMove, number_of, numbered
 from .span import Caller, leaves
 from .walk import walk
 
@@ -38,9 +38,9 @@ class Entry(NamedTuple):
     """Names of the ops that came."""
     before: tuple[LocationAttr, ...]
     after: tuple[LocationAttr, ...]
-    sources: tuple[int, ...] = ()
+    sources: tuple[OpNumber, ...] = ()
     """Numbers of the ops whose work went on: those that went, changed or died of it."""
-    targets: tuple[int, ...] = ()
+    targets: tuple[OpNumber, ...] = ()
     """Numbers of the ops that came, and of those that changed."""
     moves: tuple[ValueMove, ...] = ()
     """What became of values, in order."""
@@ -124,7 +124,7 @@ class Ledger:
     """File and line of a program -> the text of the line, where the model has it."""
     gives: dict[LayerValue, Value] = field(default_factory=lambda: dict[LayerValue, Value]())
     """The values of layers as they were imported, where the source says which tensors a layer gives."""
-    copies: dict[int, tuple[int, int]] = field(default_factory=lambda: dict[int, tuple[int, int]]())
+    copies: dict[OpNumber, tuple[OpNumber, int]] = field(default_factory=lambda: dict[int, tuple[int, int]]())
     """A copy of an op -> the original, and the number of entries when it was copied: what came before made both."""
     _lookup: _Index = field(default_factory=_Index, init=False, repr=False, compare=False)
 

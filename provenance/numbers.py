@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
-from typing import TypeAlias, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
@@ -16,7 +16,8 @@ from ..runtime.moves import Move
 from .walk import walk
 
 OpT = TypeVar("OpT", bound=Operation)
-Value: TypeAlias = tuple[int, int]
+OpNumber: TypeAlias = Annotated[int, "the number of an op"]
+Value: TypeAlias = tuple[OpNumber, int]
 """The number of an op, and which of its results."""
 ValueMove: TypeAlias = tuple[Value, Value | None, Move]
 """A value; the one that it is from now on, None if nothing computes it any more; and how that one has to be moved."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from ..support.errors import PipelineError, expectation
 
@@ -88,20 +87,20 @@ _LINUX = {
 _BY_VECTOR = {256: "avx", 512: "avx512f"}
 
 
-def check_machine(name: str, wants: Mapping[str, Any]) -> None:
+def check_machine(name: str, triple: str, features: str, vector_bits: int) -> None:
     """Raises PipelineError for code that this machine cannot run: of another architecture, or with other instructions.
 
-    name: what the error is about. wants: the `triple` and `features` of the code as LLVM has them, and `vector_bits`.
+    name: what the error is about. triple, features: of the code, as LLVM has them. vector_bits: of its vectors.
     """
-    machine = str(wants["triple"]).partition("-")[0]
+    machine = triple.partition("-")[0]
     here = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
     expected = f"code for {here}"
     if machine != here:
         raise PipelineError(expectation(name, expected, f"some for {machine}"))
     if machine != "x86_64" or not (has := cpu_features()):
         return
-    wanted = [word[1:] for word in str(wants["features"]).split(",") if word[:1] == "+" and word[1:] in _X86]
-    if (vectors := _BY_VECTOR.get(wants["vector_bits"])) is not None:
+    wanted = [word[1:] for word in features.split(",") if word[:1] == "+" and word[1:] in _X86]
+    if (vectors := _BY_VECTOR.get(vector_bits)) is not None:
         wanted.append(vectors)
     if lacking := [word for word in dict.fromkeys(wanted) if _LINUX.get(word, word) not in has]:
         raise PipelineError(expectation(name, f"{expected} as it is here", f"some that needs {', '.join(lacking)}"))

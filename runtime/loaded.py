@@ -12,6 +12,7 @@ from typing import IO, Any, NoReturn, cast
 
 import numpy as np
 
+from ..support.codec import JSON
 from ..support.doors import door, doors
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, PipelineError, expectation
@@ -20,14 +21,13 @@ from .cpus import check_machine
 from .elf import Elf
 from .entries import ENTRY_NAME, LoadedFunction
 from .executor import Runner
+from .exported import Exported
 from .factory import GraphExecutorFactory, Origin
 from .library import GraphFunction, Library
 from .link import link
-from .moves import read_move
 from .opened import POOL_OBJECT, POOL_SYMBOLS, Linked, kept, linked_pool, open_library
 from .package import SECTION, Package
 from .program import ENTRY, REFUSED, SIZES_ENTRY, Program
-from .saved_program import restored
 from .sealed import open_sealed
 from .tensors import TensorSpec, address
 from .threads import ThreadPool
@@ -53,9 +53,10 @@ class LoadedModule(Calls, GraphExecutorFactory):
     Its code and parameters are in memory as long as it, or something that it gave, is used.
     """
 
-    def __init__(self, package: Package, linked: Linked, threads: int | None = None):
+    def __init__(self, package: Package, model: Exported, linked: Linked, threads: int | None = None):
         self.package = package
-        self.program: Program = restored(package.head["program"])
+        self.program: Program = model.program
+        self._model = model
         self.arrays: tuple[Array, ...] = package.params()
         self._linked = linked
         self._pool = ThreadPool(linked.pool, threads)
@@ -65,9 +66,9 @@ class LoadedModule(Calls, GraphExecutorFactory):
         super().__init__(
             bytes(package.part("graph")).decode(),
             # Not methods: a module that held itself would not go when the last who uses it does.
-            lambda: _functions(package, linked, pool),
+            lambda: _functions(model, linked, pool),
             {name: array for name, array in named if name},
-            str(package.head["name"]),
+            model.name,
             lambda: _origins(package),
         )
 
@@ -103,15 +104,15 @@ class LoadedModule(Calls, GraphExecutorFactory):
 
     def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
         """As of a compiled model; a function is called as such."""
-        if "entry" in self.package.head:
+        if self._model.entry is not None:
             return self[ENTRY_NAME](*arrays)
         return super().__call__(*arrays, out=out, **named)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         """As of a build; of an exported function, it as well, by its name. Raises PipelineError for an unknown one."""
-        head = self.package.head
-        if "entry" in head and name in (head["name"], ENTRY_NAME):
-            return LoadedFunction(head["name"], self.runner, self._pool, head["entry"])
+        model = self._model
+        if model.entry is not None and name in (model.name, ENTRY_NAME):
+            return LoadedFunction(model.name, self.runner, self._pool, model.entry)
         return super().__getitem__(name)
 
     def get_node_schedule(self, index: int) -> NoReturn:
@@ -120,20 +121,15 @@ class LoadedModule(Calls, GraphExecutorFactory):
         raise PipelineError(expectation("get_node_schedule", expected, "a module loaded without it"))
 
 
-def _functions(package: Package, linked: Linked, pool: ThreadPool) -> Library:
+def _functions(model: Exported, linked: Linked, pool: ThreadPool) -> Library:
     functions = {
-        name: GraphFunction(linked.code[symbol], workspace)
-        for name, (symbol, workspace) in package.head["functions"].items()
+        name: GraphFunction(linked.code[kernel.symbol], kernel.workspace) for name, kernel in model.functions.items()
     }
     return Library(functions, pool, linked)
 
 
 def _origins(package: Package) -> dict[str, Origin]:
-    data: dict[str, Any] = json.loads(bytes(package.part("origins")))
-    return {
-        node: Origin(tuple(layers), tuple(shares), tuple(results), sampled, tuple(map(read_move, moves)))
-        for node, (layers, shares, results, sampled, moves) in data.items()
-    }
+    return JSON.decode(dict[str, Origin], json.loads(bytes(package.part("origins"))), package.name)
 
 
 @door()
@@ -151,8 +147,8 @@ def load_module(path: str | PathLike[str], fmt: str = "", threads: int | None = 
         raise PipelineError(expectation(f"load_module {name}", f"a file in {', '.join(_LOADERS)}", kind or "no suffix"))
     content = open_sealed(path)
     try:
-        package, linked = _LOADERS[kind](content, name)
-        return LoadedModule(package, linked, threads)
+        package, model, linked = _LOADERS[kind](content, name)
+        return LoadedModule(package, model, linked, threads)
     except _UNREADABLE as error:
         raise FrontendError(expectation(name, f"a model as a .{kind} file", f"another kind ({error})")) from error
 
@@ -169,7 +165,7 @@ def read_package(path: str | PathLike[str]) -> Package:
         raise FrontendError(expectation(name, "a model that export_library wrote", str(error))) from error
 
 
-def _load_archive(content: memoryview, name: str) -> tuple[Package, Linked]:
+def _load_archive(content: memoryview, name: str) -> tuple[Package, Exported, Linked]:
     members = _members(content)
     package, _ = _package_of(Elf.of(members["whence_package.o"], name), name)
     objects = [
@@ -177,30 +173,30 @@ def _load_archive(content: memoryview, name: str) -> tuple[Package, Linked]:
         for member, data in members.items()
         if member.endswith(".o") and member not in (POOL_OBJECT, *_INTERFACE_OBJECTS)
     ]
-    check_machine(name, package.head)
+    model = _model(package, name)
     pool = linked_pool(members[POOL_OBJECT])
-    code = link(objects, _symbols(package), pool.imports)
+    code = link(objects, _symbols(model), pool.imports)
     code.addresses[REFUSED] = pool.refused
-    return package, Linked(code, pool)
+    return package, model, Linked(code, pool)
 
 
-def _load_object(content: memoryview, name: str) -> tuple[Package, Linked]:
+def _load_object(content: memoryview, name: str) -> tuple[Package, Exported, Linked]:
     elf = Elf.of(content, name)
     package, at = _package_of(elf, name)
-    check_machine(name, package.head)
+    model = _model(package, name)
     # The parameters stay where they are.
     here = address(np.frombuffer(content, np.uint8)) + at
     names = {symbol.name for symbol in elf.symbols}
     pool = [symbol for symbol in POOL_SYMBOLS if symbol in names]
-    code = link([elf], [*_symbols(package), *pool], {}, {SECTION: here})
-    return package, kept(code, content)
+    code = link([elf], [*_symbols(model), *pool], {}, {SECTION: here})
+    return package, model, kept(code, content)
 
 
-def _load_library(content: memoryview, name: str) -> tuple[Package, Linked]:
+def _load_library(content: memoryview, name: str) -> tuple[Package, Exported, Linked]:
     elf = Elf.of(content, name)
     package, _ = _package_of(elf, name)
-    check_machine(name, package.head)
-    return package, open_library(name, _symbols(package))
+    model = _model(package, name)
+    return package, model, open_library(name, _symbols(model))
 
 
 def _members(content: memoryview) -> dict[str, memoryview]:
@@ -242,9 +238,16 @@ def _package_of(elf: Elf, name: str) -> tuple[Package, int]:
     return Package.of(elf.content(section), name), section.offset
 
 
-def _symbols(package: Package) -> Sequence[str]:
-    entries = [ENTRY, SIZES_ENTRY] if "sizes" in package.head["program"] else [ENTRY]
-    return [*entries, *dict.fromkeys(symbol for symbol, _ in package.head["program"]["kernels"])]
+def _model(package: Package, name: str) -> Exported:
+    """Return what a package is of. Raises PipelineError for code that this machine cannot run."""
+    model = package.about(Exported)
+    check_machine(name, model.triple, model.features, model.vector_bits)
+    return model
+
+
+def _symbols(model: Exported) -> Sequence[str]:
+    entries = [ENTRY] if model.program.sizes is None else [ENTRY, SIZES_ENTRY]
+    return [*entries, *dict.fromkeys(kernel.symbol for kernel in model.program.kernels)]
 
 
 _LOADERS = {"tar": _load_archive, "so": _load_library, "o": _load_object}

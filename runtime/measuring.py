@@ -1,12 +1,8 @@
 """Candidates for a kernel beside the default one, in this process: first their results, then their times.
 
-A job is a sealed package (runtime/package.py). Its head says
-
-    {"codes": [{"symbol", "workspace", "sizes"}, ..], "weights": [numbers of inputs], "outputs": [[shape, dtype], ..],
-     "protocol": fields of Protocol, "machine": facts of machine_facts.py}
-
-codes: the default kernel, then the candidates; the object of each is the part `code N`. The part `pool` is the object
-of the thread pool, and the params are the inputs. `runtime/measuring_slot.py` has a process do this.
+A job is a sealed package (runtime/package.py) of a `JobHead`. The object of each of its codes is the part `code N`. The
+part `pool` is the object of the thread pool, and the params are the inputs. `runtime/measuring_slot.py` has a process
+do this.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..support.dtypes import Array, numpy_of
+from ..support.dtypes import Array
 from ..support.errors import PipelineError, WhenceError, expectation
 from .agreement import adversarial, difference
 from .disturbance import Disturbance
@@ -29,7 +25,7 @@ from .link import link
 from .machine_facts import kind_of, machine_facts, spelled
 from .memory import RefusedMemory
 from .opened import linked_pool
-from .outcomes import Failed, Measured, Outcome, Protocol
+from .outcomes import Failed, JobHead, Measured, Outcome
 from .package import Package
 from .program import REFUSED, Code
 from .tensors import ALIGNMENT, Tensor, address, lasting_empty
@@ -85,23 +81,22 @@ class Bench:
     """
 
     def __init__(self, package: Package, disturbance: Disturbance):
-        head = package.head
+        self._head = head = package.about(JobHead)
         here = machine_facts()
-        if kind_of(head["machine"]) != kind_of(here):
-            raise PipelineError(expectation("measuring", f"kernels for {spelled(here)}", spelled(head["machine"])))
-        self.protocol = Protocol(**head["protocol"])
+        if kind_of(head.machine) != kind_of(here):
+            raise PipelineError(expectation("measuring", f"kernels for {spelled(here)}", spelled(head.machine)))
+        self.protocol = head.protocol
         self._package, self._disturbance = package, disturbance
         # What others take of a processor is no time of a single thread.
         self._clock = time.thread_time if self.protocol.threads == 1 else time.perf_counter
         self._pool = ThreadPool(linked_pool(package.part(POOL)), self.protocol.threads)
         self._refused = RefusedMemory(Code({REFUSED: self._pool.code.refused}))
         given = package.params()
-        outputs = [(tuple(shape), numpy_of(dtype)) for shape, dtype in head["outputs"]]
-        self._weights: frozenset[int] = frozenset(head["weights"])
+        self._weights = frozenset(head.weights)
         # Those that were given last: times are for them.
         self._trials = [self._harder(given), given]
-        kinds = [(array.shape, array.dtype) for array in given] + outputs
-        scratch = max(code["workspace"] for code in head["codes"])
+        kinds = [(array.shape, array.dtype) for array in given] + list(head.outputs)
+        scratch = max(code.workspace for code in head.codes)
         buffers = [Guarded(kind, number) for number, kind in enumerate([*kinds, ((scratch,), np.dtype(np.uint8))])]
         self._inputs, self._outputs = buffers[: len(given)], buffers[len(given) : -1]
         self._workspace = buffers[-1]
@@ -159,12 +154,12 @@ class Bench:
         return rows
 
     def _kernel(self, number: int) -> Kernel:
-        code = self._package.head["codes"][number]
+        code = self._head.codes[number]
         name = f"candidate {number - 1}" if number else "default kernel"
         elf = Elf.of(bytes(self._package.part(f"{CODE}{number}")), name)
-        linked = link([elf], [code["symbol"]], self._pool.code.imports)
-        rest = (*code["sizes"], self._workspace.address, self._pool.handle)
-        return Kernel(linked, code["symbol"], [(*row, *rest) for row in self._pointers], len(self._pointers[0]))
+        linked = link([elf], [code.symbol], self._pool.code.imports)
+        rest = (*code.sizes, self._workspace.address, self._pool.handle)
+        return Kernel(linked, code.symbol, [(*row, *rest) for row in self._pointers], len(self._pointers[0]))
 
     def _results(self, kernel: Kernel, trial: int) -> list[Guarded]:
         """Return the outputs of the default kernel, which nobody can write to."""

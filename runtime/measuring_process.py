@@ -1,9 +1,8 @@
 """The work of a process that runs code which is not trusted: candidates of jobs, one after the other.
 
-What comes and goes are frames, `u64 size, bytes`. A request is two of them: JSON, {"first", "end": the candidates from
-one to before another, "cpus": processors or [], "memory_bytes": ..}, and a job without its seal. The answers are one
-frame in JSON when the default kernel has run, {} or {"failed": why}, and one per candidate (`outcomes.facts_of`). After
-a failed candidate the process ends: its memory may not be what it was.
+What comes and goes are frames, `u64 size, bytes`. A request is two of them: a `Request` in JSON, and a job without its
+seal. The answers are one frame in JSON when the default kernel has run, `Started`, and one `Outcome` per candidate.
+After a failed candidate the process ends: its memory may not be what it was.
 """
 
 from __future__ import annotations
@@ -15,12 +14,13 @@ import struct
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO
 
+from ..support.codec import JSON
 from ..support.errors import WhenceError, expectation
 from .disturbance import Disturbance
 from .measuring import Bench
-from .outcomes import Failed, facts_of
+from .outcomes import Failed, Outcome, Request, Started
 from .package import Package
 from .parent import end_with
 
@@ -43,26 +43,26 @@ def main(requests: int) -> None:
     gc.disable()
     with os.fdopen(requests, "rb") as file, answers:
         while (request := _read(file)) is not None and (job := _read(file)) is not None:
-            _serve(json.loads(request), job, answers)
+            _serve(JSON.decode(Request, json.loads(request), "request"), job, answers)
             gc.collect()
 
 
-def _serve(request: dict[str, Any], job: bytes, answers: IO[bytes]) -> None:
-    _limit(request["memory_bytes"])
-    cpus = _pin(request["cpus"])
+def _serve(request: Request, job: bytes, answers: IO[bytes]) -> None:
+    _limit(request.memory_bytes)
+    cpus = _pin(request.cpus)
     try:
         package = Package.of(memoryview(job), "job")
         bench = Bench(package, Disturbance(cpus))
     except (WhenceError, MemoryError) as error:
-        _say(answers, {"failed": _reason(error, request["memory_bytes"])})
+        _say(answers, Started(_reason(error, request.memory_bytes)))
         sys.exit(1)
-    _say(answers, {})
-    for candidate in range(request["first"], request["end"]):
+    _say(answers, Started())
+    for candidate in range(request.first, request.end):
         try:
             outcome = bench.measured(candidate)
         except MemoryError as error:
-            outcome = Failed("error", _reason(error, request["memory_bytes"]))
-        _say(answers, facts_of(outcome))
+            outcome = Failed("error", _reason(error, request.memory_bytes))
+        _say(answers, outcome)
         if isinstance(outcome, Failed):
             sys.exit(1)
 
@@ -99,7 +99,7 @@ def _read(file: IO[bytes]) -> bytes | None:
     return data if len(data) == size else None
 
 
-def _say(file: IO[bytes], message: dict[str, Any]) -> None:
-    data = json.dumps(message).encode()
+def _say(file: IO[bytes], message: Started | Outcome) -> None:
+    data = JSON.text(message).encode()
     file.write(LENGTH.pack(len(data)) + data)
     file.flush()

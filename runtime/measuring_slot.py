@@ -17,11 +17,12 @@ from contextlib import suppress
 from threading import Lock
 from typing import IO, Any, cast
 
+from ..support.codec import JSON
 from ..support.errors import FrontendError
 from .cpus import available_cpus
 from .machine_facts import in_core_order
 from .measuring_process import LENGTH, main
-from .outcomes import Failed, Outcome, facts_of, outcome_of
+from .outcomes import Failed, JobHead, Outcome, Request, Started, outcomes_of
 from .package import Package
 from .sealed import unsealed
 
@@ -61,24 +62,19 @@ class Slot:
         Raises FrontendError for bytes that are no job or a damaged one.
         """
         content = unsealed(memoryview(job), "job", "a job for measuring")
-        head = Package.of(content, "job").head
-        protocol, count = head["protocol"], len(head["codes"]) - 1 if end is None else end
+        head = Package.of(content, "job").about(JobHead)
+        protocol, count = head.protocol, len(head.codes) - 1 if end is None else end
         outcomes: list[Outcome] = []
         while (candidate := first + len(outcomes)) < count:
-            request = {
-                "first": candidate,
-                "end": count,
-                "cpus": self._cpus(protocol["threads"]),
-                "memory_bytes": protocol["memory_bytes"],
-            }
+            request = Request(candidate, count, tuple(self._cpus(protocol.threads)), protocol.memory_bytes)
             try:
-                process = self._ready(request, content, protocol["seconds"])
-            except (_Refused, _Late, _Ended, OSError, TypeError, ValueError) as error:
+                process = self._ready(request, content, protocol.seconds)
+            except (_Refused, _Late, _Ended, FrontendError, OSError, ValueError) as error:
                 self._end()
                 why = str(error) if isinstance(error, _Refused) else f"default kernel: {error}"
                 return outcomes + [Failed("error", why)] * (count - candidate)
             for _ in range(candidate, count):
-                outcomes.append(self._answer(process, protocol["seconds"]))
+                outcomes.append(self._answer(process, protocol.seconds))
                 if isinstance(outcomes[-1], Failed):
                     self._end()
                     break
@@ -102,7 +98,7 @@ class Slot:
         if process is not None:
             process.end()
 
-    def _ready(self, request: dict[str, Any], job: memoryview, seconds: float) -> _Process:
+    def _ready(self, request: Request, job: memoryview, seconds: float) -> _Process:
         """Return a process that has run the default kernel of a job.
 
         Raises _Refused where it does not, _Late or _Ended where it does not answer, OSError where it cannot start.
@@ -114,20 +110,21 @@ class Slot:
                 raise _Refused("stopped")
             process = self._process = self._process or _Process()
         end = time.monotonic() + START_SECONDS + seconds
-        process.send(json.dumps(request).encode(), end)
+        process.send(JSON.text(request).encode(), end)
         process.send(job, end)
-        answer = process.answer(end)
-        if "failed" in answer:
-            raise _Refused(answer["failed"])
+        started = JSON.decode(Started, process.answer(end), "answer")
+        if started.failed is not None:
+            raise _Refused(started.failed)
         return process
 
     def _answer(self, process: _Process, seconds: float) -> Outcome:
         """Return what came of the candidate that runs."""
         try:
-            return outcome_of(process.answer(time.monotonic() + seconds))
+            (outcome,) = outcomes_of([process.answer(time.monotonic() + seconds)])
+            return outcome
         except _Late:
             return Failed("hang", f"expected an end within {seconds:g} s")
-        except (_Ended, TypeError, ValueError) as error:
+        except (_Ended, FrontendError, ValueError) as error:
             return Failed("crash", str(error))
 
     def _cpus(self, threads: int) -> list[int]:
@@ -183,8 +180,8 @@ class _Process:
                 except BrokenPipeError:
                     raise self._ended() from None
 
-    def answer(self, end: float) -> dict[str, Any]:
-        """Return the next answer; raises _Late or _Ended when there is none before `end`."""
+    def answer(self, end: float) -> Any:
+        """Return the next answer, as JSON has it; raises _Late or _Ended when there is none before `end`."""
         (size,) = cast("tuple[int]", LENGTH.unpack(self._read(LENGTH.size, end)))
         if size > _LARGEST:
             raise _Ended(f"answers with {size} bytes")
@@ -245,4 +242,4 @@ def measure(job: bytes, first: int, end: int) -> bytes:
             outcomes = _worker.measured(job, first, end)
         except FrontendError as error:
             outcomes = [Failed("error", str(error))] * (end - first)
-    return json.dumps([facts_of(outcome) for outcome in outcomes]).encode()
+    return JSON.text(outcomes).encode()

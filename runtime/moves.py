@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,11 +28,6 @@ class Step(NamedTuple):
 
 Move: TypeAlias = tuple[Step, ...]
 """Steps in the order in which they are taken; none leave an array as it is."""
-
-
-def read_move(rows: Sequence[Sequence[Any]]) -> Move:
-    """Return the move that JSON holds."""
-    return tuple(Step(kind, tuple(arguments)) for kind, arguments in rows)
 
 
 def moved(array: npt.NDArray[Any], move: Move) -> npt.NDArray[Any]:

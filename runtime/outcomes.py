@@ -1,12 +1,14 @@
-"""The way in which candidates for a kernel are measured, and outcomes: plain data that travels as JSON."""
+"""Jobs of measuring, and outcomes: plain data that travels as JSON."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
+
+from ..support.codec import JSON
+from .tensors import Kind as ArrayKind
 
 ALL = math.inf
 """The upper end of an interval that excludes nothing."""
@@ -32,6 +34,49 @@ class Protocol:
     """The most that one candidate may take, all in all: then it is stopped. It counts for the default kernel, too."""
     memory_bytes: int = 8 << 30
     """Of address space for the process that measures."""
+
+
+@dataclass(frozen=True)
+class JobKernel:
+    """A kernel of a job."""
+
+    symbol: str
+    workspace: int
+    """Bytes of scratch that a call needs."""
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class JobHead:
+    """The contents of a job, beside objects and inputs."""
+
+    codes: tuple[JobKernel, ...]
+    """The default kernel, then the candidates."""
+    weights: tuple[int, ...]
+    """The numbers of inputs that are weights."""
+    outputs: tuple[ArrayKind, ...]
+    protocol: Protocol
+    machine: dict[str, Any]
+    """Facts of machine_facts.py."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """The candidates of a job that a process is asked for, and how it may run."""
+
+    first: int
+    end: int
+    """The candidates are those from `first` to before this one."""
+    cpus: tuple[int, ...]
+    """Processors; none where it may run on any."""
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class Started:
+    """The answer of a process that has run the default kernel, or why it has not."""
+
+    failed: str | None = None
 
 
 @dataclass(frozen=True)
@@ -83,17 +128,9 @@ class Failed:
 Outcome = Measured | Failed
 
 
-def facts_of(outcome: Outcome) -> dict[str, Any]:
-    """Return an outcome as JSON has it."""
-    return asdict(outcome)
-
-
-def outcome_of(facts: Mapping[str, Any]) -> Outcome:
-    """Return the outcome of `facts_of`. Raises TypeError for anything else."""
-    if "kind" in facts:
-        return Failed(**facts)
-    values: dict[str, Any] = {**facts, "ratios": tuple(facts["ratios"])}
-    return Measured(**values)
+def outcomes_of(values: object) -> list[Outcome]:
+    """Return the outcomes that JSON values describe. Raises FrontendError for anything else."""
+    return JSON.decode(list[Outcome], values, "outcomes")
 
 
 def _skipped(count: int) -> int:

@@ -1,7 +1,7 @@
 """The package of an exported model: everything but its code, as the section `.whence` of an ELF file.
 
     `WHENCE-PACK` and zeros up to 16 bytes, u64 bytes of the head, u64 zero, the head in JSON, then, each at a multiple
-    of 64 bytes from the beginning, the parts that the head names: {"parts": {name: [at, size]}, ..}
+    of 64 bytes from the beginning, the parts that the head names
 
 The part `params` holds parameters one after the other, each at a multiple of 64 bytes; the head says what they are.
 """
@@ -11,21 +11,53 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from ..support.dtypes import Array, numpy_of
+from ..support.codec import JSON
+from ..support.dtypes import Array
 from ..support.errors import FrontendError, expectation
 from .tensors import ALIGNMENT, TensorSpec
 
 SECTION = ".whence"
 PARAMS = "params"
-FORMAT = 2
+FORMAT = 3
 _START = struct.Struct("<16sQQ")
 _MAGIC = b"WHENCE-PACK"
+
+
+T = TypeVar("T")
+
+
+class Part(NamedTuple):
+    """Where the bytes of a part are."""
+
+    at: int
+    size: int
+
+
+class Param(NamedTuple):
+    """A parameter; `at` is a byte of the part `params`."""
+
+    name: str
+    """In the graph; "" for one that no node reads."""
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+    at: int
+
+
+@dataclass(frozen=True)
+class Head:
+    """The contents of a package."""
+
+    format: int
+    about: Any
+    """What the package is of, as JSON has it: fields of a class that readers know."""
+    params: tuple[Param, ...]
+    parts: dict[str, Part]
 
 
 @dataclass(frozen=True)
@@ -33,7 +65,9 @@ class Package:
     """A package in memory."""
 
     data: memoryview
-    head: Mapping[str, Any]
+    head: Head
+    name: str
+    """In errors."""
 
     @staticmethod
     def of(data: memoryview, name: str) -> Package:
@@ -47,54 +81,58 @@ class Package:
         head = cast("dict[str, Any]", json.loads(bytes(data[_START.size : _START.size + size])))
         if head.get("format") != FORMAT:
             raise FrontendError(expectation(name, what, f"format {head.get('format')}"))
-        return Package(data, head)
+        return Package(data, JSON.decode(Head, head, name), name)
+
+    def about(self, kind: type[T]) -> T:
+        """Return what the package is of. Raises FrontendError where that is no `kind`."""
+        return JSON.decode(kind, self.head.about, self.name)
 
     def part(self, name: str) -> memoryview:
         """The bytes of a part; none when there is no such part."""
-        at, size = self.head["parts"].get(name, (0, 0))
-        return self.data[at : at + size]
+        part = self.head.parts.get(name, Part(0, 0))
+        return self.data[part.at : part.at + part.size]
 
     def params(self) -> tuple[Array, ...]:
         """The parameters, read-only views of the package; none when it was written without."""
-        if PARAMS not in self.head["parts"]:
+        if PARAMS not in self.head.parts:
             return ()
         content = self.part(PARAMS)
         arrays: list[Array] = []
-        for _, shape, dtype, at in self.head["params"]:
-            kind = numpy_of(dtype)
-            count = prod(shape)
+        for param in self.head.params:
+            count = prod(param.shape)
             # Of nothing there is no view.
-            array = np.frombuffer(content, kind, count, at) if count else np.zeros(0, kind)
-            arrays.append(cast(Array, array.reshape(shape)))
+            array = np.frombuffer(content, param.dtype, count, param.at) if count else np.zeros(0, param.dtype)
+            arrays.append(cast(Array, array.reshape(param.shape)))
         return tuple(arrays)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The graph's names of the parameters; "" for one that no node reads."""
-        return tuple(name for name, *_ in self.head["params"])
+        return tuple(param.name for param in self.head.params)
 
 
 def packed(
-    head: Mapping[str, object], parts: Mapping[str, bytes], specs: Sequence[TensorSpec], params: Sequence[Array]
+    about: object, parts: Mapping[str, bytes], specs: Sequence[TensorSpec], params: Sequence[Array]
 ) -> Iterator[bytes | memoryview]:
     """The bytes of a package, in pieces.
 
-    specs: what the parameters are; params: they themselves, C-contiguous, or none when they are kept elsewhere.
+    about: a dataclass, what the package is of. specs: what the parameters are; params: they themselves, C-contiguous,
+    or none when they are kept elsewhere.
     """
-    rows: list[object] = []
+    rows: list[Param] = []
     end = 0
     for spec in specs:
-        rows.append((spec.name, spec.shape, spec.dtype.name, end))
+        rows.append(Param(spec.name, spec.shape, spec.dtype, end))
         end += _padded(spec.nbytes)
     sizes = {name: len(part) for name, part in parts.items()} | ({PARAMS: end} if params else {})
-    content = {**head, "format": FORMAT, "params": rows}
+    head = Head(FORMAT, JSON.encode(about), tuple(rows), dict.fromkeys(sizes, Part(1 << 62, 1 << 62)))
     # The head says where parts lie, and that depends on how long it is: an upper bound decides.
-    bound = _padded(_START.size + len(json.dumps(content | {"parts": dict.fromkeys(sizes, (1 << 62, 1 << 62))})))
-    at, places = bound, dict[str, tuple[int, int]]()
+    bound = _padded(_START.size + len(JSON.text(head)))
+    at, places = bound, dict[str, Part]()
     for name, size in sizes.items():
-        places[name] = at, size
+        places[name] = Part(at, size)
         at += _padded(size)
-    text = json.dumps(content | {"parts": places}).encode()
+    text = JSON.text(replace(head, parts=places)).encode()
     yield (_START.pack(_MAGIC, len(text), 0) + text).ljust(bound, b"\0")
     for part in parts.values():
         yield part.ljust(_padded(len(part)), b"\0")
@@ -107,8 +145,8 @@ def packed(
 def param_places(start: bytes | memoryview) -> list[int]:
     """Where the parameters lie, in bytes of the package that begins with `start`, its first piece."""
     head = Package.of(memoryview(start), "package").head
-    begin = head["parts"].get(PARAMS, (0, 0))[0]
-    return [begin + at for *_, at in head["params"]]
+    begin = head.parts.get(PARAMS, Part(0, 0)).at
+    return [begin + param.at for param in head.params]
 
 
 def _padded(size: int) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from .index_bounds import IndexBound
-from .sizes import Number, Sizes, Values, closed, number
+from .sizes import Number, Sizes, Spec, Values, closed, number
 from .tensors import TensorSpec
 
 ENTRY = "whence_main"
@@ -76,7 +76,7 @@ class Call:
     inputs: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
     workspace: Slot | None
-    results: tuple[TensorSpec, ...]
+    results: tuple[Spec, ...]
     """The specs of the outputs."""
     name: str
     """The primitive function's."""
@@ -103,8 +103,8 @@ class Program:
     calls: tuple[Call, ...]
     copies: tuple[Copy, ...]
     kernels: tuple[KernelEntry, ...]
-    inputs: tuple[TensorSpec, ...]
-    outputs: tuple[TensorSpec, ...]
+    inputs: tuple[Spec, ...]
+    outputs: tuple[Spec, ...]
     arena_bytes: int
     """The bytes that a run needs for intermediate tensors and workspaces. With sizes a value says it; this is its
     bound, or 0."""

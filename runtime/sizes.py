@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, PipelineError, expectation
@@ -56,6 +56,9 @@ class SizedSpec(TensorSpec):
     def extents(self, values: Values) -> tuple[int, ...]:
         """The shape for values of the sizes."""
         return tuple([number(extent, values) for extent in self.numbers])
+
+
+Spec: TypeAlias = TensorSpec | SizedSpec
 
 
 def check_symbols(what: str, symbols: Sequence[str], names: Iterable[str]) -> None:

@@ -60,7 +60,7 @@ class Leaf:
     fits: Callable[[Sequence[Any]], bool] = lambda values: True
     """Tells of JSON values of these types whether all may stand in a document."""
     reader: Reader | None = None
-    """Makes a value of a JSON value, TypeError or ValueError where it cannot; without one that is the value."""
+    """Makes a value of a JSON value, or raises LookupError, TypeError or ValueError; without one that is the value."""
     writer: Writer | None = None
     """Makes a JSON value of a value."""
     type: Any = None
@@ -71,7 +71,7 @@ class Leaf:
             raise _Misfit(f"a {self.noun}", value)
         try:
             return value if self.reader is None else self.reader(value)
-        except (TypeError, ValueError):
+        except (LookupError, TypeError, ValueError):
             raise _Misfit(f"a {self.noun}", value) from None
 
     def column(self, values: Any) -> Any:
@@ -175,7 +175,7 @@ class Codec:
             return self._mapping(*arguments)
         if origin is not None:
             return self._list(arguments[0], origin)
-        if kind is NoneType:
+        if kind in (None, NoneType):
             return _Form(frozenset([NoneType]), _nothing, None, lambda value: value is None)
         if kind is Any:
             return _Form(_LISTS | _OBJECTS | {str, int, float, bool, NoneType}, _same, None, lambda value: True)
@@ -263,6 +263,10 @@ class Codec:
 
         copied = form.write is not None or origin is frozenset
         return _Form(_LISTS, read, write if copied else None, lambda value: isinstance(value, list | tuple | frozenset))
+
+
+JSON = Codec()
+"""Values of the types that every codec knows."""
 
 
 def _hints(cls: type, names: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:

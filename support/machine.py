@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .codec import JSON
 from .errors import PipelineError, expectation
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
@@ -139,13 +140,12 @@ class Machine:
     @property
     def facts(self) -> dict[str, Any]:
         """All fields as JSON has them, from which `of_facts` makes the record again."""
-        return asdict(self) | {"features": sorted(self.features)}
+        return JSON.encode(self)
 
     @staticmethod
     def of_facts(facts: dict[str, Any]) -> Machine:
-        """Return the record whose `facts` these are."""
-        fields: dict[str, Any] = {**facts, "features": frozenset[str](facts["features"])}
-        return Machine(**fields)
+        """Return the record whose `facts` these are. Raises FrontendError for others."""
+        return JSON.decode(Machine, facts, "machine")
 
     @property
     def vector_bytes(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from ..runtime.machine_facts import kind_of, spelled
 from ..runtime.measuring_slot import START_SECONDS
-from ..runtime.outcomes import outcome_of
+from ..runtime.outcomes import outcomes_of
 from ..support.errors import PipelineError
 from .connection import Connection, Disconnected, Worker
 from .jobs import Collection, Failed, Job, Outcome, Part, parts
@@ -196,8 +196,7 @@ class _Campaign:
             if not future.done() or future.status in _LOST:
                 continue
             try:
-                rows: list[Mapping[str, Any]] = json.loads(self._connection.result(future))
-                outcomes = [outcome_of(row) for row in rows]
+                outcomes = outcomes_of(json.loads(self._connection.result(future)))
             except Exception as error:
                 # Whatever befell a worker or the way to it is no fault of the candidates.
                 self._tries[running.part] += 1

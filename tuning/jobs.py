@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ..lowering.llvm_to_native.thread_pool import pool_object
 from ..runtime.measuring import CODE, POOL
 from ..runtime.outcomes import Failed as Failed
+from ..runtime.outcomes import JobHead, JobKernel
 from ..runtime.outcomes import Measured as Measured
 from ..runtime.outcomes import Outcome as Outcome
 from ..runtime.outcomes import Protocol as Protocol
@@ -53,13 +54,13 @@ class Job:
     def packed(self) -> bytes:
         """Return the job as sealed bytes (runtime/measuring.py). Raises PipelineError for an unknown machine."""
         codes = (self.default, *self.candidates)
-        head = {
-            "codes": [{"symbol": code.symbol, "workspace": code.workspace, "sizes": code.sizes} for code in codes],
-            "weights": self.weights,
-            "outputs": [(spec.shape, spec.dtype.name) for spec in self.outputs],
-            "protocol": asdict(self.protocol),
-            "machine": dict(self.machine),
-        }
+        head = JobHead(
+            codes=tuple(JobKernel(code.symbol, code.workspace, code.sizes) for code in codes),
+            weights=self.weights,
+            outputs=tuple((spec.shape, spec.dtype) for spec in self.outputs),
+            protocol=self.protocol,
+            machine=dict(self.machine),
+        )
         objects = {f"{CODE}{number}": code.object for number, code in enumerate(codes)}
         arrays = [np.asarray(array, order="C") for array in self.inputs]
         specs = [TensorSpec("", array.shape, array.dtype) for array in arrays]

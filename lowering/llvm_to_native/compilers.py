@@ -6,7 +6,6 @@ texts and gives back machine code through pipes; it starts when there is work fo
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -18,11 +17,12 @@ from queue import Empty, SimpleQueue
 from typing import IO, Protocol, TypeVar, cast
 
 from ...runtime.cpus import available_cpus
+from ...support.codec import JSON
 from ...support.supervising import supervised
 from ...support.switching import quick_turns
 from ..cache import decode
 from .compile import Lines, Native, compile_text
-from .compiler_process import LENGTH, main
+from .compiler_process import LENGTH, Source, main
 from .target import Target
 
 ResultT = TypeVar("ResultT")
@@ -121,7 +121,7 @@ def compilers(target: Target) -> Generator[Compilers]:
 @contextmanager
 def _process(target: Target) -> Generator[Compile]:
     """A process that compiles. What it cannot compile, or if there is none, is compiled here, errors included."""
-    words = json.dumps([target.triple, target.cpu, target.features, target.host])
+    words = JSON.text(target)
     try:
         # In a session of its own: who interrupts this process from a terminal does not interrupt that one, which ends
         # as its standard input does.
@@ -139,7 +139,7 @@ def _process(target: Target) -> Generator[Compile]:
 
     def compile(text: str, target: Target, lines: Lines = ()) -> Native:
         try:
-            return _asked(json.dumps([text, lines]).encode(), into, out)
+            return _asked(JSON.text(Source(text, lines)).encode(), into, out)
         except (OSError, ValueError):
             return compile_text(text, target, lines)
 

@@ -49,8 +49,9 @@ def check(executable: SizedExecutable, n: int) -> None:
 
 def told(artifact: Artifact) -> object:
     """The ledger and the ops that it speaks of, whose numbers count from 1 in a file."""
-    data = json.loads(cast("dict[str, Any]", decode(archived(artifact)[PROVENANCE]))["data"])
-    return data["ledger"], data["copies"], data["ops"], data["locations"]
+    tables = json.loads(cast("dict[str, Any]", decode(archived(artifact)[PROVENANCE]))["history"])
+    history = tables["history"]
+    return history["ledger"]["entries"], history["ledger"]["copies"], history["ops"], tables["locations"]
 
 
 def test_programs_of_another_process_run_and_answer_as_those_of_this_one(tmp_path: Path):

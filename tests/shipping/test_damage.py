@@ -190,3 +190,23 @@ def test_code_of_another_machine_is_refused(
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
     with pytest.raises(PipelineError, match=rf"net\.{kind}: expected code for riscv64, got some for"):
         load_module(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_of_an_earlier_format_is_told(kind: str, files: dict[str, Path], tmp_path: Path):
+    content = bytes(open_sealed(files[kind])).replace(b'{"format":3,', b'{"format":2,')
+    path = tmp_path / files[kind].name
+    path.write_bytes(content + seal(memoryview(content)))
+    for read in (load_module, read_artifact):
+        with pytest.raises(FrontendError, match=rf"net\.{kind}: expected a model in format 3, got format 2"):
+            read(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_missing_field_is_told(kind: str, files: dict[str, Path], tmp_path: Path):
+    content = bytes(open_sealed(files[kind])).replace(b'"arena_bytes":', b'"arena_bites":')
+    path = tmp_path / files[kind].name
+    path.write_bytes(content + seal(memoryview(content)))
+    message = rf"net\.{kind}: program\.arena_bytes: expected a whole number, got nothing"
+    with pytest.raises(FrontendError, match=message):
+        load_module(path)

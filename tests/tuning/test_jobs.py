@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
 import sys
@@ -13,9 +14,10 @@ import pytest
 from planted_kernels import QUICK, product_job
 
 from whence.runtime.measuring_slot import Slot
-from whence.runtime.outcomes import facts_of, outcome_of
+from whence.runtime.outcomes import JobHead, outcomes_of
 from whence.runtime.package import Package
 from whence.runtime.sealed import unsealed
+from whence.support.codec import JSON
 from whence.support.errors import FrontendError, PipelineError
 from whence.tuning.jobs import Collection, Failed, Measured, Part, parts
 from whence.tuning.machines import machine_here, target_of
@@ -34,7 +36,7 @@ print(*sorted(name for name in sys.modules if name.startswith("whence.") and nam
 def test_what_a_job_holds_comes_back():
     job = product_job("good", "slow")
     package = Package.of(unsealed(memoryview(job.packed()), "job"), "job")
-    assert [code["workspace"] for code in package.head["codes"]] == [256] * 3
+    assert [code.workspace for code in package.about(JobHead).codes] == [256] * 3
     assert bytes(package.part("code 2")) == job.candidates[1].object
     for array, given in zip(package.params(), job.inputs, strict=True):
         np.testing.assert_array_equal(array, given)
@@ -82,8 +84,8 @@ def test_the_target_of_a_machine_is_what_it_says():
 
 
 def test_outcomes_survive_as_json():
-    for outcome in (Measured((1.0, 2.0, 1.5), 2e-3, 1e-3, 1), Failed("hang", "expected an end within 5 s")):
-        assert outcome_of(facts_of(outcome)) == outcome
+    outcomes = [Measured((1.0, 2.0, 1.5), 2e-3, 1e-3, 1), Failed("hang", "expected an end within 5 s")]
+    assert outcomes_of(json.loads(JSON.text(outcomes))) == outcomes
 
 
 def test_the_interval_is_that_of_the_sign_test():

@@ -124,9 +124,17 @@ def compile(
         pipeline = parse_passes(pipeline, multiverse().all_passes)
     precision_of(precision or "", machine.hardware)
     records = _records(tuned, machine)
-    pools = workspace_memory_pools
     build = Building(
-        *(machine, opt_level, audit, progress, pools, external, layouts, precision or "", snapshots, pipeline),
+        target=machine,
+        opt_level=opt_level,
+        audit=audit,
+        progress=progress,
+        workspace_memory_pools=workspace_memory_pools,
+        external=external,
+        desired_layouts=layouts,
+        precision=precision or "",
+        snapshots=snapshots,
+        pipeline=pipeline,
         tuned=records,
         seed=check_seed(seed),
     )

@@ -15,10 +15,10 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from io import StringIO
-from typing import IO, cast
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -26,6 +26,7 @@ from xdsl.printer import Printer
 
 from whence.dialects.relay.constants import ConstantPool, pool_of, set_pool
 from whence.executables.executable import Executable
+from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.strategies import outside_fingerprint
 from whence.planning.artifact import Artifact
 from whence.planning.build import Building
@@ -33,9 +34,9 @@ from whence.planning.loading import load_objects
 from whence.provenance.ledger import Ledger
 from whence.provenance.numbers import number_of
 from whence.provenance.walk import walk
+from whence.runtime.exported import Compiled
 from whence.runtime.package import Package, packed
 from whence.runtime.program import Program
-from whence.runtime.saved_program import restored
 from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
 
@@ -57,6 +58,44 @@ _PAUSE = 0.0002
 """Seconds for which a thread beside calls lets go of the interpreter: it wakes up after those that wait for it."""
 _WRITES = 256
 """After how many writes of a printer, which take some 0.3 ms."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The parts of a PassContext that another process can have."""
+
+    opt_level: int
+    required_pass: tuple[str, ...]
+    disabled_pass: tuple[str, ...]
+    config: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parts of a `Building` that another process can have."""
+
+    target: Target
+    options: Options
+    audit: bool
+    desired_layouts: str
+    precision: str
+    seed: int | None
+    tuned: list[str] | None
+    """Lines of the records of tuning."""
+
+
+class Weight(NamedTuple):
+    """A constant of a module, and the number of the parameter that holds its value."""
+
+    name: str
+    param: int
+
+
+@dataclass(frozen=True)
+class CompiledHere(Compiled):
+    """A program that a process compiled for another one of this machine."""
+
+    weights: tuple[Weight, ...]
 
 
 class CannotStart(Exception):
@@ -102,26 +141,24 @@ def write_source(module: ModuleOp, building: Building, context: PassContext) -> 
     pool = pool_of(module)
     arrays = {name: pool[name] for name in pool}
     specs = [TensorSpec(name, array.shape, array.dtype) for name, array in arrays.items()]
-    target = building.target
-    head = {
-        "target": [target.triple, target.cpu, target.features, target.host],
-        "machine": target.record.facts if target.record is not None else None,
-        "options": {
-            "opt_level": building.opt_level,
-            "required_pass": context.required_pass,
-            "disabled_pass": context.disabled_pass,
-            "config": context.config,
-        },
-        "audit": building.audit,
-        "desired_layouts": building.desired_layouts,
-        "precision": building.precision,
-        "seed": building.seed,
-        "tuned": building.tuned.lines() if building.tuned is not None else None,
-    }
+    settings = Settings(
+        target=building.target,
+        options=Options(
+            opt_level=building.opt_level,
+            required_pass=tuple(context.required_pass),
+            disabled_pass=tuple(context.disabled_pass),
+            config=dict(context.config),
+        ),
+        audit=building.audit,
+        desired_layouts=building.desired_layouts,
+        precision=building.precision,
+        seed=building.seed,
+        tuned=building.tuned.lines() if building.tuned is not None else None,
+    )
     parts = {SOURCE: text.getvalue().encode()}
     with ExitStack() as opened:
         file = opened.enter_context(tempfile.TemporaryFile(prefix="whence"))
-        file.writelines(packed(head, parts, specs, [np.ascontiguousarray(array) for array in arrays.values()]))
+        file.writelines(packed(settings, parts, specs, [np.ascontiguousarray(array) for array in arrays.values()]))
         file.flush()
         opened.pop_all()
     return file
@@ -210,7 +247,7 @@ class CompiledApart(Executable):
         """
         super().__init__(None, threads)
         self._package, self._known = package, known
-        self._program: Program = restored(package.head["program"])
+        self._program: Program = package.about(CompiledHere).program
         time.sleep(_PAUSE)
         parts = [MAIN, *(f"{KERNEL}{number}" for number in range(len(self._program.kernels)))]
         self.runner = load_objects(self._program, package.params(), [bytes(package.part(name)) for name in parts])
@@ -227,9 +264,9 @@ class CompiledApart(Executable):
         numbers = dict(zip(*(map(number_of, walk(module)) for module in sources), strict=True))
         ledger.gives = {layer: (numbers[op], index) for layer, (op, index) in ledger.gives.items()}
         pool = copied_pool(self._known.snapshots[0].module)
-        for name, number in cast("list[tuple[str, int]]", self._package.head["weights"]):
-            if name not in pool:
-                pool.add(name, artifact.params[number])
+        for weight in self._package.about(CompiledHere).weights:
+            if weight.name not in pool:
+                pool.add(weight.name, artifact.params[weight.param])
         for snapshot in artifact.snapshots:
             set_pool(snapshot.module, pool)
         return replace(artifact, ledger=ledger)

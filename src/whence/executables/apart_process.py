@@ -6,14 +6,13 @@ import hashlib
 import json
 import os
 import sys
-from typing import IO, Any, cast
+from typing import IO
 
 import numpy as np
 
 from whence.dialects.located_parser import LocatedParser
 from whence.dialects.relay.constants import pool_of
-from whence.executables.apart import KERNEL, MAIN, SOURCE, read_package
-from whence.lowering.llvm_to_native.target import Target
+from whence.executables.apart import KERNEL, MAIN, SOURCE, CompiledHere, Settings, Weight, read_package
 from whence.passes.relay.bind_sizes import bind_sizes
 from whence.planning.archive import archived
 from whence.planning.artifact import Artifact
@@ -22,12 +21,10 @@ from whence.provenance.ledger import Ledger
 from whence.reading.textio import context
 from whence.runtime.package import Package, packed
 from whence.runtime.parent import end_with
-from whence.runtime.saved_program import saved
 from whence.runtime.tensors import TensorSpec
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import WhenceError
-from whence.support.machine import Machine
 from whence.tuning.records import Records
 
 _NICE = 10
@@ -51,23 +48,22 @@ def main(source: str, result: str, sizes: str) -> None:
 
 def compiled(package: Package, sizes: dict[str, int]) -> Artifact:
     """Compile what `apart.write_source` wrote for these sizes; raises WhenceError where that is impossible."""
-    head = cast("dict[str, Any]", package.head)
+    settings = package.about(Settings)
     text = bytes(package.part(SOURCE)).decode()
     module = LocatedParser(context(), text, SOURCE).parse_module()
     pool = pool_of(module)
     for name, array in zip(package.names, package.params(), strict=True):
         pool.add(name, array)
     bind_sizes(module, sizes)
-    with PassContext(**head["options"]) as options:
-        record = Machine.of_facts(head["machine"]) if head["machine"] is not None else None
+    with PassContext(**vars(settings.options)):
         how = Building(
-            Target(*head["target"], record=record),
-            options.opt_level,
-            head["audit"],
-            desired_layouts=head["desired_layouts"],
-            precision=head["precision"],
-            seed=head["seed"],
-            tuned=Records.of_lines(head["tuned"]) if head["tuned"] is not None else None,
+            target=settings.target,
+            opt_level=settings.options.opt_level,
+            audit=settings.audit,
+            desired_layouts=settings.desired_layouts,
+            precision=settings.precision,
+            seed=settings.seed,
+            tuned=Records.of_lines(settings.tuned) if settings.tuned is not None else None,
         )
         return how(module, Ledger())
 
@@ -75,24 +71,24 @@ def compiled(package: Package, sizes: dict[str, int]) -> Artifact:
 def write_program(artifact: Artifact, file: IO[bytes]) -> None:
     """Write all of an artifact but what the ledger holds of the import, and weights that the source holds."""
     program, target, params = artifact.program, artifact.target, artifact.params
-    head = {
-        "triple": target.triple,
-        "cpu": target.cpu,
-        "features": target.features,
-        "program": saved(program),
-        "weights": _weights(artifact),
-    }
+    head = CompiledHere(
+        triple=target.triple,
+        cpu=target.cpu,
+        features=target.features,
+        program=program,
+        weights=_weights(artifact),
+    )
     objects = {f"{KERNEL}{number}": kernel.object for number, kernel in enumerate(artifact.kernels)}
     specs = [TensorSpec("", array.shape, array.dtype) for array in params]
     file.writelines(packed(head, {MAIN: artifact.main, **objects, **archived(artifact)}, specs, params))
 
 
-def _weights(artifact: Artifact) -> list[tuple[str, int]]:
-    """Constants of the fused module and the parameters that hold their values; parameters may be copies of them."""
+def _weights(artifact: Artifact) -> tuple[Weight, ...]:
+    """The constants of the fused module that parameters hold; parameters may be copies of them."""
     numbers = {_digest(array): number for number, array in enumerate(artifact.params)}
     pool = pool_of(artifact.snapshots[-1].module)
     weights = ((name, numbers.get(_digest(pool[name]))) for name in pool)
-    return [(name, number) for name, number in weights if number is not None]
+    return tuple(Weight(name, number) for name, number in weights if number is not None)
 
 
 def _digest(array: Array) -> tuple[str, tuple[int, ...], bytes]:

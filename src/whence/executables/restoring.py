@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from whence.executables.executable import Executable
 from whence.executables.unpacking import artifact_of
 from whence.planning.artifact import Artifact
+from whence.runtime.exported import Exported
 from whence.runtime.loaded import read_package
 
 if TYPE_CHECKING:
@@ -32,4 +33,4 @@ def read_library(path: str | PathLike[str]) -> GraphExecutorFactoryModule:
 
     package = read_package(path)
     artifact = artifact_of(package, str(path))
-    return GraphExecutorFactoryModule(Executable(artifact), snapshot(artifact, "relay"), str(package.head["name"]))
+    return GraphExecutorFactoryModule(Executable(artifact), snapshot(artifact, "relay"), package.about(Exported).name)

@@ -112,7 +112,7 @@ class SizedExecutable(Executable):
 
     @classmethod
     def of_artifact(cls, artifact: Artifact, threads: int | None) -> Executable:
-        return cls(artifact, Building(artifact.target, 3), threads, tier="symbolic")
+        return cls(artifact, Building(artifact.target, opt_level=3), threads, tier="symbolic")
 
     @property
     def symbols(self) -> tuple[str, ...]:
