@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.linear_algebra import TriluOp
-from ...dialects.relay.rearrange import RepeatOp, ReverseOp, SplitOp, StackOp, TileOp
+from ...dialects.relay.rearrange import MirrorPadOp, RepeatOp, ReverseOp, SplitOp, StackOp, TileOp
 from ...dialects.relay.transform import (
     BroadcastToOp,
     ConcatenateOp,
@@ -229,11 +229,13 @@ def pad(ctx: Context) -> SSAValue:
     flat = [width for row in (rows * rank if len(rows) == 1 else rows) for width in row]
     if len(flat) != 2 * rank or any(width < 0 for width in flat):
         ctx.fail(f"a pad_width for {rank} axes", repr(option))
-    mode = ctx.choice("mode", ("constant", "reflect", "edge", "wrap"), "constant")
+    mode = ctx.choice("mode", ("constant", "reflect", "symmetric", "edge", "wrap"), "constant")
     filler = ctx.argument(1, "constant_values")
     number = 0 if filler is None else array_of(ctx, filler)
     if not isinstance(number, int) and (number is None or number.size != 1):
         ctx.fail("one number to pad with", repr(filler))
+    if mode == "symmetric":
+        return ctx.emit(MirrorPadOp, value, mode="SYMMETRIC", pad_width=flat)
     fill = ctx.scalar(number if isinstance(number, int) else number.item(), value)
     return ctx.emit(PadOp, value, fill, pad_width=flat, pad_mode=mode)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ class Case:
     inputs: Sequence[Array]
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     constants: Sequence[Array] = ()
-    """Weights, which come behind the inputs and are in the model."""
+    """Weights, which spellings are given as arrays behind the inputs: they are in the model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +44,28 @@ class Meaning:
     """Zeros may have any sign."""
     wrong: Mapping[str, str] = field(default_factory=dict[str, str])
     """Format -> what is known to be wrong there, or refused."""
+    dtypes: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Format -> the dtype of the first result there, where it is another one."""
+    channels_last: Container[str] = ()
+    """The formats in which inputs and first results have their second axis last."""
     note: str = ""
     """What tells it from meanings of the same name."""
 
-    def results(self, case: Case, flush: bool = False) -> list[Array]:
-        """Return the expected results of a case. flush: of its inputs with zeros for subnormal numbers."""
+    def inputs(self, case: Case, form: str) -> list[Array]:
+        """Return the inputs of a case in a format."""
+        last = form in self.channels_last
+        return [np.ascontiguousarray(np.moveaxis(x, 1, -1)) if last else x for x in case.inputs]
+
+    def results(self, case: Case, form: str, flush: bool = False) -> list[Array]:
+        """Return the expected results of a case in a format. flush: of its inputs with zeros for subnormal numbers."""
         inputs = [flushed(x) if flush else x for x in case.inputs]
         with np.errstate(all="ignore"):
             results = self.expected(*inputs, *case.constants, **case.options)
         listed = cast("tuple[Any, ...]", results if isinstance(results, tuple) else (results,))
-        return [np.asarray(result) for result in listed]
+        arrays = [np.asarray(result) for result in listed]
+        if form in self.channels_last:
+            arrays[0] = np.moveaxis(arrays[0], 1, -1)
+        return [arrays[0].astype(self.dtypes.get(form, arrays[0].dtype)), *arrays[1:]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,13 +79,13 @@ class Value:
     """The numbers of a constant."""
 
 
-def described(meaning: Meaning, case: Case, index: int, result: Array, flush: bool) -> str:
+def described(meaning: Meaning, form: str, case: Case, index: int, result: Array, flush: bool) -> str:
     """Return what is wrong with a result of a case; "" where nothing is. flush: subnormal inputs may be zeros."""
-    expected = meaning.results(case)[index]
+    expected = meaning.results(case, form)[index]
     where = f"{case.name}: result {index}" if index else case.name
     if (result.shape, result.dtype) != (expected.shape, expected.dtype):
         return f"{where}: expected {expected.dtype}{list(expected.shape)}, got {result.dtype}{list(result.shape)}"
-    right = [expected, meaning.results(case, True)[index]] if flush else [expected]
+    right = [expected, meaning.results(case, form, True)[index]] if flush else [expected]
     places = departures(result, right, meaning.unsigned, meaning.lost)
     if not len(places):
         return ""

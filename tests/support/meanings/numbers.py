@@ -37,7 +37,7 @@ def one(name: str, expected: Callable[..., Any], *, lost: float = 0.0, unsigned:
     cases = [Case("special", [values])]
     if integers:
         cases.append(Case("integers", [INTEGERS]))
-    return Meaning(name, expected, cases, spellings(**by), lost, unsigned, wrong or {}, note)
+    return Meaning(name, expected, cases, spellings(**by), lost, unsigned, wrong or {}, note=note)
 
 
 def two(name: str, expected: Callable[..., Any], *, lost: float = 0.0, unsigned: bool = False, pairs: Any = PAIRS,
@@ -46,7 +46,7 @@ def two(name: str, expected: Callable[..., Any], *, lost: float = 0.0, unsigned:
     cases = [Case("pairs", pairs)] if pairs is not None else []
     if integers is not None:
         cases.append(Case("integers", integers))
-    return Meaning(name, expected, cases, spellings(names, **by), lost, unsigned, wrong or {}, note)
+    return Meaning(name, expected, cases, spellings(names, **by), lost, unsigned, wrong or {}, note=note)
 
 
 def _compared(direction: str) -> Any:

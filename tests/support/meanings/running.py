@@ -14,7 +14,7 @@ import whence
 from meanings.meaning import FORMATS, Case, Meaning, Value, described
 from whence.dialects.relay.interpret import evaluate_module
 
-FAMILIES = ("numbers",)
+FAMILIES = ("numbers", "reductions", "convolutions", "pools")
 
 
 @cache
@@ -43,14 +43,14 @@ def written(meaning: Meaning, form: str, cases: Sequence[Case]) -> tuple[Any, li
     expected: list[Any] = []
     rows: list[tuple[Case, int]] = []
     for case in cases:
-        net.expected = meaning.results(case)
-        values = [*map(net.input, case.inputs), *map(net.const, case.constants)]
-        results = meaning.spellings[form](net, *values, **case.options)
+        net.expected = meaning.results(case, form)
+        arrays = meaning.inputs(case, form)
+        results = meaning.spellings[form](net, *map(net.input, arrays), *case.constants, **case.options)
         if results is None:
             raise Unspelled(case)
         listed = list(results) if isinstance(results, tuple) else [results]
         assert len(listed) == len(net.expected), (meaning.name, form, case.name, len(listed), len(net.expected))
-        inputs += case.inputs
+        inputs += arrays
         outputs += listed
         expected += net.expected
         rows += [(case, at) for at in range(len(listed))]
@@ -86,7 +86,7 @@ def wrongs(meaning: Meaning, form: str, by: str = "evaluated") -> list[str]:
     with np.errstate(all="ignore"):
         results = _BY[by](form, model, inputs)
     lines = [
-        described(meaning, case, at, np.asarray(result), by != "evaluated")
+        described(meaning, form, case, at, np.asarray(result), by != "evaluated")
         for result, (case, at) in zip(results, rows, strict=True)
     ]
     return [line for line in lines if line]

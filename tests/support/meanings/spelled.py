@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from meanings.meaning import Spelling
@@ -42,3 +43,33 @@ def spellings(
     if torch:
         table["torch"] = aten(torch, names)
     return table | {key.removesuffix("_by"): spelling for key, spelling in others.items()}
+
+
+# Windows.
+
+LAST = ("tflite", "keras", "tensorflow")
+"""The formats that have channels behind space, as these spellings have them."""
+SAME = {"SAME_UPPER": 0, "VALID": 1}
+"""Paddings of TFLite, TensorFlow and Keras, and the numbers of TFLite."""
+
+
+def even_pads(padding: Any) -> list[int] | None:
+    """Return the pads where they are the same before and behind."""
+    if padding == "VALID":
+        return []
+    return None if isinstance(padding, str) or any(a != b for a, b in padding) else [a for a, _ in padding]
+
+
+def onnx_padding(padding: Any) -> dict[str, Any]:
+    """Return the padding of ONNX."""
+    if isinstance(padding, str):
+        return {"auto_pad": padding}
+    return {"pads": [*(a for a, _ in padding), *(b for _, b in padding)]}
+
+
+def hlo_ints(values: Sequence[int]) -> str:
+    return f"array<i64: {', '.join(map(str, values))}>"
+
+
+def hlo_pairs(pads: Sequence[tuple[int, int]]) -> str:
+    return f"dense<{[list(pair) for pair in pads]}> : tensor<{len(pads)}x2xi64>"

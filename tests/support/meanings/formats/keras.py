@@ -57,11 +57,6 @@ class Net:
         self.inputs.append(value)
         return value
 
-    def const(self, array: Any, dtype: str = "") -> Value:
-        """Return numbers for the weights of a layer; operations take none."""
-        array = np.asarray(array, dtype or None)
-        return Value("", array.shape, array.dtype, array)
-
     def _add(self, kind: str, module: str, config: Mapping[str, Any], args: Any, kwargs: Any, results: int) -> Any:
         name = f"y{len(self.layers)}"
         called: dict[str, Any] = {"args": [_argument(value) for value in args]}
@@ -82,17 +77,16 @@ class Net:
         kind: str,
         *values: Any,
         results: int = 1,
-        weights: Mapping[str, Sequence[Value]] | None = None,
+        weights: Mapping[str, Sequence[Array]] | None = None,
         keywords: Mapping[str, Any] | None = None,
         **config: Any,
     ) -> Any:
         """Add a layer; returns its result, or a tuple of them.
 
-        weights: path of attributes in the layer -> its variables there, constants of this net.
+        weights: path of attributes in the layer -> its variables there.
         """
         name = f"y{len(self.layers)}"
-        arrays = {path: [value.array for value in group] for path, group in (weights or {}).items()}
-        self.weights[name] = arrays
+        self.weights[name] = weights or {}
         entries = {"trainable": True, "dtype": "float32", **config}
         return self._add(kind, "keras.layers", entries, values, keywords or {}, results)
 

@@ -73,6 +73,12 @@ class Net:
         self.lines.append(f'{", ".join(names)} = "stablehlo.{op}"({arguments}){stated}{body} : ({inner}) -> ({outer})')
         return made[0] if len(made) == 1 else tuple(made)
 
+    def region(self, op: str, dtype: np.dtype[Any]) -> str:
+        """Return a body of two numbers that an op makes one of."""
+        text = tensor((), dtype)
+        inner = f'%z = "stablehlo.{op}"(%a, %b) : ({text}, {text}) -> {text}'
+        return f'{{ ^bb0(%a: {text}, %b: {text}): {inner} "stablehlo.return"(%z) : ({text}) -> () }}'
+
     def build(self, outputs: Sequence[Value], expected: Sequence[Array]) -> bytes:
         parameters = ", ".join(f"{x.name}: {tensor(x.shape, x.dtype)}" for x in self.inputs)
         types = ", ".join(tensor(x.shape, x.dtype) for x in outputs)

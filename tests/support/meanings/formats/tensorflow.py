@@ -36,8 +36,8 @@ class Net:
 
     def __call__(self, op: str, *values: Value, results: int = 1, **attributes: Any) -> Any:
         """Add a node; returns its result, or a tuple of them. T is the type of the first input."""
-        known = {"T": values[0].dtype.name} if values else {}
-        name = self.net.op(op, self._name("y"), *(value.name for value in values), **known, **attributes)
+        attributes = {"T": values[0].dtype.name, **attributes} if values else attributes
+        name = self.net.op(op, self._name("y"), *(value.name for value in values), **attributes)
         dtype = values[0].dtype if values else np.dtype(np.float32)
         made = [Value(f"{name}:{at}" if at else name, (), dtype) for at in range(results)]
         return made[0] if results == 1 else tuple(made)
