@@ -87,14 +87,16 @@ class Task:
 
         model_bytes: of all parameters of the model; weights come from the last cache if that holds them all.
         """
+        operations, reads = map(sum, zip(*self.kernel.work, strict=True))
+        # Of a table that it looks up in, a call reads some rows.
+        weight_bytes = min(self.weight_bytes, reads)
         if model_bytes <= self.target.hardware.l3:
-            weights = self.weight_bytes / rates.l3 / rates.threads
+            weights = weight_bytes / rates.l3 / rates.threads
         else:
-            weights = self.weight_bytes / (rates.shared_memory if rates.threads > 1 else rates.memory)
-        operations = sum(work for work, _ in self.kernel.work)
+            weights = weight_bytes / (rates.shared_memory if rates.threads > 1 else rates.memory)
         lanes = self.target.hardware.lanes(_FLOAT)
-        touched = sum(array.nbytes for array in self.inputs) + sum(spec.nbytes for spec in self.outputs)
-        others = (touched - self.weight_bytes) / rates.l2 / rates.threads
+        inputs = min(sum(array.nbytes for array in self.inputs), reads) - weight_bytes
+        others = (inputs + sum(spec.nbytes for spec in self.outputs)) / rates.l2 / rates.threads
         return max(operations / (2 * lanes * rates.products * rates.threads), weights, others)
 
 

@@ -89,7 +89,7 @@ def readings(
             axes = tuple(AffineDimExpr(i) for i in range(len(reader.compute.block.args)))
             for host, point in readings_of[reader] if reader in gone else [(reader, axes)]:
                 computed = numbers.setdefault(host, {})
-                mine[host, _composed(read, reader.compute, host.compute, point, computed)] = None
+                mine[host, composed(read, reader.compute, host.compute, point, computed)] = None
         readings_of[stage] = list(mine)
         if inlined(stage, readings_of[stage]):
             gone.add(stage)
@@ -105,7 +105,7 @@ def _reads(stage: StageState, stage_of: Mapping[te.ComputeOp, StageState]) -> It
                 yield read, stage_of[compute]
 
 
-def _composed(
+def composed(
     read: te.ReadOp,
     reader: te.ComputeOp,
     host: te.ComputeOp,

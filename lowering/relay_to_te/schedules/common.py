@@ -18,10 +18,12 @@ from ....dialects.sizes.kernel import known, nominal
 from ....dialects.sizes.types import extents_of
 from ....dialects.tir import element_bytes
 from ....support.machine import Machine
+from ....te.schedule.counts import Access, Body, body_of
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.schedule import Schedule
 from ....te.schedule.stage import Stage
 from ....te.schedule.stage_state import StageState
+from ..cost import Moved, moved
 from ..knobs import Decisions, Formula, Knobs, Legal, Values
 
 SERIAL_LIMIT = 1 << 14
@@ -64,6 +66,12 @@ def shape_of(read: te.ReadOp) -> tuple[Size, ...]:
     type_ = read.tensor.type
     assert isinstance(type_, TensorType)
     return extents_of(cast(TensorType[Attribute], type_))
+
+
+def operand(stage: Stage, number: int) -> Access:
+    """The tensor that a stage reads as one of its operands; one that is all of them is read once."""
+    reads = stage.compute.reads
+    return Access(reads[min(number, len(reads) - 1)].tensor, ())
 
 
 class Scheduling:
@@ -206,6 +214,14 @@ class Scheduling:
                     if producer.inlined and producer not in seen:
                         seen.add(producer)
                         pending.append(producer)
+
+    def body(self, stage: Stage) -> Body:
+        """The events at a point of a stage's loops, those of inlined stages included."""
+        return body_of(stage.compute, lambda producer: self.schedule[producer].inlined)
+
+    def moved(self, body: Body) -> Moved:
+        """The bytes that each tensor of a stage once brings from the nearest cache that holds all of them."""
+        return moved(float(body.bytes), 1, body.bytes, self.machine)
 
     def guarded(self, stage: Stage) -> bool:
         """Return whether a stage reads a tensor where that may have no element, itself or through inlined ones."""

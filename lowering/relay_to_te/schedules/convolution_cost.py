@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import prod
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from ....dialects import te
 from ....dialects.sizes.kernel import known
-from ....dialects.tir import element_bytes
 from ....support.machine import Machine
 from ....te.schedule.stage import Stage
 from ..cost import Cost, Moved, moved
 from ..knobs import Formula, Values
-from .common import shape_of
+from .common import operand
 
 _BUSY = 4
 """Sums under way at once that keep a core busy where one begins in a cycle: a tile of fewer takes as long."""
@@ -44,15 +42,6 @@ def row_steps(columns: int, width: Any, vectors: Any) -> tuple[Any, Any]:
     return whole + (rest > 0), whole * width * vectors + few
 
 
-def read_bytes(stage: Stage, operand: int) -> float:
-    """The bytes of the tensor that a stage reads as one of its operands, all sizes being numbers."""
-    # A tensor that is both operands is read once.
-    read = stage.compute.reads[min(operand, len(stage.compute.reads) - 1)]
-    shape = [known(extent) for extent in shape_of(read)]
-    type_ = cast(TensorType[Attribute], read.tensor.type)
-    return float(prod(shape) * element_bytes(type_.element_type))
-
-
 def convolution_cost(machine: Machine, inner: Stage, extents: tuple[int, int, int, int], per_block: int) -> Formula:
     """The cost of a convolution, by its knobs.
 
@@ -61,7 +50,7 @@ def convolution_cost(machine: Machine, inner: Stage, extents: tuple[int, int, in
     """
     images, channels, rows, columns = extents
     terms = prod(map(known, inner.compute.reduce_shape))
-    data, weights = read_bytes(inner, 0) / images, read_bytes(inner, 1)
+    data, weights = operand(inner, 0).tensor_bytes / images, operand(inner, 1).tensor_bytes
 
     def formula(at: Values) -> Cost:
         width, blocks, kept_blocks = at["pixels"], at["blocks"], at["kept_blocks"]
@@ -136,7 +125,7 @@ def window_cost(
     read, column = inner.compute.reads[0], inner.compute.axes[-2 if per_pixel else -1]
     step = max(map(abs, coefficients(read).get(column, [1])), default=1)
     shared = max(0, across - step) / across
-    data = read_bytes(inner, 0)
+    data = operand(inner, 0).tensor_bytes
 
     def formula(at: Values) -> Cost:
         width, written = at["pixels"], at["unrolled_terms"]

@@ -21,7 +21,7 @@ from ....te.schedule.stage import Stage
 from ..cost import Cost, Moved, moved, where
 from ..knobs import Formula, Legal, Values
 from ..stages import DEQUANTIZED, PARTS
-from .common import PARTITION_HINT, Scheduling, Shared, passes, points, shape_of, tag_of
+from .common import PARTITION_HINT, Scheduling, Shared, operand, passes, points, shape_of, tag_of
 from .reduction import along_all, schedule_reduction
 from .tiles import counted, product_fits, product_tile, product_widths
 
@@ -198,20 +198,21 @@ def _cost(
     terms, machine = prod(map(known, inner.compute.reduce_shape)), work.machine
     panel = min(columns, lanes * max(1, columns // lanes))
     batched = bool(shared) and shared[0] in matrix.batch
+    row_width, column_width = operand(inner, 0).width, operand(inner, -1).width
 
     def formula(at: Values) -> Cost:
         height, vectors, inside = at["rows"], at["vectors"], at["panels_inside"]
         width = np.minimum(vectors * lanes, panel)
         tiles, panels = np.ceil(rows / height), np.ceil(columns / width)
         whole = batch * tiles * panels
-        per_tile, per_panel = height * terms * _FLOAT, width * terms * _FLOAT
+        per_tile, per_panel = height * terms * row_width, width * terms * column_width
         inner_bytes = where(inside, per_panel * panels, per_tile * tiles)
         outer_bytes = where(inside, per_tile * tiles, per_panel * panels)
         held = where(inside, per_tile, per_panel)
         # The outer operand is read again in each pass of the inner loop, and the inner one in each of the outer.
         again = moved(inner_bytes * batch, where(inside, tiles, panels) - 1, inner_bytes + held, machine)
         kept = moved(outer_bytes * batch, where(inside, panels, tiles) - 1, per_tile + per_panel, machine)
-        once = Moved(memory=np.asarray(batch * columns * terms * float(_FLOAT)))
+        once = Moved(memory=np.asarray(float(batch * columns * terms * column_width)))
         return Cost(
             products=batch * rows * panels * vectors * terms,
             sums=height * vectors,

@@ -13,11 +13,11 @@ from ....dialects.sizes.kernel import known, same_shape
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....passes.tir.interleave_stores import BYTES, MOST
+from ....te.schedule.counts import Body
 from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ..cost import Cost, moved
 from ..knobs import Formula, Values
-from .amounts import Amounts, amounts
 from .common import PARTITION_HINT, Scheduling, Shared, passes, points, shape_of
 from .joined import joined_axis, schedule_joined
 from .runs import divides, run_of
@@ -52,7 +52,7 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
         _interleave(work, stage, axes, column)
         return
     guarded = work.guarded(stage)
-    at_point = amounts(work, stage) if work.is_large(stage) else None
+    at_point = work.body(stage) if work.is_large(stage) else None
     is_flat = flat(work, stage) and not guarded
     last = stage.fuse(*_row(work, stage, axes)) if is_flat else axes[-1]
     if guarded and not below(last.extent, 2):
@@ -263,15 +263,15 @@ def _tile(work: Scheduling, stage: Stage, column: IterVar) -> None:
         work.cost(_cost_of_tiles(work, stage, known(column.extent), known(last.extent), shared))
 
 
-def _cost(work: Scheduling, stage: Stage, at_point: Amounts, row: int, shared: Shared) -> Formula:
+def _cost(work: Scheduling, stage: Stage, at_point: Body, row: int, shared: Shared) -> Formula:
     """The cost of vectors along rows of some elements, each row's last one perhaps cut off."""
     size, lanes = points(stage), work.lanes(stage)
     vectors = size / row * -(-row // lanes)
     return lambda at: Cost(
         products=vectors * at_point.operations,
-        loads=vectors * (at_point.loads + 1),
+        loads=vectors * (len(at_point.reads) + 1),
         steps=vectors / at["unrolled"],
-        moved=at_point.moved(work),
+        moved=work.moved(at_point),
         passes=shared(at),
     )
 
@@ -283,7 +283,7 @@ def _cost_of_tiles(work: Scheduling, stage: Stage, height: int, width: int, shar
     """
     size, machine = points(stage), work.machine
     element = element_bytes(stage.compute.result.type.element_type)
-    line, total = machine.cache_line, amounts(work, stage).bytes
+    line, once = machine.cache_line, work.moved(work.body(stage))
 
     def formula(at: Values) -> Cost:
         rows, columns, inside = at["rows"], at["columns"], at["rows_inside"]
@@ -299,7 +299,7 @@ def _cost_of_tiles(work: Scheduling, stage: Stage, height: int, width: int, shar
             products=tiles * shuffles,
             loads=tiles * (rows * columns / np.minimum(rows, 4) + rows),
             steps=tiles * 2,
-            moved=moved(float(total), 1, total, machine).also(again[0]).also(again[1]),
+            moved=once.also(again[0]).also(again[1]),
             passes=shared(at),
         )
 

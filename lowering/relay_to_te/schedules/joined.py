@@ -21,7 +21,6 @@ from ....te.schedule.stage_state import StageState
 from ..cost import Cost
 from ..knobs import Formula, Values
 from ..stages import JOINED
-from .amounts import amounts
 from .common import PARTITION_HINT, SERIAL_LIMIT, Scheduling, Shared, passes, points, shape_of, tag_of
 from .runs import place, run_along
 
@@ -119,7 +118,7 @@ def schedule_joined(work: Scheduling, stage: Stage, joined: IterVar) -> None:
 
 def _cost(work: Scheduling, stage: Stage, lengths: Sequence[int], shared: Shared) -> Formula:
     """The cost of copies of rows, each of which may be some of the last loops, whose passes are `lengths`."""
-    at_point, size, lanes = amounts(work, stage), points(stage), work.lanes(stage)
+    at_point, size, lanes = work.body(stage), points(stage), work.lanes(stage)
     rows = {count: prod(lengths[len(lengths) - 1 - count :]) for count in range(len(lengths))}
 
     def formula(at: Values) -> Cost:
@@ -129,7 +128,7 @@ def _cost(work: Scheduling, stage: Stage, lengths: Sequence[int], shared: Shared
             products=vectors * at_point.operations,
             loads=2 * vectors,
             steps=vectors + size / row * at.get("shares", 1),
-            moved=at_point.moved(work),
+            moved=work.moved(at_point),
             passes=shared(at),
         )
 

@@ -17,7 +17,6 @@ from ....te.schedule.itervar import IterVar
 from ....te.schedule.stage import Stage
 from ..cost import Cost
 from ..knobs import Formula, Values
-from .amounts import amounts
 from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, points
 from .reduction import RowSums, along, factor
 
@@ -186,8 +185,8 @@ def _cost(work: Scheduling, stages: Sequence[Stage]) -> Formula:
     reductions = [stage for stage in stages if stage.compute.reducer is not None]
     row = prod(map(known, reductions[0].compute.reduce_shape)) if reductions else known(last.compute.shape[-1])
     rows, vectors = points(last) // row, -(-row // lanes)
-    each = [amounts(work, stage) for stage in stages]
-    operations, loads = sum(at.operations for at in each), sum(at.loads for at in each)
+    each = [work.body(stage) for stage in stages]
+    operations, loads = sum(at.operations for at in each), sum(len(at.reads) for at in each)
 
     def formula(at: Values) -> Cost:
         beside, here, several = at["rows"], at["in_registers"], at["accumulators"]
@@ -198,7 +197,7 @@ def _cost(work: Scheduling, stages: Sequence[Stage]) -> Formula:
             products=rows * (vectors * operations + len(reductions) * several) + waits,
             loads=rows * vectors * (np.where(here, 0, len(stages)) + loads),
             steps=rows * (1 + np.where(here, 0, vectors * (len(stages) - len(reductions))) + len(reductions) * steps),
-            moved=each[-1].moved(work),
+            moved=work.moved(each[-1]),
         )
 
     return formula

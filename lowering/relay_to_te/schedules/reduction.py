@@ -14,10 +14,10 @@ from ....dialects.affine import below
 from ....dialects.sizes import Size, product, same
 from ....dialects.sizes.kernel import known
 from ....passes.relay.blocking import largest_divisor
+from ....te.schedule.counts import Body
 from ....te.schedule.stage import Stage
 from ..cost import Cost
 from ..knobs import Formula, Legal, Values
-from .amounts import Amounts, amounts
 from .common import PARTITION_HINT, VECTOR_REDUCTION, Scheduling, Shared, points, shape_of
 
 _ACCUMULATORS = 8
@@ -163,7 +163,7 @@ def _along(work: Scheduling, stage: Stage) -> None:
     """Rows outside, shared among threads; inside each the lanes of a row."""
     size = points(stage)
     large = work.is_large(stage)
-    at_point = amounts(work, stage) if large else None
+    at_point = work.body(stage) if large else None
     sums: dict[tuple[Size, int], RowSums] = {}
     part = factor(work, stage, decided=sums)
     host, inner = work.hosted(stage)
@@ -204,7 +204,7 @@ def _across(work: Scheduling, stage: Stage) -> None:
     """Vectors of columns outside, shared among threads; inside each the reduction, in registers."""
     size = points(stage)
     large = work.is_large(stage)
-    at_point = amounts(work, stage) if large else None
+    at_point = work.body(stage) if large else None
     host, inner = work.hosted(stage)
     if not host.leaf:
         return
@@ -238,7 +238,7 @@ def _across(work: Scheduling, stage: Stage) -> None:
         part.vectorize(axis)
 
 
-def row_cost(rows: int, extent: int, at_point: Amounts, at: Values) -> Cost:
+def row_cost(rows: int, extent: int, at_point: Body, at: Values) -> Cost:
     """The cost of the sums of `rows` rows of an extent, of the knobs `lanes`, `accumulators` and `unrolled`."""
     several, lanes = at["accumulators"], at["lanes"]
     vectors = np.ceil(extent / lanes)
@@ -248,38 +248,38 @@ def row_cost(rows: int, extent: int, at_point: Amounts, at: Values) -> Cost:
     return Cost(
         products=rows * (steps * several * at_point.operations + ends),
         sums=several * np.maximum(1.0, _AHEAD / vectors),
-        loads=rows * (steps * several * at_point.loads + ends),
+        loads=rows * (steps * several * len(at_point.reads) + ends),
         steps=rows * (1 + np.where(rolled, steps, 0)),
     )
 
 
-def _cost_along(work: Scheduling, size: int, extent: int, at_point: Amounts, shared: Shared) -> Formula:
+def _cost_along(work: Scheduling, size: int, extent: int, at_point: Body, shared: Shared) -> Formula:
     """The cost of sums along rows of an extent."""
     return lambda at: replace(
-        row_cost(size // extent, extent, at_point, at), moved=at_point.moved(work), passes=shared(at)
+        row_cost(size // extent, extent, at_point, at), moved=work.moved(at_point), passes=shared(at)
     )
 
 
-def _cost_of_scalars(work: Scheduling, size: int, at_point: Amounts, shared: Shared) -> Formula:
+def _cost_of_scalars(work: Scheduling, size: int, at_point: Body, shared: Shared) -> Formula:
     """The cost of rows that are shorter than a vector, some of them beside each other."""
     return lambda at: Cost(
         products=size * at_point.operations,
         sums=at["rows"],
-        loads=size * at_point.loads,
+        loads=size * len(at_point.reads),
         steps=size / at["rows"],
-        moved=at_point.moved(work),
+        moved=work.moved(at_point),
         passes=shared(at),
     )
 
 
-def _cost_across(work: Scheduling, size: int, width: int, at_point: Amounts, shared: Shared) -> Formula:
+def _cost_across(work: Scheduling, size: int, width: int, at_point: Body, shared: Shared) -> Formula:
     """The cost of columns that are summed in vectors of `width` lanes."""
     vectors = size / width * -(-width // work.machine.lanes())
     return lambda at: Cost(
         products=vectors * at_point.operations,
         sums=at["columns"],
-        loads=vectors * at_point.loads,
+        loads=vectors * len(at_point.reads),
         steps=vectors / (at["columns"] * at["steps"]),
-        moved=at_point.moved(work),
+        moved=work.moved(at_point),
         passes=shared(at),
     )
