@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
+
 from .flow import Value
 from .tensors import TensorSpec
 from .values import Unsuitable, natural
@@ -28,12 +30,26 @@ class OpenSpec(TensorSpec):
     ranked: bool = True
     """True if the number of dimensions is known."""
 
+    @classmethod
+    def of(
+        cls, name: str, dims: Sequence[Dimension] | None, dtype: np.dtype[np.generic], kind: str = "tensor"
+    ) -> OpenSpec:
+        """Return the spec of what a model says of a tensor; `dims` is None where even their number is open."""
+        shape = tuple(dim if isinstance(dim, int) else OPEN for dim in dims or ())
+        names = tuple(dim if isinstance(dim, str) else None for dim in dims or ())
+        return cls(name, shape, dtype, names, kind, dims is not None)
+
+    @property
+    def dims(self) -> list[Dimension] | None:
+        """The extents, with names or None for those that are open; None where even their number is."""
+        pairs = zip(self.shape, self.names, strict=True)
+        return [name if extent == OPEN else extent for extent, name in pairs] if self.ranked else None
+
     def __str__(self) -> str:
         if self.kind != "tensor":
             return f"{self.kind} '{self.name}'"
         dtype = "string" if self.dtype.hasobject else self.dtype.name
-        dims = [name or "?" if n == OPEN else n for n, name in zip(self.shape, self.names, strict=True)]
-        return f"{dtype}{spelled(dims if self.ranked else None)} '{self.name}'"
+        return f"{dtype}{spelled(self.dims)} '{self.name}'"
 
     def accept(self, value: Any) -> Value:
         if self.kind == "tensor":

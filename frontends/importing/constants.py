@@ -1,4 +1,4 @@
-"""The constants of models whose files say them in forms that take time to decode."""
+"""The constants of a model: functions that decode them from the file, called when somebody asks for the numbers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from ...support.dtypes import Array
 
 
+def held(array: Array) -> Callable[[], Array]:
+    """Return the source of a constant that needs no decoding."""
+    return lambda: array
+
+
 class Constants(Mapping[str, Array]):
     """Constants by name, decoded when they are asked for: `sources` has a function for each."""
 
-    def __init__(self) -> None:
-        self.sources: dict[str, Callable[[], Array]] = {}
+    def __init__(self, sources: Mapping[str, Callable[[], Array]] | None = None) -> None:
+        self.sources = dict(sources or {})
         self._decoded: dict[str, Array] = {}
 
     def __getitem__(self, name: str) -> Array:

@@ -1,106 +1,49 @@
-"""The steps of a model -> module: names the tensors, converts step by step, accounts for what vanished."""
+"""The steps of a region -> ops: names the tensors, converts step by step, accounts for what vanished."""
 
 from __future__ import annotations
 
 import struct
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, NameLoc, StringAttr, TensorType, i8
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, ModuleOp, NameLoc, StringAttr, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ...dialects.element_types import tensor_type
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.index_bounds import IndexBound, set_index_bounds
-from ...dialects.relay.size_ranges import Required, main_of, set_required
-from ...dialects.sizes import Ranges, Size, UndecidedSize, known_ranges
-from ...dialects.sizes.types import tensor_of
+from ...dialects.relay.size_ranges import Required, set_required
+from ...dialects.sizes import UndecidedSize
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse, layer_location, value_location
 from ...runtime.external import FALLBACK
-from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
-from ...runtime.flow import Source as Left
-from ...runtime.flow import tensor as array_of
+from ...runtime.flow import Argument, Region, Step
 from ...runtime.interpreter import Demand
-from ...runtime.shape_patterns import places_of_sizes
 from ...support.context import spans_enabled
-from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .account import note_evaluated, note_values
 from .branches import joined
 from .context import Context
 from .converter import Converter, Narrowed, Result
-from .custom import CustomOp, Fallback
 from .decisions import Decision
-from .fold import folded
-from .model import Model as Model
-from .names import strings, value_name
-from .narrowed_sizes import Taken
-from .node import Node, node_of
-from .python_calls import LibraryCall, PythonCall, Stated, python_call
-from .sizes import open_places
+from .model import Model
+from .names import value_name
+from .node import node_of
+from .python_calls import LibraryCall, python_call
+from .results import Results, Stated, check_results
 from .tensor import Tensor, Undecided
 
-
-def import_model(source: Model, shapes: Mapping[str, Sequence[int]]) -> ModuleOp:
-    """The relay module of a loaded model; `shapes` are those of inputs that the model leaves open.
-
-    Raises Undecided when only values decide what is computed.
-    """
-    return _imported(source, source.input_types(shapes))
+MOST_SPLICED = 1 << 16
+"""The steps that the functions of a model may come to, each counted wherever it is called."""
 
 
-def import_symbolic(source: Model, shapes: Mapping[str, Sequence[Size]], ranges: Ranges) -> ModuleOp:
-    """As `import_model`, with symbolic sizes where inputs are open; `ranges` are those of symbols.
-
-    `@main` keeps the ranges in its attribute `sizes`. A model that makes sense for some values of a symbol only, as one
-    does with a table of positions that ends, adds that to them; of two that have to be equal, one is left. Raises
-    Undecided when not all sizes follow from the inputs', or operators do not take them; FrontendError for `shapes` that
-    contradict the model.
-    """
-    taken = Taken(source.symbolic_types(shapes), {**source.ranges, **ranges})
-    while True:
-        try:
-            with known_ranges(taken.ranges):
-                module = _imported(source, taken.types)
-        except Undecided as undecided:
-            if (fewer := taken.narrowed(undecided)) is None:
-                raise
-            taken = fewer
-        except FrontendError as error:
-            # For the sizes of some calls it may be a model nevertheless.
-            raise Undecided(str(error), None) from error
-        else:
-            taken.note(main_of(module))
-            return module
-
-
-def _imported(source: Model, types: Mapping[str, TensorType[Attribute]]) -> ModuleOp:
-    importer: Importer = source.importer(source.region)
-    for name, type_ in types.items():
-        importer.tensors[name] = importer.argument(name, type_, Argument(name))
-    importer.main.attributes["input_names"] = strings(types)
-    importer.convert_steps(source.region)
-    outputs = source.region.outputs
-    tensors = [importer.lookup(name, source.region, None) for name in outputs]
-    for tensor in tensors:
-        if tensor.narrowed is not None or not tensor.plain:
-            raise Undecided(message("output", "a tensor whose shape is known at import", tensor.name), tensor)
-    importer.main.attributes["output_names"] = strings(outputs)
-    return importer.finish([tensor.materialise(importer.builder, importer.module) for tensor in tensors])
-
-
-class Importer(ABC):
-    """The state of one import. A frontend says what a node is."""
+class Importer:
+    """The state of one import."""
 
     def __init__(self, source: Model, region: Region):
         self.source = source
@@ -125,12 +68,12 @@ class Importer(ABC):
         self.reads: list[tuple[Tensor, LocationAttr]] = []
         """Known tensors whose values were looked at, and the layers that did."""
         self.region = region
-        self.sizes: Iterator[Size] | None = None
-        """Those of the values that the interpreter has, in order, where they are not the values' own."""
         self.cut: Undecided | None = None
         """Why the conversion ended before its last step."""
         self._users: dict[int, dict[str, Step]] = {}
         self._makers: dict[int, dict[str, Step]] = {}
+        self._spliced = 0
+        """The steps of functions that were put in the place of their calls so far."""
 
     # Names and places.
 
@@ -140,13 +83,6 @@ class Importer(ABC):
         if (position := self.positions.get((name, index))) is not None:
             return NameLoc(StringAttr(name), position)
         return layer_location(name, self.source.file, index)
-
-    def beside(self, node: Node, name: str) -> tuple[str, int]:
-        """The place of `<layer>.<name>`, an input or constant of a node; its leaf has the position of the node's."""
-        result = f"{node.layer}.{name}", node.index
-        if isinstance(node.leaf, NameLoc):
-            self.positions[result] = node.leaf.location
-        return result
 
     def value_leaf(self, name: str, region: Region | None) -> LocationAttr:
         """The leaf of a value that was not made here: its layer; of an input `<layer>.<tensor>` of its first reader."""
@@ -163,39 +99,57 @@ class Importer(ABC):
             region = region.parent
         return self.leaf(name, 0)
 
-    @abstractmethod
     def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
-        """The name of an input or constant of a region for a reader, the first by default, and that node's number."""
+        """The layer of an input or constant of a region for a reader, the first by default, and that node's number."""
+        label, first = self.source.format.label, self.users(region).get(name)
+        layer, index = self.source.homes.get(name, (name, 0))
+        reader = first if label is None else reader or first
+        if reader is None:
+            return layer, index
+        node = node_of(reader)
+        if label is not None:
+            layer = label(self.source, name, node)
+        if isinstance(node.leaf, NameLoc):
+            self.positions[layer, node.index] = node.leaf.location
+        return layer, node.index
 
-    @abstractmethod
     def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
         """Return the context for the converter of a step."""
+        node = node_of(step)
+        return self.source.format.context(
+            op_type=node.op_type,
+            leaf=node.leaf,
+            inputs=inputs,
+            builder=self.builder,
+            module=self.module,
+            **self.source.format.fields(self.source, node),
+        )
 
-    @abstractmethod
-    def converter(self, step: Step) -> Converter[Any] | None:
-        """Return the converter of a step."""
-
-    def operator_names(self, step: Step) -> Sequence[str]:
-        """Return the names that the user may call the operator of a step by, the most exact first."""
-        return ()
-
-    def python_call(self, step: Step, context: Any) -> PythonCall:
-        """Return the operator of a step as a Python function takes it: by default all inputs, and nothing stated."""
-        return PythonCall(list(range(len(step.inputs))), [Stated() for _ in step.outputs])
-
-    def library_call(self, step: Step, context: Any, library: str) -> LibraryCall | tuple[Array, ...]:
-        """Return the operator of a step as a library computes it, or its results; raises FrontendError if it cannot."""
-        raise NotImplementedError(f"{type(self).__module__} has libraries to fall back on, but no calls of them")
-
-    def folded(
-        self, context: Context, convert: Callable[[Any], Result | tuple[Result, ...]]
-    ) -> tuple[Result, ...] | None:
-        """The outputs of a step whose inputs are known and few, evaluated; None where operators compute them."""
-        return folded(context, convert)
+    def inputs(self, step: Step, region: Region) -> list[Tensor | None]:
+        """Return the inputs of a step up to the last one that is present."""
+        inputs = [self.lookup(name, region, step) if name else None for name in step.inputs]
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        return inputs
 
     def splice(self, region: Region, at: int) -> bool:
         """Put the body of the function that a step calls in its place, if it calls one."""
-        return False
+        step, form = region.steps[at], self.source.format
+        if form.expansion is None or step.kind or form.converter(self.source, node_of(step)) is not None:
+            return False
+        if self.source.custom_ops.has(*form.operator_names(node_of(step))):
+            return False
+        steps = form.expansion(self.source, step, self.context(step, self.inputs(step, region)), region)
+        if steps is None:
+            return False
+        self._spliced += len(steps)
+        if self._spliced > MOST_SPLICED:
+            # Each function that calls the one before twice doubles what a few lines stand for.
+            node, allowed = node_of(step), f"functions that come to at most {MOST_SPLICED} nodes"
+            raise FrontendError(message(node.op_type, allowed, "a call that makes it more", node.leaf))
+        region.splice(at, steps)
+        self.forget(region)
+        return True
 
     def users(self, region: Region) -> Mapping[str, Step]:
         """Value -> the first step of a region that reads it."""
@@ -226,8 +180,7 @@ class Importer(ABC):
         place = self.place(name, region, reader)
         shared = self.constants.setdefault((id(region), name), {})
         if place not in shared:
-            array = next(iter(shared.values())).array if shared else region.constants[name]
-            shared[place] = Tensor(name, array, leaf=self.leaf(*place))
+            shared[place] = Tensor(name, region.constants[name], leaf=self.leaf(*place))
             if (ledger := current_ledger()) is not None:
                 ledger.alias(name, shared[place].leaf)
         return shared[place]
@@ -239,58 +192,6 @@ class Importer(ABC):
         value.name_hint = value_name(name)
         self.arguments.append(argument)
         return Tensor(name, value=value, leaf=value.location)
-
-    def given(self, name: str, value: Value, argument: Argument) -> Tensor:
-        """Return the tensor that the interpreter has under a name."""
-        match value:
-            case None:
-                return Tensor(name, items=None, nothing=True)
-            case list():
-                inside = [self.given(name, item, Argument(name, (*argument.path, k))) for k, item in enumerate(value)]
-                return Tensor(name, items=inside)
-            case Known():
-                array = self._known(name, value.array, argument)
-                return Tensor(name, array, leaf=self.value_leaf(name, self.region), counts=value.array.dtype)
-            case _:
-                type_ = tensor_type(array := array_of(value, name))
-                if self.sizes is not None:
-                    type_ = tensor_of(type_.element_type, list(islice(self.sizes, array.ndim)))
-                return self.argument(name, type_, argument)
-
-    def _known(self, name: str, array: Array, argument: Argument) -> Array:
-        """A known value, with sizes in the place of what may differ between calls; these are read off arguments."""
-        if self.sizes is None:
-            return array
-        places = places_of_sizes(array)
-        sizes = dict(zip(places, islice(self.sizes, len(places)), strict=True))
-        flat: Array = array.reshape(-1).astype(np.object_)
-        for at, size in sizes.items():
-            flat[at] = size
-        opened = open_places(flat)
-        for at in opened:
-            self.argument(name, tensor_of(i8, [0, flat[at]]), replace(argument, element=at))
-        return flat.reshape(array.shape) if opened else array
-
-    def left(self, tensor: Tensor, values: dict[SSAValue, int]) -> Left:
-        """Return where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
-        if tensor.items is not None:
-            return Items(tuple(self.left(item, values) for item in tensor.items))
-        if tensor.nothing:
-            return None
-        if tensor.symbolic:
-            at = values.setdefault(tensor.materialise(self.builder, self.module), len(values))
-            assert tensor.array is not None
-            return Output(at, known=open_places(tensor.array))
-        if tensor.array is not None:
-            return Known(tensor.array)
-        assert tensor.value is not None
-        if isinstance(tensor.value, BlockArgument):
-            return self.arguments[tensor.value.index]
-        at = values.setdefault(tensor.value, len(values))
-        if tensor.narrowed is None:
-            return Output(at)
-        count, axis = tensor.narrowed
-        return Output(at, values.setdefault(count, len(values)), axis)
 
     # Steps.
 
@@ -349,14 +250,10 @@ class Importer(ABC):
             return self.choose(step, region)
         node = node_of(step)
         location = node.leaf if self.spans else UNKNOWN_LOC
-        inputs = [self.lookup(name, region, step) if name else None for name in step.inputs]
-        while inputs and inputs[-1] is None:
-            inputs.pop()
-        context = self.context(step, inputs)
-        custom = self.source.custom_ops.find(self.operator_names(step))
+        context = self.context(step, self.inputs(step, region))
         try:
             with self.builder.located(location), np.errstate(over="ignore", divide="raise", invalid="raise"):
-                results = self.converted_by(step, context, custom)
+                results = self.converted_by(step, context)
         except UndecidedSize as error:
             layer = location if error.needed else None
             raise Undecided(f"{error} ({describe(node.leaf)})", None, error.equal, layer) from error
@@ -374,39 +271,52 @@ class Importer(ABC):
                 self.bind(name, result, location, context.read)
         return any(isinstance(result, Narrowed) for result in outputs)
 
-    def converted_by(self, step: Step, context: Context, custom: CustomOp | None) -> Result | tuple[Result, ...]:
+    def converted_by(self, step: Step, context: Context) -> Results:
         """Return what a step gives: by the user's function, if there is one, else by its converter."""
-        if custom is not None:
-            return python_call(context, custom, self.python_call(step, context))
-        converter = self.converter(step)
-        fallback = self.source.custom_ops.fallback
-        if converter is None:
-            assert fallback is not None
-            return self.fallen_back(step, context, fallback)
-        mark = self.mark()
-        try:
-            results = self.folded(context, converter.convert) or converter.convert(context)
-            context.refuse_unread(converter.unread)
-            return results
-        except (FrontendError, VerifyException) as error:
-            if fallback is None or isinstance(error, Undecided):
-                raise
-            self.roll_back(*mark)
-            del context.required[:], context.bounds[:], context.read[:]
-            return self.fallen_back(step, context, fallback)
+        form, node = self.source.format, node_of(step)
+        stated = form.stated(self.source, step, context, self.tensors)
+        if (custom := self.source.custom_ops.find(form.operator_names(node))) is not None:
+            return python_call(context, custom, form.python_call(step, context, stated))
+        check = None if form.check_types is None else form.check_types(context)
+        results = self._computed(step, context, form.converter(self.source, node), stated)
+        if check is not None:
+            check(results)
+        return results
 
-    def fallen_back(self, step: Step, context: Context, fallback: Fallback) -> Result | tuple[Result, ...]:
-        """Return what a step gives, computed by the library that is fallen back on: one node, one kernel."""
-        node = node_of(step)
-        outcome = self.library_call(step, context, fallback.library)
+    def _computed(
+        self, step: Step, context: Context, converter: Converter[Any] | None, stated: Sequence[Stated]
+    ) -> Results:
+        """Return what a step's converter makes, or the library that is fallen back on: one node, one kernel."""
+        fallback = self.source.custom_ops.fallback
+        mark = self.mark()
+        if converter is not None:
+            try:
+                results = self.source.format.folded(context, converter.convert) or converter.convert(context)
+                context.refuse_unread(converter.unread)
+                check_results(context, results, stated, self.source.format.states_shapes)
+                return results
+            except (FrontendError, VerifyException) as error:
+                if fallback is None or isinstance(error, Undecided):
+                    raise
+                self.roll_back(*mark)
+                del context.required[:], context.bounds[:], context.read[:]
+        form, node = self.source.format, node_of(step)
+        assert fallback is not None
+        assert form.library_call is not None
+        call = form.python_call(step, context, stated)
+        outcome = form.library_call(step, context, fallback.library, call)
         fallback.layers[node.layer] = node.op_type
         if not isinstance(outcome, LibraryCall):
             return outcome
         return python_call(context, outcome.custom, outcome.call, f"{fallback.library} {FALLBACK}")
 
     def choose(self, step: Step, region: Region) -> bool:
-        """An If whose condition is known is its branch."""
+        """An If whose condition is known is its branch; what only values decide is the model's `control`, if any."""
         node = node_of(step)
+        known = step.kind == "If" and self.lookup(step.inputs[0], region, step).array is not None
+        if self.source.control is not None and not known:
+            self.source.control(self, step, region)
+            return False
         if step.kind != "If":
             what = "one on texts or maps" if step.attributes.get("hosted") else "a loop"
             raise Undecided(message(node.op_type, "steps that shapes decide", what, node.leaf), None)
@@ -496,5 +406,6 @@ class Importer(ABC):
             ledger.modules |= {node.leaf: node.module for node in nodes if node.module}
             ledger.code |= {(at.file, at.line): at.code for node in nodes for at in node.frames if at.code}
             note_values(ledger, [(node_of(step), step.outputs) for step in self.converted], self.tensors)
-            note_evaluated(ledger, nodes, self.reads, surviving_leaves(self.main), self.source.prefix)
+            note_evaluated(ledger, nodes, self.reads, surviving_leaves(self.main), self.source.format.name)
+        self.source.format.finish(self.module)
         return self.module

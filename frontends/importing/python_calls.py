@@ -22,17 +22,11 @@ from ...runtime.tensors import Kind, TensorSpec
 from ...support.errors import FrontendError
 from .context import Context
 from .custom import CustomOp
+from .results import Stated
 from .tensor import Undecided, dtype_of, shape_of
 
 PYTHON = "python"
 """The external compiler that runs Python functions."""
-
-
-class Stated(NamedTuple):
-    """A result as a file states it; None stands for what it leaves open."""
-
-    shape: Sequence[int | None] | None = None
-    dtype: np.dtype[Any] | None = None
 
 
 Argument: TypeAlias = "int | Sequence[Argument] | None"
@@ -44,7 +38,7 @@ class PythonCall:
     """The call of an operator as a Python function takes it."""
 
     arguments: Sequence[Argument]
-    results: Sequence[Stated]
+    results: Sequence[Stated] = ()
     attributes: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
     names: Sequence[str] = ()
     """Of the arguments, where the operator names them: a function with parameters of all these names gets them so."""
@@ -141,14 +135,10 @@ def _stated(ctx: Context, call: PythonCall) -> list[Kind]:
     kinds: list[Kind] = []
     for at, (shape, dtype) in enumerate(call.results):
         if shape is None or dtype is None or None in shape:
-            said = "nothing" if shape is None or dtype is None else f"{dtype}[{', '.join(map(_shown, shape))}]"
+            said = "nothing" if shape is None or dtype is None else str(Stated(shape, dtype))
             ctx.fail(f"the type of result {at}, in the model or by CustomOp(function, result=..)", said)
         kinds.append((cast("tuple[int, ...]", tuple(shape)), dtype))
     return kinds
-
-
-def _shown(extent: int | None) -> str:
-    return "?" if extent is None else str(extent)
 
 
 def _promised(ctx: Context, result: Function, call: PythonCall, operands: Sequence[SSAValue]) -> list[Kind]:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp, i8
+from xdsl.ir import BlockArgument, SSAValue
 
+from ...dialects.element_types import tensor_type
 from ...dialects.relay.size_ranges import main_of, set_ranges
 from ...dialects.sizes import Size, known_ranges
+from ...dialects.sizes.types import tensor_of
 from ...dialects.sizes.unknowns import Unknowns
-from ...runtime.flow import Argument, Known, Region, Step, Value
+from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
 from ...runtime.flow import Source as Left
 from ...runtime.flow import tensor as array_of
 from ...runtime.shape_patterns import Pattern, places_of_sizes
+from ...support.dtypes import Array
 from .importer import Importer
 from .model import Model
 from .names import strings
-from .tensor import Undecided
+from .sizes import open_places
+from .tensor import Tensor, Undecided
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +58,10 @@ def import_stretch(
     sizes: of the values, in the order of `runtime.shape_patterns.kind_of`, where they are not their own.
     Raises Demand for the name of a given value that the first step needs, and FrontendError for what cannot be.
     """
-    importer: Importer = source.importer(region)
-    importer.sizes = None if sizes is None else iter(sizes)
+    importer = Importer(source, region)
+    entering = None if sizes is None else iter(sizes)
     for name, value in given.items():
-        importer.tensors[name] = importer.given(name, value, Argument(name))
+        importer.tensors[name] = _entered(importer, name, value, Argument(name), entering)
     begin = region.steps[at]
     follow = importer.convert_steps(region, at, cut=True)
     if follow is begin:
@@ -62,11 +69,68 @@ def import_stretch(
     position = len(region.steps) if follow is None else region.steps.index(follow)
     needed = region.needed_after(position)
     values: dict[SSAValue, int] = {}
-    results = {name: importer.left(importer.tensors[name], values) for name in importer.bound if name in needed}
+    results = {name: _left(importer, importer.tensors[name], values) for name in importer.bound if name in needed}
     importer.main.attributes["output_names"] = strings(value.name_hint or f"result{k}" for value, k in values.items())
     importer.main.attributes["input_names"] = strings(map(_spelled, importer.arguments))
     module = importer.finish(list(values))
     return Imported(module, tuple(importer.arguments), results, follow, bool(values), importer.cut)
+
+
+Sizes: TypeAlias = "Iterator[Size] | None"
+"""The sizes of values, in order, as far as they were not met; None where they are the values' own."""
+
+
+def _entered(importer: Importer, name: str, value: Value, argument: Argument, sizes: Sizes) -> Tensor:
+    """Return the tensor that the interpreter has under a name."""
+    match value:
+        case None:
+            return Tensor(name, items=None, nothing=True)
+        case list():
+            arguments = [Argument(name, (*argument.path, at)) for at in range(len(value))]
+            pairs = zip(value, arguments, strict=True)
+            return Tensor(name, items=[_entered(importer, name, item, own, sizes) for item, own in pairs])
+        case Known():
+            array = value.array if sizes is None else _opened(importer, name, value.array, argument, sizes)
+            leaf = importer.value_leaf(name, importer.region)
+            return Tensor(name, array, leaf=leaf, counts=value.array.dtype)
+        case _:
+            type_ = tensor_type(array := array_of(value, name))
+            if sizes is not None:
+                type_ = tensor_of(type_.element_type, list(islice(sizes, array.ndim)))
+            return importer.argument(name, type_, argument)
+
+
+def _opened(importer: Importer, name: str, array: Array, argument: Argument, sizes: Iterator[Size]) -> Array:
+    """A known value, with sizes in the place of what may differ between calls; these are read off arguments."""
+    flat: Array = array.reshape(-1).astype(np.object_)
+    for at in places_of_sizes(array):
+        flat[at] = next(sizes)
+    opened = open_places(flat)
+    for at in opened:
+        importer.argument(name, tensor_of(i8, [0, flat[at]]), replace(argument, element=at))
+    return flat.reshape(array.shape) if opened else array
+
+
+def _left(importer: Importer, tensor: Tensor, values: dict[SSAValue, int]) -> Left:
+    """Return where the interpreter finds a tensor after the stretch; `values` are the outputs so far."""
+    if tensor.items is not None:
+        return Items(tuple(_left(importer, item, values) for item in tensor.items))
+    if tensor.nothing:
+        return None
+    if tensor.symbolic:
+        at = values.setdefault(tensor.materialise(importer.builder, importer.module), len(values))
+        assert tensor.array is not None
+        return Output(at, known=open_places(tensor.array))
+    if tensor.array is not None:
+        return Known(tensor.array)
+    assert tensor.value is not None
+    if isinstance(tensor.value, BlockArgument):
+        return importer.arguments[tensor.value.index]
+    at = values.setdefault(tensor.value, len(values))
+    if tensor.narrowed is None:
+        return Output(at)
+    count, axis = tensor.narrowed
+    return Output(at, values.setdefault(count, len(values)), axis)
 
 
 def import_open_stretch(

@@ -31,7 +31,7 @@ def from_keras(
 
     Raises FrontendError when the model is bad, holds code, uses unsupported layers, or leaves a shape open.
     """
-    from ..importing.importer import import_model
+    from ..importing.whole_models import import_model
     from .graph import open_model
 
     return import_model(open_model(model), shapes or {})

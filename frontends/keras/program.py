@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
+from ..importing.constants import Constants, held
 from .archive import Saved
 from .context import Node, Reference
 from .execution_order import execution_order, removals
@@ -20,7 +22,7 @@ from .masks import OWNERS, Masks
 from .nests import entries_of, items_of, leaves, replaced, whole
 from .noise import trains_otherwise
 from .rows import Carried
-from .weights import Attributed, Constants, Named, Place, Store, Variables
+from .weights import Attributed, Named, Place, Store, Variables
 
 AnswerT = TypeVar("AnswerT")
 _DEEPEST = 64
@@ -75,7 +77,7 @@ class Builder:
         self.saved, self.file = saved, saved.file
         self.reader = Reader(saved.file)
         self.store: Store = Named(saved.weights) if saved.legacy else Attributed(saved.weights)
-        self.constants = Constants(saved.weights)
+        self.constants = Constants()
         self.variables, self.masks, self.carried = variables, masks, carried
         self.steps: list[Step] = []
         self.inputs: dict[str, InputInfo] = {}
@@ -102,7 +104,7 @@ class Builder:
             entering += [state.name for state in self.kept.states]
             names = (*names, *(state.next for state in self.kept.states))
         else:
-            self.constants.arrays |= {state.name: state.initial for state in self.kept.states}
+            self.constants.sources |= {state.name: held(state.initial) for state in self.kept.states}
         return Region(tuple(entering), names, _read(self.steps, names), self.constants)
 
     def _input(self, graph: Graph, tensor: Tensor) -> InputInfo:
@@ -351,7 +353,7 @@ class Builder:
         variables = self._of_layer(instance, layer, self.variables)
         for weight, dataset in self.store.find(instance.position, layer.name, variables).items():
             full = f"{instance.home}{layer.name}.{weight}"
-            self.constants.datasets[full] = dataset
+            self.constants.sources[full] = partial(self.saved.weights.array, dataset, f"weight '{full}'")
             yield weight, full
 
 

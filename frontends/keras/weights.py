@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .hdf5 import Dataset, Group, Hdf5
 
@@ -201,28 +200,3 @@ class Named(Store):
 
 def _shared(path: tuple[str, ...], scopes: tuple[str, ...]) -> int:
     return sum(scope in path for scope in scopes)
-
-
-@dataclass(eq=False)
-class Constants(Mapping[str, Array]):
-    """The weights that layers read, by name, each taken from the file when it is first asked for."""
-
-    file: Hdf5
-    datasets: dict[str, Dataset] = field(default_factory=dict)
-    layers: dict[str, str] = field(default_factory=dict)
-    """Name -> the layer that it belongs to."""
-    arrays: dict[str, Array] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self.arrays:
-            self.arrays[name] = self.file.array(self.datasets[name], f"weight '{name}'")
-        return self.arrays[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.datasets or name in self.arrays
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({**self.datasets, **self.arrays})
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))

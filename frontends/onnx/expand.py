@@ -144,6 +144,7 @@ def _rename_graph(
         for name in inner.output:
             inside.pop(name, None)
     nodes = [_renamed(inner, inside, attributes, prefix) for inner in graph.node]
+    graph.ClearField("value_info")  # of the names before
     graph.ClearField("node")
     graph.node.extend(nodes)
     for value in graph.output:

@@ -15,7 +15,8 @@ from ...runtime.flow import Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, PipelineError
 from ..importing.custom import CustomOp
-from ..importing.python_calls import LibraryCall, PythonCall, Stated
+from ..importing.python_calls import LibraryCall, PythonCall
+from ..importing.results import Stated
 from .context import Context
 from .program import node_of
 from .python_calls import of_type, opset_imports, type_of

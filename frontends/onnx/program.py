@@ -6,7 +6,7 @@ A layer inside another, of a subgraph or of a function's body, is called `<outer
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,13 +14,14 @@ from typing import cast
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto, SparseTensorProto, TensorProto, TypeProto
 from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr
 
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.context import spans_enabled
 from ...support.dtypes import Array
+from ..importing.constants import Constants
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.frames import frames_location
 from ..importing.node import Node as ModelNode
@@ -66,36 +67,20 @@ def layer_names(nodes: Sequence[NodeProto]) -> tuple[str, ...]:
     return tuple(names)
 
 
-class Constants(Mapping[str, Array]):
-    """The initializers of a graph, decoded when they are asked for."""
+def constants_of(graph: GraphProto, folder: Path | None, file: str) -> Constants:
+    """Return the initializers of a graph; external data may lie in the folder, if there is one."""
 
-    def __init__(self, graph: GraphProto, folder: Path | None, file: str):
-        self.protos: dict[str, TensorProto] = {tensor.name: tensor for tensor in graph.initializer}
-        self.sparse = {tensor.values.name: tensor for tensor in graph.sparse_initializer}
-        self.folder = folder
-        self.file = file
-        self.decoded: dict[str, Array] = {}
+    def decoder(name: str, tensor: TensorProto | SparseTensorProto) -> Callable[[], Array]:
+        what = f"{file}: initializer '{name}'"
+        if isinstance(tensor, SparseTensorProto):
+            return lambda: dense(tensor, folder, what)
+        if tensor.data_type == TensorProto.STRING:
+            return lambda: texts_of(tensor, what)
+        return lambda: to_array(tensor, folder, what)
 
-    def __getitem__(self, name: str) -> Array:
-        if name not in self.decoded:
-            what = f"{self.file}: initializer '{name}'"
-            if name in self.protos and self.protos[name].data_type == TensorProto.STRING:
-                self.decoded[name] = texts_of(self.protos[name], what)
-            elif name in self.sparse:
-                self.decoded[name] = dense(self.sparse[name], self.folder, what)
-            else:
-                self.decoded[name] = to_array(self.protos[name], self.folder, what)
-        return self.decoded[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.protos or name in self.sparse
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self.protos
-        yield from self.sparse
-
-    def __len__(self) -> int:
-        return len(self.protos) + len(self.sparse)
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    tensors |= {tensor.values.name: tensor for tensor in graph.sparse_initializer}
+    return Constants({name: decoder(name, tensor) for name, tensor in tensors.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +91,15 @@ class Builder:
     folder: Path | None
     hosts: dict[Region, Hosts] = field(default_factory=lambda: dict[Region, Hosts]())
     """Of regions the values that native code does not take."""
+    types: dict[str, TypeProto] = field(default_factory=lambda: dict[str, TypeProto]())
+    """Of results, as far as the model states them."""
     custom_ops: CustomOps = NO_CUSTOM_OPS
 
     def region(self, graph: GraphProto, opsets: Mapping[str, int], outer: Node | None, parent: Region | None) -> Region:
         """The region of a graph: the main one, or one that node `outer` has as an attribute."""
-        constants = Constants(graph, self.folder, self.file)
+        constants = constants_of(graph, self.folder, self.file)
+        for value in (*graph.value_info, *graph.output):
+            self.types.setdefault(value.name, value.type)
         inputs = tuple(value.name for value in graph.input if value.name not in constants or outer is not None)
         outputs = tuple(value.name for value in graph.output)
         region = Region(inputs, outputs, [], constants, parent)

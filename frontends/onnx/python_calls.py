@@ -7,27 +7,25 @@ from typing import Any, cast
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, NodeProto, TypeProto, ValueInfoProto
+from onnx import AttributeProto, NodeProto, TensorProto, TypeProto
 from xdsl.ir import SSAValue
 
 from ...dialects.sizes import Size, SizeExpr
 from ...runtime.flow import Step
-from ..importing.python_calls import Argument, PythonCall, Stated
+from ..importing.python_calls import Argument, PythonCall
+from ..importing.results import Stated
 from ..importing.tensor import Tensor, shape_of
 from .context import Context
-from .load import Source
 from .program import canonical, node_of
 from .tensors import dense, dtype_of, to_array
 
 
-def python_call_of(source: Source, step: Step, ctx: Context) -> PythonCall:
+def python_call_of(step: Step, ctx: Context, stated: Sequence[Stated]) -> PythonCall:
     """Return a node's call: inputs in order, attributes by name, results as the standard or the model states them."""
     arguments: list[Argument] = [number if ctx.has(number) else None for number in range(len(ctx.inputs))]
     attributes = {attribute.name: _value(ctx, attribute) for attribute in ctx.node.attribute}
-    graph = source.model.graph
-    infos = {info.name: info for info in (*graph.value_info, *graph.output)}
     inferred = _inferred(step, ctx)
-    results = [_stated(infos.get(name), inferred.get(name)) for name in step.outputs]
+    results = [_best(inferred.get(name), own) for name, own in zip(step.outputs, stated, strict=True)]
     return PythonCall(arguments, results, attributes)
 
 
@@ -51,21 +49,23 @@ def _value(ctx: Context, attribute: AttributeProto) -> Any:
             ctx.fail(f"{what} that is a number, a text or a tensor", AttributeProto.AttributeType.Name(attribute.type))
 
 
-def _stated(info: ValueInfoProto | None, inferred: TypeProto | None) -> Stated:
-    """The type of a result: that which the standard says for these inputs goes before the file's for any inputs."""
-    types = [type_ for type_ in (inferred, info.type if info is not None else None) if type_ is not None]
-    tensors = [of_type(type_) for type_ in types if type_.HasField("tensor_type")]
-    whole = [stated for stated in tensors if stated.shape is not None and None not in stated.shape]
-    return next(iter([*whole, *tensors]), Stated())
+def _best(inferred: TypeProto | None, own: Stated) -> Stated:
+    """The type of a result: that which the standard says for these inputs goes before the model's for any inputs."""
+    tensors = [of_type(inferred), own] if inferred is not None and inferred.HasField("tensor_type") else [own]
+    return next((stated for stated in tensors if stated.shape is not None and None not in stated.shape), tensors[0])
+
+
+_NO_NUMBERS = (TensorProto.UNDEFINED, TensorProto.STRING)
 
 
 def of_type(type_: TypeProto) -> Stated:
-    """Return the type of a result as far as an ONNX type says it; nothing for what is no tensor."""
+    """Return the type of a result as far as an ONNX type says it; nothing for what is no tensor, or of texts."""
     tensor = type_.tensor_type
-    dtype = dtype_of(tensor.elem_type, "a result") if tensor.elem_type else None
+    dtype = dtype_of(tensor.elem_type, "a result") if tensor.elem_type not in _NO_NUMBERS else None
     if not tensor.HasField("shape"):
         return Stated(None, dtype)
-    return Stated([dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim], dtype)
+    extents = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
+    return Stated([extent if extent is None or extent >= 0 else None for extent in extents], dtype)
 
 
 def _inferred(step: Step, ctx: Context) -> dict[str, TypeProto]:

@@ -17,6 +17,7 @@ from onnx.external_data_helper import ExternalDataInfo
 from ...dialects.element_types import DTYPES
 from ...support.dtypes import RANK, SMALL, Array, bits
 from ...support.errors import FrontendError
+from ..importing.inputs import no_element_type
 from ..importing.limits import excess, expectation
 
 _LONGEST = 100
@@ -33,7 +34,7 @@ def dtype_of(code: int, what: str) -> np.dtype[np.generic]:
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(code))
         if dtype.name in DTYPES:
             return dtype
-    raise FrontendError(f"{what}: expected an element type among {', '.join(DTYPES)}, got {name}")
+    raise no_element_type(what, DTYPES, name)
 
 
 def _external_file(info: ExternalDataInfo, folder: Path | None, what: str) -> Path:

@@ -20,7 +20,7 @@ from ..importing.constants import Constants
 from ..importing.frames import frames_location, user_frames
 from .bodies import described, name_of, recognised
 from .loops import MOST_STEPS, counted
-from .nodes import CUSTOM_CALL, Node, Shape, attributes_of
+from .nodes import CUSTOM_CALL, Node, attributes_of
 from .places import LayerNames, Origin, argument_name, origin_of
 from .text import Program
 
@@ -50,15 +50,6 @@ class Around:
     """The calls and bodies around, by number."""
 
 
-@dataclass(frozen=True)
-class Input:
-    """An input of the program."""
-
-    name: str
-    type: TensorType[Attribute]
-    shape: Shape
-
-
 class Builder:
     """Makes the region of a program.
 
@@ -68,7 +59,7 @@ class Builder:
     def __init__(self, program: Program, params: Mapping[str, Array], operators: Container[str]):
         self.program, self.file, self.params, self.operators = program, program.file, params, operators
         self.functions: dict[str, func.FuncOp] = {}
-        self.inputs: list[Input] = []
+        self.inputs: dict[str, TensorType[Attribute]] = {}
         self.outputs: dict[str, TensorType[Attribute]] = {}
         self.symbols: dict[tuple[str, int], str] = {}
         """Input and axis -> the program's name of an extent that calls decide."""
@@ -115,12 +106,11 @@ class Builder:
             names[argument] = self._values.named(name)
             value = next((self.params[key] for key in (name, text) if key in self.params), None)
             if value is None:
-                shape = tuple(None if extent < 0 else extent for extent in type_.get_shape())
-                self.inputs.append(Input(name, type_, shape))
+                self.inputs[name] = type_
             else:
                 keys |= {name, text}
                 self.constants.sources[name] = self._given(name, type_, value)
-        region.inputs = tuple(entry.name for entry in self.inputs)
+        region.inputs = tuple(self.inputs)
         if unknown := [key for key in self.params if key not in keys]:
             inputs = ", ".join(names.values())
             raise self.fail("parameters", f"names among the inputs {inputs}", ", ".join(unknown[:5]))

@@ -31,7 +31,7 @@ def from_tensorflow(
 
     Raises FrontendError when the model is bad or uses unsupported operators.
     """
-    from ..importing.importer import import_model
+    from ..importing.whole_models import import_model
     from .model import open_model
 
     return import_model(open_model(model, signature), shapes or {})

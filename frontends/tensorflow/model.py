@@ -1,33 +1,30 @@
-"""A checked model as the importer takes it: inputs and outputs by name, layers, and the converters of operators."""
+"""TensorFlow models as the importer takes them: inputs and outputs by name, layers, and nodes."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import NameLoc, TensorType
-from xdsl.ir import Attribute
 
-from ...dialects.sizes import Size
-from ...runtime.flow import Region, Step
 from ...runtime.open_specs import OpenSpec
 from ...support.errors import FrontendError
-from ..importing import importer
 from ..importing.converter import Converter, Result
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
-from ..importing.node import node_of
-from ..importing.python_calls import PythonCall
+from ..importing.fold import folded
+from ..importing.inputs import Inputs
+from ..importing.model import Format, Model
+from ..importing.results import Results
 from ..importing.state import State
-from ..importing.tensor import Tensor
 from .context import DEFAULT, Context, Conversion
 from .convert import CONVERTERS
 from .graphs import Graph, Ref, tensor_ref
-from .inputs import Input, input_of, input_types, stated, symbolic_types
+from .inputs import input_of, stated
 from .model_file import ModelFile
 from .program import Builder
-from .python_calls import python_call_of
+from .python_calls import python_call_of, stated_results
 from .scopes import Node
 from .source import read
 from .symbolic import folded_sizes
@@ -36,91 +33,71 @@ _NO_RESULT = ("Assert", "Const", "NoOp", "Placeholder", "Print", "PrintV2", "Swi
 """Operators whose nodes are no outputs of a graph that names none."""
 
 
-class Model(importer.Model):
-    """A loaded TensorFlow model.
+def model_of(
+    source: ModelFile,
+    outputs: Sequence[str] | None = None,
+    keep: bool = False,
+    conversion: Conversion = DEFAULT,
+    custom_ops: CustomOps = NO_CUSTOM_OPS,
+) -> Model:
+    """Return the model of a file that was read; raises FrontendError when it is none.
 
     outputs: those of a graph without signature, as `node` or `node:slot`; without, all that no node reads.
-    keep: whether what a call changes is an input and an output (`states`), to be kept for the next one.
+    keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
     """
+    signature, main, file = source.signature, source.main, source.file
+    signed = signature.inputs if signature is not None else dict[str, Ref]()
+    infos: Mapping[str, Any] = {}
+    if signature is not None and outputs is None:
+        results, infos = signature.outputs, signature.output_infos
+    else:
+        results = {text: tensor_ref(text, file) for text in outputs or _unread(main)}
+    if not results:
+        raise FrontendError(f"{file}: expected a graph with at least one output, got none")
+    builder = Builder(source, CONVERTERS, keep, custom_ops)
+    # Values have one name each: an input that is called as another output is, has that of its placeholder.
+    inputs = {ref.name if results.get(name, ref) != ref else name: ref for name, ref in signed.items()}
+    region = builder.main(inputs, results)
+    kept = {state.next: state for state in builder.states}
+    return Model(
+        format=FORMAT,
+        source=Source(builder, conversion),
+        file=file,
+        region=region,
+        inputs=_inputs(source, builder),
+        outputs=[
+            _kept(name, kept[name])
+            if name in kept
+            else stated(name, infos[name], f"{file}: output '{name}'")
+            if name in infos
+            else OpenSpec.of(name, None, np.dtype(np.float32))
+            for name in region.outputs
+        ],
+        states=builder.states,
+        homes=builder.places,
+        custom_ops=custom_ops,
+    )
 
-    prefix = "tensorflow"
 
-    def __init__(
-        self,
-        source: ModelFile,
-        outputs: Sequence[str] | None = None,
-        keep: bool = False,
-        conversion: Conversion = DEFAULT,
-        custom_ops: CustomOps = NO_CUSTOM_OPS,
-    ):
-        self.custom_ops = custom_ops
-        self.file, self.name, self.conversion = source.file, "main", conversion
-        signature, main = source.signature, source.main
-        signed = signature.inputs if signature is not None else dict[str, Ref]()
-        if signature is not None and outputs is None:
-            results = signature.outputs
+def _inputs(source: ModelFile, builder: Builder) -> Inputs:
+    signature, specs = source.signature, list[OpenSpec]()
+    called: dict[str, str] = {}
+    """Placeholder -> its name in the signature."""
+    if signature is not None:
+        called = {ref.name: name for name, ref in signature.inputs.items()}
+    for name, node in builder.inputs.items():
+        what = f"{source.file}: input '{name}'"
+        if signature is not None and node.name in called:
+            specs.append(stated(name, signature.input_infos[called[node.name]], what))
         else:
-            results = {text: tensor_ref(text, source.file) for text in outputs or _unread(main)}
-        if not results:
-            raise FrontendError(f"{source.file}: expected a graph with at least one output, got none")
-        self.builder = Builder(source, CONVERTERS, keep, custom_ops)
-        # Values have one name each: an input that is called as another output is, has that of its placeholder.
-        inputs = {ref.name if results.get(name, ref) != ref else name: ref for name, ref in signed.items()}
-        self.region = self.builder.main(inputs, results)
-        self.states = self.builder.states
-        """The state that a call changes for the next one."""
-        self.infos: Mapping[str, Any] = signature.output_infos if signature is not None and outputs is None else {}
-        infos: Mapping[Ref, Any] = {}
-        if signature is not None:
-            infos = {ref: signature.input_infos[name] for name, ref in signed.items()}
-        self.inputs = [
-            stated(name, node.name, infos[Ref(node.name)], source.file)
-            if Ref(node.name) in infos
-            else input_of(name, node, source.file)
-            for name, node in self.builder.inputs.items()
-        ]
-        called = {ref.name: name for name, ref in signed.items()}
-        names = {entry.name for entry in self.inputs}
-        self.aliases = {
-            alias: entry.name
-            for entry in self.inputs
-            for alias in (f"{entry.node}:0", entry.node, called.get(entry.node, entry.node))
-            if alias not in names
-        }
-        self.inputs += [_kept(state.name, state) for state in self.states]
-
-    def importer(self, region: Region) -> Importer:
-        return Importer(self, region)
-
-    def input_types(self, shapes: Mapping[str, Sequence[int]]) -> dict[str, TensorType[Attribute]]:
-        return input_types(self.inputs, self._named(shapes), self.file)
-
-    def symbolic_types(self, shapes: Mapping[str, Sequence[Size]]) -> dict[str, TensorType[Attribute]]:
-        return symbolic_types(self.inputs, self._named(shapes))
-
-    def open_inputs(self, shapes: Mapping[str, Sequence[int]]) -> tuple[OpenSpec, ...]:
-        by_name = self._named(shapes)
-        return tuple(entry.spec(by_name.get(entry.name)) for entry in self.inputs)
-
-    def open_outputs(self) -> tuple[OpenSpec, ...]:
-        """The outputs, as the signature says; of a graph files say nothing."""
-        return tuple(self._output(name).spec(None) for name in self.region.outputs)
-
-    def _output(self, name: str) -> Input:
-        for state in self.states:
-            if state.next == name:
-                return _kept(name, state)
-        if name in self.infos:
-            return stated(name, "", self.infos[name], self.file)
-        return Input(name, "", np.dtype(np.float32), None)
-
-    def _named(self, shapes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return shapes by the names of inputs; those of their placeholders will do, too."""
-        names = {**self.aliases, **{entry.name: entry.name for entry in self.inputs}}
-        if unknown := [name for name in shapes if name not in names]:
-            listed = ", ".join(unknown)
-            raise FrontendError(f"User specified the shape for inputs that weren't found in the graph: {listed}")
-        return {names[name]: shape for name, shape in shapes.items()}
+            specs.append(input_of(name, node, what))
+    aliases = {
+        alias: name
+        for name, node in builder.inputs.items()
+        for alias in (f"{node.name}:0", node.name, called.get(node.name, node.name))
+        if alias not in builder.inputs
+    }
+    return Inputs(source.file, [*specs, *(_kept(state.name, state) for state in builder.states)], aliases)
 
 
 def open_model(
@@ -133,12 +110,12 @@ def open_model(
 
     keep: whether what a call changes is an input and an output (`Model.states`), to be kept for the next one.
     """
-    return Model(read(model, signature), keep=keep, custom_ops=custom_ops)
+    return model_of(read(model, signature), keep=keep, custom_ops=custom_ops)
 
 
-def _kept(name: str, state: State) -> Input:
+def _kept(name: str, state: State) -> OpenSpec:
     """Return what a state is as an input or output."""
-    return Input(name, name, cast("np.dtype[Any]", state.initial.dtype), state.initial.shape)
+    return OpenSpec.of(name, state.initial.shape, state.initial.dtype)
 
 
 def _unread(graph: Graph) -> list[str]:
@@ -148,40 +125,38 @@ def _unread(graph: Graph) -> list[str]:
     return [node.name for node in unread]
 
 
-class Importer(importer.Importer):
-    """The state of one import."""
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A graph as steps, and the forms that the user wants of what is computed."""
 
-    def place(self, name: str, region: Region, reader: Step | None = None) -> tuple[str, int]:
-        """An input, constant or variable has the name of its node, at its first reader."""
-        layer, index = cast(Model, self.source).builder.places.get(name, (name, 0))
-        if (user := self.users(region).get(name)) is not None:
-            node = node_of(user)
-            index = node.index
-            if isinstance(node.leaf, NameLoc):
-                self.positions[layer, index] = node.leaf.location
-        return layer, index
+    builder: Builder
+    conversion: Conversion
 
-    def context(self, step: Step, inputs: Sequence[Tensor | None]) -> Context:
-        node = cast(Node, step.source)
-        return Context(
-            op_type=node.op_type,
-            leaf=node.leaf,
-            inputs=inputs,
-            builder=self.builder,
-            module=self.module,
-            node=node,
-            conversion=cast(Model, self.source).conversion,
-        )
 
-    def operator_names(self, step: Step) -> tuple[str, ...]:
-        return (node_of(step).op_type,)
+def _fields(model: Model, node: Node) -> dict[str, Any]:
+    return {"node": node, "conversion": model.source.conversion}
 
-    def python_call(self, step: Step, context: Context) -> PythonCall:
-        return python_call_of(step, context)
 
-    def folded(self, context: Any, convert: Callable[[Any], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
-        sizes = folded_sizes(context)
-        return super().folded(context, convert) if sizes is None else (sizes,)
+def _converter(model: Model, node: Node) -> Converter[Context] | None:
+    return CONVERTERS.get(node.op_type)
 
-    def converter(self, step: Step) -> Converter[Context] | None:
-        return CONVERTERS.get(node_of(step).op_type)
+
+def _operator_names(node: Node) -> tuple[str, ...]:
+    return (node.op_type,)
+
+
+def _folded(context: Context, convert: Callable[[Any], Results]) -> tuple[Result, ...] | None:
+    sizes = folded_sizes(context)
+    return folded(context, convert) if sizes is None else (sizes,)
+
+
+FORMAT = Format(
+    name="tensorflow",
+    context=Context,
+    fields=_fields,
+    converter=_converter,
+    stated=stated_results,
+    folded=_folded,
+    operator_names=_operator_names,
+    python_call=python_call_of,
+)

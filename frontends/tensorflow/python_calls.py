@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...runtime.flow import Step
-from ..importing.python_calls import PythonCall, Stated
+from ..importing.model import Model
+from ..importing.python_calls import PythonCall
+from ..importing.results import Stated
+from ..importing.tensor import Tensor
 from .context import Context
-from .values import DTYPES, array_of, extents_of, value_type
-
-_SHAPES = "_output_shapes"
-_ELEMENTS = ("T", "dtype", "out_type", "output_type", "DstT", "Tout")
-"""Attributes that say the element type of results, where they say one, the first that there is."""
+from .inputs import SHAPES
+from .result_types import result_dtype
+from .values import array_of, extents_of
 
 
-def python_call_of(step: Step, ctx: Context) -> PythonCall:
+def python_call_of(step: Step, ctx: Context, stated: Sequence[Stated]) -> PythonCall:
     """Return a node's call: inputs in order, attributes by name but for element types, which the arrays have."""
     attributes = {
         name: _value(ctx, name, value)
         for name, value in ctx.node.attributes.items()
         if not name.startswith("_") and value.WhichOneof("value") not in ("type", None) and not value.list.type
     }
-    return PythonCall(list(range(len(ctx.inputs))), _stated(step, ctx), attributes)
+    return PythonCall(list(range(len(ctx.inputs))), stated, attributes)
 
 
 def _value(ctx: Context, name: str, value: Any) -> Any:
@@ -42,13 +44,12 @@ def _value(ctx: Context, name: str, value: Any) -> Any:
             ctx.fail(f"attribute '{name}' that is a number, a text or a tensor", str(kind))
 
 
-def _stated(step: Step, ctx: Context) -> list[Stated]:
-    """The results: shapes of `_output_shapes`; the element type of an attribute that says one for all."""
-    shapes = list(ctx.node.attributes[_SHAPES].list.shape) if _SHAPES in ctx.node.attributes else []
-    numbers = [value_type(ctx.node.attributes[name].type) for name in _ELEMENTS if name in ctx.node.attributes]
-    dtype = DTYPES.get(numbers[0]) if len(set(numbers)) == 1 else None
+def stated_results(model: Model, step: Step, ctx: Context, tensors: Mapping[str, Tensor]) -> list[Stated]:
+    """Return the results: shapes of `_output_shapes`, element types as the operators' definitions have them."""
+    shapes = list(ctx.node.attributes[SHAPES].list.shape) if SHAPES in ctx.node.attributes else []
     results: list[Stated] = []
     for at in range(len(step.outputs)):
         extents = extents_of(shapes[at]) if at < len(shapes) else None
-        results.append(Stated(None if extents is None else [None if n < 0 else n for n in extents], dtype))
+        stated = None if extents is None else [None if n < 0 else n for n in extents]
+        results.append(Stated(stated, result_dtype(ctx.node, at)))
     return results

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from ..importing.inputs import no_element_type
 from ..importing.limits import excess, expectation
 
 STRING, RESOURCE, VARIANT = 7, 20, 21
@@ -70,8 +71,7 @@ def dtype_of(number: int, what: str) -> np.dtype[Any]:
     """Return the dtype of an element type. Raises FrontendError for those that no relay tensor has."""
     number = value_type(number)
     if number not in DTYPES:
-        supported = ", ".join(sorted(dtype.name for dtype in DTYPES.values()))
-        raise FrontendError(f"{what}: expected an element type among {supported}, got {type_name(number)}")
+        raise no_element_type(what, sorted(dtype.name for dtype in DTYPES.values()), type_name(number))
     return DTYPES[number]
 
 

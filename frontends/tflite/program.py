@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
+from typing import cast
 
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
 from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from ..importing.constants import Constants, held
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.node import Node as ModelNode
 from ..importing.state import State
@@ -60,32 +62,14 @@ def operator_name(operator: OperatorInfo) -> str:
     return operator.op.removeprefix("CUSTOM ")
 
 
-class Constants(Mapping[str, Array]):
-    """The tensors of a subgraph that have values in the file, decoded when they are asked for.
+def decoder(model: ModelFile, info: TensorInfo) -> Callable[[], Array]:
+    """Return what decodes a tensor; one that has no values in the file is as a variable is at first."""
 
-    What nothing gives a value to is as variables are at first.
-    """
+    def decode() -> Array:
+        array = constant(model, info)
+        return zeros(info) if array is None else array
 
-    def __init__(self, model: ModelFile):
-        self.model = model
-        self.infos: dict[str, TensorInfo] = {}
-        self.decoded: dict[str, Array] = {}
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self.decoded:
-            info = self.infos[name]
-            found = constant(self.model, info)
-            self.decoded[name] = zeros(info) if found is None else found
-        return self.decoded[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.infos
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self.infos
-
-    def __len__(self) -> int:
-        return len(self.infos)
+    return decode
 
 
 @dataclass(eq=False)
@@ -171,9 +155,7 @@ class Builder:
         self.infos |= {first[key]: variable.info for key, variable in found.items()}
         region = self._region(instance, frozenset(), scope, [first[key] for key in kept])
         known = {first[key]: value for key, value in values.items() if key not in kept}
-        region.constants = Constants(self.model)
-        region.constants.decoded = known
-        region.constants.infos = {name: self.infos[name] for name in known}
+        region.constants = Constants({name: held(value) for name, value in known.items()})
         while self._pending:
             self._fill(*self._pending.pop())
         self.states = [State(first[key], scope.current[key], values[key]) for key in kept]
@@ -193,10 +175,8 @@ class Builder:
             names = dict(scope.current)
             self._empty = {name for key, name in names.items() if key not in values}
             region = self._region(instance, frozenset(), scope)
-            region.outputs, constants = (), Constants(self.model)
-            constants.decoded = {names[key]: value for key, value in values.items() if key in names}
-            constants.infos = {name: found[key].info for key, name in names.items() if key in values}
-            region.constants = constants
+            before = {names[key]: held(value) for key, value in values.items() if key in names}
+            region.outputs, region.constants = (), Constants(before)
             while self._pending:
                 self._fill(*self._pending.pop())
             values |= zip(scope.left, self.evaluated(self, region), strict=True)
@@ -254,15 +234,14 @@ class Builder:
             raise self.model.fail("subgraphs that do not run themselves", f"subgraph {graph.index} '{graph.name}'")
         inputs = tuple(names[at] for at in graph.inputs if at not in instance.handles)
         outputs = tuple(names[at] for at in graph.outputs if not _is_handle(graph, at))
-        region = Region((*inputs, *states), outputs, [], dict[str, Array]())
+        region = Region((*inputs, *states), outputs, [], Constants())
         self._pending.append((region, instance, running | {graph.index}, scope))
         return region
 
     def _fill(self, region: Region, instance: Instance, running: frozenset[int], scope: Scope) -> None:
         """The steps of a region, those of subgraphs that it calls in their place."""
-        constants = region.constants if isinstance(region.constants, Constants) else Constants(self.model)
-        region.constants = constants
-        known = {*region.inputs, *constants.infos, *scope.current.values()}
+        constants = cast(Constants, region.constants)
+        known = {*region.inputs, *constants, *scope.current.values()}
         inside = set(running)
         stack: list[tuple[Instance, Iterator[OperatorInfo], list[Step] | None]] = []
         stack.append((instance, iter(instance.graph.operators), None))
@@ -347,12 +326,12 @@ class Builder:
         graph = instance.graph
         written = {at for operator in graph.operators for at in operator.outputs} | set(graph.inputs)
         for name, info in zip(instance.names, graph.tensors, strict=True):
-            if info.index in written or name in constants.infos or info.type == _RESOURCE:
+            if info.index in written or name in constants or info.type == _RESOURCE:
                 continue
             if info.is_variable and name in known:
                 continue
             if info.is_variable or not prod(info.shape) or self.model.raw(info.buffer) is not None:
-                constants.infos[name] = info
+                constants.sources[name] = decoder(self.model, info)
                 known.add(name)
 
     def _passed(self, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> list[Step]:

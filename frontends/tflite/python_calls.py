@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, cast
 
 from flatbuffers import flexbuffers
 
-from ..importing.python_calls import Argument, PythonCall, Stated
+from ...runtime.flow import Step
+from ..importing.python_calls import Argument, PythonCall
+from ..importing.results import Stated
 from .context import Context
-from .model import TensorInfo
 from .option_values import values_of
-from .values import dtype_of
 
 _flexbuffers: Any = flexbuffers
 
 
-def python_call_of(ctx: Context) -> PythonCall:
+def python_call_of(step: Step, ctx: Context, stated: Sequence[Stated]) -> PythonCall:
     """Return an operator's call: inputs in order; options by name, of a custom operator those in its map.
 
     Custom options that are no map are the bytes `custom_options`.
     """
     arguments: list[Argument] = [number if ctx.has(number) else None for number in range(len(ctx.inputs))]
-    return PythonCall(arguments, [_stated(info) for info in ctx.node.outputs], _attributes(ctx))
+    return PythonCall(arguments, stated, _attributes(ctx))
 
 
 def _attributes(ctx: Context) -> dict[str, Any]:
@@ -41,8 +42,3 @@ def _attributes(ctx: Context) -> dict[str, Any]:
 def _fields(options: Any) -> dict[str, Any]:
     """The fields of a table of options, `StrideW` as `stride_w`."""
     return {re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower(): value for name, value in values_of(options).items()}
-
-
-def _stated(info: TensorInfo) -> Stated:
-    shape = [None if open_ else extent for extent, open_ in zip(info.shape, info.open, strict=True)]
-    return Stated(shape, dtype_of(info))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...dialects.relay.numerics import AnyArray
 from ...support.errors import FrontendError
+from ..importing.inputs import no_element_type
 from ..importing.limits import excess, expectation
 from .model import Flat, ModelFile, TensorInfo
 
@@ -29,9 +30,7 @@ _PACKED = "INT4"
 def dtype_of(info: TensorInfo) -> np.dtype[Any]:
     """Raises FrontendError for types that no relay tensor has (strings, complex numbers, resources)."""
     if info.type not in DTYPES:
-        raise FrontendError(
-            f"tensor '{info.name}': expected an element type among {', '.join(DTYPES)}, got {info.type}"
-        )
+        raise no_element_type(f"tensor '{info.name}'", DTYPES, info.type)
     return DTYPES[info.type]
 
 

@@ -32,7 +32,7 @@ def from_exported_program(
 
     Raises FrontendError when the program is bad, uses unsupported operators, or leaves a shape open.
     """
-    from ..importing.importer import import_model
+    from ..importing.whole_models import import_model
     from .graph import open_model
 
     return import_model(open_model(program), shapes or {})

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ...support.dtypes import Array
 from ..importing.node import Node as ModelNode
 from .schema import Argument, Graph, Name, ScalarType, TensorMeta, Unread
 
@@ -33,41 +32,6 @@ class Call(ModelNode):
     """Of the inputs, what the exporter knew."""
     in_place: bool = False
     """True if the first value keeps its shape and element type: its new contents are the result."""
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """A tensor of the module that a call changes: an input of the program, and an output that replaces it."""
-
-    name: str
-    next: str
-    initial: Array
-
-
-class Constants(Mapping[str, Array]):
-    """The weights that a region reads, by the names of its values."""
-
-    def __init__(self, tensors: Mapping[str, Array]):
-        self.tensors = tensors
-        self.targets: dict[str, str] = {}
-        """Value -> the module's name."""
-        self.known: dict[str, Array] = {}
-        """Values that are no tensors of the module."""
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self.known:
-            self.known[name] = self.tensors[self.targets[name]]
-        return self.known[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.targets or name in self.known
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self.targets
-        yield from (name for name in self.known if name not in self.targets)
-
-    def __len__(self) -> int:
-        return len(self.targets.keys() | self.known.keys())
 
 
 def values_in(arguments: Mapping[str, Argument]) -> list[str]:

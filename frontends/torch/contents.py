@@ -19,8 +19,9 @@ from ...provenance.diagnostics import message
 from ...runtime.flow import Region, Step
 from ...support.errors import FrontendError
 from ...support.names import shortened, shown
+from ..importing.constants import Constants, held
 from .archive import SHOWN
-from .calls import At, Call, Constants, Operand, placed, values_in
+from .calls import At, Call, Operand, placed, values_in
 from .places import Outer
 from .schema import Argument, Graph, Name, Node, TensorMeta
 from .views import VIEWS, functional, operator_of
@@ -50,10 +51,10 @@ class Joined:
 class Contents(ABC):
     """The steps of the region that is being made, and what each value contains there."""
 
-    def __init__(self, file: str, constants: Constants):
-        self.file, self.constants = file, constants
+    def __init__(self, file: str):
+        self.file, self.constants = file, Constants()
         self.steps: list[Step] = []
-        self.region = Region((), (), self.steps, constants)
+        self.region = Region((), (), self.steps, self.constants)
         """The main region."""
         self.metas: dict[str, TensorMeta] = {}
         self.made: dict[str, Made] = {}
@@ -108,7 +109,7 @@ class Contents(ABC):
     def constant(self, value: float, wanted: str) -> str:
         """The name of a constant that is a number."""
         name = self.fresh(wanted)
-        self.constants.known[name] = np.asarray(value)
+        self.constants.sources[name] = held(np.asarray(value))
         self.define(name)
         return name
 

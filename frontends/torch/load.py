@@ -23,7 +23,7 @@ from .convert import CONVERTERS
 from .guards import Extent, UnknownGuard, parse_guard
 from .program import IGNORED, INLINED, Builder
 from .schema import Program, Reader
-from .tensors import Tensors
+from .tensors import tensors_of
 from .unsupported import reason_of
 
 
@@ -98,7 +98,7 @@ def _unpacked(
 ) -> Source:
     archive, reader = Archive(data, file), Reader(file)
     program = reader.program(archive.document(archive.model()))
-    return _supported(program, Tensors(archive, reader), file, keep, custom_ops, dims)
+    return _supported(program, tensors_of(archive, reader), file, keep, custom_ops, dims)
 
 
 def _supported(

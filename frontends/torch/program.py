@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from ...provenance.span import layer_location
@@ -13,7 +14,8 @@ from ...runtime.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendWarning
 from ..importing.frames import frames_location
-from .calls import At, Call, Constants, Operand, State, placed, values_in
+from ..importing.state import State
+from .calls import At, Call, Operand, placed, values_in
 from .contents import Contents, Made, viewed
 from .control import CONTROL, Control, flat
 from .expressions import lone_symbol
@@ -47,9 +49,11 @@ class Builder(Contents):
         keep: bool = False,
         named: Mapping[Extent, str] | None = None,
     ):
-        super().__init__(file, Constants(tensors))
+        super().__init__(file)
         self.program, self.tensors, self.keep = program, tensors, keep
         self.named = named or {}
+        self.targets: dict[str, str] = {}
+        """Value that is a tensor of the module -> the module's name."""
         self.states: list[State] = []
         self.inputs: dict[str, TensorMeta] = {}
         """The types of the inputs of a call, in order."""
@@ -68,15 +72,15 @@ class Builder(Contents):
         program, graph = self.program, self.program.graph
         if len(program.inputs) != len(graph.inputs):
             raise self.fail("signature", f"{len(graph.inputs)} inputs", str(len(program.inputs)))
-        names = self._enter(graph, self.constants)
+        names = self._enter(graph)
         written = self._written(graph)
         self.writes = _writes(graph)
         self._guard(graph)
         self.nodes(graph, names, MAIN)
-        self._leave(self.region, names, self.constants, written)
+        self._leave(self.region, names, written)
         return self.region
 
-    def _enter(self, graph: Graph, constants: Constants) -> dict[str, str]:
+    def _enter(self, graph: Graph) -> dict[str, str]:
         """The inputs of the graph: its name for each -> the program's."""
         names: dict[str, str] = {}
         operand = (spec for spec in self.program.inputs if spec.kind == "user_input")
@@ -102,7 +106,8 @@ class Builder(Contents):
             else:
                 if spec.target not in self.tensors:
                     raise self.fail(where, f"a tensor '{spec.target}' in the archive", "none")
-                constants.targets[name] = spec.target
+                self.targets[name] = spec.target
+                self.constants.sources[name] = partial(self.tensors.__getitem__, spec.target)
         return names
 
     def _input_name(self, spec: InputSpec, value: Argument, reserved: set[str]) -> str | None:
@@ -131,7 +136,7 @@ class Builder(Contents):
             if spec.kind.endswith("_mutation") and isinstance(spec.value, Name)
         }
 
-    def _leave(self, region: Region, names: dict[str, str], constants: Constants, written: Mapping[str, str]) -> None:
+    def _leave(self, region: Region, names: dict[str, str], written: Mapping[str, str]) -> None:
         """Set the inputs, outputs and states of the region."""
         results = [spec.value for spec in self.program.outputs if not spec.kind.endswith("_mutation")]
         labels = output_labels(self.program, len(results))
@@ -149,10 +154,10 @@ class Builder(Contents):
             else:
                 raise self.fail(f"graph.outputs[{at}]", "a tensor or a number", repr(value))
             label = labels[at] or (value.name if isinstance(value, Name) else f"output_{at}")
-            outputs.append(self._output(name, label, outputs, constants))
+            outputs.append(self._output(name, label, outputs))
             self.outputs[outputs[-1]] = meta
         kept: list[State] = []
-        for name, target in constants.targets.items():
+        for name, target in self.targets.items():
             new = self.resolved(written[target], names, "signature") if target in written else ""
             after = self.read(new) if new else self.read(name)
             if after != name and self.keep:
@@ -161,19 +166,19 @@ class Builder(Contents):
             if self.read(name) != name or name in written:
                 self.changed.append(name)
         for state in kept:
-            del constants.targets[state.name]
-            if state.next in outputs or state.next in constants or state.next in self.inputs:
+            del self.targets[state.name], self.constants.sources[state.name]
+            if state.next in outputs or state.next in self.constants or state.next in self.inputs:
                 state = replace(state, next=self._renamed(state.next, self.fresh(f"{state.name}:next")))
             self.states.append(state)
         region.inputs = (*self.inputs, *(state.name for state in self.states))
         region.outputs = (*outputs, *(state.next for state in self.states))
 
-    def _output(self, name: str, label: str, outputs: Sequence[str], constants: Constants) -> str:
+    def _output(self, name: str, label: str, outputs: Sequence[str]) -> str:
         """The name of an output, under which callers find it: no other has it."""
-        if name == label and name not in outputs and name not in self.inputs and name not in constants:
+        if name == label and name not in outputs and name not in self.inputs and name not in self.constants:
             return name
         wanted, count = label, 0
-        while wanted in outputs or wanted in self.inputs or wanted in constants or wanted in self.current:
+        while wanted in outputs or wanted in self.inputs or wanted in self.constants or wanted in self.current:
             count += 1
             wanted = f"{label}_{count}"
         return self._renamed(name, wanted)

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, OperatorsMissing
 from ...support.files import write_text
+from ..importing.constants import Constants
 from .convert import CONVERTERS
 from .schema import Argument, Graph, InputSpec, Name, OutputSpec, Program
 from .script_evaluate import Evaluation
@@ -56,22 +58,6 @@ class Script:
     """Tensor of the module -> what it is called beside a layer that reads it; none where it has a name of its own."""
     separator: str
     """The mark between layer and tensor."""
-
-
-class Weights(Mapping[str, Array]):
-    """The tensors of a module and of its graph by the names that the program has for them."""
-
-    def __init__(self, tensors: Mapping[str, Any]):
-        self.tensors = tensors
-
-    def __getitem__(self, name: str) -> Array:
-        return array_of(self.tensors[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tensors)
-
-    def __len__(self) -> int:
-        return len(self.tensors)
 
 
 def kind_of(target: str) -> str:
@@ -201,7 +187,8 @@ def _program(evaluation: Evaluation, inputs: Sequence[Tensor], results: Sequence
         evaluation.torch.__version__,
     )
     tensors = {targets[path]: tensor for path, tensor in evaluation.weights.items() if path in targets}
-    return Script(program, Weights(tensors | evaluation.constants), frozenset(tensors), leaves, separator)
+    arrays = {name: partial(array_of, tensor) for name, tensor in (tensors | evaluation.constants).items()}
+    return Script(program, Constants(arrays), frozenset(tensors), leaves, separator)
 
 
 def _tree(value: Any) -> dict[str, Any]:

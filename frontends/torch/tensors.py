@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 
 from ...support.dtypes import RANK, Array
 from ...support.errors import FrontendError
+from ..importing.constants import Constants
+from ..importing.inputs import no_element_type
 from ..importing.limits import excess, expectation
 from .archive import Archive
 from .schema import Reader, TensorEntry
@@ -38,8 +41,7 @@ def dtype_of(code: int, what: str) -> np.dtype[Any]:
     """The dtype of an element type; raises FrontendError, about `what`, for one that no relay tensor has."""
     if code in DTYPES:
         return DTYPES[code]
-    result = _OTHERS.get(code, f"number {code}")
-    raise FrontendError(f"{what}: expected an element type among {', '.join(map(str, DTYPES.values()))}, got {result}")
+    raise no_element_type(what, DTYPES.values(), _OTHERS.get(code, f"number {code}"))
 
 
 def limits(dtype: np.dtype[Any]) -> tuple[float, float]:
@@ -53,50 +55,39 @@ def precision(dtype: np.dtype[Any]) -> float:
     return float(ml_dtypes.finfo(dtype).eps)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
 
-class Tensors(Mapping[str, Array]):
-    """The weights and constants of an archive by the module's names, decoded when they are asked for."""
+def tensors_of(archive: Archive, reader: Reader) -> Constants:
+    """Return the weights and constants of an archive by the module's names."""
+    constants = Constants()
+    for folder, config in (("weights", "model_weights_config"), ("constants", "model_constants_config")):
+        path = f"data/{folder}/{config}.json"
+        if path in archive:
+            for name, entry in reader.tensors(archive.document(path), path).items():
+                what = f"{archive.file}: tensor '{name}'"
+                constants.sources[name] = partial(_decoded, archive, f"data/{folder}/{entry.path}", entry, what)
+    return constants
 
-    def __init__(self, archive: Archive, reader: Reader):
-        self.archive = archive
-        self.entries: dict[str, tuple[str, TensorEntry]] = {}
-        for folder, config in (("weights", "model_weights_config"), ("constants", "model_constants_config")):
-            path = f"data/{folder}/{config}.json"
-            if path in archive:
-                tensors = reader.tensors(archive.document(path), path)
-                self.entries |= {name: (f"data/{folder}/{entry.path}", entry) for name, entry in tensors.items()}
 
-    def __getitem__(self, name: str) -> Array:
-        path, entry = self.entries[name]
-        what = f"{self.archive.file}: tensor '{name}'"
-        if entry.pickled:
-            raise FrontendError(f"{what}: expected raw numbers, got a pickled object, which may run any code")
-        dtype = dtype_of(entry.meta.dtype, what)
-        numbers = [*entry.meta.sizes, *entry.meta.strides, entry.meta.offset]
-        if any(not isinstance(number, int) or number < 0 for number in numbers):
-            raise FrontendError(f"{what}: expected sizes, strides and an offset of at least 0, got {numbers}")
-        sizes, strides = ([int(n) for n in part] for part in (entry.meta.sizes, entry.meta.strides))
-        if len(sizes) > RANK:
-            raise FrontendError(f"{what}: expected at most {RANK} dimensions, got {len(sizes)}")
-        if too_big := excess(sizes, dtype.itemsize):
-            raise FrontendError(f"{what}: expected {expectation()}, got {too_big}")
-        if not prod(sizes):
-            return np.zeros(sizes, dtype)
-        last = int(entry.meta.offset) + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
-        stored = self.archive.size(path)
-        if (last + 1) * dtype.itemsize > stored:
-            raise FrontendError(f"{what}: expected {(last + 1) * dtype.itemsize} bytes in '{path}', got {stored}")
-        flat = np.frombuffer(self.archive.view(path), np.uint8)[: stored // dtype.itemsize * dtype.itemsize].view(dtype)
-        window = flat[int(entry.meta.offset) :]
-        steps = [stride * dtype.itemsize for stride in strides]
-        strided = np.lib.stride_tricks.as_strided(window, sizes, steps, writeable=False)
-        # Entries begin anywhere in the file: numbers across the words of the memory are copied.
-        return np.require(strided, requirements=["C", "A"])
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.entries
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
+def _decoded(archive: Archive, path: str, entry: TensorEntry, what: str) -> Array:
+    if entry.pickled:
+        raise FrontendError(f"{what}: expected raw numbers, got a pickled object, which may run any code")
+    dtype = dtype_of(entry.meta.dtype, what)
+    numbers = [*entry.meta.sizes, *entry.meta.strides, entry.meta.offset]
+    if any(not isinstance(number, int) or number < 0 for number in numbers):
+        raise FrontendError(f"{what}: expected sizes, strides and an offset of at least 0, got {numbers}")
+    sizes, strides = ([int(n) for n in part] for part in (entry.meta.sizes, entry.meta.strides))
+    if len(sizes) > RANK:
+        raise FrontendError(f"{what}: expected at most {RANK} dimensions, got {len(sizes)}")
+    if too_big := excess(sizes, dtype.itemsize):
+        raise FrontendError(f"{what}: expected {expectation()}, got {too_big}")
+    if not prod(sizes):
+        return np.zeros(sizes, dtype)
+    last = int(entry.meta.offset) + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    stored = archive.size(path)
+    if (last + 1) * dtype.itemsize > stored:
+        raise FrontendError(f"{what}: expected {(last + 1) * dtype.itemsize} bytes in '{path}', got {stored}")
+    flat = np.frombuffer(archive.view(path), np.uint8)[: stored // dtype.itemsize * dtype.itemsize].view(dtype)
+    window = flat[int(entry.meta.offset) :]
+    steps = [stride * dtype.itemsize for stride in strides]
+    strided = np.lib.stride_tricks.as_strided(window, sizes, steps, writeable=False)
+    # Entries begin anywhere in the file: numbers across the words of the memory are copied.
+    return np.require(strided, requirements=["C", "A"])

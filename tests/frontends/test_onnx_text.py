@@ -247,7 +247,7 @@ def test_steps_that_python_does_are_layers_like_others():
     assert str(executable.where("lower")) == (
         "layer lower (StringNormalizer, <memory>:2): StringNormalizer, done by the interpreter"
     )
-    assert executable.decided == "input 'x': expected numbers, got texts or maps"
+    assert executable.decided == "input 'x': expected a tensor of numbers, got texts"
 
 
 def test_texts_in_branches_and_loops():

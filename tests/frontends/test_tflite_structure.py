@@ -275,7 +275,7 @@ def test_what_litert_refuses_is_refused(odd: dict[str, Any], message: str):
 
 
 def test_an_output_has_the_type_that_the_file_says():
-    with pytest.raises(FrontendError, match="expected an output of int8, got uint8"):
+    with pytest.raises(FrontendError, match=r"expected a result of uint8\[2, 2\], as the model says, got int8\[2, 2\]"):
         from_tflite(_odd(out="uint8"))
 
 

@@ -20,7 +20,7 @@ from whence.dialects.relay.interpret import evaluate_module
 from whence.dialects.relay.numerics import AnyArray
 from whence.dialects.relay.size_ranges import main_of, ranges_of
 from whence.dialects.sizes import known_ranges
-from whence.frontends.importing.importer import import_symbolic
+from whence.frontends.importing.whole_models import import_symbolic
 from whence.frontends.onnx.graph import open_model
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import relay_pipeline, run_passes

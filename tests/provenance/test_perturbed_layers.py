@@ -15,7 +15,7 @@ from perturbed_layers import Array, Network, assert_attributed, complaints, othe
 from tensorflow_graphs import Net
 
 from whence.compiler.formats import read_model
-from whence.frontends.onnx.graph import Importer
+from whence.frontends.importing.importer import Importer
 from whence.frontends.stablehlo.jax_objects import text_of
 from whence.runtime.flow import Region, Step
 

@@ -17,9 +17,9 @@ from dropped_arguments import Array, Change
 from tensorflow.python.framework.op_def_registry import get as definition_of  # type: ignore[import-not-found]
 
 from whence.dialects.relay.interpret import evaluate_module
-from whence.frontends.importing.importer import import_model
+from whence.frontends.importing.whole_models import import_model
 from whence.frontends.tensorflow.convert import CONVERTERS
-from whence.frontends.tensorflow.model import Model
+from whence.frontends.tensorflow.model import model_of
 from whence.frontends.tensorflow.source import read
 
 _DATA = Path(__file__).parents[1] / "frontends" / "tensorflow" / "data"
@@ -96,8 +96,8 @@ def draw(dice: random.Random, operator: str) -> Change | None:
     data = graph.SerializeToString()
 
     def ours() -> list[Array]:
-        model = Model(read(data, None), case.outputs)
-        return evaluate_module(import_model(model, {}), [case.inputs[item.name] for item in model.inputs])
+        model = model_of(read(data, None), case.outputs)
+        return evaluate_module(import_model(model, {}), [case.inputs[item.name] for item in model.inputs.specs])
 
     def theirs() -> list[Array]:
         with tf.Graph().as_default() as imported:

@@ -24,7 +24,7 @@ from random_tflite import CASES, difference
 from tflite_builder import random_array
 
 from whence.dialects.relay.interpret import evaluate_module
-from whence.frontends.importing.importer import import_model
+from whence.frontends.importing.whole_models import import_model
 from whence.frontends.tflite.graph import open_model
 from whence.support.errors import FrontendError
 
@@ -106,7 +106,7 @@ def compared(data: bytes, rng: np.random.Generator, judges: Judges) -> str:
         warnings.simplefilter("ignore")
         model = open_model(data)
         module = import_model(model, {})
-        specs = model.open_inputs({})
+        specs = model.inputs.after({})
         if any(np.prod(spec.shape, dtype=np.float64) > _LARGE for spec in specs):
             return "nothing known: it is too large"
         inputs = [random_array(rng, [int(n) for n in spec.shape], spec.dtype.name) for spec in specs]

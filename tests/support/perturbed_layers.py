@@ -31,7 +31,7 @@ from whence.compiler.formats import read_model
 from whence.dialects.relay.core import ConstantOp
 from whence.explorer.layers import functions, snapshot
 from whence.explorer.value_walk import Walked, walk_values
-from whence.frontends.importing.importer import import_model
+from whence.frontends.importing.whole_models import import_model
 from whence.lowering.kernel.printing import printed
 from whence.lowering.kernel.slots import anonymous
 from whence.provenance.span import leaves

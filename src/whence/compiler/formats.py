@@ -16,7 +16,7 @@ from whence.support.errors import FrontendWarning, PipelineError
 
 if TYPE_CHECKING:
     from whence.frontends.importing.custom import CustomOps
-    from whence.frontends.importing.importer import Model
+    from whence.frontends.importing.model import Model
 
 
 _CAPTURED = "whence.frontends.torch.captured"

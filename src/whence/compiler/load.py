@@ -24,7 +24,7 @@ from whence.support.names import shortened
 if TYPE_CHECKING:
     from whence.executables.sized import Tier
     from whence.frontends.importing.custom import CustomOp, Fallback
-    from whence.frontends.importing.importer import Model
+    from whence.frontends.importing.model import Model
     from whence.frontends.importing.state import State
 
 
@@ -64,8 +64,8 @@ def import_at(model: Model, shapes: InputShapes | None) -> ModuleOp:
 
     Raises FrontendError for shapes that do not fit the model, and where values decide what is computed.
     """
-    from whence.frontends.importing.importer import import_model, import_symbolic
     from whence.frontends.importing.tensor import Undecided
+    from whence.frontends.importing.whole_models import import_model, import_symbolic
 
     requested = requested_of(model, shapes)
     if (numbers := requested.numbers) is None:
@@ -73,7 +73,7 @@ def import_at(model: Model, shapes: InputShapes | None) -> ModuleOp:
     try:
         return import_model(model, numbers)
     except Undecided as undecided:
-        if all(OPEN not in spec.shape and spec.ranked for spec in model.open_inputs(numbers)):
+        if all(OPEN not in spec.shape and spec.ranked for spec in model.inputs.after(numbers)):
             raise
         try:
             return import_symbolic(model, requested.shapes, requested.ranges)
@@ -84,7 +84,7 @@ def import_at(model: Model, shapes: InputShapes | None) -> ModuleOp:
 
 def requested_of(model: Model, shapes: InputShapes | None) -> GivenShapes:
     """The shapes that a user wants, with the model's own names of sizes."""
-    return given_shapes(shapes).named(model.open_inputs({})) if shapes is not None else GivenShapes({}, {})
+    return given_shapes(shapes).named(model.inputs.after({})) if shapes is not None else GivenShapes({}, {})
 
 
 _LONGEST = 60
@@ -129,8 +129,8 @@ def open_model(
                 raise PipelineError(f"{option}: expected the file of a framework's model, got a relay module")
         return Opened(load(path, shapes))
     from whence.frontends.importing.custom import CustomOps, Fallback
-    from whence.frontends.importing.importer import import_model, import_symbolic
     from whence.frontends.importing.tensor import Undecided
+    from whence.frontends.importing.whole_models import import_model, import_symbolic
 
     library = Fallback(fallback) if fallback is not None else None
     functions = None if custom_ops is None and library is None else CustomOps(custom_ops, library)
@@ -143,11 +143,17 @@ def open_model(
 
     def opened(module: ModuleOp | None, undecided: str = "") -> Opened:
         return Opened(
-            module, read, model, undecided=undecided, aliases=model.aliases, fallback=library, metadata=model.metadata
+            module,
+            read,
+            model,
+            undecided=undecided,
+            aliases=model.inputs.aliases,
+            fallback=library,
+            metadata=model.metadata,
         )
 
     requested = requested_of(model, shapes)
-    numbers, leaves_open = requested.numbers, not requested.shapes and bool(getattr(model, "leaves_open", False))
+    numbers, leaves_open = requested.numbers, not requested.shapes and model.inputs.leaves_open
     if leaves_open and tier != "static":
         # The file has numbers for open dimensions, too, for where there is no program for all.
         try:
@@ -163,8 +169,10 @@ def open_model(
             return import_model(read(), numbers)
 
         try:
-            module, kept = import_model(model, numbers), model if states_of(model) else None
-            return Opened(module, read, kept, again, aliases=model.aliases, fallback=library, metadata=model.metadata)
+            module, kept = import_model(model, numbers), model if model.states else None
+            return Opened(
+                module, read, kept, again, aliases=model.inputs.aliases, fallback=library, metadata=model.metadata
+            )
         except Undecided:
             pass
     if tier == "static":
@@ -184,7 +192,7 @@ def refused(error: Exception) -> FrontendError:
 
 def states_of(model: Model | None) -> tuple[State, ...]:
     """Return the states that a model keeps from call to call."""
-    return tuple(getattr(model, "states", ()))
+    return () if model is None else tuple(model.states)
 
 
 def model_source(source: Any) -> Any:

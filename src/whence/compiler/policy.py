@@ -32,7 +32,7 @@ from whence.runtime.sizes import check_symbols
 from whence.support.errors import FrontendWarning, ScheduleError
 
 if TYPE_CHECKING:
-    from whence.frontends.importing.importer import Model
+    from whence.frontends.importing.model import Model
     from whence.frontends.importing.state import State
 
 

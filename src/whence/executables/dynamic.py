@@ -12,10 +12,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
 from whence.executables.sized import SizedExecutable, Tier
-from whence.frontends.importing.importer import Model, import_symbolic
+from whence.frontends.importing.model import Model
 from whence.frontends.importing.node import node_of
 from whence.frontends.importing.stretches import import_open_stretch, import_stretch
 from whence.frontends.importing.tensor import Undecided
+from whence.frontends.importing.whole_models import import_symbolic
 from whence.provenance.ledger import Ledger, recording
 from whence.runtime.flow import Output, Region, Step, Stretch, Value, released
 from whence.runtime.frames import Run
@@ -51,7 +52,7 @@ class DynamicExecutable(InterpretedExecutable):
         super().__init__(build, threads, limit)
         self._source = source
         self._shapes = shapes
-        self._inputs = source.open_inputs(shapes)
+        self._inputs = source.inputs.after(shapes)
         generalise = None if tier == "static" else self._generalise
         self._interpreter = Interpreter(source.region, self._inputs, self._specialise, generalise, limit)
 
@@ -66,7 +67,7 @@ class DynamicExecutable(InterpretedExecutable):
     @property
     def outputs(self) -> tuple[OpenSpec, ...]:
         """Name, shape and dtype of each output, as far as the model says."""
-        return self._source.open_outputs()
+        return tuple(self._source.outputs)
 
     @property
     def decided(self) -> str:

@@ -133,7 +133,7 @@ def _fixed(source: Any, dimensions: Mapping[str, int]) -> dict[str, list[int | s
     if not dimensions:
         return None
     shapes: dict[str, list[int | str]] = {}
-    for spec in read_model(source).open_inputs({}):
+    for spec in read_model(source).inputs.after({}):
         if any(name in dimensions for name in spec.names):
             pairs = zip(spec.shape, spec.names, strict=True)
             shapes[spec.name] = [

@@ -167,7 +167,7 @@ def test_unsupported_operators_are_named_all_at_once():
             """
     %0 = "stablehlo.abs"(%x) : (tensor<2x4xf32>) -> tensor<4x2xf32> loc("t")
     "func.return"(%0) : (tensor<4x2xf32>) -> ()""",
-            r"abs: expected a result of tensor<4x2xf32>, as the program says, got float32\[2, 4\]",
+            r"abs: expected a result of float32\[4, 2\], as the model says, got float32\[2, 4\]",
         ),
     ],
     ids=["body", "elided", "resource", "recursion", "permutation", "type"],

@@ -12,12 +12,12 @@ from tensorflow_graphs import Net
 
 import whence
 from whence.dialects.relay.interpret import evaluate_module
-from whence.frontends.importing.importer import import_model
 from whence.frontends.importing.tensor import Undecided
+from whence.frontends.importing.whole_models import import_model
 from whence.frontends.tensorflow import from_tensorflow
 from whence.frontends.tensorflow.convert import CONVERTERS
 from whence.frontends.tensorflow.messages import parse
-from whence.frontends.tensorflow.model import Model
+from whence.frontends.tensorflow.model import model_of
 from whence.frontends.tensorflow.scopes import IS_NUMBER, TRUTH
 from whence.frontends.tensorflow.source import read
 from whence.support.dtypes import Array
@@ -53,15 +53,15 @@ def test_an_operator(case: str):
     inputs = {key[3:]: value for key, value in parts.items() if key.startswith("in|")}
     expected = {key[4:]: value for key, value in parts.items() if key.startswith("out|")}
     graph = parts["graph"].tobytes()
-    model = Model(read(graph, None), list(expected))
+    model = model_of(read(graph, None), list(expected))
     try:
         module = import_model(model, {})
     except Undecided:
         # Values decide shapes: the interpreter runs these.
-        results = whence.compile(graph).run({one.name: inputs[one.name] for one in model.inputs})
+        results = whence.compile(graph).run({one.name: inputs[one.name] for one in model.inputs.specs})
         found = [np.asarray(results[name]) for name in expected]
     else:
-        found = evaluate_module(module, [inputs[one.name] for one in model.inputs])
+        found = evaluate_module(module, [inputs[one.name] for one in model.inputs.specs])
     for name, array in zip(expected, found, strict=True):
         assert array.dtype == expected[name].dtype
         np.testing.assert_allclose(array, expected[name], rtol=2e-5, atol=2e-5)

@@ -42,11 +42,11 @@ def from_tflite(
     if op_converter is not None:
         raise FrontendError("from_tflite: expected no op_converter, got one")
     opened = open_model(model)
-    for spec in opened.open_inputs({}):
+    for spec in opened.inputs.after({}):
         if dtype_dict and (wanted := dtype_dict.get(spec.name, spec.dtype.name)) != spec.dtype.name:
             raise FrontendError(f"input '{spec.name}': expected {spec.dtype.name} as the model has, got {wanted}")
     module = import_at(opened, shape_dict)
-    params = numbered_parameters(module, opened.constants)
+    params = numbered_parameters(module, set(opened.region.constants))
     return IRModule.of(module), params
 
 
@@ -65,20 +65,20 @@ def from_keras(
     Raises FrontendError when the model is bad, holds code, uses unsupported layers, or does not fit the shapes.
     """
     from whence.frontends.importing.parameters import numbered_parameters
-    from whence.frontends.keras.graph import open_model
+    from whence.frontends.keras.graph import channels_first, open_model
     from whence.frontends.keras.layout import LAYOUTS, images_channels_first
 
     if layout not in LAYOUTS:
         raise FrontendError(f"from_keras: expected a layout among {', '.join(LAYOUTS)}, got {layout!r}")
     opened = open_model(model)
-    first = layout == "NCHW" and not opened.channels_first
+    first = layout == "NCHW" and not channels_first(opened)
     shapes = {
         name: [own[0], *own[2:], own[1]] if first and len(own) == 4 else own for name, own in (shape or {}).items()
     }
     module = import_at(opened, shapes)
     if first:
         images_channels_first(module)
-    params = numbered_parameters(module, opened.constants)
+    params = numbered_parameters(module, set(opened.region.constants))
     return IRModule.of(module), params
 
 
@@ -145,13 +145,14 @@ def from_exported_program(
     from whence.frontends.importing.node import node_of
     from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.torch.graph import open_model
+    from whence.frontends.torch.relay_control import choose_in_language
 
     opened = open_model(program)
-    opened.language = True
+    opened.control = choose_in_language
     module = import_at(opened, shape_dict)
     params: dict[str, Array] = {}
     if keep_params_as_input:
-        weights = opened.source.builder.constants.targets
+        weights = opened.source.builder.targets
         leaves = {
             f"{node_of(step).layer}.{name.rpartition('.')[2]}": name
             for step in opened.region.steps

@@ -38,12 +38,12 @@ def from_pytorch(
     Raises InputInfosError, a RuntimeError, for infos that do not fit; OperatorsMissing, a NotImplementedError, that
     names all operators without a converter; FrontendError where values decide what is computed.
     """
-    from whence.frontends.importing.importer import import_model
-    from whence.frontends.importing.node import node_of
     from whence.frontends.importing.parameters import as_parameters
+    from whence.frontends.importing.whole_models import import_model
+    from whence.frontends.torch.relay_control import choose_in_language
     from whence.frontends.torch.script import Options, graph_of, write_graph
     from whence.frontends.torch.script_inputs import input_specs
-    from whence.frontends.torch.script_model import script_model, steps_in
+    from whence.frontends.torch.script_model import script_model
 
     options = Options(use_parser_friendly_name, preserve_pytorch_scopes, dict(custom_convert_map or {}))
     graph, inputs = graph_of(script_module)
@@ -51,16 +51,11 @@ def from_pytorch(
     if export_renamed_c_graph_path:
         write_graph(graph, options, export_renamed_c_graph_path)
     opened = script_model(script_module, specs, options)
-    opened.language = True
+    opened.model.control = choose_in_language
     spans = spans_enabled()
     with PassContext(config={"relay.frontend.fill_span": True}):  # parameters are found by the names of layers
-        module = import_model(opened, {})
-    names = {
-        opened.place_of(name, node_of(step)): name
-        for step in steps_in(opened.region)
-        for name in step.inputs
-        if name in opened.weights
-    }
+        module = import_model(opened.model, {})
+    names = opened.parameters()
     params = as_parameters(module, lambda layers: names.get(layers[0]) if len(layers) == 1 else None)
     if not spans:
         forget_places(module)

@@ -35,7 +35,7 @@ def from_tensorflow(
     """
     from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.tensorflow.context import Conversion
-    from whence.frontends.tensorflow.model import Model
+    from whence.frontends.tensorflow.model import model_of
     from whence.frontends.tensorflow.source import read
 
     config = dict(convert_config or {})
@@ -45,7 +45,7 @@ def from_tensorflow(
     source = read(graph, None)
     if outputs is None and source.signature is None:
         outputs = list(source.main.nodes)[-1:]
-    opened = Model(source, outputs, conversion=Conversion(layout, config.get("use_dense", True)))
+    opened = model_of(source, outputs, conversion=Conversion(layout, config.get("use_dense", True)))
     spans = spans_enabled()
     with PassContext(config={"relay.frontend.fill_span": True}):  # parameters are found by the names of layers
         module = import_at(opened, shape)
