@@ -166,6 +166,8 @@ def unstack(ctx: Context) -> tuple[SSAValue, ...]:
     count = shape_of(value)[axis]
     if symbols_of(count):
         ctx.fail("a known number of parts", str(count))
+    if ctx.option("num") is not None and ctx.int("num") != count:
+        ctx.fail(f"'num' {count}, as there are parts", str(ctx.int("num")))
     parts = ctx.emit_all(SplitOp, value, indices_or_sections=(count,), sections=True, axis=axis)
     return tuple(ctx.emit(SqueezeOp, part, axis=(axis,)) for part in parts)
 

@@ -24,7 +24,7 @@ def main() -> int:
         help="evaluated in numpy as imported, compiled, or judged by the runtimes of the formats",
     )
     options = parser.parse_args()
-    bad = 0
+    bad = count = 0
     for family in options.families.split(","):
         for meaning in table(family):
             for form in options.formats.split(","):
@@ -34,6 +34,7 @@ def main() -> int:
                     lines = wrongs(meaning, form, options.by)
                 except Exception as error:
                     lines = [f"{type(error).__name__}: {str(error)[:250]}"]
+                count += 1
                 known = meaning.wrong.get(form)
                 if bool(lines) != bool(known and options.by != "judged"):
                     bad += 1
@@ -42,6 +43,7 @@ def main() -> int:
                         + "\n   ".join(lines),
                         flush=True,
                     )
+    print(f"{count} spellings, {bad} of them not as expected")
     return int(bool(bad))
 
 

@@ -14,7 +14,9 @@ import whence
 from meanings.meaning import FORMATS, Case, Meaning, Value, described
 from whence.dialects.relay.interpret import evaluate_module
 
-FAMILIES = ("numbers", "reductions", "convolutions", "pools")
+FAMILIES = (
+    "numbers", "reductions", "convolutions", "pools", "recurrence", "indices", "norms", "attention", "resize", "shapes",
+)  # fmt: skip
 
 
 @cache
@@ -82,9 +84,20 @@ def wrongs(meaning: Meaning, form: str, by: str = "evaluated") -> list[str]:
     cases = sayable(meaning, form)
     if not cases:
         return ["no case that the format has words for"]
+    # A runtime that refuses a case says nothing of the others.
+    groups = [[case] for case in cases] if by == "judged" else [cases]
+    return [line for group in groups for line in _wrongs(meaning, form, group, by)]
+
+
+def _wrongs(meaning: Meaning, form: str, cases: Sequence[Case], by: str) -> list[str]:
     model, inputs, rows = written(meaning, form, cases)
-    with np.errstate(all="ignore"):
-        results = _BY[by](form, model, inputs)
+    try:
+        with np.errstate(all="ignore"):
+            results = _BY[by](form, model, inputs)
+    except Exception as error:
+        if by != "judged":
+            raise
+        return [f"{cases[0].name}: {type(error).__name__}: {str(error)[:250]}"]
     lines = [
         described(meaning, form, case, at, np.asarray(result), by != "evaluated")
         for result, (case, at) in zip(results, rows, strict=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,8 +33,6 @@ def _argument(value: Any) -> Any:
             return _tensor(value)
         case list():
             return [_argument(item) for item in value]
-        case tuple():
-            return {"class_name": "__tuple__", "items": [_argument(item) for item in value]}
         case slice():
             return {"class_name": "__slice__", "config": {"start": value.start, "stop": value.stop, "step": value.step}}
         case _:
@@ -109,10 +109,15 @@ class Net:
     def _weights(self) -> bytes:
         stream = io.BytesIO()
         with h5py.File(stream, "w") as file:
+            counts: Counter[str] = Counter()
+            kinds = {layer["name"]: layer["class_name"] for layer in self.layers}
             for name, paths in self.weights.items():
-                file.require_group(f"layers/{name}/vars").attrs["name"] = name
+                snake = re.sub("([a-z])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z]+)", r"\1_\2", kinds[name])).lower()
+                key = f"{snake}_{counts[snake]}" if counts[snake] else snake
+                counts[snake] += 1
+                file.require_group(f"layers/{key}/vars").attrs["name"] = name
                 for path, arrays in paths.items():
-                    group = file.require_group(f"layers/{name}/{path}/vars".replace("//", "/"))
+                    group = file.require_group(f"layers/{key}/{path}/vars".replace("//", "/"))
                     for at, array in enumerate(arrays):
                         group.create_dataset(str(at), data=array)
         return stream.getvalue()

@@ -1,0 +1,254 @@
+# pyright: basic
+"""Recurrent layers: gates and their order, directions, where a reset is, activations, states at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from special_numbers import Array
+
+from meanings.meaning import Case, Meaning
+
+_RNG = np.random.default_rng(9)
+_STEPS, _BATCH, _INPUTS, _UNITS = 4, 2, 3, 5
+LSTM, GRU, RNN = "ifgo", "zrn", "n"
+"""The gates in the order of these tables: input, forget, cell and output; update, reset and new."""
+
+
+def _sigmoid(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+def _case(label: str, gates: str, direction: str = "forward", steps: int = _STEPS, **options: Any) -> Case:
+    """Return a case whose weights are (directions, gates, units..): of the input, of the state, and two biases."""
+    count = 2 if direction == "bidirectional" else 1
+    shapes = [(_UNITS, _INPUTS), (_UNITS, _UNITS), (_UNITS,), (_UNITS,)]
+    weights = [_RNG.uniform(-1, 1, (count, len(gates), *shape)).astype(np.float32) for shape in shapes]
+    x = _RNG.uniform(-2, 2, (steps, _BATCH, _INPUTS)).astype(np.float32)
+    return Case(label, [x], {"direction": direction, **options}, weights)
+
+
+def _directions(gates: str, **options: Any) -> list[Case]:
+    names = ("forward", "reverse", "bidirectional")
+    return [_case(name, gates, name, **options) for name in names] + [_case("one step", gates, steps=1, **options)]
+
+
+Step = Callable[[Array, Array, Sequence[Array], dict[str, Any]], tuple[Array, Array]]
+
+
+def _lstm(x: Array, state: Array, weights: Sequence[Array], options: dict[str, Any]) -> tuple[Array, Array]:
+    hidden, cell = state
+    i, f, g, o = (x @ w.T + hidden @ r.T + b + c for w, r, b, c in zip(*weights, strict=True))
+    cell = _sigmoid(f) * cell + _sigmoid(i) * np.tanh(g)
+    hidden = _sigmoid(o) * np.tanh(cell)
+    return hidden, np.stack([hidden, cell])
+
+
+def _gru(x: Array, state: Array, weights: Sequence[Array], options: dict[str, Any]) -> tuple[Array, Array]:
+    hidden = state[0]
+    (wz, wr, wn), (rz, rr, rn), (bz, br, bn), (cz, cr, cn) = weights
+    update = _sigmoid(x @ wz.T + hidden @ rz.T + bz + cz)
+    reset = _sigmoid(x @ wr.T + hidden @ rr.T + br + cr)
+    after = options["reset_after"]
+    inner = reset * (hidden @ rn.T + cn) if after else (reset * hidden) @ rn.T + cn
+    hidden = update * hidden + (1 - update) * np.tanh(x @ wn.T + bn + inner)
+    return hidden, hidden[None]
+
+
+def _rnn(x: Array, state: Array, weights: Sequence[Array], options: dict[str, Any]) -> tuple[Array, Array]:
+    (w,), (r,), (b,), (c,) = weights
+    total = x @ w.T + state[0] @ r.T + b + c
+    hidden = np.maximum(total, 0) if options["activation"] == "relu" else np.tanh(total)
+    return hidden, hidden[None]
+
+
+def recurrent(step: Step, states: int) -> Callable[..., tuple[Array, ...]]:
+    """Return the layer of a cell: all results (steps, batch, directions * units), then the states at the end."""
+
+    def layer(x: Array, *weights: Array, direction: str, **options: Any) -> tuple[Array, ...]:
+        results: list[Array] = []
+        ends: list[Array] = []
+        for at, backwards in enumerate({"forward": [False], "reverse": [True]}.get(direction, [False, True])):
+            own = [part[at].astype(np.float64) for part in weights]
+            state = np.zeros((states, x.shape[1], own[1].shape[-1]))
+            rows: list[Array] = []
+            for row in x[::-1] if backwards else x:
+                result, state = step(row.astype(np.float64), state, own, options)
+                rows.append(result)
+            results.append(np.stack(rows[::-1] if backwards else rows))
+            ends.append(state)
+        last = [np.stack([end[at] for end in ends]) for at in range(states)]
+        return tuple(array.astype(x.dtype) for array in (np.concatenate(results, -1), *last))
+
+    return layer
+
+
+def sequence(step: Step, states: int) -> Callable[..., Array]:
+    """Return the layer of a cell that gives its results alone."""
+    return lambda *arrays, **options: recurrent(step, states)(*arrays, **options)[0]
+
+
+def ordered(array: Array, gates: str, order: str) -> Array:
+    """Return weights (directions, gates * units, ..) with the gates in an order."""
+    moved = array[:, [gates.index(gate) for gate in order]]
+    return moved.reshape(moved.shape[0], -1, *moved.shape[3:])
+
+
+def _onnx(op: str, gates: str, order: str, states: int, ends: bool = False) -> Any:
+    def spelling(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, **options: Any) -> Any:
+        fields: dict[str, Any] = {"direction": direction, "hidden_size": _UNITS}
+        if op == "GRU":
+            fields["linear_before_reset"] = int(options["reset_after"])
+        if op == "RNN":
+            fields["activations"] = [options["activation"].title()] * len(w)
+        w, r, b, c = (ordered(part, gates, order) for part in (w, r, b, c))
+        both = np.concatenate([b, c], 1)
+        y, *last = net(op, x, net.const(w), net.const(r), net.const(both), results=1 + states, **fields)
+        y = net("Transpose", y, perm=[0, 2, 1, 3])
+        y = net("Reshape", y, net.const([x.shape[0], _BATCH, len(w) * _UNITS], "int64"))
+        return (y, *last) if ends else y
+
+    return spelling
+
+
+def _torch(op: str, gates: str, order: str, states: int, ends: bool = False) -> Any:
+    def spelling(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, **options: Any) -> Any:
+        if direction == "reverse" or options.get("reset_after") is False:
+            return None
+        target = f"rnn_{options['activation']}" if op == "rnn" else op
+        w, r, b, c = (ordered(part, gates, order) for part in (w, r, b, c))
+        params = [net.const(part[at]) for at in range(len(w)) for part in (w, r, b, c)]
+        zeros = net.const(np.zeros((len(w), _BATCH, _UNITS), np.float32))
+        results = net(f"aten.{target}.input", results=1 + states, input=x, hx=[zeros, zeros] if states == 2 else zeros,
+                      params=params, has_biases=True, num_layers=1, dropout=0.0, train=False,
+                      bidirectional=direction == "bidirectional", batch_first=False)  # fmt: skip
+        return results if ends else results[0]
+
+    return spelling
+
+
+def _keras_weights(gates: str, order: str, parts: Sequence[Array], reset_after: bool) -> list[Array]:
+    w, r, b, c = (ordered(part[None], gates, order)[0] for part in parts)
+    return [w.T, r.T, np.stack([b, c]) if reset_after else b + c]
+
+
+def _keras(kind: str, gates: str, order: str, states: int, ends: bool = False) -> Any:
+    def spelling(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, **options: Any) -> Any:
+        if ends and direction != "forward":
+            return None
+        after = bool(options.get("reset_after"))
+        config: dict[str, Any] = {
+            "units": _UNITS, "activation": options.get("activation", "tanh"), "use_bias": True,
+            "return_sequences": True, "return_state": ends, "go_backwards": direction == "reverse",
+        }  # fmt: skip
+        config |= {"recurrent_activation": "sigmoid"} if kind != "SimpleRNN" else {}
+        config |= {"reset_after": after} if kind == "GRU" else {}
+        x = net("Transpose", x, axes=[1, 0, 2])
+        own = [_keras_weights(gates, order, [part[at] for part in (w, r, b, c)], after) for at in range(len(w))]
+        if direction == "bidirectional":
+            layers = [
+                {"module": "keras.layers", "class_name": kind, "registered_name": None,
+                 "config": {"name": name, "trainable": True, "dtype": "float32", **config, "go_backwards": back}}
+                for name, back in (("forward", False), ("backward", True))
+            ]  # fmt: skip
+            results = net.layer("Bidirectional", x, merge_mode="concat", layer=layers[0], backward_layer=layers[1],
+                                weights={"forward_layer/cell": own[0], "backward_layer/cell": own[1]})  # fmt: skip
+        else:
+            results = net.layer(kind, x, results=1 + states if ends else 1, weights={"cell": own[0]}, **config)
+        y, *last = results if ends else (results,)
+        if direction == "reverse":
+            y = net("Flip", y, axis=[1])
+        y = net("Transpose", y, axes=[1, 0, 2])
+        return (y, *(net("ExpandDims", state, axis=0) for state in last)) if ends else y
+
+    return spelling
+
+
+def _variable(net: Any) -> Any:
+    number = net.net.tensor(f"s{len(net.net.tensors)}", (_BATCH, _UNITS), variable=True)
+    return net._value(number, (_BATCH, _UNITS), np.float32)
+
+
+_ACTIVATIONS = {"relu": 1, "tanh": 4}
+
+
+def _tflite_lstm(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str) -> Any:
+    if direction != "forward":
+        return None
+    biases = [net.const(bias) for bias in (b + c)[0]]
+    inputs = [x, *map(net.const, w[0]), *map(net.const, r[0]), None, None, None, *biases, None, None]
+    return net("UNIDIRECTIONAL_SEQUENCE_LSTM", *inputs, _variable(net), _variable(net), None, None, None, None,
+               options="UnidirectionalSequenceLSTMOptions", timeMajor=True, fusedActivationFunction=4)  # fmt: skip
+
+
+def _tflite_rnn(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, activation: str) -> Any:
+    parts = [[net.const(w[at, 0]), net.const(r[at, 0]), net.const((b + c)[at, 0]), _variable(net)]
+             for at in range(len(w))]  # fmt: skip
+    fields = {"timeMajor": True, "fusedActivationFunction": _ACTIVATIONS[activation]}
+    if direction == "forward":
+        return net("UNIDIRECTIONAL_SEQUENCE_RNN", x, *parts[0], options="SequenceRNNOptions", **fields)
+    if direction == "reverse":
+        return None
+    return net("BIDIRECTIONAL_SEQUENCE_RNN", x, *parts[0], *parts[1], None, None, None,
+               options="BidirectionalSequenceRNNOptions", mergeOutputs=True, **fields)  # fmt: skip
+
+
+def _step_tensorflow(net: Any, x: Any, direction: str) -> Any:
+    """Return the one step of an input; None where there are more."""
+    if x.shape[0] != 1 or direction != "forward":
+        return None
+    return net("Reshape", x, net.const([_BATCH, _INPUTS], "int32"), Tshape="int32")
+
+
+def _stacked(w: Array, r: Array, gates: str, order: str) -> Array:
+    return np.concatenate([ordered(part, gates, order)[0].T for part in (w, r)])
+
+
+def _tensorflow_lstm(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str) -> Any:
+    if (row := _step_tensorflow(net, x, direction)) is None:
+        return None
+    zeros, nothing = net.const(np.zeros((_BATCH, _UNITS), np.float32)), net.const(np.zeros(_UNITS, np.float32))
+    weight, bias = net.const(_stacked(w, r, LSTM, "igfo")), net.const(ordered(b + c, LSTM, "igfo")[0])
+    results = net("LSTMBlockCell", row, zeros, zeros, weight, nothing, nothing, nothing, bias, results=7,
+                  forget_bias=0.0, cell_clip=-1.0, use_peephole=False)  # fmt: skip
+    return net("Reshape", results[6], net.const([1, _BATCH, _UNITS], "int32"), Tshape="int32")
+
+
+def _tensorflow_gru(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, reset_after: bool) -> Any:
+    if reset_after or (row := _step_tensorflow(net, x, direction)) is None:
+        return None
+    zeros = net.const(np.zeros((_BATCH, _UNITS), np.float32))
+    both, new = net.const(_stacked(w, r, GRU, "rz")), net.const(_stacked(w, r, GRU, "n"))
+    biases = [net.const(ordered(b + c, GRU, order)[0]) for order in ("rz", "n")]
+    results = net("GRUBlockCell", row, zeros, both, new, *biases, results=4)
+    return net("Reshape", results[3], net.const([1, _BATCH, _UNITS], "int32"), Tshape="int32")
+
+
+_RESETS = [*_directions(GRU, reset_after=True), *_directions(GRU, reset_after=False)]
+_RESETS = [Case(f"{case.name}, reset {'after' if case.options['reset_after'] else 'before'}", case.inputs, case.options,
+                case.constants) for case in _RESETS]  # fmt: skip
+
+TABLE = [
+    Meaning("lstm", sequence(_lstm, 2), _directions(LSTM), {
+        "onnx": _onnx("LSTM", LSTM, "iofg", 2), "tflite": _tflite_lstm, "torch": _torch("lstm", LSTM, "ifgo", 2),
+        "keras": _keras("LSTM", LSTM, "ifgo", 2), "tensorflow": _tensorflow_lstm},
+        note="gates iofg in ONNX, ifgo in torch, Keras and TFLite, igfo in TensorFlow"),
+    Meaning("lstm_with_states", recurrent(_lstm, 2), _directions(LSTM), {
+        "onnx": _onnx("LSTM", LSTM, "iofg", 2, True), "torch": _torch("lstm", LSTM, "ifgo", 2, True),
+        "keras": _keras("LSTM", LSTM, "ifgo", 2, True)}),
+    Meaning("gru", sequence(_gru, 1), _RESETS, {
+        "onnx": _onnx("GRU", GRU, "zrn", 1), "torch": _torch("gru", GRU, "rzn", 1),
+        "keras": _keras("GRU", GRU, "zrn", 1), "tensorflow": _tensorflow_gru},
+        note="gates zrn in ONNX and Keras, rzn in torch, rz and n in TensorFlow"),
+    Meaning("gru_with_states", recurrent(_gru, 1), _RESETS, {
+        "onnx": _onnx("GRU", GRU, "zrn", 1, True), "torch": _torch("gru", GRU, "rzn", 1, True),
+        "keras": _keras("GRU", GRU, "zrn", 1, True)}),
+    *(
+        Meaning(f"rnn_{activation}", sequence(_rnn, 1), _directions(RNN, activation=activation), {
+            "onnx": _onnx("RNN", RNN, "n", 1), "tflite": _tflite_rnn, "torch": _torch("rnn", RNN, "n", 1),
+            "keras": _keras("SimpleRNN", RNN, "n", 1)})
+        for activation in ("tanh", "relu")
+    ),
+]  # fmt: skip
