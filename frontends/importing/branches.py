@@ -12,17 +12,18 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.logic import WhereOp
+from ...dialects.relay.size_arithmetic import LIMIT, WHOLE, objects, settled
 from ...dialects.sizes import Size, same_shape
+from ...dialects.sizes.decisions import chosen
 from ...provenance.diagnostics import message
 from .context import Context
 from .converter import Result
-from .decisions import Decision, chosen
 from .edges import with_edges
-from .sizes import LIMIT, WIDE, counted, exact, objects, settled
+from .sizes import counted
 from .tensor import Tensor, Undecided, dtype_of, shape_of
 
 
-def joined(ctx: Context, condition: Decision, then: Tensor, other: Tensor) -> Result:
+def joined(ctx: Context, condition: Size, then: Tensor, other: Tensor) -> Result:
     """The output of the branch that is taken: sizes as sizes, else where both values meet.
 
     Outputs whose extents differ are brought to the extents of the one that is taken. Raises Undecided where their ranks
@@ -33,12 +34,10 @@ def joined(ctx: Context, condition: Decision, then: Tensor, other: Tensor) -> Re
     if not (then.plain and other.plain) or then.narrowed or other.narrowed or then.dtype != other.dtype:
         _differ(ctx, condition, "tensors of one dtype")
     if then.array is not None and other.array is not None and then.array.shape == other.array.shape:
-        x, y = exact(then.array), exact(other.array)
-        if then.array.size <= LIMIT and x is not None and y is not None and then.dtype != np.bool_:
-            pairs = zip(x.reshape(-1).tolist(), y.reshape(-1).tolist(), strict=True)
-            array = settled(objects([chosen(condition, a, b) for a, b in pairs], x.shape))
-            if then.dtype is not None and then.dtype in WIDE:
-                return counted(replace(ctx, read=[then, other]), array, then.dtype)
+        if then.array.size <= LIMIT and then.dtype is not None and then.dtype in WHOLE:
+            pairs = zip(then.array.reshape(-1).tolist(), other.array.reshape(-1).tolist(), strict=True)
+            sizes = objects([chosen(condition, a, b) for a, b in pairs], then.array.shape)
+            return counted(replace(ctx, read=[then, other]), settled(sizes, then.dtype), then.dtype)
     sides = [tensor.materialise(ctx.builder, ctx.module) for tensor in (then, other)]
     shapes: list[Sequence[Size]] = [shape_of(side) for side in sides]
     if len(shapes[0]) != len(shapes[1]):
@@ -57,6 +56,6 @@ def _brought(ctx: Context, value: SSAValue, wanted: Sequence[Size]) -> SSAValue:
     return with_edges(ctx, value, widths, zero)
 
 
-def _differ(ctx: Context, condition: Decision, wanted: str) -> NoReturn:
+def _differ(ctx: Context, condition: Size, wanted: str) -> NoReturn:
     text = message(ctx.op_type, f"{wanted} from both branches", "others", ctx.leaf)
     raise Undecided(text, None, (condition, 1))

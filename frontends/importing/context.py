@@ -194,7 +194,8 @@ class Context:
 
     def known_ints(self, index: int, what: str) -> tuple[int, ...]:
         """The integers in input `index`, called `what`, which must be known at import; symbolic sizes among them."""
-        if (tensor := self.tensor(index)).symbolic and tensor.array is not None and tensor.array.ndim < 2:
+        tensor = self.tensor(index)
+        if tensor.symbolic and tensor.array is not None and tensor.array.ndim < 2 and tensor.counts.kind in "iu":
             self.read.append(tensor)
             return tuple(tensor.array.reshape(-1).tolist())
         array = self.array(index, what)

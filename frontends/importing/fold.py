@@ -1,22 +1,31 @@
-"""Shape arithmetic: nodes whose inputs are known and few are evaluated at import, by what their operators mean."""
+"""Shape arithmetic: nodes whose inputs are known and few are computed at import, by what their operators mean."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
+from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
+from ...dialects.element_types import element_type, numpy_dtype
 from ...dialects.relay.core import ConstantOp
-from ...dialects.relay.interpret import Evaluator
-from ...dialects.relay.operator import shape_of
+from ...dialects.relay.creation import SizesOp
+from ...dialects.relay.evaluation import evaluate
+from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.size_arithmetic import LIMIT, computed_sizes, is_open
 from ...dialects.relay.traits import NonComputational, Stateful
+from ...dialects.sizes import UndecidedSize
+from ...dialects.sizes.types import is_static
 from ...provenance.builder import LocatedBuilder
 from ...support.dtypes import Array
+from ...support.errors import FrontendError
 from .converter import ContextT, Narrowed, Result
-from .tensor import Tensor, is_symbolic
+from .sizes import counted
+from .tensor import SIZE, Tensor
 
 FOLD_LIMIT = 1024
 """Only tensors of at most this many elements are evaluated at import; FoldConstant takes care of the others."""
@@ -24,29 +33,72 @@ _FLOAT_LIMIT = 8
 """The same of floats: sizes are computed with a few of them, such as the scales of a Resize; weights are no shapes."""
 
 
-def folded(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, ...]]) -> tuple[Array, ...] | None:
-    """The outputs of a node whose inputs are known and few, evaluated; None where it is not for the import to do so."""
-    if not ctx.inputs or not all(tensor is None or _small(tensor.array) for tensor in ctx.inputs):
+def folded(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
+    """The outputs of a node whose inputs are known and few, computed; None where it is not for the import to do so.
+
+    The converter emits operators beside the program, and these are evaluated: on numbers, or on sizes of the call.
+    """
+    tensors = [tensor for tensor in ctx.inputs if tensor is not None]
+    if not ctx.inputs or not all(_is_small(tensor.array) for tensor in tensors):
         return None
-    scratch = ModuleOp([])
-    builder = LocatedBuilder(Block())
-    inputs = [tensor and Tensor(tensor.name, tensor.array) for tensor in ctx.inputs]
-    with builder.located(ctx.leaf):
-        results = convert(replace(ctx, inputs=inputs, builder=builder, module=scratch, read=[]))
-    outputs = results if isinstance(results, tuple) else (results,)
-    if any(isinstance(result, Tensor) and result.array is None for result in outputs):
+    if not any(tensor.symbolic for tensor in tensors):
+        return _computed(ctx, convert)
+    try:
+        return _computed(ctx, convert)
+    except (ArithmeticError, FrontendError, IndexError, UndecidedSize, ValueError, VerifyException):
+        return None  # in the program the converter says so again
+
+
+def _computed(ctx: ContextT, convert: Callable[[ContextT], Result | tuple[Result, ...]]) -> tuple[Result, ...] | None:
+    block, module = Block(), ModuleOp([])
+    values: dict[SSAValue, Array] = {}
+    inputs = [tensor and _copy(tensor, block, values) for tensor in ctx.inputs]
+    beside = replace(ctx, inputs=inputs, builder=LocatedBuilder(block), module=module, read=[], required=[], bounds=[])
+    with beside.builder.located(ctx.leaf):
+        outcome = convert(beside)
+    for op in block.ops:
+        results = _values(op, values, module)
+        if results is None:
+            return None
+        values |= zip(op.results, results, strict=True)
+    outputs = [_output(result, values) for result in (outcome if isinstance(outcome, tuple) else (outcome,))]
+    if any(output is None for output in outputs):
         return None
-    if not all(is_fixed(op) and (isinstance(op, ConstantOp) or _is_few(op)) for op in builder.block.ops):
-        return None
-    values = Evaluator(scratch).values(builder.block.ops, {})
+    ctx.required += beside.required
     ctx.read.extend(tensor for tensor in ctx.inputs if tensor is not None)
-    return tuple(_array(result, values) for result in outputs)
+    return tuple(counted(ctx, *output) for output in outputs if output is not None)
 
 
-def _small(array: Array | None) -> bool:
-    if array is None or is_symbolic(array):
+def _is_small(array: Array | None) -> bool:
+    if array is None:
         return False
+    if is_open(array):
+        return array.size <= LIMIT
     return array.size <= (FOLD_LIMIT if array.dtype.kind in "iub" else _FLOAT_LIMIT)
+
+
+def _copy(tensor: Tensor, block: Block, values: dict[SSAValue, Array]) -> Tensor:
+    """A known tensor for another program, in which sizes are an argument."""
+    copy = Tensor(tensor.name, tensor.array, counts=tensor.counts)
+    if tensor.symbolic and tensor.array is not None:
+        type_ = TensorType(element_type(tensor.counts), tensor.array.shape)
+        copy.value = block.insert_arg(type_, len(block.args))
+        values[copy.value] = tensor.array
+    return copy
+
+
+def _values(op: Operation, values: Mapping[SSAValue, Array], module: ModuleOp) -> tuple[Array, ...] | None:
+    """Return the results of an op; None where only a run has them, or they are many."""
+    if isinstance(op, ConstantOp):
+        return (op.value(module),)
+    if not isinstance(op, Operator) or not is_fixed(op):
+        return None
+    if not all(is_static(value.type) and prod(shape_of(value)) <= FOLD_LIMIT for value in op.results):
+        return None
+    operands = [values[value] for value in op.operands]
+    if any(map(is_open, operands)) or isinstance(op, SizesOp):
+        return computed_sizes(op, operands)
+    return evaluate(op, operands)
 
 
 def is_fixed(op: Operation) -> bool:
@@ -54,14 +106,13 @@ def is_fixed(op: Operation) -> bool:
     return not op.has_trait(Stateful) and not op.has_trait(NonComputational)
 
 
-def _is_few(op: Operation) -> bool:
-    return all(prod(shape_of(value)) <= FOLD_LIMIT for value in op.results)
-
-
-def _array(result: Result, known: dict[SSAValue, Array]) -> Array:
-    if isinstance(result, Narrowed):
-        return known[result.value].take(range(int(known[result.count].item())), result.axis)
+def _output(result: Result, values: Mapping[SSAValue, Array]) -> tuple[Array, Any] | None:
+    """Return an output as an array and the dtype that it counts as; None of one that only a run has."""
+    if isinstance(result, SSAValue):
+        return values[result], numpy_dtype(element_of(result))
     if isinstance(result, Tensor):
-        assert result.array is not None
-        return result.array
-    return known[result] if isinstance(result, SSAValue) else result
+        return None if result.array is None else (result.array, result.dtype)
+    if isinstance(result, Narrowed):
+        count, array = values[result.count], values[result.value]
+        return None if is_open(count) else (array.take(range(int(count.item())), result.axis), array.dtype)
+    return result, SIZE if is_open(result) else result.dtype

@@ -15,7 +15,7 @@ from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.index_bounds import IndexBound, set_index_bounds
 from ...dialects.relay.size_ranges import Required, set_required
-from ...dialects.sizes import UndecidedSize
+from ...dialects.sizes import Size, UndecidedSize
 from ...provenance.audit import surviving_leaves
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
@@ -30,7 +30,6 @@ from .account import note_evaluated, note_values
 from .branches import joined
 from .context import Context
 from .converter import Converter, Narrowed, Result
-from .decisions import Decision
 from .model import Model
 from .names import value_name
 from .node import node_of
@@ -339,7 +338,7 @@ class Importer:
                 self.bound.append(name)
         return False
 
-    def choose_at_call(self, step: Step, region: Region, condition: Tensor, chosen: Decision) -> None:
+    def choose_at_call(self, step: Step, region: Region, condition: Tensor, chosen: Size) -> None:
         """An If whose condition sizes of the call decide: both branches are computed, and one is taken."""
         node = node_of(step)
         found: list[list[Tensor]] = []

@@ -13,15 +13,16 @@ from xdsl.ir import SSAValue
 from ...dialects.element_types import numpy_dtype
 from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.creation import SizesOp
-from ...dialects.relay.elementwise import CastOp
+from ...dialects.relay.elementwise import CastOp, DivideOp
 from ...dialects.relay.operator import as_tensor
 from ...dialects.relay.operator import shape_of as extents
+from ...dialects.relay.size_arithmetic import is_open
 from ...dialects.sizes import Size
+from ...dialects.sizes.quotients import Quotient
 from ...provenance.builder import LocatedBuilder
 from ...provenance.span import fuse
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from .decisions import Decision
 from .names import value_name
 
 SIZE, TRUTH = np.dtype(np.int64), np.dtype(np.bool_)
@@ -76,18 +77,13 @@ class Tensor:
     def dtype(self) -> np.dtype[Any] | None:
         """Of a tensor; None of a sequence, or of nothing."""
         if self.array is not None:
-            return (TRUTH if self.truth else self.counts) if self.symbolic else self.array.dtype
+            return self.counts if self.symbolic else self.array.dtype
         return None if self.value is None else dtype_of(self.value)
 
     @property
     def symbolic(self) -> bool:
         """Return whether its value is sizes that only a call decides: `array` then has objects, counted as `dtype`."""
-        return is_symbolic(self.array)
-
-    @property
-    def truth(self) -> bool:
-        """Return whether it is known as truth values, of which some are for the call to decide."""
-        return self.symbolic and self.array is not None and any(isinstance(v, Decision) for v in self.array.reshape(-1))
+        return self.array is not None and is_open(self.array)
 
     @property
     def location(self) -> LocationAttr:
@@ -112,39 +108,33 @@ class Tensor:
                 )
             with builder.located(self.location):
                 if self.symbolic:
-                    flat: list[int] = self.array.reshape(-1).tolist()
-                    sizes = SizesOp(values=flat, shape=self.array.shape, dtype=self.counts.name)
-                    self.value = builder.add(sizes).result
-                    if self.truth:
-                        self.value = builder.add(CastOp(self.value, dtype="bool")).result
+                    self.value = _sizes(self.array, self.counts, builder, module)
                 else:
                     self.value = builder.add(ConstantOp.of(self.array, module, self.name)).result
             self.value.name_hint = value_name(self.name)
         return self.value
 
 
-def is_symbolic(array: Array | None) -> bool:
-    """Return whether an array is one of sizes that only a call decides."""
-    return array is not None and array.dtype == np.object_
-
-
-_WIDE = ("int32", "int64", "uint32", "uint64", "float32", "float64")
-"""Dtypes in which sizes are what they are; of floats, as long as they are so small that tensors have them."""
+def _sizes(array: Array, dtype: np.dtype[Any], builder: LocatedBuilder, module: ModuleOp) -> SSAValue:
+    """Add the operators that make a tensor of sizes, or of quotients of sizes."""
+    flat: list[Any] = array.reshape(-1).tolist()
+    parts = [(v.dividend, v.divisor) if isinstance(v, Quotient) else (v, 1) for v in flat]
+    whole = dtype.name if dtype.kind in "iu" else SIZE.name
+    value = builder.add(SizesOp(values=[cast("int", size) for size, _ in parts], shape=array.shape, dtype=whole)).result
+    if dtype.kind not in "iu":
+        value = builder.add(CastOp(value, dtype=dtype.name)).result
+    if any(divisor != 1 for _, divisor in parts):
+        divisors = np.asarray([divisor for _, divisor in parts], dtype).reshape(array.shape)
+        value = builder.add(DivideOp(value, builder.add(ConstantOp.of(divisors, module, "divisors")).result)).result
+    return value
 
 
 def size_in(tensor: Tensor) -> int | None:
     """The one size that a tensor is known to hold, in integers or floats; None where it holds something else."""
-    if tensor.symbolic and tensor.array is not None and tensor.array.size == 1:
-        return cast("int", tensor.array.item())
-    value = tensor.value
-    while value is not None and isinstance(owner := value.owner, CastOp | SizesOp):
-        if owner.signature.str("dtype") not in _WIDE:
-            return None
-        if isinstance(owner, SizesOp):
-            sizes = owner.signature.ints("values")
-            return sizes[0] if len(sizes) == 1 else None
-        value = owner.data
-    return None
+    if not tensor.symbolic or tensor.array is None or tensor.array.size != 1:
+        return None
+    size = tensor.array.item()
+    return None if isinstance(size, Quotient) else cast("int", size)
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:

@@ -11,9 +11,8 @@ import onnx
 from onnx import ModelProto, TypeProto
 
 from ...runtime.flow import Region, Step
-from ..importing.converter import Converter, Result
+from ..importing.converter import Converter
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
-from ..importing.fold import folded
 from ..importing.inputs import Inputs
 from ..importing.model import Format, Model
 from ..importing.python_calls import LibraryCall, PythonCall
@@ -29,7 +28,6 @@ from .load import load
 from .model_metadata import metadata_of
 from .program import Node, canonical, node_of
 from .python_calls import of_type, python_call_of, type_of
-from .symbolic import folded_sizes
 
 
 def open_model(model: ModelProto | bytes | str | os.PathLike[str], custom_ops: CustomOps = NO_CUSTOM_OPS) -> Model:
@@ -76,11 +74,6 @@ def _stated(model: Model, step: Step, context: Context, tensors: Mapping[str, Te
     return [of_type(types[name]) if name in types else Stated() for name in step.outputs]
 
 
-def _folded(context: Context, convert: Callable[[Any], Results]) -> tuple[Result, ...] | None:
-    sizes = folded_sizes(context)
-    return folded(context, convert) if sizes is None else (sizes,)
-
-
 def _library_call(step: Step, context: Context, library: str, call: PythonCall) -> LibraryCall | tuple[Any, ...]:
     from .fallback import library_call
 
@@ -123,7 +116,6 @@ FORMAT = Format(
     stated=_stated,
     states_shapes=False,
     check_types=_check_types,
-    folded=_folded,
     expansion=_expansion,
     operator_names=_operator_names,
     python_call=python_call_of,

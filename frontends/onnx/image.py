@@ -9,8 +9,8 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.interpolation import Resizing, quotient, scaled
 from ...dialects.sizes import holds_zero, size_max, size_min
+from ...dialects.sizes.decisions import chosen, compared
 from ..importing.converter import Converter
-from ..importing.decisions import chosen, compared
 from ..importing.resizing import resized
 from .context import Context
 from .shaping import axis_of

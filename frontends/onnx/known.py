@@ -13,8 +13,8 @@ from ...dialects.relay.creation import FullOp
 from ...dialects.sizes import Size, proves
 from ...support.dtypes import Array
 from ..importing.converter import Converter
+from ..importing.sizes import sizes_array
 from .context import Context
-from .symbolic import sizes_array
 
 
 def constant(ctx: Context) -> Array:

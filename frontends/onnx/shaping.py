@@ -25,8 +25,8 @@ from ...dialects.relay.transform import (
     TransposeOp,
 )
 from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, holds_zero, proves, same, size_max, size_min
+from ...dialects.sizes.decisions import compared
 from ..importing.converter import Converter
-from ..importing.decisions import compared
 from ..importing.tensor import dtype_of
 from .context import Context
 

@@ -23,7 +23,6 @@ from .load import load, operator_names
 from .nodes import CUSTOM_CALL, Node
 from .program import Builder
 from .raising import raise_operators
-from .symbolic import folded_sizes
 
 
 def open_model(
@@ -80,8 +79,6 @@ def _stated(model: Model, step: Step, context: Context, tensors: Mapping[str, Te
 
 
 def _folded(context: Context, convert: Callable[[Any], Results]) -> tuple[Result, ...] | None:
-    if (sizes := folded_sizes(context)) is not None:
-        return (sizes,)
     arrays = [tensor.array for tensor in context.inputs if tensor is not None and tensor.array is not None]
     if any(array.dtype.kind not in "iubO" and array.size > 1 for array in arrays):
         # Weights are no shapes: what is computed of them is FoldConstant's, behind the patterns that ask for it.

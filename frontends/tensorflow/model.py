@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,10 @@ import numpy as np
 
 from ...runtime.open_specs import OpenSpec
 from ...support.errors import FrontendError
-from ..importing.converter import Converter, Result
+from ..importing.converter import Converter
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
-from ..importing.fold import folded
 from ..importing.inputs import Inputs
 from ..importing.model import Format, Model
-from ..importing.results import Results
 from ..importing.state import State
 from .context import DEFAULT, Context, Conversion
 from .convert import CONVERTERS
@@ -27,7 +25,6 @@ from .program import Builder
 from .python_calls import python_call_of, stated_results
 from .scopes import Node
 from .source import read
-from .symbolic import folded_sizes
 
 _NO_RESULT = ("Assert", "Const", "NoOp", "Placeholder", "Print", "PrintV2", "Switch", "VarHandleOp")
 """Operators whose nodes are no outputs of a graph that names none."""
@@ -145,18 +142,12 @@ def _operator_names(node: Node) -> tuple[str, ...]:
     return (node.op_type,)
 
 
-def _folded(context: Context, convert: Callable[[Any], Results]) -> tuple[Result, ...] | None:
-    sizes = folded_sizes(context)
-    return folded(context, convert) if sizes is None else (sizes,)
-
-
 FORMAT = Format(
     name="tensorflow",
     context=Context,
     fields=_fields,
     converter=_converter,
     stated=stated_results,
-    folded=_folded,
     operator_names=_operator_names,
     python_call=python_call_of,
 )

@@ -16,9 +16,9 @@ from ...runtime.flow import Region, Step
 from ...runtime.open_specs import OpenSpec
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from ..importing.converter import Converter, Result
+from ..importing.converter import Converter
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
-from ..importing.fold import folded, is_fixed
+from ..importing.fold import is_fixed
 from ..importing.inputs import Inputs
 from ..importing.model import Format, Model
 from ..importing.names import strings
@@ -32,7 +32,6 @@ from .load import Source, load
 from .model import TensorInfo
 from .program import RENAMING, Builder, Node, operator_name
 from .python_calls import python_call_of
-from .symbolic import folded_sizes
 from .values import DTYPES, dtype_of
 
 
@@ -119,11 +118,6 @@ def _check_count(context: Context) -> Callable[[Results], None]:
 _PARTS = np.dtype(np.float32)
 
 
-def _folded(context: Context, convert: Callable[[Any], Results]) -> tuple[Result, ...] | None:
-    sizes = folded_sizes(context)
-    return folded(context, convert) if sizes is None else (sizes,)
-
-
 def _finish(module: ModuleOp) -> None:
     """Have `@main` say what TVM calls outputs."""
     attributes = main_of(module).attributes
@@ -139,7 +133,6 @@ FORMAT = Format(
     stated=_stated,
     states_shapes=False,
     check_types=_check_count,
-    folded=_folded,
     operator_names=_operator_names,
     python_call=python_call_of,
     finish=_finish,

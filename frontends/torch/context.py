@@ -144,7 +144,7 @@ class Context(context.Context):
             tensor = self.tensor(operand.index)
             if tensor.dtype is not None and tensor.dtype.kind == "f" and not tensor.symbolic:
                 return self.single(operand.index, name)
-            if tensor.dtype == np.bool_:
+            if tensor.dtype == np.bool_ and not tensor.symbolic:
                 return bool(self.single(operand.index, name))
             return self.size(operand.index, name)
         if not isinstance(operand, bool | int | float):

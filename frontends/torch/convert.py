@@ -18,6 +18,7 @@ from . import indexing as indexing
 from . import linear_algebra as linear_algebra
 from . import losses as losses
 from . import normalization as normalization
+from . import numbers as numbers
 from . import padding as padding
 from . import parts as parts
 from . import pooling as pooling
@@ -29,7 +30,6 @@ from . import recurrent as recurrent
 from . import reductions as reductions
 from . import resizing as resizing
 from . import shaping as shaping
-from . import size_arithmetic as size_arithmetic
 from . import sorting as sorting
 from . import special as special
 from . import stacks as stacks

@@ -24,8 +24,8 @@ from .context import Context
 from .convert import CONVERTERS
 from .expressions import lone_symbol, parse_expression
 from .inputs import inputs_of
-from .late_numbers import LATE, late_number
 from .load import Source, load, operator_names
+from .numbers import ARITHMETIC, arithmetic
 from .program import Builder
 from .promotion import cast_to
 from .python_calls import python_call_of
@@ -86,9 +86,8 @@ def converter_of(model: Model, node: Call) -> Converter[Context] | None:
     """Return the converter of a call: its row, and behind it what holds for all that compute late, or in place."""
     if (row := CONVERTERS.get(node.op_type)) is None:
         return None
-    if node.op_type in LATE:
-        whole = model.control is not None
-        return Converter(lambda ctx: late_number(ctx, whole) or row.convert(ctx), unread=row.unread)
+    if node.op_type in ARITHMETIC:
+        return Converter(lambda ctx: arithmetic(ctx, late=model.control is not None))
     return Converter(lambda ctx: _in_place(ctx, row.convert(ctx)), unread=row.unread) if node.in_place else row
 
 

@@ -15,8 +15,8 @@ from math import prod
 from typing import Any, cast
 
 from ...dialects.sizes import Size, SizeExpr, size_max, size_min
+from ...dialects.sizes.decisions import compared
 from ..importing.converter import Converter
-from ..importing.decisions import Decision, compared, decided
 from .calls import At, Operand
 from .context import Context
 
@@ -247,13 +247,13 @@ def _value(ctx: Context, tree: Operand) -> Any:
 def _combined(ctx: Context, sign: str, values: list[Any]) -> Any:
     match sign:
         case "and":
-            return decided(prod(_truth(value) for value in values))
+            return prod(values)
         case "or":
-            return decided(1 - prod(1 - _truth(value) for value in values))
+            return 1 - prod(1 - value for value in values)
         case "not":
-            return decided(1 - _truth(values[0]))
+            return 1 - values[0]
         case "!=":
-            return decided(1 - _truth(compared(values[0], "==", values[1])))
+            return compared(values[0], "!=", values[1])
         case "max" | "min":
             return reduce(size_max if sign == "max" else size_min, values)
         case "sum":
@@ -266,11 +266,6 @@ def _combined(ctx: Context, sign: str, values: list[Any]) -> Any:
             return {**_SUMS, **_PRODUCTS}[sign](*values)
 
 
-def _truth(value: Any) -> int:
-    """A truth value as a size of 0 or 1."""
-    return int(value) if isinstance(value, bool) else cast(int, value)
-
-
 def _checked(ctx: Context) -> tuple[()]:
     """Have every call keep to a guard."""
     tree = cast("tuple[Operand, ...]", ctx.argument("condition"))
@@ -280,7 +275,7 @@ def _checked(ctx: Context) -> tuple[()]:
         a, b = (cast(Size, _value(ctx, part)) for part in tree[1:])
         if compared(a, cast(str, sign), b) is False:
             ctx.fail(wanted, f"{a} and {b}")
-        if isinstance(compared(a, cast(str, sign), b), Decision):
+        if isinstance(compared(a, cast(str, sign), b), SizeExpr):
             low, high = (b, a) if cast(str, sign)[0] == ">" else (a, b)
             ctx.require(high - low - (sign in ("<", ">")))
             if sign == "==":

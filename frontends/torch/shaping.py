@@ -21,8 +21,8 @@ from ...dialects.relay.transform import (
     TransposeOp,
 )
 from ...dialects.sizes import ENDLESS, Size, SizeExpr, broadcast_sizes, proves, same, same_shape, size_max, size_min
+from ...dialects.sizes.decisions import compared
 from ..importing.converter import Converter
-from ..importing.decisions import compared
 from ..importing.tensor import dtype_of, shape_of
 from .context import Context
 from .promotion import cast_to, promoted

@@ -2,52 +2,24 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, cast
 
-import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
-from ...dialects.element_types import dtype_name
+from ...dialects.element_types import dtype_name, numpy_dtype
 from ...dialects.relay.binding import resolved
 from ...dialects.relay.canonicalization.constant_operands import constant_value, erase_unused
 from ...dialects.relay.creation import SizesOp
-from ...dialects.relay.elementwise import AddOp, CastOp, MaximumOp, MinimumOp, MultiplyOp, SubtractOp
-from ...dialects.relay.operator import Operator, element_of, shape_of
-from ...dialects.relay.rearrange import StackOp
-from ...dialects.relay.reduce import ProdOp
+from ...dialects.relay.operator import Operator, element_of
 from ...dialects.relay.shapes import NdarraySizeOp, OfShape, ShapeOfOp
-from ...dialects.relay.traits import INTEGERS
-from ...dialects.relay.transform import (
-    ConcatenateOp,
-    ExpandDimsOp,
-    ReshapeOp,
-    SqueezeOp,
-    StridedSliceOp,
-    TakeOp,
-)
-from ...dialects.sizes import Size, product, size_max, size_min
+from ...dialects.relay.size_arithmetic import LIMIT, WHOLE, computed_sizes, objects
+from ...dialects.sizes import Size, product
 from ...dialects.sizes.types import extents_of, is_symbolic
 from ...provenance.rewrite import rewrite
 from ...support.dtypes import Array
-
-_LIMIT = 64
-"""Arrays of at most this many elements are computed with."""
-
-_PAIRWISE: Mapping[type[Operator], Callable[..., Any]] = {
-    AddOp: operator.add,
-    SubtractOp: operator.sub,
-    MultiplyOp: operator.mul,
-    MaximumOp: size_max,
-    MinimumOp: size_min,
-}
-_MOVES = (CastOp, ConcatenateOp, ExpandDimsOp, ReshapeOp, SqueezeOp, StackOp, StridedSliceOp)
-"""The operators that pass sizes on as they are."""
 
 
 def sizes_value(value: SSAValue, module: ModuleOp) -> Array | None:
@@ -55,14 +27,8 @@ def sizes_value(value: SSAValue, module: ModuleOp) -> Array | None:
     value = resolved(value)
     if isinstance(value.owner, SizesOp):
         sig = value.owner.signature
-        return _array(list(sig.ints("values")), tuple(sig.ints("shape")))
+        return objects(sig.ints("values"), sig.ints("shape"))
     return constant_value(value, module)
-
-
-def _array(values: list[Size], shape: tuple[int, ...]) -> Array:
-    made = np.empty(len(values), np.object_)
-    made[:] = values
-    return cast(Array, made.reshape(shape))
 
 
 @dataclass
@@ -85,49 +51,36 @@ class SizesOfShape(RewritePattern):
 
 @dataclass
 class SizeArithmetic(RewritePattern):
-    """Operators on integers that are sizes: sums, products, extremes, and what moves and picks them."""
+    """Operators on integers that are sizes; floats and truth values on the way are known, and stay as they are."""
 
     module: ModuleOp
+    between: dict[SSAValue, Array] = field(default_factory=dict[SSAValue, Array])
+    """The values of the operators that stay."""
 
     reason: ClassVar[str] = "its operands are sizes"
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         if not isinstance(op, Operator) or len(op.results) != 1 or isinstance(op, SizesOp):
             return
-        if not any(isinstance(resolved(value).owner, SizesOp) for value in op.operands):
+        values = [resolved(value) for value in op.operands]
+        if not any(isinstance(value.owner, SizesOp) or value in self.between for value in values):
             return
-        if not INTEGERS.holds(element_of(op.results[0])):
+        operands = [
+            self.between[value] if value in self.between else sizes_value(value, self.module) for value in values
+        ]
+        if any(array is None or array.size > LIMIT for array in operands):
             return
-        given = [sizes_value(value, self.module) for value in op.operands]
-        if any(array is None or array.size > _LIMIT or array.dtype.kind not in "iuO" for array in given):
+        results = computed_sizes(op, cast("list[Array]", operands))
+        if results is None:
             return
-        found = _computed(op, cast("list[Array]", given))
-        if found is None:
+        (array,) = results
+        if numpy_dtype(element_of(op.results[0])) not in WHOLE:
+            self.between[op.results[0]] = array
             return
-        operands = list(op.operands)
-        rewriter.replace(op, _sizes(cast("list[Size]", found.reshape(-1).tolist()), found.shape, op.results[0]))
-        erase_unused(operands, rewriter)
-
-
-def _computed(op: Operator, given: list[Array]) -> Array | None:
-    """Return the result of an operator on sizes; None for one that is not for sizes."""
-    objects = [array.astype(np.object_) for array in given]
-    if (combine := _PAIRWISE.get(type(op))) is not None:
-        whole = np.broadcast_arrays(*objects)
-        rows = zip(*(array.reshape(-1).tolist() for array in whole), strict=True)
-        return _array([reduce(combine, row) for row in rows], whole[0].shape)
-    if isinstance(op, TakeOp):
-        places = given[1].astype(np.int64) if given[1].dtype.kind != "O" else None
-        if places is None or len(shape_of(op.data)) != 1 or not np.all((places >= 0) & (places < given[0].size)):
-            return None
-        return cast(Array, np.asarray(objects[0][places], np.object_))
-    if isinstance(op, ProdOp):
-        return _array([product(objects[0].reshape(-1).tolist())], ()) if not shape_of(op.results[0]) else None
-    if not isinstance(op, _MOVES) or isinstance(op, CastOp):
-        return objects[0] if isinstance(op, CastOp) else None
-    evaluate = cast("Callable[..., Any]", op.evaluate)
-    found = evaluate(op.signature, *op.signature.arguments(objects))
-    return cast(Array, np.asarray(found, np.object_))
+        read = list(op.operands)
+        flat: list[Any] = array.reshape(-1).tolist()
+        rewriter.replace(op, _sizes(flat, array.shape, op.results[0]))
+        erase_unused(read, rewriter)
 
 
 def _sizes(values: list[Size], shape: tuple[int, ...], like: SSAValue) -> SizesOp:
