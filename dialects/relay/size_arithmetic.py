@@ -124,9 +124,9 @@ def _evaluated(op: Operator, operands: list[Array]) -> Sequence[Any]:
 
 def _total(op: reductions.Reduce, x: Array) -> Array | None:
     """Return what a reduction over some axes gives."""
-    if type(op) not in _FOLDS or numpy_dtype(element_of(op.data)) in REAL:
+    if type(op) not in FOLDS or numpy_dtype(element_of(op.data)) in REAL:
         return None
-    function, start = _FOLDS[type(op)]
+    function, start = FOLDS[type(op)]
     axes = op.axes(op.signature)
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     count = prod(x.shape[axis] for axis in axes)
@@ -145,7 +145,7 @@ def _function(op: Operator) -> Function | None:
     if isinstance(op, elementwise.ClipOp):
         low, high = (op.signature.get(name) for name in ("a_min", "a_max"))
         return None if dtype in REAL else _between(low, high)
-    return (_OF_REALS if dtype in REAL else _OF_SIZES).get(type(op))
+    return (OF_REALS if dtype in REAL else OF_SIZES).get(type(op))
 
 
 def _between(low: float, high: float) -> Function:
@@ -250,7 +250,7 @@ _RELATIONS: Mapping[type[Operator], str] = {
     logic.LessEqualOp: "<=",
     logic.NotEqualOp: "!=",
 }
-_OF_SIZES: Mapping[type[Operator], Function] = {
+OF_SIZES: Mapping[type[Operator], Function] = {
     division.FloorDivideOp: _floored,
     division.FloorModOp: operator.mod,
     division.ModOp: _remainder,
@@ -283,7 +283,7 @@ _OF_SIZES: Mapping[type[Operator], Function] = {
     **{op: _compared(sign) for op, sign in _RELATIONS.items()},
 }
 """Operator -> what it computes of integers and truth values, one of each operand; None where only a run knows."""
-_OF_REALS: Mapping[type[Operator], Function] = {
+OF_REALS: Mapping[type[Operator], Function] = {
     elementwise.AddOp: real.plus,
     elementwise.CeilOp: real.ceil,
     elementwise.CopyOp: _same,
@@ -299,7 +299,7 @@ _OF_REALS: Mapping[type[Operator], Function] = {
     **{op: _related(sign) for op, sign in _RELATIONS.items()},
 }
 """The same of floats."""
-_FOLDS: Mapping[type[Operator], tuple[Function, int | None]] = {
+FOLDS: Mapping[type[Operator], tuple[Function, int | None]] = {
     reductions.AllOp: (operator.mul, 1),
     reductions.AnyOp: (_either, 0),
     reductions.MaxOp: (size_max, None),

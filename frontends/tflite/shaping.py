@@ -211,7 +211,7 @@ def mirror_pad(ctx: Context) -> SSAValue:
 
 def tile(ctx: Context) -> SSAValue:
     times = ctx.known_ints(1, "repetitions")
-    if len(times) != len(ctx.shape(0)) or min(times, default=0) < 0:
+    if len(times) != len(ctx.shape(0)) or any(proves(number, "<", 0) for number in times):
         ctx.fail(f"{len(ctx.shape(0))} repetitions", str(list(times)))
     return ctx.emit(rearrange.TileOp, ctx.value(0), reps=times)
 
