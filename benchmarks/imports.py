@@ -1,5 +1,6 @@
-"""Prints how many modules of Whence the compilation of one convolution loads, how long importing these takes, and how
-long reading BERT-base takes: as an ONNX file, and, where torch and transformers are installed, as a .pt2 file.
+"""Prints what the compilation of one convolution takes, with an empty cache of kernels and with a full one: modules of
+Whence that it loads, and CPU seconds of the whole process; and how long reading BERT-base takes: as an ONNX file, and,
+where torch and transformers are installed, as a .pt2 file.
 
     python benchmarks/imports.py
 """
@@ -29,7 +30,7 @@ model = onnx.parser.parse_model('''<ir_version: 8, opset_import: ["": 18]>
 graph (float[1, 3, 8, 8] x, float[4, 3, 3, 3] w) => (float[1, 4, 6, 6] y) { y = Conv (x, w) }''')
 whence.compile(model)
 names = [name for name in sys.modules if name.split(".")[0] == "whence"]
-print(took, len(names))
+print(took, len(names), time.process_time())
 """
 
 _READING = """
@@ -58,12 +59,16 @@ with torch.no_grad():
 
 
 def main() -> None:
-    measured = [_measured() for _ in range(ROUNDS)]
     # Rooms are linked from one folder into others: each file counts once.
     total = len({path.resolve() for folder in (ROOT / "src/whence").iterdir() for path in folder.rglob("*.py")})
-    seconds = statistics.median(seconds for seconds, _ in measured)
-    print(f"import of whence.compile and whence.load: {seconds:.2f} CPU s (median of {ROUNDS})")
-    print(f"modules that a compilation of one convolution loads: {measured[0][1]} of {total}")
+    for cache in ("empty", "full"):
+        with tempfile.TemporaryDirectory() as folder:
+            if cache == "full":
+                _measured(folder)
+            measured = [_measured(f"{folder}/{round}" if cache == "empty" else folder) for round in range(ROUNDS)]
+        imports, modules, whole = map(statistics.median, zip(*measured, strict=True))
+        print(f"one convolution, {cache} cache: {modules:.0f} of {total} modules, {whole:.2f} CPU s", end=", ")
+        print(f"of these {imports:.2f} s for the import of whence.compile and whence.load (medians of {ROUNDS})")
     _reading()
 
 
@@ -87,10 +92,12 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-def _measured() -> tuple[float, int]:
-    done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True)
-    seconds, count = done.stdout.split()
-    return float(seconds), int(count)
+def _measured(cache: str) -> tuple[float, float, float]:
+    environment = {**os.environ, "WHENCE_CACHE_DIR": cache}
+    command = [sys.executable, "-c", _SCRIPT]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    imports, modules, whole = map(float, done.stdout.split())
+    return imports, modules, whole
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ scalar ops inside included, is located at the operator it came from.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import SSAValue
@@ -24,50 +26,10 @@ from ...dialects.sizes.types import SizesAttr
 from ...dialects.te import FuncOp as TeFuncOp
 from ...provenance.diagnostics import fail
 from ...support.dtypes import storage
-from ...support.tables import joined_tables
 from ...te import Tensor
 from ...te.language.emit import build_function
 from ...te.language.extents import SymbolSizes
 from ...te.language.tensor import FullOp, PlaceholderOp
-from . import bitpacking as bitpacking
-from . import bits as bits
-from . import convolution as convolution
-from . import convolution_transpose as convolution_transpose
-from . import couplings as couplings
-from . import creation as creation
-from . import cumulative as cumulative
-from . import detection as detection
-from . import dilation as dilation
-from . import elementwise as elementwise
-from . import fast_math as fast_math
-from . import indexing as indexing
-from . import linear_algebra as linear_algebra
-from . import logic as logic
-from . import loss as loss
-from . import nn as nn
-from . import normalization as normalization
-from . import norms as norms
-from . import pairs as pairs
-from . import pooling as pooling
-from . import qnn as qnn
-from . import qnn_products as qnn_products
-from . import random as random
-from . import rearrange as rearrange
-from . import recurrent as recurrent
-from . import reduce as reduce
-from . import resize as resize
-from . import sampling as sampling
-from . import scatter as scatter
-from . import shapes as shapes
-from . import signal as signal
-from . import sorting as sorting
-from . import sparse as sparse
-from . import threefry as threefry
-from . import transform as transform
-from . import trees as trees
-from . import vision as vision
-from . import window_indices as window_indices
-from . import windows as windows
 from .joined_axes import join_axes
 from .stages import compute, shape
 
@@ -77,8 +39,40 @@ Lowering = Callable[..., Tensor | tuple[Tensor, ...]]
 Of an optional operand that is missing it gets None, of a variadic one a tuple.
 """
 
-TABLE: dict[type[Operator], Lowering] = joined_tables(__name__.rpartition(".")[0], globals())
-"""Operator -> what it computes."""
+_ELSEWHERE = {
+    "activation": ("logic",),
+    "annotation": (),
+    "collapse": ("reduce",),
+    "dynamic": (),
+    "dynamic_sizes": (),
+    "elementwise": ("elementwise", "fast_math", "logic"),
+    "matmul": ("nn", "elementwise"),
+    "normalization": ("normalization", "nn"),
+    "qnn_elementwise": ("qnn",),
+    "transform": ("transform", "elementwise"),
+}
+"""Module of `dialects/relay/` -> those here that lower its operators, where that is not the one of its name."""
+
+
+class Table(dict[type[Operator], Lowering]):
+    """Operator -> what it computes. Modules of lowerings are loaded for the first operator that is looked up."""
+
+    def __missing__(self, operator: type[Operator]) -> Lowering:
+        package, _, name = operator.__module__.rpartition(".")
+        if package == ConstantOp.__module__.rpartition(".")[0]:
+            for home in _ELSEWHERE.get(name, (name,)):
+                table: Mapping[type[Operator], Lowering] = import_module(f".{home}", __package__).TABLE
+                if operator in table:
+                    return self.setdefault(operator, table[operator])
+        raise KeyError(operator)
+
+    def __contains__(self, operator: object) -> bool:
+        with suppress(KeyError):
+            return isinstance(operator, type) and self[operator] is not None
+        return False
+
+
+TABLE = Table()
 
 
 CASTS = (CastLikeOp, CastOp, CopyOp, DequantizeOp, QuantizeOp, ReinterpretOp)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 
@@ -24,18 +26,10 @@ from ...te.schedule.schedule import Schedule
 from ...te.schedule.stage import Stage
 from ...te.schedule.stage_state import StageState
 from .knobs import Decisions, Space
-from .schedules.attention import schedule_attention
 from .schedules.common import Scheduling, tag_of
-from .schedules.convolution import schedule_conv2d_nchwc, schedule_depthwise_nchwc
-from .schedules.dense import schedule_dense
-from .schedules.elementwise import schedule_elementwise, schedule_repeated
 from .schedules.joined import is_joined, stands_alone
-from .schedules.normalization import schedule_rows
-from .schedules.pooling import schedule_pool
-from .schedules.reduction import schedule_reduction
-from .schedules.script import schedule_script
 from .stages import REPEATED, ROWS_APART
-from .strategies import Schedules, Strategy, all_rows, rows_for
+from .strategies import Strategy, all_rows, rows_for
 
 _REDUCTION = "comm_reduce"
 """The tag of the row for reductions of any kind."""
@@ -46,20 +40,26 @@ CHOSEN = "strategies"
 """The attribute of a schedule.sequence that names the row that each stage was scheduled by."""
 
 
-def _rows(name: str, schedule: Schedules, *tags: str, group: bool = False) -> list[Strategy]:
-    return [Strategy(name, tag, schedule, group=group) for tag in tags]
+def _loaded(home: str, work: Scheduling, stage: Stage) -> None:
+    module, _, name = home.partition(":")
+    getattr(import_module(f".schedules.{module}", __package__), name)(work, stage)
+
+
+def _rows(name: str, home: str, *tags: str, group: bool = False) -> list[Strategy]:
+    """Rows of a schedule, a module of `schedules/` and a name in it, which is loaded when it is first run."""
+    return [Strategy(name, tag, partial(_loaded, home), group=group) for tag in tags]
 
 
 ROWS: tuple[Strategy, ...] = (
-    *_rows("conv2d_NCHWc", schedule_conv2d_nchwc, "conv2d_NCHWc"),
-    *_rows("depthwise_conv2d_NCHWc", schedule_depthwise_nchwc, "depthwise_conv2d_NCHWc"),
-    *_rows("dense", schedule_dense, "dense", "dense_pack"),
-    *_rows("pool", schedule_pool, "pool_max", "pool_sum", "depthwise_conv2d_nchw", "sqr_sum"),
-    *_rows("reduce", schedule_reduction, "adaptive_pool_max", "adaptive_pool_sum", "comm_reduce"),
-    *_rows("injective", schedule_elementwise, ""),
-    *_rows("repeated", schedule_repeated, REPEATED),
-    *_rows("attention", schedule_attention, "dense", group=True),
-    *_rows("rows", schedule_rows, "softmax_output", "log_softmax_output", "layer_norm", group=True),
+    *_rows("conv2d_NCHWc", "convolution:schedule_conv2d_nchwc", "conv2d_NCHWc"),
+    *_rows("depthwise_conv2d_NCHWc", "convolution:schedule_depthwise_nchwc", "depthwise_conv2d_NCHWc"),
+    *_rows("dense", "dense:schedule_dense", "dense", "dense_pack"),
+    *_rows("pool", "pooling:schedule_pool", "pool_max", "pool_sum", "depthwise_conv2d_nchw", "sqr_sum"),
+    *_rows("reduce", "reduction:schedule_reduction", "adaptive_pool_max", "adaptive_pool_sum", "comm_reduce"),
+    *_rows("injective", "elementwise:schedule_elementwise", ""),
+    *_rows("repeated", "elementwise:schedule_repeated", REPEATED),
+    *_rows("attention", "attention:schedule_attention", "dense", group=True),
+    *_rows("rows", "normalization:schedule_rows", "softmax_output", "log_softmax_output", "layer_norm", group=True),
 )
 """The compiler's rows: name, schedule, the tags of stages it is for."""
 
@@ -92,7 +92,7 @@ def _scheduled(
     # Scripts, scans and calls run as they are.
     for stage in schedule.stages:
         if not stage.is_compute and tag_of(stage) == ROWS_APART:
-            schedule_script(work, stage)
+            _loaded("script:schedule_script", work, stage)
     for stage in computes:
         if _run(work, stage, chosen, lambda row: row.group):
             break

@@ -13,7 +13,6 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.element_types import numpy_dtype
-from ...dialects.relay import OPERATORS
 from ...dialects.relay.attributes import Value
 from ...dialects.relay.bits import DenseBitsOp
 from ...dialects.relay.convolution import CONV_LAYOUTS
@@ -49,7 +48,7 @@ from .blocking import (
     panel_width,
 )
 from .quantized_layouts import BlockQuantizedConv2D, PackQuantizedDense
-from .sink_layouts import sinking
+from .sink_layouts import is_other, sinking
 
 _STEPS = 32
 """Products of float16 that are summed as such, at most."""
@@ -258,8 +257,7 @@ class AlterOpLayoutPass(ModulePass):
             rewrite(op, [ApplyHooks(hooks, op, layouts=True, back=permutations)], recursive=False)
             blocks = [Unless(frozenset(hooks), pattern) for pattern in blocks]
         patterns = [*blocks, *sinking(permutations)]
-        others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):
                 # Two readers of one value may have asked for the same transform.
-                eliminate_common_subexpressions(func.body, skip=[ConstantOp, *others])
+                eliminate_common_subexpressions(func.body, skip=[ConstantOp], unless=is_other)

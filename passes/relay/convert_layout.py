@@ -12,24 +12,22 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
-from ...dialects.relay import OPERATORS, qnn_products
+from ...dialects.relay import qnn_products
 from ...dialects.relay.convolution_transpose import ConvTranspose
 from ...dialects.relay.core import ConstantOp, FuncOp
 from ...dialects.relay.layout import parse_layout, strides
 from ...dialects.relay.layout_traits import OwnLayouts
 from ...dialects.relay.nn import Conv2DOp
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.relay.transform import LayoutTransformOp
 from ...provenance.cse import eliminate_common_subexpressions
 from ...provenance.diagnostics import message
 from ...provenance.rewrite import rewrite
 from ...support.errors import PipelineError
 from ...syntax.relay.op_attrs import CONVERT_LAYOUT, operators_with
 from .blocking import in_layouts
-from .sink_layouts import sinking
+from .sink_layouts import is_other, sinking
 
 NAME = "relay-convert-layout"
-_BY_NAME = {op.name.removeprefix("relay."): op for op in OPERATORS}
 
 
 def _fail(expected: str, found: str) -> NoReturn:
@@ -49,10 +47,13 @@ def parse_layouts(text: str) -> dict[str, list[str]]:
 
 def _checked(name: str, layouts: Sequence[str]) -> tuple[str, str]:
     """The data and kernel layout of an operator, kernel "default" where nothing is said."""
-    cls = _BY_NAME.get(name)
+    from ...dialects.relay import OPERATORS
+
+    by_name = {op.name.removeprefix("relay."): op for op in OPERATORS}
+    cls = by_name.get(name)
     named = None if cls is None else cls.get_trait(OwnLayouts)
     if cls is None or named is None:
-        names = sorted(name for name, operator in _BY_NAME.items() if operator.has_trait(OwnLayouts))
+        names = sorted(name for name, operator in by_name.items() if operator.has_trait(OwnLayouts))
         _fail(f"an operator that takes layouts, among {', '.join(names)}", repr(name))
     data, kernel = (*layouts, "default", "default")[:2]
     first, *others = named.attributes
@@ -182,7 +183,6 @@ class ConvertLayoutPass(ModulePass):
         asked = parse_layouts(self.desired_layouts)
         hooks = {name: hook for name, hook in operators_with(CONVERT_LAYOUT).items() if name in asked}
         desired = {name: _checked(name, layouts) for name, layouts in asked.items() if name not in hooks}
-        others = [operator for operator in OPERATORS if operator is not LayoutTransformOp]
         converted: set[Operation] = set()
         config = LayoutConfig.current
         skipped = config.skipped(op) if config is not None else ()
@@ -192,7 +192,7 @@ class ConvertLayoutPass(ModulePass):
         for func in op.ops:
             if isinstance(func, FuncOp) and func.primitive is None and rewrite(func.body, patterns):
                 # Two readers of one value may have asked for the same transform.
-                eliminate_common_subexpressions(func.body, skip=[ConstantOp, *others])
+                eliminate_common_subexpressions(func.body, skip=[ConstantOp], unless=is_other)
 
     def _hooks(
         self, module: ModuleOp, hooks: Mapping[str, Any], asked: Mapping[str, Sequence[str]], converted: set[Operation]

@@ -15,8 +15,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern, op_type_rewrite_pattern
 
 from ...dialects.element_types import dtype_name
-from ...dialects.relay import OPERATORS, matmul, qnn_elementwise, reduce, transform
 from ...dialects.relay import elementwise as ew
+from ...dialects.relay import matmul, qnn_elementwise, reduce, transform
 from ...dialects.relay.canonicalization.constant_operands import (
     constant_operands,
     constant_value,
@@ -29,7 +29,7 @@ from ...dialects.relay.core import ConstantOp
 from ...dialects.relay.evaluation import evaluate
 from ...dialects.relay.interpret import Evaluator
 from ...dialects.relay.normalization import SoftmaxOp
-from ...dialects.relay.operator import Operator, element_of, shape_of
+from ...dialects.relay.operator import Operator, element_of, operators_of, shape_of
 from ...dialects.relay.qnn import DequantizeOp, QuantizeOp, RequantizeOp
 from ...dialects.relay.resize import Resized
 from ...dialects.relay.traits import Averages
@@ -42,7 +42,7 @@ from .qnn_canonicalize import Arithmetic
 
 _QUANTIZED: Mapping[type[Operator], type[Operator]] = {
     op.REAL: op
-    for op in OPERATORS
+    for op in operators_of(qnn_elementwise)
     if issubclass(op, qnn_elementwise.Unary | qnn_elementwise.Binary) and hasattr(op, "REAL")
 }
 """Operators on numbers -> those on quantised ones."""

@@ -56,6 +56,11 @@ class BiasInBlocks(BiasAddToAdd):
             super().match_and_rewrite(op, rewriter)
 
 
+def is_other(op: Operation) -> bool:
+    """Return whether an op is an operator other than a layout transform."""
+    return isinstance(op, Operator) and not isinstance(op, LayoutTransformOp)
+
+
 Sources = Mapping[int, LayoutTransformOp]
 """The operands that move -> the transforms that make them."""
 

@@ -5,36 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.math import FmaOp
 from xdsl.passes import ModulePass
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ...dialects.tir import PrimFuncOp, prim_funcs
-from ...dialects.tir.lanes import scalar_type
 from ...provenance.rewrite import rewrite
 from ...provenance.walk import walk
 from . import join_loads, lower_dots, round_to_integers
-from .elementary.floats import Floats
-from .elementary.formulas import FORMULAS
-
-
-class ExpandIntrin(RewritePattern):
-    reason = "LLVM has no vector form of it"
-
-    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
-        if (formula := FORMULAS.get(type(op))) is None:
-            return
-        floats = Floats(op.results[0].type)
-        match scalar := scalar_type(op.results[0].type):
-            case _ if scalar == f32:
-                result = formula.write(floats, *op.operands)
-            case _ if scalar in (f16, bf16):
-                wide = [floats.widen(operand, f32) for operand in op.operands]
-                result = floats.narrow(formula.write(floats, *wide), scalar)
-            case _:
-                return
-        rewriter.replace(op, floats.ops, [result])
 
 
 def run(func: PrimFuncOp, *, vnni: bool = False, pmaddwd: int = 0, dot_bf16: bool = False) -> None:
@@ -49,7 +27,9 @@ def run(func: PrimFuncOp, *, vnni: bool = False, pmaddwd: int = 0, dot_bf16: boo
         lower_dots.run(func, vnni, pmaddwd, dot_bf16)
     if pmaddwd:
         round_to_integers.run(func, pmaddwd)
-    if any(type(op) in FORMULAS for op in walk(func)):
+    if any(op.name.startswith("math.") and not isinstance(op, FmaOp) for op in walk(func)):
+        from .elementary.expand import ExpandIntrin
+
         rewrite(func.body, [ExpandIntrin()], recursive=False)
 
 

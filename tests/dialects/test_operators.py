@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pkgutil
+from collections import Counter
 from collections.abc import Sequence
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
@@ -31,6 +34,7 @@ from whence.dialects.relay.evaluation import evaluate
 from whence.dialects.relay.operator import Operator, operators_of
 from whence.dialects.relay.signature import Signature, Tensor
 from whence.dialects.relay.traits import INJECTIVE, FusionPattern, OpPattern
+from whence.lowering import relay_to_te
 from whence.lowering.relay_to_te.lower import TABLE
 
 NOT_LOWERED = {
@@ -57,7 +61,12 @@ def test_an_operator_has_all_its_meanings(operator: type[Operator]):
 
 def test_operators_are_found_and_named_once():
     assert len({operator.name for operator in OPERATORS}) == len(OPERATORS)
-    assert set(TABLE) <= set(OPERATORS)
+    names = [module.name for module in pkgutil.iter_modules(relay_to_te.__path__) if module.name != "lower"]
+    tables = [getattr(import_module(f"{relay_to_te.__name__}.{name}"), "TABLE", {}) for name in names]
+    rows = Counter(operator for table in tables for operator in table)
+    assert set(rows) <= set(OPERATORS)
+    assert set(rows.values()) == {1}
+    assert all(operator in TABLE for operator in rows)
     for module in (elementwise, nn, transform):
         declared = {value for name, value in vars(module).items() if name.endswith("Op")}
         assert declared <= set(OPERATORS)

@@ -11,13 +11,12 @@ from xdsl.passes import ModulePass
 
 from whence.compiler.load import Source, open_model
 from whence.compiler.policy import Policy
+from whence.executables.choice import Specialize, Tier, check_tier
 from whence.executables.executable import Executable
-from whence.executables.sized import Specialize, Tier, check_tier
 from whence.lowering.external.registry import split_target
 from whence.lowering.kernel.tuned import TUNED, Tuned
 from whence.lowering.llvm_to_native.target import Target
 from whence.passes.pipelines import precision_of
-from whence.passes.relay.convert_layout import ConvertLayoutPass
 from whence.planning.build import Building, Progress
 from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
@@ -116,6 +115,8 @@ def compile(
     wanted = shapes if input_shapes is None else input_shapes
     layouts = desired_layouts
     if not isinstance(layouts, str):
+        from whence.passes.relay.convert_layout import ConvertLayoutPass
+
         layouts = ConvertLayoutPass.of(layouts).desired_layouts
 
     if isinstance(pipeline, str):

@@ -22,7 +22,7 @@ from whence.support.errors import FrontendError, PipelineError, expectation
 from whence.support.names import shortened
 
 if TYPE_CHECKING:
-    from whence.executables.sized import Tier
+    from whence.executables.choice import Tier
     from whence.frontends.importing.custom import CustomOp, Fallback
     from whence.frontends.importing.model import Model
     from whence.frontends.importing.state import State

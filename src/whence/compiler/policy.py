@@ -19,9 +19,8 @@ from whence.dialects.relay.constants import ConstantPool, pool_of
 from whence.dialects.relay.core import ConstantOp
 from whence.dialects.relay.size_ranges import is_sized, main_of, symbols_in
 from whence.dialects.relay.tuples import TupleOp
-from whence.executables.choice import Choice
+from whence.executables.choice import Choice, Specialize, Tier
 from whence.executables.executable import Executable
-from whence.executables.sized import SizedExecutable, Specialize, Tier
 from whence.passes.pipelines import preparation, run_passes
 from whence.planning.artifact import Artifact
 from whence.planning.build import Building
@@ -117,6 +116,8 @@ class Policy:
             executable = StatefulSizedExecutable(artifact, *options, tier=self.tier, specialize=self.specialize)
             executable.keep(states)
         else:
+            from whence.executables.sized import SizedExecutable
+
             executable = SizedExecutable(artifact, *options, tier=self.tier, specialize=self.specialize)
         executable.choice = Choice("sized", f"a call decides {symbols}")
         return executable

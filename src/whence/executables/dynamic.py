@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from xdsl.utils.exceptions import VerifyException
 
+from whence.executables.choice import Tier
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
-from whence.executables.sized import SizedExecutable, Tier
+from whence.executables.sized import SizedExecutable
 from whence.frontends.importing.model import Model
 from whence.frontends.importing.node import node_of
 from whence.frontends.importing.stretches import import_open_stretch, import_stretch

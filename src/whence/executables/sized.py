@@ -12,11 +12,12 @@ from contextvars import copy_context
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from whence.dialects.relay.constants import set_pool
 from whence.executables.apart import CannotStart, Source, copied_pool, imported, portable
+from whence.executables.choice import Specialize, Tier
 from whence.executables.executable import Executable
 from whence.passes.relay.bind_sizes import bind_sizes
 from whence.planning.artifact import Artifact
@@ -29,7 +30,7 @@ from whence.runtime.tensors import Tensor
 from whence.runtime.threads import ThreadPool
 from whence.support.doors import doors
 from whence.support.dtypes import Array
-from whence.support.errors import FrontendError, PipelineError, WhenceError
+from whence.support.errors import FrontendError, WhenceError
 from whence.support.supervising import reason, supervised
 
 if TYPE_CHECKING:
@@ -37,24 +38,12 @@ if TYPE_CHECKING:
 
     from whence.explorer.why import Why
 
-Tier = Literal["auto", "symbolic", "static"]
-"""`symbolic` is one program for all sizes, `static` one for each; `auto` begins with the one and adds of the others."""
-
-Specialize = Mapping[str, int | Sequence[int]]
-"""Sizes to compile programs for ahead of time: of each symbol one number or several, every combination."""
-
 LIMIT = 16
 """The largest number of programs for certain sizes that are kept."""
 OFTEN = 50
 """The number of calls with the same sizes that makes a program for them worthwhile."""
 
 _Key = tuple[int, ...]
-
-
-def check_tier(tier: str) -> None:
-    """Raise PipelineError for an unknown tier."""
-    if tier not in get_args(Tier):
-        raise PipelineError(f"tier: expected one of {', '.join(get_args(Tier))}, got {tier!r}")
 
 
 @dataclass

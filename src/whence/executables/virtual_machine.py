@@ -18,8 +18,9 @@ from whence.dialects.relay.operator import Operator
 from whence.dialects.relay.types import signature_of, tuple_type
 from whence.dialects.relay.values import Edge
 from whence.dialects.sizes.types import is_open
+from whence.executables.choice import Tier
 from whence.executables.interpreted import LIMIT, Build, InterpretedExecutable
-from whence.executables.sized import SizedExecutable, Tier
+from whence.executables.sized import SizedExecutable
 from whence.explorer.layers import Layer
 from whence.explorer.where import Where
 from whence.passes.functions import COMPOSITE

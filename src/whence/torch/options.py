@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from whence.executables.sized import Tier, check_tier
+from whence.executables.choice import Tier, check_tier
 from whence.support.errors import PipelineError
 
 
