@@ -286,7 +286,4 @@ def called(args: argparse.Namespace) -> Executable:
 
 def questioned(args: argparse.Namespace, name: str | None = None) -> Executable:
     """Return the executable that answers about a kernel or layer: the model, or the stretch that has it."""
-    from whence.executables.interpreted import InterpretedExecutable
-
-    compiled = called(args)
-    return compiled.part(name) if isinstance(compiled, InterpretedExecutable) else compiled
+    return called(args).part(name)

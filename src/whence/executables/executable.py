@@ -124,9 +124,22 @@ class Executable(Calls):
         return tuple(layer.name for layer in layers_of(self.artifact))
 
     @property
+    def parts(self) -> tuple[Executable, ...]:
+        """The native programs that questions are about, in order: itself, or those that the last call ran."""
+        return (self,)
+
+    def part(self, name: str | int | None = None) -> Executable:
+        """Return the native program that has a kernel or a layer of a name; without a name, the one to look into."""
+        return self
+
+    def _fed(self, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return all inputs of the program: those that a call gives, and what it keeps from call to call."""
+        return inputs
+
+    @property
     def kernels(self) -> tuple[str, ...]:
-        """The names of the kernel calls, in order."""
-        return tuple(call.name for call in self.artifact.calls)
+        """The names of the kernel calls, in order; where values decide, of the last call."""
+        return tuple(call.name for part in self.parts for call in part.artifact.calls)
 
     @property
     def tuned(self) -> Mapping[str, Applied]:
@@ -161,7 +174,7 @@ class Executable(Calls):
 
         Calls are `artifact.calls`. See `Runner.profile`.
         """
-        return self.runner.profile(inputs, self._pool, repeat)
+        return self.runner.profile(self._fed(inputs), self._pool, repeat)
 
     def times(self, inputs: Mapping[str, Array], repeat: int = 10, samples: Samples | None = None) -> Times:
         """Return the median CPU seconds, of all threads together, of each kernel call, and of the layers in it.
@@ -184,11 +197,13 @@ class Executable(Calls):
         """
         from whence.explorer.samples import sample
 
-        return sample(self.artifact, self.runner, self._pool, inputs, seconds=seconds, period=period, runs=runs)
+        return sample(
+            self.artifact, self.runner, self._pool, self._fed(inputs), seconds=seconds, period=period, runs=runs
+        )
 
     def timeline(self, inputs: Mapping[str, Array]) -> list[tuple[float, float]]:
         """Begin and end of each kernel call of one run, in seconds from its beginning on the wall's clock."""
-        return self.runner.timeline(inputs, self._pool)
+        return self.runner.timeline(self._fed(inputs), self._pool)
 
     def sizes_of(self, inputs: Mapping[str, Array]) -> dict[str, int]:
         """Return the sizes that a program for all reads off its inputs; none for one of fixed shapes.
@@ -196,7 +211,7 @@ class Executable(Calls):
         Raises FrontendError when they are not what the model takes.
         """
         sizes = self.artifact.program.sizes
-        symbols = self.runner.met(inputs)[1].symbols
+        symbols = self.runner.met(self._fed(inputs))[1].symbols
         return dict(zip(sizes.symbols, symbols, strict=True)) if sizes is not None else {}
 
     def at(self, sizes: Mapping[str, int]) -> Executable:
@@ -247,7 +262,9 @@ class Executable(Calls):
         """Compare the values of layers with a reference, tensor by tensor; see `explorer/compare.py`."""
         from whence.explorer.compare import compare
 
-        return compare(self.artifact, self.runner, self._pool, inputs, reference, tensors, rtol=rtol, atol=atol)
+        return compare(
+            self.artifact, self.runner, self._pool, self._fed(inputs), reference, tensors, rtol=rtol, atol=atol
+        )
 
     def why(self, kernel: str | int, line: int | None = None) -> Why:
         """Return the layers, passes and stages behind a kernel (a name in `kernels`, symbol, index) or a TIR line.
@@ -256,13 +273,14 @@ class Executable(Calls):
         """
         from whence.explorer.why import why
 
-        return why(self._index, kernel, line)
+        part = self.part(kernel)
+        return why(part._index, kernel, line) if part is self else part.why(kernel, line)
 
     def whys(self) -> tuple[Why, ...]:
         """As `why`, of every kernel with all its calls, in one walk."""
         from whence.explorer.why import why_all
 
-        return tuple(why_all(self._index))
+        return tuple(answer for part in self.parts for answer in why_all(part._index))
 
     def get_source(self, kernel: str | int, fmt: str = "ll") -> str:
         """Return the code of a kernel (named as for `why`) as text, of a level between tensor expressions and assembly.
@@ -279,13 +297,13 @@ class Executable(Calls):
         """Return the fate of a layer at every level; raises FrontendError for an unknown layer."""
         from whence.explorer.where import where
 
-        return where(self._index, layer)
+        return where(self.part(layer)._index, layer)
 
     def wheres(self) -> tuple[Where, ...]:
         """As `where`, of every layer in the order of the source, in one walk."""
         from whence.explorer.where import where_all
 
-        return tuple(where_all(self._index))
+        return tuple(answer for part in self.parts for answer in where_all(part._index))
 
     def coverage(self) -> dict[str, float]:
         """Return level -> the fraction of its ops, or machine instructions, that name the layers they serve.
@@ -294,4 +312,4 @@ class Executable(Calls):
         """
         from whence.explorer.coverage import coverage
 
-        return coverage(self.artifact)
+        return coverage(*(part.artifact for part in self.parts))

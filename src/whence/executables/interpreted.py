@@ -23,8 +23,6 @@ from whence.support.names import shortened
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from whence.explorer.where import Where
-    from whence.explorer.why import Why
     from whence.lowering.kernel.tuned import Applied
 
 Build = Callable[["ModuleOp", Ledger], Artifact]
@@ -106,9 +104,8 @@ class InterpretedExecutable(Executable):
         return {symbol: applied for part in self.specializations for symbol, applied in part.tuned.items()}
 
     @property
-    def kernels(self) -> tuple[str, ...]:
-        """The names of the kernel calls of the last call."""
-        return tuple(name for part in self.last for name in part.kernels)
+    def parts(self) -> tuple[Executable, ...]:
+        return self.last
 
     def part(self, name: str | int | None = None) -> Executable:
         """The stretch, of the last call if it is there, that has a kernel or a layer of a name; without, the largest.
@@ -126,28 +123,6 @@ class InterpretedExecutable(Executable):
                 return part
         known = f"a kernel ({', '.join(self.kernels[:3])}) or a layer of what is compiled"
         raise FrontendError(f"expected {known}, got {name!r}")
-
-    def why(self, kernel: str | int, line: int | None = None) -> Why:
-        """Return the layers, passes and stages behind a kernel of the compiled stretches; as `Executable.why`."""
-        return self.part(kernel).why(kernel, line)
-
-    def where(self, layer: str) -> Where:
-        """Return the fate of a layer in the first stretch that has it; as `Executable.where`."""
-        return self.part(layer).where(layer)
-
-    def whys(self) -> tuple[Why, ...]:
-        """As `Executable.whys`, of the programs that the last call ran, in order."""
-        return tuple(answer for part in self.last for answer in part.whys())
-
-    def wheres(self) -> tuple[Where, ...]:
-        """As `Executable.wheres`, of the programs that the last call ran, in order."""
-        return tuple(answer for part in self.last for answer in part.wheres())
-
-    def coverage(self) -> dict[str, float]:
-        """Return level -> the fraction of the ops of all programs of the last call that name their layers."""
-        from whence.explorer.coverage import coverage
-
-        return coverage(*(part.artifact for part in self.last))
 
     def report(self) -> str:
         """Return a line for each compiled stretch: its shapes, and why it is not for all sizes where it is not."""

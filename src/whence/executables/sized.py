@@ -293,10 +293,6 @@ class SizedExecutable(Executable):
                 lines.append(f"for {values}: no program of their own: {entry.problem}")
         return "\n".join([*lines, *self.choice.notes])
 
-    def profile(self, inputs: Mapping[str, Array], repeat: int = 10) -> Any:
-        """Return CPU seconds per run and kernel call of the program for all sizes, shape (repeat, calls)."""
-        return self.runner.profile(inputs, self._pool, repeat)
-
 
 _COUNTED = 1024
 """The largest number of sizes whose calls are counted."""

@@ -14,8 +14,6 @@ from whence.support.doors import doors
 from whence.support.errors import FrontendError
 
 if TYPE_CHECKING:
-    from whence.explorer.compare import Comparison
-    from whence.explorer.samples import Samples
     from whence.frontends.importing.state import State
 
 
@@ -65,39 +63,18 @@ class Stateful(Executable):
         outputs = super().outputs
         return outputs[: len(outputs) - len(self._states)]
 
-    def _given(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    # What looks at a model while it runs leaves what it keeps as it is.
+    def _fed(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if held := [state.name for state in self._states if state.name in inputs]:
             raise FrontendError(f"inputs: unknown input '{held[0]}', which is kept from call to call")
         return {**inputs, **self._held}
 
     def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
         with self._lock:
-            results = super()._results(self._given(named(self.inputs, inputs)))
+            results = super()._results(self._fed(named(self.inputs, inputs)))
             values = dict(zip((spec.name for spec in super().outputs), results, strict=True))
             self._held = {state.name: values[state.next] for state in self._states}
         return results[: len(results) - len(self._states)]
-
-    # What looks at a model while it runs leaves what it keeps as it is.
-
-    def profile(self, inputs: Mapping[str, Any], repeat: int = 10) -> Any:
-        return super().profile(self._given(inputs), repeat)
-
-    def sample(self, inputs: Mapping[str, Any], seconds: float = 1.0, period: float = 2.5e-4, runs: int = 1) -> Samples:
-        return super().sample(self._given(inputs), seconds, period, runs)
-
-    def timeline(self, inputs: Mapping[str, Any]) -> list[tuple[float, float]]:
-        return super().timeline(self._given(inputs))
-
-    def compare(
-        self,
-        inputs: Mapping[str, Any],
-        reference: Mapping[str, Any],
-        tensors: Mapping[str, Any] | None = None,
-        *,
-        rtol: float = 1e-3,
-        atol: float = 1e-6,
-    ) -> Comparison:
-        return super().compare(self._given(inputs), reference, tensors, rtol=rtol, atol=atol)
 
 
 class StatefulExecutable(Stateful):

@@ -169,6 +169,8 @@ def test_a_program_for_all_sizes_may_keep_something():
     assert executable.state["total"] == 5
     executable.reset()
     agree(executable(np.ones(2, np.float32)), [np.full(2, 3, np.float32)])
+    assert list(executable.sizes_of({"x": np.ones(5, np.float32)}).values()) == [5]
+    assert executable.profile({"x": np.ones(5, np.float32)}, 2).shape == (2, len(executable.kernels))
 
 
 def test_bounds_of_a_number_are_checked():
