@@ -14,7 +14,8 @@ from typing import TypeVar
 from xdsl.dialects.builtin import TensorType, f32
 
 from whence.syntax.relay.equal import structural_equal
-from whence.syntax.relay.expr import Function, post_order
+from whence.syntax.relay.expr import Function
+from whence.syntax.relay.nodes import post_order
 from whence.syntax.text import astext, parse_expr, pretty_print
 
 T = TypeVar("T")

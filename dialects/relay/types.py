@@ -6,7 +6,7 @@ Tuples are builtin tuples, `tuple<tensor<4xf32>, tensor<i1>>`; functions builtin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -95,6 +95,62 @@ def signature_of(type_: Attribute) -> FunctionType | None:
     return type_ if isinstance(type_, FunctionType) else None
 
 
+def parts_of(type_: Attribute) -> tuple[Attribute, ...] | None:
+    """The types that a type is made of, of a function inputs before outputs; None for one that is made of none."""
+    match type_:
+        case TupleType():
+            return tuple(type_.types)
+        case FunctionType():
+            return (*type_.inputs, *type_.outputs)
+        case RefType():
+            return (type_.value,)
+        case AdtType():
+            return tuple(type_.arguments)
+        case Forall():
+            return (type_.body,)
+        case _:
+            return None
+
+
+def with_parts(type_: Attribute, parts: Sequence[Attribute]) -> Attribute:
+    """A type of the same kind that is made of others, as `parts_of` has them."""
+    match type_:
+        case TupleType():
+            return tuple_type(parts)
+        case FunctionType():
+            count = len(type_.inputs)
+            return FunctionType.from_lists(parts[:count], parts[count:])
+        case RefType():
+            return RefType(cast(TypeAttribute, parts[0]))
+        case AdtType():
+            return AdtType(type_.definition, ArrayAttr(parts))
+        case Forall():
+            return Forall(type_.params, cast(FunctionType, parts[0]))
+        case _:
+            return type_
+
+
+def mapped(type_: Attribute, change: Callable[[Attribute], Attribute]) -> Attribute:
+    """A type with other parts, each as `change` makes it."""
+    return with_parts(type_, list(map(change, parts_of(type_) or ())))
+
+
+def types_in(type_: Attribute) -> Iterator[Attribute]:
+    """Yield a type, and all types that it is made of."""
+    stack = [type_]
+    while stack:
+        yield (inner := stack.pop())
+        stack += parts_of(inner) or ()
+
+
+def _paired(first: Attribute, second: Attribute) -> list[tuple[Attribute, Attribute]] | None:
+    """The parts of two types side by side; None unless the types are alike but for those."""
+    parts, others = parts_of(first), parts_of(second)
+    if parts is None or others is None or len(parts) != len(others) or isinstance(first, Forall):
+        return None
+    return list(zip(parts, others, strict=True)) if with_parts(first, others) == second else None
+
+
 def fits(expected: Attribute, found: Attribute) -> bool:
     """Return whether a value of type `found` may stand where `expected` is wanted: an open extent fits every extent."""
     stack = [(expected, found)]
@@ -109,16 +165,10 @@ def fits(expected: Attribute, found: Attribute) -> bool:
                     return False
                 if any(m != n and DYNAMIC_INDEX not in (m, n) for m, n in zip(*shapes, strict=True)):
                     return False
-            case (TupleType(), TupleType()) if len(a.types) == len(b.types):
-                stack.extend(zip(a.types, b.types, strict=True))
-            case (RefType(), RefType()):
-                stack.append((a.value, b.value))
-            case (AdtType(), AdtType()) if a.definition == b.definition and len(a.arguments) == len(b.arguments):
-                stack.extend(zip(a.arguments, b.arguments, strict=True))
-            case (FunctionType(), FunctionType()) if len(a.inputs) == len(b.inputs):
-                stack.extend(zip((*a.inputs, *a.outputs), (*b.inputs, *b.outputs), strict=False))
             case (FunctionType(), Forall()) if (special := _instance(b, a)) is not None:
                 stack.append((a, special))
+            case _ if (pairs := _paired(a, b)) is not None:
+                stack += pairs
             case _:
                 return False
     return True
@@ -146,45 +196,24 @@ def _instance(general: Forall, special: FunctionType) -> FunctionType | None:
 def type_arguments(general: Forall, special: FunctionType) -> dict[str, Attribute]:
     """Return the types in `special` that stand for the variables of a polymorphic function's type."""
     arguments: dict[str, Attribute] = {}
-    stack = list(zip((*general.body.inputs, *general.body.outputs), (*special.inputs, *special.outputs), strict=False))
+    stack: list[tuple[Attribute, Attribute]] = [(general.body, special)]
     while stack:
         wide, narrow = stack.pop()
-        match wide, narrow:
-            case (TypeVar(), _):
-                arguments.setdefault(wide.hint.data, narrow)
-            case (TupleType(), TupleType()):
-                stack.extend(zip(wide.types, narrow.types, strict=False))
-            case (RefType(), RefType()):
-                stack.append((wide.value, narrow.value))
-            case (AdtType(), AdtType()):
-                stack.extend(zip(wide.arguments, narrow.arguments, strict=False))
-            case (FunctionType(), FunctionType()):
-                stack.extend(zip((*wide.inputs, *wide.outputs), (*narrow.inputs, *narrow.outputs), strict=False))
-            case _:
-                continue
+        if isinstance(wide, TypeVar):
+            arguments.setdefault(wide.hint.data, narrow)
+        else:
+            stack += _paired(wide, narrow) or ()
     return arguments
 
 
 def substituted(type_: Attribute, given: dict[str, Attribute]) -> Attribute:
     """A type with types in the place of type variables, those that an inner `Forall` binds apart."""
-    match type_:
-        case TypeVar():
-            return given.get(type_.hint.data, type_)
-        case TupleType():
-            return tuple_type([substituted(t, given) for t in type_.types])
-        case RefType():
-            return RefType(cast(TypeAttribute, substituted(type_.value, given)))
-        case AdtType():
-            return AdtType(type_.definition, ArrayAttr(substituted(t, given) for t in type_.arguments))
-        case FunctionType():
-            inputs = [substituted(t, given) for t in type_.inputs]
-            return FunctionType.from_lists(inputs, [substituted(t, given) for t in type_.outputs])
-        case Forall():
-            bound = {name.data for name in type_.params}
-            free = {name: value for name, value in given.items() if name not in bound}
-            return Forall(type_.params, cast(FunctionType, substituted(type_.body, free)))
-        case _:
-            return type_
+    if isinstance(type_, TypeVar):
+        return given.get(type_.hint.data, type_)
+    if isinstance(type_, Forall):
+        bound = {name.data for name in type_.params}
+        given = {name: value for name, value in given.items() if name not in bound}
+    return mapped(type_, lambda part: substituted(part, given))
 
 
 def numbered(type_: Attribute, depth: int = 0) -> Attribute:
@@ -192,20 +221,11 @@ def numbered(type_: Attribute, depth: int = 0) -> Attribute:
 
     Two types that differ in those names alone become one.
     """
-    match type_:
-        case Forall():
-            names = [f"{depth + number}'" for number in range(len(type_.params))]
-            own = {param.data: TypeVar(StringAttr(name)) for param, name in zip(type_.params, names, strict=True)}
-            body = substituted(type_.body, cast("dict[str, Attribute]", own))
-            return Forall(ArrayAttr(map(StringAttr, names)), cast(FunctionType, numbered(body, depth + len(names))))
-        case TupleType():
-            return tuple_type([numbered(t, depth) for t in type_.types])
-        case RefType():
-            return RefType(cast(TypeAttribute, numbered(type_.value, depth)))
-        case AdtType():
-            return AdtType(type_.definition, ArrayAttr(numbered(t, depth) for t in type_.arguments))
-        case FunctionType():
-            inputs = [numbered(t, depth) for t in type_.inputs]
-            return FunctionType.from_lists(inputs, [numbered(t, depth) for t in type_.outputs])
-        case _:
-            return type_
+    if not isinstance(type_, Forall):
+        return mapped(type_, lambda part: numbered(part, depth))
+    names = [f"{depth + number}'" for number in range(len(type_.params))]
+    own: dict[str, Attribute] = {
+        param.data: TypeVar(StringAttr(name)) for param, name in zip(type_.params, names, strict=True)
+    }
+    body = numbered(substituted(type_.body, own), depth + len(names))
+    return Forall(ArrayAttr(map(StringAttr, names)), cast(FunctionType, body))

@@ -11,17 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    FunctionType,
-    ModuleOp,
-    StringAttr,
-    SymbolRefAttr,
-    TensorType,
-    TupleType,
-    UnitAttr,
-)
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue, TypeAttribute
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, SymbolRefAttr, TensorType, UnitAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ...dialects.relay.binding import Flavour, IfOp, LetOp, resolved
 from ...dialects.relay.core import CallOp, ConstantOp, FuncOp, ReturnOp
@@ -31,7 +22,7 @@ from ...dialects.relay.functions import FnOp, GlobalOp, InvokeOp, YieldOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
-from ...dialects.relay.types import UNIT, AdtType, Forall, RefType, adt_type, fields_of, function_type, tuple_type
+from ...dialects.relay.types import UNIT, AdtType, RefType, fields_of, function_type, mapped, tuple_type
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import fail
 from ...syntax.relay.walks import driven
@@ -49,18 +40,8 @@ def dual(type_: Attribute) -> Attribute:
     match type_:
         case TensorType():
             return tuple_type([type_, RefType(type_)])
-        case TupleType():
-            return tuple_type([dual(field) for field in type_.types])
-        case FunctionType():
-            return FunctionType.from_lists(list(map(dual, type_.inputs)), list(map(dual, type_.outputs)))
-        case Forall():
-            return Forall(type_.params, cast(FunctionType, dual(type_.body)))
-        case RefType():
-            return RefType(cast(TypeAttribute, dual(type_.value)))
-        case AdtType():
-            return adt_type(type_.definition.string_value(), list(map(dual, type_.arguments)))
         case _:
-            return type_
+            return mapped(type_, dual)
 
 
 def higher_order_gradient(func: FuncOp, module: ModuleOp) -> FuncOp:

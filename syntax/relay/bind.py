@@ -10,23 +10,8 @@ from ...dialects.element_types import tensor_type
 from ...provenance.diagnostics import message
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
-from .expr import (
-    Call,
-    Clause,
-    Constant,
-    Expr,
-    Function,
-    If,
-    Let,
-    Match,
-    RefCreate,
-    RefRead,
-    RefWrite,
-    Tuple,
-    TupleGetItem,
-    children,
-    post_order,
-)
+from .expr import Constant, Expr, Function
+from .nodes import changed, post_order
 from .type_text import spelled
 from .type_view import plain
 
@@ -67,37 +52,8 @@ def substituted(
     for node in post_order(root):
         if node in made:
             continue
-        if any(part in made for part in children(node)):
-            made[node] = replace(node, **_fields(node, new))
+        if parts := changed(node, new):
+            made[node] = replace(node, **parts)
         if then is not None and (other := then(node, now := new(node), new)) is not now:
             made[node] = other
     return made.get(root, root)
-
-
-def _fields(node: Expr, new: Callable[[Expr], Any]) -> dict[str, Any]:
-    """The parts of a node, after `new`."""
-    match node:
-        case Tuple():
-            return {"fields": [new(field) for field in node.fields]}
-        case TupleGetItem():
-            return {"tuple_value": new(node.tuple_value)}
-        case Call():
-            return {"op": new(node.op), "args": [new(arg) for arg in node.args]}
-        case Function():
-            return {"body": new(node.body)}
-        case Let():
-            return {"value": new(node.value), "body": new(node.body)}
-        case If():
-            names = ("cond", "true_branch", "false_branch")
-            return {name: new(getattr(node, name)) for name in names}
-        case RefCreate():
-            return {"value": new(node.value)}
-        case RefRead():
-            return {"ref": new(node.ref)}
-        case RefWrite():
-            return {"ref": new(node.ref), "value": new(node.value)}
-        case Match():
-            clauses = [Clause(clause.lhs, new(clause.rhs)) for clause in node.clauses]
-            return {"data": new(node.data), "clauses": clauses}
-        case _:
-            return {}

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 from ...dialects.relay.core import FuncOp
-from .expr import Expr, Function, free_vars
+from .expr import Expr, Function
+from .nodes import free_vars
 
 _KEYS = ("Composite", "Primitive")
 

@@ -74,11 +74,10 @@ from .expr import (
     Tuple,
     TupleGetItem,
     Var,
-    free_vars,
-    pattern_vars,
 )
 from .infer import infer
 from .let_blocks import bound_in_blocks
+from .nodes import free_vars, pattern_vars
 from .operators import attributes_of, grouped, is_absent, name_of, operator_named
 from .places import Places, location_of
 from .purity import Purity

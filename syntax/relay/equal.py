@@ -38,8 +38,8 @@ from .expr import (
     TupleGetItem,
     TypeData,
     Var,
-    children,
 )
+from .nodes import children, is_leaf
 from .type_view import plain as attribute_of
 
 Token: TypeAlias = Hashable
@@ -219,14 +219,14 @@ class _Walk:
                 yield (type(node).__name__, node.span if self._has_span(node) else None, *self._content(node))
                 if outside is not self.types:
                     stack.append(outside)
-                stack += reversed(list(children(node)))
+                stack += reversed(children(node))
 
     def _has_span(self, node: Expr) -> bool:
         return self.spans and not isinstance(node, Op | GlobalVar | Constructor | Var)
 
     def _content(self, node: Expr) -> Iterator[Token]:
         """Yield what a node is besides its parts. Leaves and the tuple of nothing are as good as equal ones."""
-        if not isinstance(node, Var | Constant | Op | GlobalVar | Constructor) and not _is_unit(node):
+        if not is_leaf(node) and not _is_unit(node):
             self.numbers[node] = next(self.number)
         match node:
             case Op():

@@ -6,7 +6,7 @@ Names and fields are TVM's. A node may be read in several places (a graph); what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -392,97 +392,6 @@ class TypeData:
     header: str
     type_vars: Sequence[str]
     constructors: Sequence[Constructor]
-
-
-def pattern_vars(pattern: Pattern) -> list[Var]:
-    """The variables that a pattern binds, in order."""
-    match pattern:
-        case PatternVar(var):
-            return [var]
-        case PatternConstructor(patterns=inner) | PatternTuple(patterns=inner):
-            return [var for nested in inner for var in pattern_vars(nested)]
-        case _:
-            return []
-
-
-def with_vars(pattern: Pattern, renamed: Callable[[Var], Var]) -> Pattern:
-    """A pattern with other variables."""
-    match pattern:
-        case PatternVar(var):
-            return PatternVar(renamed(var))
-        case PatternConstructor(constructor, inner):
-            return PatternConstructor(constructor, [with_vars(nested, renamed) for nested in inner])
-        case PatternTuple(inner):
-            return PatternTuple([with_vars(nested, renamed) for nested in inner])
-        case _:
-            return pattern
-
-
-def children(expr: Expr) -> Iterator[Expr]:
-    """The expressions that a node is made of, in TVM's order; the variables it binds are not among them."""
-    match expr:
-        case Tuple():
-            yield from expr.fields
-        case TupleGetItem():
-            yield expr.tuple_value
-        case Call():
-            # Arguments come before what is called, as TVM's printer and graph executor count them.
-            yield from expr.args
-            yield expr.op
-        case Function():
-            yield expr.body
-        case Let():
-            yield expr.value
-            yield expr.body
-        case If():
-            yield from (expr.cond, expr.true_branch, expr.false_branch)
-        case RefCreate():
-            yield expr.value
-        case RefRead():
-            yield expr.ref
-        case RefWrite():
-            yield from (expr.ref, expr.value)
-        case Match():
-            yield expr.data
-            yield from (clause.rhs for clause in expr.clauses)
-        case _:
-            return
-
-
-def post_order(root: Expr, apart: Iterable[Expr] = ()) -> Iterator[Expr]:
-    """Every node below `root` once, each after those it is made of; nodes `apart`, and what only they read, are not."""
-    seen = set(apart)
-    stack = [(root, children(root))]
-    while stack:
-        node, rest = stack[-1]
-        inner = next((child for child in rest if child not in seen), None)
-        if inner is None:
-            stack.pop()
-            if node not in seen:
-                seen.add(node)
-                yield node
-        else:
-            stack.append((inner, children(inner)))
-
-
-def binds(node: Expr) -> list[Var]:
-    """The variables that a node binds."""
-    match node:
-        case Function():
-            return list(node.params)
-        case Let():
-            return [node.var]
-        case Match():
-            return [var for clause in node.clauses for var in pattern_vars(clause.lhs)]
-        case _:
-            return []
-
-
-def free_vars(root: Expr) -> list[Var]:
-    """The variables that `root` reads and nothing in it binds, in the order of first reading."""
-    nodes = list(post_order(root))
-    bound = {var for node in nodes for var in binds(node)}
-    return [node for node in nodes if isinstance(node, Var) and node not in bound]
 
 
 @dataclass(eq=False, repr=False)

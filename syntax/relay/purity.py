@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .expr import (
-    Call,
-    Constructor,
-    Expr,
-    Function,
-    GlobalVar,
-    Let,
-    Op,
-    Program,
-    RefCreate,
-    RefRead,
-    RefWrite,
-    Var,
-    post_order,
-)
+from .expr import Call, Constructor, Expr, Function, GlobalVar, Let, Op, Program, RefCreate, RefRead, RefWrite, Var
+from .nodes import post_order
 
 
 class Purity:

@@ -5,10 +5,10 @@ A scope is the body of a function, a branch or a clause. So what two branches sh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .expr import Constant, Constructor, Expr, Function, GlobalVar, If, Match, Op, Var, children, free_vars, post_order
+from .expr import Expr, Function
+from .nodes import free_vars, is_leaf, placed, post_order
 
 
 @dataclass(eq=False, frozen=True)
@@ -37,20 +37,6 @@ def scopes_of(function: Function) -> tuple[dict[Expr, Scope], dict[tuple[Expr, i
     return inside, opened
 
 
-def placed(node: Expr) -> Iterator[tuple[Expr, int | None]]:
-    """Yield each part of a node, with the number of the scope that the node opens for it, or None."""
-    match node:
-        case Function():
-            yield node.body, 0
-        case If():
-            yield from ((node.cond, None), (node.true_branch, 0), (node.false_branch, 1))
-        case Match():
-            yield node.data, None
-            yield from ((clause.rhs, index) for index, clause in enumerate(node.clauses))
-        case _:
-            yield from ((child, None) for child in children(node))
-
-
 def _common(first: Scope, second: Scope) -> Scope:
     """The innermost scope around two."""
     while first is not second:
@@ -68,6 +54,6 @@ def shares_within_scopes(root: Expr) -> bool:
     for node in post_order(function.body):
         for child, index in placed(node):
             scope = inside[node] if index is None else opened[node, index]
-            if inside[child] is not scope and not isinstance(child, Var | Constant | GlobalVar | Op | Constructor):
+            if inside[child] is not scope and not is_leaf(child):
                 return False
     return True

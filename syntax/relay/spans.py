@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from ...provenance.span import SequentialSpan, Span
-from .expr import AnySpan, Call, Expr, Function, Let, Match, Op, children, pattern_vars
+from .expr import AnySpan, Expr, Op
+from .nodes import visited
 
 
 def visit(entry: Expr, inputs: Iterable[Expr], see: Callable[[Expr, bool], bool]) -> None:
     """Call `see(expression, is it an input)` for `entry` and all it is made of, pre-order, once each.
 
-    Inputs, and expressions for which `see` says False, are not looked into. What is called comes before the arguments,
-    and parameters, let variables and those of patterns before what they are bound in, as TVM's visitors go.
+    Inputs, and expressions for which `see` says False, are not looked into. The order is that of TVM's visitors.
     """
     ends, seen = set(inputs), set[Expr]()
     stack = [entry]
@@ -22,23 +22,7 @@ def visit(entry: Expr, inputs: Iterable[Expr], see: Callable[[Expr, bool], bool]
             continue
         seen.add(node)
         if see(node, node in ends) and node not in ends:
-            stack.extend(reversed(list(_made_of(node))))
-
-
-def _made_of(node: Expr) -> Iterator[Expr]:
-    match node:
-        case Call():
-            yield from (node.op, *node.args)
-        case Function():
-            yield from (*node.params, node.body)
-        case Let():
-            yield from (node.var, node.value, node.body)
-        case Match():
-            yield node.data
-            for clause in node.clauses:
-                yield from (*pattern_vars(clause.lhs), clause.rhs)
-        case _:
-            yield from children(node)
+            stack.extend(reversed(visited(node)))
 
 
 def collect(entry: Expr, inputs: Iterable[Expr] = ()) -> SequentialSpan:

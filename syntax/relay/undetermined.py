@@ -7,8 +7,9 @@ from xdsl.ir import Attribute
 
 from ...dialects.relay.types import Forall
 from ...support.errors import FrontendError
-from .expr import Call, Expr, Op, Program, post_order
+from .expr import Call, Expr, Op, Program
 from .infer import Inference
+from .nodes import post_order
 from .unify import Hole, Mismatch, Term, resolved, term_of, unify
 
 

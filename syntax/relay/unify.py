@@ -9,7 +9,18 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import FunctionType, LocationAttr, StringAttr, TupleType
 from xdsl.ir import Attribute, TypeAttribute
 
-from ...dialects.relay.types import AdtType, Forall, RefType, TypeVar, adt_type, fits, substituted, tuple_type
+from ...dialects.relay.types import (
+    AdtType,
+    Forall,
+    RefType,
+    TypeVar,
+    adt_type,
+    fits,
+    parts_of,
+    substituted,
+    tuple_type,
+    types_in,
+)
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
 
@@ -20,16 +31,12 @@ HOLE = TypeVar(StringAttr("_"))
 """`_` in an annotation: a type to be found."""
 
 
+_KINDS: dict[type[Attribute], str] = {TupleType: "tuple", FunctionType: "function", RefType: "reference"}
+
+
 def is_open(type_: Attribute) -> bool:
     """Return whether a type has `_` in it."""
-    stack = [type_]
-    while stack:
-        one = stack.pop()
-        if one == HOLE:
-            return True
-        if (parts := _parts(one)) is not None:
-            stack += parts[1]
-    return False
+    return any(inner == HOLE for inner in types_in(type_))
 
 
 class Mismatch(Exception):
@@ -83,17 +90,10 @@ def term_of(type_: Attribute, given: Mapping[str, Term] | None = None) -> Term:
 
 def _parts(type_: Attribute) -> tuple[str, tuple[Attribute, ...]] | None:
     """Return a type's kind and parts; None for tensors, type variables and polymorphic functions."""
-    match type_:
-        case TupleType():
-            return "tuple", tuple(type_.types)
-        case FunctionType():
-            return "function", (*type_.inputs, *type_.outputs)
-        case RefType():
-            return "reference", (type_.value,)
-        case AdtType():
-            return type_.definition.string_value(), tuple(type_.arguments)
-        case _:
-            return None
+    parts = parts_of(type_)
+    if parts is None or isinstance(type_, Forall):
+        return None
+    return type_.definition.string_value() if isinstance(type_, AdtType) else _KINDS[type(type_)], parts
 
 
 def made(kind: str, parts: Sequence[Attribute]) -> Attribute:

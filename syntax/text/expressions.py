@@ -34,8 +34,8 @@ from ..relay.expr import (
     Tuple,
     TupleGetItem,
     Var,
-    post_order,
 )
+from ..relay.nodes import post_order
 from ..relay.tvm_calls import CALLS
 from ..relay.type_view import view
 from .actions import Declarations

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ..relay.expr import Expr, Function, If, Let, Match, children, post_order
+from ..relay.expr import Expr, Function, If, Let, Match
+from ..relay.nodes import children, post_order
 
 
 class Scope:

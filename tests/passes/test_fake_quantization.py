@@ -15,13 +15,11 @@ from whence.dialects.relay.operator import element_of
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.fake_quantization_to_integer import FakeQuantizationToIntegerPass
 from whence.relay import transform
-from whence.relay.op import (
-    register_fake_quantization_to_integer,
-    register_optional_fake_quantization_to_integer,
-)
+from whence.relay.op import register_fake_quantization_to_integer, register_optional_fake_quantization_to_integer
 from whence.support.dtypes import limits
 from whence.support.errors import PipelineError
-from whence.syntax.relay.expr import Expr, free_vars
+from whence.syntax.relay.expr import Expr
+from whence.syntax.relay.nodes import free_vars
 from whence.syntax.relay.op_attrs import reset_op_attr
 
 RNG = np.random.default_rng(0)

@@ -16,7 +16,7 @@ from random_relay_shrink import shrunk, write
 from whence.dialects.relay.elementwise import ClipOp
 from whence.runtime.flow import Adt
 from whence.syntax.relay.elaborate import elaborate
-from whence.syntax.relay.expr import post_order
+from whence.syntax.relay.nodes import post_order
 
 SIZE = 4
 PROGRAMS = 45

@@ -30,7 +30,8 @@ from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 from whence.syntax.relay.elaborate import elaborate
 from whence.syntax.relay.equal import structural_equal
-from whence.syntax.relay.expr import Program, post_order
+from whence.syntax.relay.expr import Program
+from whence.syntax.relay.nodes import post_order
 from whence.syntax.relay.view import view
 from whence.syntax.text import astext, parse
 

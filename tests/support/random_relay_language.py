@@ -9,7 +9,7 @@ import numpy as np
 import random_relay_elementwise
 import random_relay_layout
 import random_relay_nets
-from random_relay_types import BOOL, CONSTRUCTORS, DATA, INT, applied, first_order, inputs_of, parts
+from random_relay_types import BOOL, CONSTRUCTORS, DATA, INT, applied, first_order, inputs_of
 from random_relay_values import FLOATS, INTEGERS, LIMIT, Draw, Redraw, Value, limits
 from xdsl.dialects.builtin import FunctionType, TensorType, TupleType
 from xdsl.ir import Attribute
@@ -26,8 +26,10 @@ from whence.dialects.relay.types import (
     signature_of,
     substituted,
     tuple_type,
+    types_in,
 )
-from whence.syntax.relay.expr import Constructor, Expr, Function, Pattern, Var, pattern_vars
+from whence.syntax.relay.expr import Constructor, Expr, Function, Pattern, Var
+from whence.syntax.relay.nodes import pattern_vars
 
 Step = Callable[["Language"], object]
 
@@ -101,7 +103,7 @@ class Language(Draw):
 
     def use_type(self, type_: Attribute) -> None:
         """Have the program define the data types that a type names."""
-        for one in parts(type_):
+        for one in types_in(type_):
             if isinstance(one, AdtType):
                 name = one.definition.string_value()
                 self.program.types.setdefault(name, DATA[name])

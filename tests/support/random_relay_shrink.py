@@ -34,11 +34,8 @@ from whence.syntax.relay.expr import (
     RefRead,
     Tuple,
     Var,
-    children,
-    free_vars,
-    pattern_vars,
-    post_order,
 )
+from whence.syntax.relay.nodes import children, free_vars, pattern_vars, post_order
 from whence.syntax.relay.view import view
 from whence.syntax.text import astext
 

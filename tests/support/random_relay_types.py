@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from random_relay_values import scalar
-from xdsl.dialects.builtin import FunctionType, StringAttr, TupleType
+from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.ir import Attribute
 
 from whence import relay
-from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar, adt_type, substituted
+from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar, adt_type, substituted, types_in
 from whence.syntax.relay.expr import Constructor, Expr, TypeData
 
 INT, BOOL = scalar("int32"), scalar("bool")
@@ -39,31 +39,9 @@ DATA = {
 CONSTRUCTORS = {one.name_hint: one for data in DATA.values() for one in data.constructors}
 
 
-def parts(type_: Attribute) -> list[Attribute]:
-    """A type, and what it is made of."""
-    found, stack = list[Attribute](), [type_]
-    while stack:
-        one = stack.pop()
-        found.append(one)
-        match one:
-            case TupleType():
-                stack += one.types.data
-            case FunctionType():
-                stack += [*one.inputs.data, *one.outputs.data]
-            case RefType():
-                stack.append(one.value)
-            case AdtType():
-                stack += one.arguments.data
-            case Forall():
-                stack.append(one.body)
-            case _:
-                continue
-    return found
-
-
 def first_order(type_: Attribute) -> bool:
     """Whether a value can be compared: there is no function, reference or type variable in it."""
-    return not any(isinstance(one, FunctionType | Forall | RefType | TypeVar) for one in parts(type_))
+    return not any(isinstance(one, FunctionType | Forall | RefType | TypeVar) for one in types_in(type_))
 
 
 def inputs_of(constructor: Constructor, type_: AdtType) -> list[Attribute]:

@@ -23,6 +23,7 @@ from ....dialects.relay.operator import Operator
 from ....dialects.relay.traits import FusionPattern
 from ....dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ....syntax.relay import expr as relay
+from ....syntax.relay import nodes
 from ....syntax.relay.attrs import operators
 from ....syntax.relay.elaborate import elaborate
 from ....syntax.relay.type_view import plain as type_of
@@ -176,7 +177,7 @@ def inputs(node: Node) -> Sequence[Expr]:
 
 def below(node: Expr) -> Sequence[Expr]:
     """The expressions that one is made of: what it reads, and, where it is written, what it calls or gives."""
-    return list(relay.children(node)) if isinstance(node, relay.Expr) else inputs(node)
+    return list(nodes.children(node)) if isinstance(node, relay.Expr) else inputs(node)
 
 
 def readers_in(top: Expr) -> Callable[[Expr], Sequence[Expr]]:
@@ -187,8 +188,8 @@ def readers_in(top: Expr) -> Callable[[Expr], Sequence[Expr]]:
 
     def of(node: Expr) -> Sequence[Expr]:
         if not readers:
-            for reader in relay.post_order(top):
-                for child in relay.children(reader):
+            for reader in nodes.post_order(top):
+                for child in nodes.children(reader):
                     readers.setdefault(child, []).append(reader)
         return readers.get(node, ())
 
@@ -213,7 +214,7 @@ def _readers(node: Expr) -> list[Expr]:
 def all_expressions(top: FuncOp | relay.Expr) -> Iterator[Expr]:
     """The expressions in a function, its regions included, or in one that was written, readers first."""
     if isinstance(top, relay.Expr):
-        yield from reversed(list(relay.post_order(top)))
+        yield from reversed(list(nodes.post_order(top)))
         return
     for op in reversed(list(pre_order(top))):
         yield from reversed(op.results)
@@ -300,7 +301,7 @@ def types(node: Node) -> tuple[Attribute, ...]:
 
 def infer_written(node: relay.Expr) -> None:
     """Have an expression and what it is made of know their types; raises FrontendError where they have none."""
-    function = node if isinstance(node, relay.Function) else relay.Function(relay.free_vars(node), node)
+    function = node if isinstance(node, relay.Function) else relay.Function(nodes.free_vars(node), node)
     elaborate(relay.Program({"main": function}, {}))
 
 

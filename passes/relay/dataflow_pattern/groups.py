@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.relay.core import FuncOp
 from ....dialects.relay.operator import Operator
 from ....syntax.relay import expr as relay
+from ....syntax.relay import nodes
 from .expressions import (
     Expr,
     Fields,
@@ -75,7 +76,7 @@ class Group:
         """The name of its operators together, in TVM's form: `nn.conv2d_nn.bias_add_nn.relu_`."""
         members: set[Expr] = set(self.inside)
         for function in [node for node in self.inside if isinstance(node, relay.Function)]:
-            members.update(relay.post_order(function.body))
+            members.update(nodes.post_order(function.body))
         return "".join(_label(node) for node in post_order(self.root, members))
 
 

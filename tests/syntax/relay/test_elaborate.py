@@ -14,7 +14,8 @@ from whence.provenance.audit import check_located
 from whence.provenance.span import layer_names
 from whence.syntax.relay.elaborate import elaborate
 from whence.syntax.relay.equal import structural_equal
-from whence.syntax.relay.expr import Program, post_order
+from whence.syntax.relay.expr import Program
+from whence.syntax.relay.nodes import post_order
 from whence.syntax.relay.view import view
 
 SPLIT = "fn (%x: Tensor[(4, 2), int32], %c: bool) { %0 = split(%x, indices_or_sections=2);"

@@ -65,6 +65,8 @@ def test_expressions(text: str, message: str, column: int):
         ("def @f(%x: List) { %x }", "expected 1 type arguments for `List`, got 0"),
         ("def @f[A, A](%x: A) { %x }", "a type variable with the name `A` was previously declared here"),
         ("def @f(%x: A) { %x }", "a type with the name `A` has not been declared"),
+        ("type A { B(fn (int32) -> _) }", "expected a type, got one with `_` in it"),
+        ("type A { B(fn [C](C) -> _) }", "expected a type, got one with `_` in it"),
         ("def @f() { match (Nil) { No => 1 } }", "a constructor with the name `No` has not been declared"),
         ("def @f() { match (Nil) { Cons(_) => 1 } }", "expected 2 patterns for `Cons`, got 1"),
         ("def @f() { match (Nil) { Cons(%a, %a) => 1 } }", "`%a` was previously bound by this pattern"),

@@ -29,8 +29,9 @@ from whence.relay.module import IRModule
 from whence.relay.unmatched import unmatched_cases as unmatched_cases
 from whence.support.errors import WhenceError
 from whence.syntax.relay import equal
-from whence.syntax.relay.expr import Expr, Program, Var, binds, post_order
-from whence.syntax.relay.expr import free_vars as free_vars
+from whence.syntax.relay.expr import Expr, Program, Var
+from whence.syntax.relay.nodes import binds, post_order
+from whence.syntax.relay.nodes import free_vars as free_vars
 from whence.syntax.relay.scopes import shares_within_scopes
 
 

@@ -6,18 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from whence.support.errors import FrontendError
-from whence.syntax.relay.expr import (
-    Call,
-    Constant,
-    Constructor,
-    Expr,
-    Function,
-    GlobalVar,
-    Op,
-    Var,
-    children,
-    post_order,
-)
+from whence.syntax.relay.expr import Call, Expr, Function, Op
+from whence.syntax.relay.nodes import children, is_leaf, post_order
 
 
 @dataclass(eq=False)
@@ -53,7 +43,7 @@ class AnnotatedRegionSet:
                 found.nodes.append(node)
                 found.rets.append(node)
                 self._of[node] = found
-            elif not isinstance(node, Var | Constant | Op | GlobalVar | Constructor | Function):
+            elif not is_leaf(node) and not isinstance(node, Function):
                 self._inside(node, region_end_op)
 
     def _inside(self, node: Expr, end: Op) -> None:

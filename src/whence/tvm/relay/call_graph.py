@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from whence.relay.module import IRModule
 from whence.support.errors import FrontendError
-from whence.syntax.relay.expr import Call, Function, GlobalVar, post_order
+from whence.syntax.relay.expr import Call, Function, GlobalVar
+from whence.syntax.relay.nodes import post_order
 
 
 class CallGraph:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from xdsl.dialects.builtin import FunctionType, StringAttr, TupleType
+from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.ir import Attribute
 
 from whence import transform
 from whence.dialects.relay import types
-from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar
+from whence.dialects.relay.types import TypeVar
 from whence.relay.module import IRModule
 from whence.support.errors import PipelineError
 from whence.syntax.relay import spans
@@ -35,9 +35,8 @@ from whence.syntax.relay.expr import (
     Tuple,
     TupleGetItem,
     Var,
-    post_order,
-    with_vars,
 )
+from whence.syntax.relay.nodes import post_order, with_vars
 from whence.syntax.relay.type_view import plain
 from whence.syntax.relay.walks import driven
 
@@ -59,22 +58,10 @@ Walk: TypeAlias = Generator[_Task, Expr, Expr]
 
 def cps_type(type_: Attribute) -> Attribute:
     """Return the type of the replacement of a value of a type."""
-    match type_:
-        case FunctionType():
-            inputs = [cps_type(part) for part in type_.inputs]
-            return FunctionType.from_lists([*inputs, _continuation(type_.outputs.data[0])], [_ANSWER])
-        case Forall():
-            body = cps_type(type_.body)
-            assert isinstance(body, FunctionType)
-            return Forall(type_.params, body)
-        case TupleType():
-            return types.tuple_type([cps_type(field) for field in type_.types])
-        case RefType():
-            return types.RefType(cps_type(type_.value))  # pyright: ignore[reportArgumentType]
-        case AdtType():
-            return types.adt_type(type_.definition.string_value(), [cps_type(argument) for argument in type_.arguments])
-        case _:
-            return type_
+    if isinstance(type_, FunctionType):
+        inputs = [cps_type(part) for part in type_.inputs]
+        return FunctionType.from_lists([*inputs, _continuation(type_.outputs.data[0])], [_ANSWER])
+    return types.mapped(type_, cps_type)
 
 
 def _continuation(output: Attribute) -> Attribute:

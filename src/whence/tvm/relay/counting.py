@@ -14,26 +14,9 @@ from whence.dialects.relay.types import fields_of
 from whence.relay.module import IRModule
 from whence.support.errors import FrontendError, expectation
 from whence.syntax.relay.equal import structural_digest
-from whence.syntax.relay.expr import (
-    Call,
-    Constant,
-    Expr,
-    Function,
-    GlobalVar,
-    If,
-    Let,
-    Match,
-    Op,
-    RefCreate,
-    RefRead,
-    RefWrite,
-    Tuple,
-    TupleGetItem,
-    Var,
-    children,
-    post_order,
-)
+from whence.syntax.relay.expr import Call, Constant, Expr, Function, GlobalVar, Let, Op, Tuple, TupleGetItem, Var
 from whence.syntax.relay.infer import infer_expr
+from whence.syntax.relay.nodes import children, post_order
 from whence.transform import FuseOps, InferType
 
 
@@ -155,30 +138,12 @@ def search_fc_transpose(expr: Expr) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-_KINDS: dict[type[Expr], str] = {
-    Var: "fVar",
-    GlobalVar: "fGlobalVar",
-    Constant: "fConstant",
-    Tuple: "fTuple",
-    TupleGetItem: "fTupleGetItem",
-    Function: "fFunction",
-    Op: "fOp",
-    Call: "fCall",
-    Let: "fLet",
-    If: "fIf",
-    RefCreate: "fRefCreate",
-    RefRead: "fRefRead",
-    RefWrite: "fRefWrite",
-    Match: "fMatch",
-}
-
-
 def features_of(root: Expr) -> set[str]:
     """Return the names of the features that an expression uses."""
     features: set[str] = set()
     read: set[Expr] = set()
     for node in post_order(root):
-        features.add(_KINDS.get(type(node), "fConstructor"))
+        features.add(f"f{type(node).__name__}")
         for child in children(node):
             if child in read and not isinstance(child, Var | GlobalVar | Constant | Op):
                 features.add("fGraph")

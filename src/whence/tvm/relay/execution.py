@@ -12,7 +12,8 @@ from whence.relay.results import viewed
 from whence.support.doors import door, doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
-from whence.syntax.relay.expr import Constant, Expr, Function, GlobalVar, Var, free_vars
+from whence.syntax.relay.expr import Constant, Expr, Function, GlobalVar, Var
+from whence.syntax.relay.nodes import free_vars
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

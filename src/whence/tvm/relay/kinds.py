@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import FunctionType, StringAttr, TensorType, TupleType
+from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute
 
-from whence.dialects.relay.types import AdtType, Forall, RefType, TypeVar
+from whence.dialects.relay.types import AdtType, Forall, TypeVar, parts_of, types_in
 from whence.relay.module import IRModule
 from whence.relay.ty import GlobalTypeVar, TypeKind, is_type
 from whence.support.errors import FrontendError
-from whence.syntax.relay.expr import Call, Expr, Function, Program, TypeData, Var, binds, post_order
+from whence.syntax.relay.expr import Call, Expr, Function, Program, TypeData, Var
+from whence.syntax.relay.nodes import binds, post_order
 from whence.syntax.relay.type_view import TypeView, plain
 from whence.syntax.relay.unify import HOLE
 
@@ -35,21 +36,7 @@ def _seen_in(type_: Attribute) -> Iterator[tuple[TypeVar, bool]]:
             stack.append((current.body, inside, False))
             stack += [(variable, inside, True) for variable in reversed(variables)]
             continue
-        stack += [(part, bound, False) for part in reversed(_parts(current))]
-
-
-def _parts(type_: Attribute) -> list[Attribute]:
-    match type_:
-        case TupleType():
-            return list(type_.types)
-        case FunctionType():
-            return [*type_.inputs, *type_.outputs]
-        case RefType():
-            return [type_.value]
-        case AdtType():
-            return list(type_.arguments)
-        case _:
-            return []
+        stack += [(part, bound, False) for part in reversed(parts_of(current) or ())]
 
 
 def _variables(what: Typed) -> Iterator[tuple[TypeVar, bool]]:
@@ -126,19 +113,14 @@ def check_kind(t: Attribute | TypeView | GlobalTypeVar | TypeData, mod: IRModule
 
 
 def _check_type(type_: Attribute, mod: IRModule | None) -> None:
-    stack = [type_]
-    while stack:
-        current = stack.pop()
+    for current in types_in(type_):
         if isinstance(current, AdtType):
             name = current.definition.string_value()
             data = _definition(name, mod)
             if data is not None and len(data.type_vars) != len(current.arguments):
                 raise FrontendError(f"{name}: expected {len(data.type_vars)} types, got {len(current.arguments)}")
-        elif isinstance(current, Forall):
-            stack.append(current.body)
-        elif not isinstance(current, TensorType | TupleType | FunctionType | RefType | TypeVar):
+        elif parts_of(current) is None and not isinstance(current, TensorType | TypeVar):
             raise FrontendError(f"expected a type of values, got {current}")
-        stack += _parts(cast(Attribute, current))
 
 
 def _definition(name: str, mod: IRModule | None) -> TypeData | None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from whence.relay.ty import GlobalTypeVar
 from whence.support.errors import FrontendError
 from whence.syntax.relay.elaborate import elaborate
-from whence.syntax.relay.expr import Expr, Function, GlobalVar, Program, TypeData, Var, free_vars
+from whence.syntax.relay.expr import Expr, Function, GlobalVar, Program, TypeData, Var
 from whence.syntax.relay.infer import infer
+from whence.syntax.relay.nodes import free_vars
 from whence.syntax.relay.view import view
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from whence.relay.expr_functor import ExprMutator
 from whence.relay.module import IRModule
 from whence.support.errors import FrontendError
 from whence.syntax.relay.attrs import operators
-from whence.syntax.relay.expr import Call, Expr, Op, Tuple, children
+from whence.syntax.relay.expr import Call, Expr, Op, Tuple
+from whence.syntax.relay.nodes import children
 
 
 class _Recast(ExprMutator):
@@ -46,7 +47,7 @@ def _layers(root: Expr, ops: Collection[str]) -> list[Expr]:
         seen.add(node)
         if isinstance(node, Call) and isinstance(node.op, Op) and node.op.name in ops:
             found.append(node)
-        stack += reversed(list(children(node)))
+        stack += reversed(children(node))
     return found
 
 

@@ -16,7 +16,8 @@ from whence.relay.ty import is_type
 from whence.runtime.ndarray import view
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
-from whence.syntax.relay.expr import Constant, Expr, GlobalVar, Op, post_order
+from whence.syntax.relay.expr import Constant, Expr, GlobalVar, Op
+from whence.syntax.relay.nodes import post_order
 from whence.syntax.relay.type_text import spelled
 from whence.syntax.relay.type_view import plain
 from whence.syntax.text import astext, fromtext, parse_expr

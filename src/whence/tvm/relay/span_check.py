@@ -7,7 +7,8 @@ from typing import Any
 
 from whence import transform
 from whence.relay.module import IRModule
-from whence.syntax.relay.expr import Constructor, GlobalVar, Op, post_order
+from whence.syntax.relay.expr import Constructor, GlobalVar, Op
+from whence.syntax.relay.nodes import post_order
 
 _NAMES = (Op, GlobalVar, Constructor)
 

@@ -11,7 +11,8 @@ from whence.relay.module import IRModule
 from whence.support.doors import door
 from whence.support.errors import FrontendError, TextError
 from whence.syntax import text as relay_text
-from whence.syntax.relay.expr import Expr, Program, post_order
+from whence.syntax.relay.expr import Expr, Program
+from whence.syntax.relay.nodes import post_order
 from whence.syntax.text.diagnostics import DiagnosticContext
 
 

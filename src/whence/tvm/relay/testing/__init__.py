@@ -26,7 +26,8 @@ from whence.relay.testing.init import create_workload as create_workload
 from whence.relay.testing.nat import count as count
 from whence.relay.testing.nat import make_nat_expr as make_nat_expr
 from whence.relay.testing.nat import make_nat_value as make_nat_value
-from whence.syntax.relay.expr import Call, Expr, Function, Op, post_order
+from whence.syntax.relay.expr import Call, Expr, Function, Op
+from whence.syntax.relay.nodes import post_order
 
 
 def run_opt_pass(expr: Expr, opt_pass: transform.Pass | list[transform.Pass], import_prelude: bool = False) -> Any:
