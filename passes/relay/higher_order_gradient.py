@@ -25,7 +25,7 @@ from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import UNIT, AdtType, RefType, fields_of, function_type, mapped, tuple_type
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import fail
-from ...syntax.relay.walks import driven
+from ...syntax.relay.walks import driven, each
 from .analysis.traversal import functions_of, pre_order
 from .cloning import clone_op
 from .gradients.site import is_smooth
@@ -157,9 +157,7 @@ class _Reverse:
         last = cast(Operation, block.last_op)
         builder = LocatedBuilder(new, last.location)
         for op in _flat(block):
-            blocks: list[Block] = []
-            for region in op.regions:
-                blocks.append((yield region.block))
+            blocks: list[Block] = yield from each(region.block for region in op.regions)
             with builder.located(op.location):
                 self._op(op, blocks, builder)
         values = [self._value(value) for value in last.operands]

@@ -77,11 +77,12 @@ from .expr import (
 )
 from .infer import infer
 from .let_blocks import bound_in_blocks
-from .nodes import free_vars, pattern_vars
+from .nodes import children, free_vars, pattern_vars
 from .operators import attributes_of, grouped, is_absent, name_of, operator_named
 from .places import Places, location_of
 from .purity import Purity
 from .scopes import Scope, scopes_of
+from .walks import driven, each
 
 OpT = TypeVar("OpT", bound=Operation)
 Walk: TypeAlias = "Generator[Expr, SSAValue, SSAValue]"
@@ -204,21 +205,11 @@ class _Elaborator:
 
     def emit(self, root: Expr) -> SSAValue:
         """The value of an expression, computed where its scope says, after all that is already there."""
-        stack: list[tuple[Expr, Walk]] = []
-        if (answer := self._at_hand(root)) is None:
-            stack.append((root, _EMIT[type(root)](self, root)))
-        while stack:
-            node, walk = stack[-1]
-            try:
-                child = next(walk) if answer is None else walk.send(answer)
-            except StopIteration as stop:
-                answer = self.values[node] = cast(SSAValue, stop.value)
-                stack.pop()
-                continue
-            if (answer := self._at_hand(child)) is None:
-                stack.append((child, _EMIT[type(child)](self, child)))
-        assert answer is not None
-        return answer
+        return driven(root, self._walk, self._at_hand)
+
+    def _walk(self, node: Expr) -> Walk:
+        value = self.values[node] = yield from _EMIT[type(node)](self, node)
+        return value
 
     def _at_hand(self, node: Expr) -> SSAValue | None:
         """The value of an expression that is computed, or made of nothing else."""
@@ -253,31 +244,14 @@ class _Elaborator:
     def global_function(self, node: GlobalVar) -> SSAValue:
         return self.add(GlobalOp(node.name_hint, node.inferred), node).result
 
-    def tuple_of(self, node: Tuple) -> Walk:
-        fields: list[SSAValue] = []
-        for field in node.fields:
-            fields.append((yield field))
-        return self.add(TupleOp(fields), node).result
-
-    def field(self, node: TupleGetItem) -> Walk:
-        return self.add(TupleGetItemOp((yield node.tuple_value), node.index), node).result
-
-    def ref_create(self, node: RefCreate) -> Walk:
-        return self.add(RefCreateOp((yield node.value)), node).result
-
-    def ref_read(self, node: RefRead) -> Walk:
-        return self.add(RefReadOp((yield node.ref)), node).result
-
-    def ref_write(self, node: RefWrite) -> Walk:
-        reference = yield node.ref
-        return self.add(RefWriteOp(reference, (yield node.value)), node).result
+    def made_of_parts(self, node: Expr) -> Walk:
+        values: list[SSAValue] = yield from each(children(node))
+        return self.add(_MADE[type(node)](node, values), node).results[0]
 
     def call(self, node: Call) -> Walk:
         if isinstance(node.op, Op):
             return (yield from self._operator(node, node.op))
-        arguments: list[SSAValue] = []
-        for arg in node.args:
-            arguments.append((yield arg))
+        arguments: list[SSAValue] = yield from each(node.args)
         impure = not self.purity.is_pure_call(node)
         match node.op:
             case Constructor(name):
@@ -327,10 +301,7 @@ class _Elaborator:
             elif not group.variadic:
                 groups.append([(yield arg)])
             elif isinstance(arg, Tuple):
-                fields: list[SSAValue] = []
-                for field in arg.fields:
-                    fields.append((yield field))
-                groups.append(fields)
+                groups.append((yield from each(arg.fields)))
             else:
                 groups.append(self._unpacked((yield arg), self.blocks[self.inside[node]]))
         for index in call.casts:
@@ -479,15 +450,18 @@ _LEAVES: dict[type[Expr], Callable[[_Elaborator, Any], SSAValue]] = {
     GlobalVar: _Elaborator.global_function,
     Constructor: _Elaborator.constructor,
 }
+_MADE: dict[type[Expr], Callable[[Any, list[SSAValue]], Operation]] = {
+    Tuple: lambda _, fields: TupleOp(fields),
+    TupleGetItem: lambda node, parts: TupleGetItemOp(parts[0], node.index),
+    RefCreate: lambda _, parts: RefCreateOp(*parts),
+    RefRead: lambda _, parts: RefReadOp(*parts),
+    RefWrite: lambda _, parts: RefWriteOp(*parts),
+}
 _EMIT: dict[type[Expr], Callable[[_Elaborator, Any], Walk]] = {
-    Tuple: _Elaborator.tuple_of,
-    TupleGetItem: _Elaborator.field,
+    **dict.fromkeys(_MADE, _Elaborator.made_of_parts),
     Call: _Elaborator.call,
     Function: _Elaborator.closure,
     Let: _Elaborator.let,
     If: _Elaborator.branch,
-    RefCreate: _Elaborator.ref_create,
-    RefRead: _Elaborator.ref_read,
-    RefWrite: _Elaborator.ref_write,
     Match: _Elaborator.match,
 }

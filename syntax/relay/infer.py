@@ -53,6 +53,7 @@ from .places import location_of
 from .type_text import spelled
 from .type_view import plain
 from .unify import Hole, Made, Mismatch, Term, check_size, found, instance, resolved, shown, term_of, unify
+from .walks import driven, each
 
 Walk: TypeAlias = "Generator[Expr, Term, Term]"
 
@@ -96,7 +97,7 @@ class Inference:
     def solve(self, roots: Sequence[Expr]) -> None:
         """Find the terms, and leave the expressions as they are."""
         for root in roots:
-            self._walk(root)
+            driven(root, self._visit, self._at_hand)
         for name, function in self.program.functions.items():
             if function in self.terms and name in self._declared:
                 self.unify(self._declared[name], self.terms[function], function, f"@{name}")
@@ -109,29 +110,10 @@ class Inference:
             raise FrontendError(message(name, what, shown(self.terms[expr], spelled), location_of(expr.span)))
         return type_
 
-    def _walk(self, root: Expr) -> None:
-        if root in self.terms or self._leaf(root) is not None:
-            return
-        stack: list[tuple[Expr, Walk]] = [(root, self._visit(root))]
-        answer: Term | None = None
-        while stack:
-            node, walk = stack[-1]
-            try:
-                child = next(walk) if answer is None else walk.send(answer)
-            except StopIteration as stop:
-                answer = self.terms[node] = cast(Term, stop.value)
-                if isinstance(answer, Made):
-                    check_size(answer, _name(node), location_of(node.span))
-                self._typed.append(node)
-                stack.pop()
-                continue
-            if (answer := self.terms.get(child)) is None and (answer := self._leaf(child)) is None:
-                stack.append((child, self._visit(child)))
-
-    def _leaf(self, node: Expr) -> Term | None:
-        """The type of an expression that is made of no other; None for others."""
-        if (leaf := _LEAVES.get(type(node))) is None:
-            return None
+    def _at_hand(self, node: Expr) -> Term | None:
+        """The type of an expression that is known, or made of no other; None for others."""
+        if node in self.terms or (leaf := _LEAVES.get(type(node))) is None:
+            return self.terms.get(node)
         term = leaf(self, node)
         if not isinstance(node, Var):
             self.terms[node] = term
@@ -139,7 +121,11 @@ class Inference:
         return term
 
     def _visit(self, node: Expr) -> Walk:
-        return _VISITS[type(node)](self, node)
+        term = self.terms[node] = yield from _VISITS[type(node)](self, node)
+        if isinstance(term, Made):
+            check_size(term, _name(node), location_of(node.span))
+        self._typed.append(node)
+        return term
 
     def unify(self, expected: Term, got: Term, at: Expr, what: str = "") -> None:
         try:
@@ -203,10 +189,7 @@ class Inference:
         return self.program.types[name]
 
     def tuple_of(self, node: Tuple) -> Walk:
-        parts: list[Term] = []
-        for field in node.fields:
-            parts.append((yield field))
-        return Made("tuple", tuple(parts))
+        return Made("tuple", tuple((yield from each(node.fields))))
 
     def field(self, node: TupleGetItem) -> Walk:
         yield node.tuple_value
@@ -228,9 +211,7 @@ class Inference:
         return parts[node.index]
 
     def call(self, node: Call) -> Walk:
-        args: list[Term] = []
-        for arg in node.args:
-            args.append((yield arg))
+        args: list[Term] = yield from each(node.args)
         if isinstance(node.op, Op):
             return args[0] if operator_named(node.op.name).has_trait(Mark) and len(args) == 1 else self._later(node)
         # One constructor makes values of several types: each call is one use of it.

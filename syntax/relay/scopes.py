@@ -5,46 +5,71 @@ A scope is the body of a function, a branch or a clause. So what two branches sh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from typing import Self, TypeVar
 
 from .expr import Expr, Function
 from .nodes import free_vars, is_leaf, placed, post_order
 
 
-@dataclass(eq=False, frozen=True)
 class Scope:
-    """The body of a function, of a branch or of a clause: number `index` of those of `owner`."""
+    """A scope in others. `jump` leads far up, so that ways up are short."""
 
-    owner: Expr
-    index: int = 0
-    parent: Scope | None = None
-    depth: int = 0
+    def __init__(self, parent: Self | None = None):
+        self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.jump: Self = self
+        if parent is not None:
+            near, far = parent.jump, parent.jump.jump
+            self.jump = far if parent.depth - near.depth == near.depth - far.depth else parent
+
+    def around(self, other: Self) -> Self:
+        """The innermost scope around this one and another, or that one of them which is around the other."""
+        here = self
+        while here is not other:
+            if here.depth < other.depth:
+                here, other = other, here
+            if here.depth > other.depth:
+                assert here.parent is not None
+                here = here.jump if here.jump.depth >= other.depth else here.parent
+            else:
+                assert here.parent is not None
+                assert other.parent is not None
+                apart = here.jump is not other.jump
+                here, other = (here.jump, other.jump) if apart else (here.parent, other.parent)
+        return here
+
+
+ScopeT = TypeVar("ScopeT", bound=Scope)
+
+
+def innermost(
+    root: Expr, outermost: ScopeT, parts: Callable[[Expr, ScopeT], Iterable[tuple[Expr, ScopeT]]]
+) -> dict[Expr, ScopeT]:
+    """The innermost scope around all that read an expression, for each below `root`.
+
+    parts: gives the parts of a node that is in a scope, with the scopes that these are read in. It is called once for
+    each node, after all that read the node.
+    """
+    inside = {root: outermost}
+    for node in reversed(list(post_order(root))):
+        for child, scope in parts(node, inside[node]):
+            known = inside.get(child)
+            inside[child] = scope if known is None or known is scope else known.around(scope)
+    return inside
 
 
 def scopes_of(function: Function) -> tuple[dict[Expr, Scope], dict[tuple[Expr, int], Scope]]:
     """The scope of each expression in a function, and the scopes that expressions open."""
-    root = Scope(function)
-    inside: dict[Expr, Scope] = {function.body: root}
-    opened: dict[tuple[Expr, int], Scope] = {(function, 0): root}
-    order = list(post_order(function.body))
-    for node in reversed(order):
-        here = inside[node]
+    opened: dict[tuple[Expr, int], Scope] = {(function, 0): Scope()}
+
+    def parts(node: Expr, here: Scope) -> Iterator[tuple[Expr, Scope]]:
         for child, index in placed(node):
-            scope = here
             if index is not None:
-                scope = opened[node, index] = Scope(node, index, here, here.depth + 1)
-            inside[child] = scope if child not in inside else _common(inside[child], scope)
-    return inside, opened
+                opened[node, index] = Scope(here)
+            yield child, here if index is None else opened[node, index]
 
-
-def _common(first: Scope, second: Scope) -> Scope:
-    """The innermost scope around two."""
-    while first is not second:
-        if first.depth < second.depth:
-            first, second = second, first
-        assert first.parent is not None
-        first = first.parent
-    return first
+    return innermost(function.body, opened[function, 0], parts), opened
 
 
 def shares_within_scopes(root: Expr) -> bool:

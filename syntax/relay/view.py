@@ -56,7 +56,7 @@ from .operators import call_of
 from .places import span_of
 from .type_view import plain
 from .type_view import view as type_view
-from .walks import driven
+from .walks import driven, each
 
 Walk: TypeAlias = Generator[Block, Expr, Expr]
 """Asks for the expressions of blocks, and gives one."""
@@ -208,10 +208,8 @@ class _Viewer:
             if isinstance(op, LetOp):
                 yield from self._let_block(op, lets)
                 continue
-            blocks: list[Expr] = []
             self._open(op)
-            for region in op.regions:
-                blocks.append((yield region.block))
+            blocks: list[Expr] = yield from each(region.block for region in op.regions)
             node = self._node(op, blocks)
             self._give(op, node)
             if (unit := _unit_of(op)) is not None:

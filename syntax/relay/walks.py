@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import TypeVar, cast
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, TypeVar, cast
 
 NodeT = TypeVar("NodeT")
 AnswerT = TypeVar("AnswerT")
 
 
-def driven(root: NodeT, visit: Callable[[NodeT], Generator[NodeT, AnswerT, AnswerT]]) -> AnswerT:
-    """Return what the walk of `root` returns, never None; what it yields is walked first, and the answer sent to it."""
-    answer: AnswerT | None = None
-    stack = [visit(root)]
+def _needs_walk(node: object) -> None:
+    return None
+
+
+def driven(
+    root: NodeT,
+    visit: Callable[[NodeT], Generator[NodeT, AnswerT, AnswerT]],
+    at_hand: Callable[[NodeT], AnswerT | None] = _needs_walk,
+) -> AnswerT:
+    """Return what the walk of `root` returns, never None; what it yields is walked first, and the answer sent to it.
+
+    at_hand: the answer for a node that needs no walk, or None.
+    """
+    answer = at_hand(root)
+    stack = [visit(root)] if answer is None else []
     while stack:
         try:
-            child = next(stack[-1]) if answer is None else stack[-1].send(answer)
+            child = stack[-1].send(cast(AnswerT, answer))
         except StopIteration as stop:
             answer = cast(AnswerT, stop.value)
             stack.pop()
             continue
-        answer = None
-        stack.append(visit(child))
+        if (answer := at_hand(child)) is None:
+            stack.append(visit(child))
     assert answer is not None
     return answer
+
+
+def each(nodes: Iterable[NodeT]) -> Generator[NodeT, Any, list[Any]]:
+    """Ask for the answers of several nodes, one after the other."""
+    answers: list[Any] = []
+    for node in nodes:
+        answers.append((yield node))
+    return answers

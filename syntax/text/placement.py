@@ -8,39 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Self
 
-from ..relay.expr import Expr, Function, If, Let, Match
-from ..relay.nodes import children, post_order
+from ..relay import scopes
+from ..relay.expr import Expr, Let, Match
+from ..relay.nodes import placed
 
 
-class Scope:
-    """Statements, `indent` spaces to the right. `jump` leads far up, so that ways up are short."""
+class Scope(scopes.Scope):
+    """Statements, `indent` spaces to the right."""
 
-    def __init__(self, parent: Scope | None, indent: int):
-        self.parent = parent
+    def __init__(self, parent: Self | None, indent: int):
+        super().__init__(parent)
         self.indent = indent
         self.lines: list[str] = []
-        self.depth = 0 if parent is None else parent.depth + 1
-        self.jump: Scope = self
-        if parent is not None:
-            near, far = parent.jump, parent.jump.jump
-            self.jump = far if parent.depth - near.depth == near.depth - far.depth else parent
-
-    def around(self, other: Scope) -> Scope:
-        """The innermost scope around this one and another, or that one of them which is around the other."""
-        here = self
-        while here is not other:
-            if here.depth < other.depth:
-                here, other = other, here
-            if here.depth > other.depth:
-                assert here.parent is not None
-                here = here.jump if here.jump.depth >= other.depth else here.parent
-            else:
-                assert here.parent is not None
-                assert other.parent is not None
-                apart = here.jump is not other.jump
-                here, other = (here.jump, other.jump) if apart else (here.parent, other.parent)
-        return here
 
 
 @dataclass
@@ -67,42 +48,17 @@ class Placement:
     def of(root: Expr, indent: int) -> Placement:
         """The placement of what a scope `indent` spaces to the right results in."""
         placement = Placement()
-        order = list(post_order(root))
-        for node in order:
-            for child in children(node):
-                placement.uses[child] = placement.uses.get(child, 0) + 1
-        placement.scopes[root] = Scope(None, indent)
         placement.tail.add(root)
-        # Users before what they use: so the scope of a node is known when the scopes of its parts are asked for.
-        for node in reversed(order):
-            for child, scope in placement._parts(node):
-                known = placement.scopes.get(child)
-                placement.scopes[child] = scope if known is None or known is scope else known.around(scope)
+        placement.scopes = scopes.innermost(root, Scope(None, indent), placement._parts)
         return placement
 
-    def _parts(self, node: Expr) -> Iterator[tuple[Expr, Scope]]:
-        scope = self.scopes[node]
-        match node:
-            case Function():
-                yield node.body, self._open(node, node.body, scope)
-            case If():
-                yield node.cond, scope
-                yield node.true_branch, self._open(node, node.true_branch, scope)
-                yield node.false_branch, self._open(node, node.false_branch, scope)
-            case Match():
-                yield node.data, scope
-                for clause in node.clauses:
-                    yield clause.rhs, self._open(node, clause.rhs, scope, 4)
-            case Let():
-                yield node.value, scope
-                self.tail.add(node.body)
-                yield node.body, scope if self.flat(node) else self._open(node, node.body, scope)
-            case _:
-                for child in children(node):
-                    yield child, scope
-
-    def _open(self, node: Expr, result: Expr, around: Scope, deeper: int = 2) -> Scope:
-        self.tail.add(result)
-        scope = Scope(around, around.indent + deeper)
-        self.opened.setdefault(node, []).append(scope)
-        return scope
+    def _parts(self, node: Expr, scope: Scope) -> Iterator[tuple[Expr, Scope]]:
+        for number, (child, index) in enumerate(placed(node)):
+            self.uses[child] = self.uses.get(child, 0) + 1
+            inner = scope
+            if index is not None or (isinstance(node, Let) and number == 1):
+                self.tail.add(child)
+                if not (isinstance(node, Let) and self.flat(node)):
+                    inner = Scope(scope, scope.indent + (4 if isinstance(node, Match) else 2))
+                    self.opened.setdefault(node, []).append(inner)
+            yield child, inner

@@ -1,7 +1,7 @@
 """Expressions and programs -> Relay text, in TVM's format 0.0.5.
 
-`Printer._visit` is written as if it called itself; `_run` keeps what waits on a stack of its own, so that depth costs
-nothing. Where a source map is wanted, each expression that may have a span leaves a mark behind its text; the marks,
+`Printer._visit` is written as if it called itself; `driven` keeps what waits on a stack, so that depth costs nothing.
+Where a source map is wanted, each expression that may have a span leaves a mark behind its text; the marks,
 found in the order of the text and taken out, say which expression is which.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from xdsl.ir import Attribute
 
@@ -38,9 +38,11 @@ from ..relay.expr import (
     TypeData,
     Var,
 )
+from ..relay.nodes import children
 from ..relay.type_text import spelled
 from ..relay.type_view import plain
 from ..relay.undetermined import undetermined
+from ..relay.walks import driven, each
 from .attributes import call_attributes, function_attributes, operator_attributes, value_text
 from .identifiers import UniqueNames, global_name, variable_name
 from .layout import span_comments, span_of
@@ -50,9 +52,11 @@ from .placement import Placement, Scope
 from .types import tuple_text
 
 Annotate: TypeAlias = Callable[[Expr], str]
-Visit: TypeAlias = Generator[tuple[Expr, bool], str, str]
-"""Asks for the text of an expression, and whether it may be in line; gets it; ends with a text of its own."""
+Asked: TypeAlias = tuple[Expr, bool]
+"""An expression whose text is wanted, and whether it may be in line."""
+Visit: TypeAlias = Generator[Asked, str, str]
 _MARK = re.compile("\0([0-9]+)\0")
+_REFERENCES: dict[type[Expr], str] = {RefCreate: "ref", RefRead: "ref_read", RefWrite: "ref_write"}
 _COMMENTED = (Constant, Call, Var, Function, Tuple, TupleGetItem)
 """The expressions whose type and span TVM shows."""
 
@@ -94,7 +98,7 @@ class Printer:
         self._memo = {}
         self._placement = Placement.of(root, 0)
         scope = self._placement.scopes[root]
-        scope.lines.append(self._run(root, True))
+        scope.lines.append(driven((root, True), self._visit, self._known))
         return "\n".join(scope.lines)
 
     def _type_data(self, data: TypeData) -> str:
@@ -108,7 +112,12 @@ class Printer:
     def _definition(self, name: str, function: Function) -> str:
         self._memo = {}
         self._placement = Placement.of(function, 0)
-        text = self._finish(self._function(function, f"def @{self._global(name)}"))
+        definition = self._function(function, f"def @{self._global(name)}")
+
+        def visit(asked: Asked) -> Visit:
+            return definition if asked[0] is function else self._visit(asked)
+
+        text = driven((function, True), visit, self._known)
         return f"{text}{self._mark(function)}"
 
     def _global(self, name: str) -> str:
@@ -118,28 +127,9 @@ class Printer:
 
     # -- the walk
 
-    def _run(self, expr: Expr, room: bool) -> str:
-        return text if (text := self._known(expr)) is not None else self._finish(self._visit(expr, room))
-
-    def _finish(self, visit: Visit) -> str:
-        """Run a visit, and those that it asks for, to their ends."""
-        stack = [visit]
-        text: str | None = None
-        while True:
-            try:
-                expr, room = stack[-1].send(cast(str, text)) if text is not None else next(stack[-1])
-            except StopIteration as end:
-                stack.pop()
-                text = cast(str, end.value)
-                if not stack:
-                    return text
-                continue
-            text = self._known(expr)
-            if text is None:
-                stack.append(self._visit(expr, room))
-
-    def _known(self, expr: Expr) -> str | None:
+    def _known(self, asked: Asked) -> str | None:
         """The text of what has one already, or needs no other's for its own."""
+        expr, _ = asked
         if (found := self._memo.get(expr)) is not None:
             return found
         match expr:
@@ -163,8 +153,9 @@ class Printer:
         self._memo[expr] = text
         return text
 
-    def _visit(self, expr: Expr, room: bool) -> Visit:
+    def _visit(self, asked: Asked) -> Visit:
         """The text of an expression where it is used: its own if there is room for it, or its variable."""
+        expr, room = asked
         placement = self._placement
         if isinstance(expr, Let):
             text = yield from self._let(expr)
@@ -183,10 +174,7 @@ class Printer:
             case Call():
                 return (yield from self._call(expr))
             case Tuple():
-                fields: list[str] = []
-                for field in expr.fields:
-                    fields.append((yield field, False))
-                return tuple_text(fields)
+                return tuple_text((yield from _texts(expr.fields)))
             case TupleGetItem():
                 return f"{(yield expr.tuple_value, False)}.{expr.index}"
             case Function():
@@ -199,21 +187,13 @@ class Printer:
                 return f"if ({condition}) {then_text} else {other_text}"
             case Match():
                 return (yield from self._match(expr))
-            case RefCreate():
-                return f"ref({(yield expr.value, False)})"
-            case RefRead():
-                return f"ref_read({(yield expr.ref, False)})"
-            case RefWrite():
-                ref = yield expr.ref, False
-                value = yield expr.value, False
-                return f"ref_write({ref}, {value})"
+            case RefCreate() | RefRead() | RefWrite():
+                return f"{_REFERENCES[type(expr)]}({', '.join((yield from _texts(children(expr))))})"
             case _:
                 raise FrontendError(f"Relay text: expected an expression of Relay, got {type(expr).__name__}")
 
     def _call(self, call: Call) -> Visit:
-        args: list[str] = []
-        for arg in call.args:
-            args.append((yield arg, False))
+        args = yield from _texts(call.args)
         callee = yield call.op, False
         op = call.op
         if isinstance(op, Op):
@@ -339,3 +319,7 @@ class Printer:
     def unmarked(self, text: str) -> tuple[str, Sequence[Expr]]:
         """A text without marks, and the expressions that the marks are of."""
         return _MARK.sub("", text), [self.marked[int(index)] for index in _MARK.findall(text)]
+
+
+def _texts(nodes: Sequence[Expr]) -> Generator[Asked, str, list[str]]:
+    return (yield from each((node, False) for node in nodes))

@@ -7,6 +7,7 @@ the second. Between them partial evaluation sees calls and branches with all tha
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import FunctionType, StringAttr
@@ -36,9 +37,9 @@ from whence.syntax.relay.expr import (
     TupleGetItem,
     Var,
 )
-from whence.syntax.relay.nodes import post_order, with_vars
+from whence.syntax.relay.nodes import changed, children, post_order, with_vars
 from whence.syntax.relay.type_view import plain
-from whence.syntax.relay.walks import driven
+from whence.syntax.relay.walks import driven, each
 
 ANSWER = "answer"
 """The type variable of what comes of it all."""
@@ -184,7 +185,7 @@ class _Continuations:
     def _call(self, node: Expr, then: Expr) -> Walk:
         assert isinstance(node, Call)
         callee = yield _Task(node.op, None)
-        return Call(callee, [*(yield from self._all(node.args)), then], span=node.span)
+        return Call(callee, [*(yield from _values(node.args)), then], span=node.span)
 
     def _value(self, node: Expr) -> Walk:
         """Return the replacement of a value that needs no call."""
@@ -198,34 +199,24 @@ class _Continuations:
                 then = Var("then", _continuation(node.body.inferred))
                 body = yield _Task(node.body, then)
                 return Function([*params, then], body, _ANSWER, node.type_params, span=node.span)
-            case Tuple():
-                return Tuple((yield from self._all(node.fields)), span=node.span)
-            case TupleGetItem():
-                return TupleGetItem((yield _Task(node.tuple_value, None)), node.index, span=node.span)
-            case RefCreate():
-                return RefCreate((yield _Task(node.value, None)), span=node.span)
-            case RefRead():
-                return RefRead((yield _Task(node.ref, None)), span=node.span)
-            case RefWrite():
-                ref = yield _Task(node.ref, None)
-                return RefWrite(ref, (yield _Task(node.value, None)), span=node.span)
+            case Tuple() | TupleGetItem() | RefCreate() | RefRead() | RefWrite():
+                parts = iter((yield from _values(children(node))))
+                return replace(node, type=None, **changed(node, lambda _: next(parts)))
             case Call():
                 arguments = [cps_type(plain(type_arg)) for type_arg in node.type_args]
-                args = yield from self._all(node.args)
+                args = yield from _values(node.args)
                 return Call(node.op, args, node.attrs, arguments, span=node.span)
             case _:
                 return node
-
-    def _all(self, nodes: Sequence[Expr]) -> Generator[_Task, Expr, list[Expr]]:
-        results: list[Expr] = []
-        for node in nodes:
-            results.append((yield _Task(node, None)))
-        return results
 
     def _var(self, var: Var, value: Expr | None = None) -> Var:
         type_ = var.type if value is None else value.type
         self.vars[var] = Var(var.name_hint, None if type_ is None else cps_type(type_), span=var.span)
         return self.vars[var]
+
+
+def _values(nodes: Sequence[Expr]) -> Generator[_Task, Expr, list[Expr]]:
+    return (yield from each(_Task(node, None) for node in nodes))
 
 
 def _is_function_call(node: Expr) -> bool:
