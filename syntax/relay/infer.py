@@ -143,12 +143,6 @@ class Inference:
 
     # One generator per kind of node.
 
-    def constant(self, node: Constant) -> Term:
-        return tensor_type(node.data)
-
-    def variable(self, node: Var) -> Term:
-        return self.var_term(node)
-
     def global_function(self, node: GlobalVar) -> Term:
         function = self.program.functions.get(node.name_hint)
         if function is None:
@@ -444,8 +438,8 @@ def _name(node: Expr) -> str:
 
 
 _LEAVES: dict[type[Expr], Callable[[Inference, Any], Term]] = {
-    Constant: Inference.constant,
-    Var: Inference.variable,
+    Constant: lambda _, node: tensor_type(node.data),
+    Var: Inference.var_term,
     GlobalVar: Inference.global_function,
     Op: Inference.operator,
     Constructor: Inference.constructor,

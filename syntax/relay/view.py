@@ -313,15 +313,9 @@ class _Viewer:
         attrs = {key: _attribute(value) for key, value in op.attributes.items()}
         return Function(params, blocks[0], op.signature.outputs.data[0], op.type_names(), attrs)
 
-    def global_function(self, op: GlobalOp, _: list[Expr]) -> Expr:
-        return GlobalVar(op.symbol.string_value())
-
     def invoke(self, op: InvokeOp, _: list[Expr]) -> Expr:
         types = _type_arguments(op.function.type, op.arguments.types, op.result_types)
         return Call(self.values[op.function], self.args(op.arguments), type_args=types)
-
-    def branch(self, op: IfOp, blocks: list[Expr]) -> Expr:
-        return If(self.values[op.condition], blocks[0], blocks[1])
 
     def tuple_of(self, op: TupleOp, _: list[Expr]) -> Expr:
         if op in self._units:
@@ -330,18 +324,6 @@ class _Viewer:
         if (whole := _whole(op, fields)) is not None:
             return whole
         return Tuple(fields)
-
-    def field(self, op: TupleGetItemOp, _: list[Expr]) -> Expr:
-        return TupleGetItem(self.values[op.tuple_value], op.index.value.data)
-
-    def ref_create(self, op: RefCreateOp, _: list[Expr]) -> Expr:
-        return RefCreate(self.values[op.value])
-
-    def ref_read(self, op: RefReadOp, _: list[Expr]) -> Expr:
-        return RefRead(self.values[op.ref])
-
-    def ref_write(self, op: RefWriteOp, _: list[Expr]) -> Expr:
-        return RefWrite(self.values[op.ref], self.values[op.value])
 
     def construct(self, op: ConstructOp, _: list[Expr]) -> Expr:
         constructor = self._constructors[op.constructor.string_value()]
@@ -471,14 +453,14 @@ _NODES: dict[type[Operation], Callable[[_Viewer, Any, list[Expr]], Expr]] = {
     ConstantOp: _Viewer.constant,
     CallOp: _Viewer.call,
     FnOp: _Viewer.fn,
-    GlobalOp: _Viewer.global_function,
+    GlobalOp: lambda _viewer, op, _blocks: GlobalVar(op.symbol.string_value()),
     InvokeOp: _Viewer.invoke,
-    IfOp: _Viewer.branch,
+    IfOp: lambda viewer, op, blocks: If(viewer.values[op.condition], blocks[0], blocks[1]),
     TupleOp: _Viewer.tuple_of,
-    TupleGetItemOp: _Viewer.field,
-    RefCreateOp: _Viewer.ref_create,
-    RefReadOp: _Viewer.ref_read,
-    RefWriteOp: _Viewer.ref_write,
+    TupleGetItemOp: lambda viewer, op, _blocks: TupleGetItem(viewer.values[op.tuple_value], op.index.value.data),
+    RefCreateOp: lambda viewer, op, _blocks: RefCreate(viewer.values[op.value]),
+    RefReadOp: lambda viewer, op, _blocks: RefRead(viewer.values[op.ref]),
+    RefWriteOp: lambda viewer, op, _blocks: RefWrite(viewer.values[op.ref], viewer.values[op.value]),
     ConstructOp: _Viewer.construct,
     MatchOp: _Viewer.match,
 }

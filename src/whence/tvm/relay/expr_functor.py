@@ -7,6 +7,7 @@ from its parts up, so that no depth of a program is too great.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,15 @@ DEEPEST = 100
 
 class MissingMethod(FrontendError, NotImplementedError):
     """A class says nothing about a kind of node."""
+
+
+def method_for(functor: object, name: str, expected: str, node: object) -> Callable[[Any], Any]:
+    """The method `visit_<name>` for a node. Raises MissingMethod if there is none, or if no kind of node has a name."""
+    method = getattr(functor, f"visit_{name}", None) if name else None
+    if method is None:
+        what = f"a method visit_{name}" if name else expected
+        raise MissingMethod(f"{type(functor).__name__}: expected {what}, got {type(node).__name__}")
+    return method
 
 
 class ExprFunctor:
@@ -49,12 +59,7 @@ class ExprFunctor:
             self._depth -= 1
 
     def _dispatch(self, expr: Expr) -> Any:
-        name = kind_of(expr).name
-        method = getattr(self, f"visit_{name}", None) if name else None
-        if method is None:
-            what = f"a method visit_{name}" if name else "an expression"
-            raise MissingMethod(f"{type(self).__name__}: expected {what}, got {type(expr).__name__}")
-        return method(expr)
+        return method_for(self, kind_of(expr).name, "an expression", expr)(expr)
 
 
 class ExprVisitor(ExprFunctor):

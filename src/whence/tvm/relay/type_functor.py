@@ -2,26 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
-from whence.relay.expr_functor import MissingMethod
+from whence.relay.expr_functor import method_for
 from whence.relay.ty import GlobalTypeVar, TypeRelation
 from whence.syntax.relay.expr import TypeData
 from whence.syntax.relay.type_view import FuncType, RefType, TensorType, TupleType, TypeCall, TypeVar, view
 from whence.syntax.relay.unify import HOLE
 
-_NAMES: dict[type[Any], str] = {
-    TypeVar: "type_var",
-    TensorType: "tensor_type",
-    FuncType: "func_type",
-    TupleType: "tuple_type",
-    RefType: "ref_type",
-    GlobalTypeVar: "global_type_var",
-    TypeCall: "type_call",
-    TypeData: "type_data",
-    TypeRelation: "type_relation",
+
+@dataclass(frozen=True)
+class _Kind:
+    """A class of types: its name in `visit_tensor_type`, the types in one, and the type of others in their places."""
+
+    name: str
+    parts: Callable[[Any], Sequence[Any]] = lambda _: ()
+    of_parts: Callable[[Any, Sequence[Any]], Any] = lambda typ, _: typ
+
+
+_KINDS: dict[type[Any], _Kind] = {
+    TypeVar: _Kind("type_var"),
+    TensorType: _Kind("tensor_type"),
+    GlobalTypeVar: _Kind("global_type_var"),
+    FuncType: _Kind(
+        "func_type",
+        lambda typ: (*typ.arg_types, typ.ret_type, *typ.type_params),
+        lambda typ, parts: FuncType(
+            parts[: len(typ.arg_types)], parts[len(typ.arg_types)], parts[len(typ.arg_types) + 1 :]
+        ),
+    ),
+    TupleType: _Kind("tuple_type", lambda typ: typ.fields, lambda _, fields: TupleType(fields)),
+    RefType: _Kind("ref_type", lambda typ: (typ.value,), lambda _, parts: RefType(parts[0])),
+    TypeCall: _Kind(
+        "type_call",
+        lambda typ: (GlobalTypeVar(typ.func), *typ.args),
+        lambda _, parts: TypeCall(parts[0], parts[1:]),
+    ),
+    TypeData: _Kind("type_data", lambda typ: [part for one in typ.constructors for part in one.inputs]),
+    TypeRelation: _Kind(
+        "type_relation",
+        lambda typ: typ.args,
+        lambda typ, args: TypeRelation(typ.func, args, typ.num_inputs, typ.attrs),
+    ),
 }
+_OTHER = _Kind("")
+
+
+def _kind(typ: Any) -> _Kind:
+    return _KINDS.get(cast("type[Any]", type(typ)), _OTHER)
 
 
 class TypeFunctor:
@@ -30,85 +60,29 @@ class TypeFunctor:
     def visit(self, typ: Any) -> Any:
         """Return the result for a type. Raises MissingMethod, a NotImplementedError, without a method for it."""
         typ = view(typ)
-        name = "incomplete_type" if typ == HOLE else _NAMES.get(cast("type[Any]", type(typ)), "")
-        method: Callable[[Any], Any] | None = getattr(self, f"visit_{name}", None)
-        if method is None:
-            what = f"a method visit_{name}" if name else "a type"
-            raise MissingMethod(f"{type(self).__name__}: expected {what}, got {type(typ).__name__}")
-        return method(typ)
+        return method_for(self, "incomplete_type" if typ == HOLE else _kind(typ).name, "a type", typ)(typ)
 
 
 class TypeVisitor(TypeFunctor):
     """Visits every type in a type."""
 
-    def visit_type_var(self, tv: Any) -> Any:
-        pass
-
-    def visit_incomplete_type(self, it: Any) -> Any:
-        pass
-
-    def visit_tensor_type(self, tt: Any) -> Any:
-        pass
-
-    def visit_global_type_var(self, gtv: Any) -> Any:
-        pass
-
-    def visit_type_relation(self, tr: Any) -> Any:
-        for part in tr.args:
+    def _parts(self, typ: Any) -> Any:
+        for part in _kind(typ).parts(typ):
             self.visit(part)
 
-    def visit_func_type(self, ft: Any) -> Any:
-        for part in (*ft.arg_types, ft.ret_type, *ft.type_params):
-            self.visit(part)
-
-    def visit_tuple_type(self, tt: Any) -> Any:
-        for field in tt.fields:
-            self.visit(field)
-
-    def visit_ref_type(self, rt: Any) -> Any:
-        self.visit(rt.value)
-
-    def visit_type_call(self, tc: Any) -> Any:
-        self.visit(GlobalTypeVar(tc.func))
-        for argument in tc.args:
-            self.visit(argument)
-
-    def visit_type_data(self, td: Any) -> Any:
-        for constructor in td.constructors:
-            for part in constructor.inputs:
-                self.visit(part)
+    visit_type_var = visit_incomplete_type = visit_tensor_type = visit_global_type_var = visit_type_relation = _parts
+    visit_func_type = visit_tuple_type = visit_ref_type = visit_type_call = visit_type_data = _parts
 
 
 class TypeMutator(TypeFunctor):
     """Makes another type."""
 
-    def visit_type_var(self, tv: Any) -> Any:
-        return tv
+    def _parts(self, typ: Any) -> Any:
+        kind = _kind(typ)
+        return kind.of_parts(typ, [self.visit(part) for part in kind.parts(typ)])
 
-    def visit_incomplete_type(self, it: Any) -> Any:
-        return it
-
-    def visit_tensor_type(self, tt: Any) -> Any:
-        return tt
-
-    def visit_global_type_var(self, gtv: Any) -> Any:
-        return gtv
-
-    def visit_type_relation(self, tr: Any) -> Any:
-        return TypeRelation(tr.func, [self.visit(part) for part in tr.args], tr.num_inputs, tr.attrs)
-
-    def visit_func_type(self, ft: Any) -> Any:
-        arguments = [self.visit(part) for part in ft.arg_types]
-        return FuncType(arguments, self.visit(ft.ret_type), [self.visit(part) for part in ft.type_params])
-
-    def visit_tuple_type(self, tt: Any) -> Any:
-        return TupleType([self.visit(field) for field in tt.fields])
-
-    def visit_ref_type(self, rt: Any) -> Any:
-        return RefType(self.visit(rt.value))
-
-    def visit_type_call(self, tc: Any) -> Any:
-        return TypeCall(self.visit(GlobalTypeVar(tc.func)), [self.visit(argument) for argument in tc.args])
+    visit_type_var = visit_incomplete_type = visit_tensor_type = visit_global_type_var = visit_type_relation = _parts
+    visit_func_type = visit_tuple_type = visit_ref_type = visit_type_call = _parts
 
     def visit_type_data(self, td: Any) -> Any:
         return td
