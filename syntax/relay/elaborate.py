@@ -77,7 +77,7 @@ from .expr import (
 )
 from .infer import infer
 from .let_blocks import bound_in_blocks
-from .nodes import children, free_vars, pattern_vars
+from .nodes import children, free_vars, pattern_vars, scoped
 from .operators import attributes_of, grouped, is_absent, name_of, operator_named
 from .places import Places, location_of
 from .purity import Purity
@@ -223,10 +223,17 @@ class _Elaborator:
         self.blocks[self.inside[node]].add_op(op)
         return op
 
-    def _region(self, owner: Expr, index: int, types: Sequence[Attribute] = ()) -> Block:
-        block = Block(arg_types=types)
-        self.blocks[self.opened[owner, index]] = block
-        return block
+    def _regions(self, node: Expr, location: LocationAttr) -> Generator[Expr, SSAValue, list[Block]]:
+        """The regions of the scopes that a node opens."""
+        blocks: list[Block] = []
+        for index, result in enumerate(scoped(node)):
+            variables = pattern_vars(node.clauses[index].lhs) if isinstance(node, Match) else []
+            block = Block(arg_types=[var.inferred for var in variables])
+            self.blocks[self.opened[node, index]] = block
+            self._parameters(variables, block.args)
+            self._close(block, (yield result), location)
+            blocks.append(block)
+        return blocks
 
     def _close(self, block: Block, value: SSAValue, location: LocationAttr) -> None:
         """End a region that gives `value`."""
@@ -389,23 +396,15 @@ class _Elaborator:
     def branch(self, node: If) -> Walk:
         condition = yield node.cond
         location = self.names.of(node, "if")
-        blocks: list[Block] = []
-        for index, body in enumerate((node.true_branch, node.false_branch)):
-            blocks.append(block := self._region(node, index))
-            self._close(block, (yield body), location)
-        return self._placed(IfOp(condition, blocks[0], blocks[1], node.inferred), node, location).result
+        then, other = yield from self._regions(node, location)
+        return self._placed(IfOp(condition, then, other, node.inferred), node, location).result
 
     def match(self, node: Match) -> Walk:
         data = yield node.data
         location = self.names.of(node, "match")
-        clauses: list[tuple[Attribute, Block]] = []
-        for index, clause in enumerate(node.clauses):
-            variables = pattern_vars(clause.lhs)
-            block = self._region(node, index, [var.inferred for var in variables])
-            self._parameters(variables, block.args)
-            self._close(block, (yield clause.rhs), location)
-            clauses.append((_pattern(clause.lhs), block))
-        op = MatchOp(data, clauses, node.inferred, partial=not node.complete)
+        blocks = yield from self._regions(node, location)
+        patterns = [_pattern(clause.lhs) for clause in node.clauses]
+        op = MatchOp(data, list(zip(patterns, blocks, strict=True)), node.inferred, partial=not node.complete)
         return self._placed(op, node, location).result
 
     def _placed(self, op: OpT, node: Expr, location: LocationAttr) -> OpT:

@@ -48,6 +48,7 @@ from .expr import (
     Var,
 )
 from .implied import implied
+from .nodes import scoped
 from .operators import attributes_of, grouped, is_absent, name_of, operator_named
 from .places import location_of
 from .type_text import spelled
@@ -341,13 +342,13 @@ class Inference:
             case Call(op=Op() as op):
                 return self._applied(node, op)
             case _:
-                types = [resolved(self.terms[branch]) for branch in _branches(node)]
+                types = [resolved(self.terms[branch]) for branch in scoped(node)]
                 known = [type_ for type_ in types if type_ is not None]
                 return reduce(joined, known) if len(known) == len(types) and self._agree(node) else None
 
     def _agree(self, node: Expr) -> bool:
         """Have the branches of a conditional be of one type, but for open extents."""
-        first, *others = _branches(node)
+        first, *others = scoped(node)
         for branch in others:
             self.unify(self.terms[first], self.terms[branch], branch, _name(node))
         return True
@@ -392,14 +393,8 @@ class Inference:
         if node is None:
             return False
         self._agree(node)
-        self.unify(self._waiting.pop(node), self.terms[_branches(node)[0]], node)
+        self.unify(self._waiting.pop(node), self.terms[scoped(node)[0]], node)
         return True
-
-
-def _branches(node: Expr) -> list[Expr]:
-    if isinstance(node, If):
-        return [node.true_branch, node.false_branch]
-    return [clause.rhs for clause in node.clauses] if isinstance(node, Match) else []
 
 
 def operand_types(
