@@ -8,10 +8,10 @@ from typing import Any, cast
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
-from ...dialects.relay.attributes import to_python
 from ...dialects.relay.layout import logical_shape, parse_layout, strides
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.signature import Tensor
+from .defaults import completed
 from .operators import attributes_of, name_of
 
 Types = Sequence[Attribute | None]
@@ -24,9 +24,7 @@ def implied(operator: type[Operator], types: Types, given: Mapping[str, Any]) ->
     data = types[0] if types else None
     if rule is None or not isinstance(data, TensorType):
         return {}
-    defaults = {key: d.default_value for key, d in operator.declared_attributes().items()}
-    attrs: dict[str, Any] = {key: to_python(value) for key, value in defaults.items() if value is not None}
-    attrs.update(attributes_of(operator, given))
+    attrs = completed(name_of(operator), attributes_of(operator, given))
     shapes = rule(cast(Tensor, data).get_shape(), attrs)
     return {index: TensorType(cast(Tensor, data).element_type, shape) for index, shape in shapes.items()}
 
