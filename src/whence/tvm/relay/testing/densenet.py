@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.relay.module import IRModule
 from whence.relay.testing import layers
-from whence.relay.testing.init import create_workload
+from whence.relay.testing.init import workload_of
 from whence.syntax.relay.expr import Expr, Function
 
 _SPECS = {
@@ -65,12 +64,4 @@ def get_net(
     return Function(relay.analysis.free_vars(body), body)
 
 
-def get_workload(
-    densenet_size: int = 121,
-    classes: int = 1000,
-    batch_size: int = 4,
-    image_shape: tuple[int, ...] = (3, 224, 224),
-    dtype: str = "float32",
-) -> tuple[IRModule, Any]:
-    """The network as a module, and its weights."""
-    return create_workload(get_net(densenet_size, classes, batch_size, image_shape, dtype))
+get_workload = workload_of(get_net)

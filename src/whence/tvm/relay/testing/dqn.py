@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.relay.module import IRModule
 from whence.relay.testing import layers
-from whence.relay.testing.init import create_workload
+from whence.relay.testing.init import workload_of
 from whence.syntax.relay.expr import Function
 
 
@@ -37,12 +36,4 @@ def get_net(
     return Function(relay.analysis.free_vars(body), body)
 
 
-def get_workload(
-    batch_size: int,
-    num_actions: int = 18,
-    image_shape: tuple[int, ...] = (4, 84, 84),
-    dtype: str = "float32",
-    layout: str = "NCHW",
-) -> tuple[IRModule, Any]:
-    """The network as a module, and its weights."""
-    return create_workload(get_net(batch_size, num_actions, image_shape, dtype, layout))
+get_workload = workload_of(get_net)

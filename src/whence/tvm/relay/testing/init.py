@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from math import prod
-from typing import Any, cast
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -16,6 +17,8 @@ from whence.relay.module import IRModule
 from whence.runtime.ndarray import NDArray, array
 from whence.support.dtypes import Array
 from whence.syntax.relay.expr import Function
+
+P = ParamSpec("P")
 
 Initializer = Callable[[str, Array], None]
 """Writes the values of a weight of a name."""
@@ -65,3 +68,14 @@ def create_workload(net: Function, initializer: Initializer | None = None, seed:
             fill(argument.name_hint, value)
             params[argument.name_hint] = array(value)
     return mod, params
+
+
+def workload_of(get_net: Callable[P, Function]) -> Callable[P, tuple[IRModule, Any]]:
+    """A function that takes what `get_net` takes, and gives the workload of that network."""
+
+    @wraps(get_net, assigned=("__module__",))
+    def get_workload(*args: P.args, **kwargs: P.kwargs) -> tuple[IRModule, Any]:
+        """The network as a module, and its weights."""
+        return create_workload(get_net(*args, **kwargs))
+
+    return get_workload

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.relay.module import IRModule
 from whence.relay.scope_builder import ScopeBuilder
 from whence.relay.testing import layers
-from whence.relay.testing.init import create_workload
+from whence.relay.testing.init import workload_of
 from whence.syntax.relay.expr import Expr, Function, Var
 
 
@@ -68,6 +67,4 @@ def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = 
     return Function(parameters, builder.get(), state)
 
 
-def get_workload(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> tuple[IRModule, Any]:
-    """The network as a module, and its weights."""
-    return create_workload(get_net(iterations, num_hidden, batch_size, dtype))
+get_workload = workload_of(get_net)

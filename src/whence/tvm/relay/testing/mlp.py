@@ -6,8 +6,7 @@ from math import prod
 from typing import Any
 
 from whence import relay
-from whence.relay.module import IRModule
-from whence.relay.testing.init import create_workload
+from whence.relay.testing.init import workload_of
 from whence.syntax.relay.expr import Function
 
 
@@ -26,8 +25,4 @@ def get_net(
     return Function(relay.analysis.free_vars(body), body)
 
 
-def get_workload(
-    batch_size: int, num_classes: int = 10, image_shape: tuple[int, ...] = (1, 28, 28), dtype: str = "float32"
-) -> tuple[IRModule, Any]:
-    """The network as a module, and its weights."""
-    return create_workload(get_net(batch_size, num_classes, image_shape, dtype))
+get_workload = workload_of(get_net)

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.relay.module import IRModule
 from whence.relay.testing import layers
-from whence.relay.testing.init import create_workload
+from whence.relay.testing.init import workload_of
 from whence.syntax.relay.expr import Expr, Function
 
 _BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 5, (1024, 2), (1024, 1))
@@ -69,12 +68,4 @@ def get_net(
     return Function(relay.analysis.free_vars(body), body)
 
 
-def get_workload(
-    batch_size: int = 1,
-    num_classes: int = 1000,
-    image_shape: tuple[int, ...] = (3, 224, 224),
-    dtype: str = "float32",
-    layout: str = "NCHW",
-) -> tuple[IRModule, Any]:
-    """The network as a module, and its weights."""
-    return create_workload(get_net(batch_size, num_classes, image_shape, dtype, layout))
+get_workload = workload_of(get_net)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from whence import relay
-from whence.relay.module import IRModule
-from whence.relay.testing.init import create_workload
+from whence.relay.testing.init import workload_of
 from whence.syntax.relay.expr import Function
 
 _SHAPE = (1, 3, 24, 12)
@@ -24,8 +23,4 @@ def get_net(input_shape: tuple[int, ...] = _SHAPE, dtype: str = "float32", wtype
     return Function(relay.analysis.free_vars(body), body)
 
 
-def get_workload(
-    input_shape: tuple[int, ...] = _SHAPE, dtype: str = "float32", wtype: str | None = None
-) -> tuple[IRModule, Any]:
-    """The network as a module, and its weights."""
-    return create_workload(get_net(input_shape, dtype, wtype))
+get_workload = workload_of(get_net)
