@@ -1,7 +1,8 @@
 """Relay as it is written: expressions, in Python or in text, before types are known and ops exist.
 
 Names and fields are TVM's. A node may be read in several places (a graph); what only one scope reads belongs to it.
-A class of nodes has a row in the table of `nodes.py`. `elaborate.py` makes ops of expressions, `view.py` expressions of ops; nobody else works on them: passes work on ops.
+Each class of nodes has a row in the table of `nodes.py`. `elaborate.py` makes ops of expressions, `view.py` expressions
+of ops; nobody else works on them: passes work on ops.
 """
 
 from __future__ import annotations
