@@ -114,7 +114,7 @@ def placed(node: Expr) -> Iterator[tuple[Expr, int | None]]:
 def visited(node: Expr) -> Sequence[Expr]:
     """What TVM's visitors go to: what is called before arguments, variables before what they are bound in."""
     if isinstance(node, Match):
-        return [node.data, *(part for one in node.clauses for part in (*pattern_vars(one.lhs), one.rhs))]
+        return [node.data, *(part for clause in node.clauses for part in (*pattern_vars(clause.lhs), clause.rhs))]
     kind = kind_of(node)
     return _held(node, (*kind.binds, *kind.reads, *kind.opens))
 

@@ -40,7 +40,7 @@ _KINDS: dict[type[Any], _Kind] = {
         lambda typ: (GlobalTypeVar(typ.func), *typ.args),
         lambda _, parts: TypeCall(parts[0], parts[1:]),
     ),
-    TypeData: _Kind("type_data", lambda typ: [part for one in typ.constructors for part in one.inputs]),
+    TypeData: _Kind("type_data", lambda typ: [part for item in typ.constructors for part in item.inputs]),
     TypeRelation: _Kind(
         "type_relation",
         lambda typ: typ.args,
