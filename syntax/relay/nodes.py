@@ -112,7 +112,7 @@ def placed(node: Expr) -> Iterator[tuple[Expr, int | None]]:
 
 
 def visited(node: Expr) -> Sequence[Expr]:
-    """What TVM's visitors go to: what is called before arguments, variables before what they are bound in."""
+    """The nodes that TVM's visitors go to: callees before arguments, variables before what they are bound in."""
     if isinstance(node, Match):
         return [node.data, *(part for clause in node.clauses for part in (*pattern_vars(clause.lhs), clause.rhs))]
     kind = kind_of(node)
@@ -153,7 +153,7 @@ def _after(value: Any, new: Callable[[Expr], Any], pattern: Callable[[Pattern], 
 
 
 def mapped(items: Sequence[T], change: Callable[[T], T]) -> Sequence[T]:
-    """What `change` makes of items; the same sequence where that is the items themselves."""
+    """The items that `change` makes of others; the same sequence where each is the same object."""
     after = list(map(change, items))
     return items if all(map(is_, items, after)) else after
 
