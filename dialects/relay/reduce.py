@@ -182,7 +182,9 @@ class ArgReduce(Reduce):
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
         axes = Reduce.axes(sig)
         rest = [axis for axis in range(x.ndim) if axis not in axes]
-        rows = x.transpose(*rest, *axes).reshape(*[x.shape[axis] for axis in rest], -1)
+        rows = x.transpose(*rest, *axes).reshape(
+            *[x.shape[axis] for axis in rest], prod(x.shape[axis] for axis in axes)
+        )
         shape = [1 if axis in axes else extent for axis, extent in enumerate(x.shape)]
         if sig.get("select_last_index"):
             places = rows.shape[-1] - 1 - cls.found(rows[..., ::-1])

@@ -59,6 +59,8 @@ def _set(attribute: Any, value: Any) -> None:
             attribute.type = NUMBERS[value]
         case str():
             attribute.s = value.encode()
+        case list() if any(isinstance(item, float) for item in value):
+            attribute.list.f.extend(value)
         case list():
             attribute.list.i.extend(value)
         case _:

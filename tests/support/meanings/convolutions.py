@@ -73,6 +73,16 @@ def _conv_torch(
     return None if pads is None else net(f"aten.conv{rank}d.default", **values, **rest, padding=pads or [0] * rank)
 
 
+def _conv_core(
+    net: Any, x: Any, weight: Array, bias: Array, strides: Any, padding: Any, dilations: Any, groups: int
+) -> Any:
+    if (pads := even_pads(padding)) is None:
+        return None
+    return net("aten.convolution.default", input=x, weight=net.const(weight), bias=net.const(bias), stride=strides,
+               padding=pads or [0] * len(strides), dilation=dilations, transposed=False,
+               output_padding=[0] * len(strides), groups=groups)  # fmt: skip
+
+
 def _conv_tflite(
     net: Any, x: Any, weight: Array, bias: Array, strides: Any, padding: Any, dilations: Any, groups: int
 ) -> Any:
@@ -217,6 +227,15 @@ def _deconv_torch(net: Any, x: Any, weight: Array, bias: Array, strides: Any, pa
                output_padding=output_padding, groups=groups, dilation=dilations)  # fmt: skip
 
 
+def _deconv_core(net: Any, x: Any, weight: Array, bias: Array, strides: Any, pads: Any, output_padding: Any,
+                 dilations: Any, groups: int) -> Any:  # fmt: skip
+    if (padding := even_pads(pads)) is None:
+        return None
+    return net("aten.convolution.default", input=x, weight=net.const(weight), bias=net.const(bias), stride=strides,
+               padding=padding, dilation=dilations, transposed=True, output_padding=output_padding,
+               groups=groups)  # fmt: skip
+
+
 def _deconv_keras(net: Any, x: Any, weight: Array, bias: Array, strides: Any, pads: Any, output_padding: Any,
                   dilations: Any, groups: int) -> Any:  # fmt: skip
     if any(map(sum, pads)) or any(output_padding) or groups > 1:
@@ -291,11 +310,13 @@ _SAME_DECONVS = [
 
 TABLE = [
     Meaning("conv", convolution, _CONVS, {
-        "onnx": _conv_onnx, "tflite": _conv_tflite, "torch": _conv_torch, "keras": _conv_keras,
+        "torch core": _conv_core, "onnx": _conv_onnx, "tflite": _conv_tflite, "torch": _conv_torch,
+            "keras": _conv_keras,
         "tensorflow": _conv_tensorflow, "stablehlo": _conv_stablehlo}, lost=20.0, channels_last=LAST,
         note="of uneven SAME the odd element is behind; before in SAME_LOWER"),
     Meaning("conv_transpose", transposed_convolution, _DECONVS, {
-        "onnx": _deconv_onnx, "tflite": _deconv_tflite, "torch": _deconv_torch, "keras": _deconv_keras,
+        "torch core": _deconv_core, "onnx": _deconv_onnx, "tflite": _deconv_tflite, "torch": _deconv_torch,
+            "keras": _deconv_keras,
         "tensorflow": _deconv_tensorflow, "stablehlo": _deconv_stablehlo}, lost=20.0, channels_last=LAST),
     Meaning("conv_transpose_same", _same_deconv, _SAME_DECONVS, {
         "onnx": lambda net, x, weight, bias, strides: net(

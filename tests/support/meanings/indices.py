@@ -210,6 +210,7 @@ TABLE = [
         "tflite": lambda net, x, i, axis: net("GATHER", x, i, axis=axis, batchDims=0),
         "torch": lambda net, x, i, axis: net("aten.index_select.default", self=x, dim=axis, index=i)
         if len(i.shape) == 1 else None,
+        "torch index": lambda net, x, i, axis: net("aten.index.Tensor", self=x, indices=[None] * axis + [i]),
         "keras": lambda net, x, i, axis: net("Take", x, i, axis=axis),
         "tensorflow": lambda net, x, i, axis: net("GatherV2", x, i, net.const(axis, "int32"), Tparams="float32",
             Tindices=i.dtype.name,
@@ -235,7 +236,9 @@ TABLE = [
         "tensorflow": _nd_tensorflow, "stablehlo": _nd_stablehlo}),
     Meaning("scatter_elements", _scatter_elements, [*_ELEMENT_CASES, *_ELEMENTS_ONCE], {
         "onnx": lambda net, x, i, updates, axis, how: net("ScatterElements", x, i, updates, axis=axis, reduction=how),
-        "torch": _elements_torch}),
+        "torch": _elements_torch,
+        "torch add": lambda net, x, i, updates, axis, how: net(
+            "aten.scatter_add.default", self=x, dim=axis, index=i, src=updates) if how == "add" else None}),
     Meaning("scatter_into_zeros", lambda i, updates, shape: _scatter_nd(np.zeros(shape, np.float32), i, updates, "add"),
             [Case("sums of equal ones", [_ND.astype(np.int32), _PUT[0, :1].repeat(3, 0)], {"shape": [3, 4, 5]})], {
         "tflite": lambda net, i, updates, shape: net("SCATTER_ND", i, updates, net.const(shape, "int32"),
@@ -280,6 +283,8 @@ TABLE = [
            note="the first of equal ones"),
     Meaning("sort", lambda x: np.sort(x, -1), _SORTED, {
         "torch": lambda net, x: net("aten.sort.default", results=2, self=x, dim=-1, descending=False)[0],
+        "torch stable": lambda net, x: net("aten.sort.stable", results=2, self=x, stable=True, dim=-1,
+                                           descending=False)[0],
         "keras": op("Sort", axis=-1)}, unsigned=True, note="NaN is last"),
     Meaning("sort_descending", lambda x: -np.sort(-x, -1), _SORTED[:2], {
         "torch": lambda net, x: net("aten.sort.default", results=2, self=x, dim=-1, descending=True)[0]},
@@ -289,7 +294,8 @@ TABLE = [
         "keras": op("Argsort", axis=-1)}, dtypes={"keras": "int32"}, note="equal ones keep their order"),
     Meaning("where", np.where, _CHOICE[:1], spellings(onnx="Where", torch_by=aten("where.self", "condition self other"),
             keras="Where", tflite_by=op("SELECT_V2", dtypes="float32", options=""),
-            tensorflow_by=op("SelectV2", T="float32"), stablehlo="select")),
+            tensorflow_by=op("SelectV2", T="float32"), stablehlo="select",
+            tensorflow_old_by=op("Select", T="float32"), tflite_old_by=op("SELECT", dtypes="float32", options=""))),
     Meaning("where_broadcast", np.where, _CHOICE[1:], spellings(onnx="Where",
             torch_by=aten("where.self", "condition self other"), keras="Where",
             tflite_by=op("SELECT_V2", dtypes="float32", options=""), tensorflow_by=op("SelectV2", T="float32"))),

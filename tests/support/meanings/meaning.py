@@ -37,7 +37,7 @@ class Meaning:
     """Computes the result of a case, or the tuple of its results, in numpy: `expected(*arrays, **options)`."""
     cases: Sequence[Case]
     spellings: Mapping[str, Spelling]
-    """By format."""
+    """By format; behind the format may stand a word for one more spelling there, as in `keras layer`."""
     lost: float = 0.0
     """The size of terms that cancel each other: what is left of them is as exact as they are."""
     unsigned: bool = False
@@ -77,6 +77,11 @@ class Value:
     dtype: np.dtype[Any]
     array: Array | None = None
     """The numbers of a constant."""
+
+
+def format_of(way: str) -> str:
+    """Return the format of a way to spell, `keras` of `keras layer`."""
+    return way.partition(" ")[0]
 
 
 def described(meaning: Meaning, form: str, case: Case, index: int, result: Array, flush: bool) -> str:

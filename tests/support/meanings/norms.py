@@ -83,7 +83,8 @@ def _torch(target: str, *names: str, **fixed: Any) -> Any:
     def spelling(net: Any, x: Any, *arrays: Array, **options: Any) -> Any:
         weights = dict(zip(names, map(net.const, arrays), strict=True))
         more = {key: value(arrays, **options) if callable(value) else value for key, value in fixed.items()}
-        return net(f"aten.{target}.default", input=x, **more, **weights, eps=options["epsilon"])
+        result = net(f"aten.{target}.default", input=x, **more, **weights, eps=options["epsilon"])
+        return result[0] if isinstance(result, tuple) else result
 
     return spelling
 
@@ -98,6 +99,8 @@ TABLE = [
         "onnx": lambda net, x, *arrays, epsilon: net("BatchNormalization", x, *map(net.const, arrays), epsilon=epsilon),
         "torch": _torch("batch_norm", "weight", "bias", "running_mean", "running_var", training=False, momentum=0.1,
                         cudnn_enabled=False),
+        "torch core": _torch("_native_batch_norm_legit_no_training", "weight", "bias", "running_mean", "running_var",
+                             momentum=0.1, results=3),
         "keras": lambda net, x, *arrays, epsilon: net.layer("BatchNormalization", x, weights={"": arrays}, axis=-1,
                                                             epsilon=epsilon, center=True, scale=True),
         "tensorflow": lambda net, x, *arrays, epsilon: net(
@@ -108,6 +111,7 @@ TABLE = [
         "onnx": lambda net, x, scale, bias, epsilon: net(
             "LayerNormalization", x, net.const(scale), net.const(bias), axis=-scale.ndim, epsilon=epsilon),
         "torch": _torch("layer_norm", "weight", "bias", normalized_shape=_shape),
+        "torch core": _torch("native_layer_norm", "weight", "bias", normalized_shape=_shape, results=3),
         "keras": lambda net, x, scale, bias, epsilon: net.layer(
             "LayerNormalization", x, weights={"": [scale, bias]}, axis=list(range(-scale.ndim, 0)), epsilon=epsilon,
             center=True, scale=True)}, lost=10.0),

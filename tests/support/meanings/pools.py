@@ -103,6 +103,26 @@ def _pool_keras(kind: str) -> Any:
     return spelling
 
 
+def _pool_keras_op(kind: str) -> Any:
+    def spelling(net: Any, x: Any, kernel: Any, strides: Any, padding: Any, dilations: Any, **more: bool) -> Any:
+        if str(padding) not in SAME or more or set(dilations) != {1}:
+            return None
+        return net(f"{'Max' if kind == 'max' else 'Average'}Pool", x, pool_size=kernel, strides=strides,
+                   padding=padding[:5].lower().rstrip("_"), data_format="channels_last")  # fmt: skip
+
+    return spelling
+
+
+def _pool_places(
+    net: Any, x: Any, kernel: Any, strides: Any, padding: Any, dilations: Any, ceil_mode: bool = False
+) -> Any:
+    if len(kernel) == 1 or (pads := even_pads(padding)) is None:
+        return None
+    return net(f"aten.max_pool{len(kernel)}d_with_indices.default", results=2, self=x, kernel_size=kernel,
+               stride=strides, padding=pads or [0] * len(kernel), dilation=dilations,
+                   ceil_mode=ceil_mode)[0]  # fmt: skip
+
+
 def _pool_tensorflow(kind: str) -> Any:
     def spelling(net: Any, x: Any, kernel: Any, strides: Any, padding: Any, dilations: Any, **more: bool) -> Any:
         rank = len(kernel)
@@ -128,7 +148,13 @@ def _pool_stablehlo(net: Any, x: Any, kernel: Any, strides: Any, padding: Any, d
 
 
 def _pools(kind: str) -> dict[str, Any]:
-    by = {"onnx": _pool_onnx, "torch": _pool_torch, "tflite": _pool_tflite, "keras": _pool_keras}
+    by = {
+        "onnx": _pool_onnx,
+        "torch": _pool_torch,
+        "tflite": _pool_tflite,
+        "keras": _pool_keras,
+        "keras op": _pool_keras_op,
+    }
     return {form: make(kind) for form, make in by.items()} | {"tensorflow": _pool_tensorflow(kind)}
 
 
@@ -196,7 +222,8 @@ def _edges_stablehlo(value: float) -> Any:
 
 TABLE = [
     Meaning("max_pool", lambda x, **options: pooled(x, "max", **options), [*_POOLS, *_DILATED_POOLS],
-            {**_pools("max"), "stablehlo": _pool_stablehlo}, channels_last=LAST, note="NaN wins"),
+            {**_pools("max"), "torch with places": _pool_places, "stablehlo": _pool_stablehlo}, channels_last=LAST,
+                note="NaN wins"),
     Meaning("average_pool", lambda x, **options: pooled(x, "mean", **options), _POOLS, _pools("mean"), lost=2.0,
             channels_last=LAST, note="pads do not count"),
     Meaning("average_pool_of_pads", lambda x, **options: pooled(x, "mean", **options), _COUNTED,

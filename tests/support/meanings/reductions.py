@@ -66,7 +66,8 @@ def aten(op: str, single: bool = False, **fixed: Any) -> Spelling:
         if single and len(axes) != 1:
             return None
         target = f"aten.{op}" if "." in op else f"aten.{op}.default"
-        return net(target, self=x, **fixed, dim=axes[0] if single else list(axes), keepdim=keepdims)
+        result = net(target, self=x, **fixed, dim=axes[0] if single else list(axes), keepdim=keepdims)
+        return result[0] if isinstance(result, tuple) else result
 
     return spelling
 
@@ -92,15 +93,16 @@ def stablehlo(op: str, start: Any) -> Spelling:
     return spelling
 
 
-def reduction(name: str, expected: Callable[..., Any], cases: Sequence[Case], **fields: Any) -> Meaning:
+def reduction(
+    name: str, expected: Callable[..., Any], cases: Sequence[Case], ways: Any = None, **fields: Any
+) -> Meaning:
     by = {
         key: fields.pop(key) for key in ("onnx", "tflite", "torch", "keras", "tensorflow", "stablehlo") if key in fields
     }
     plain: dict[str, Callable[[str], Spelling]] = {"onnx": onnx, "tflite": tflite, "torch": aten, "keras": keras}
     plain["tensorflow"] = tensorflow
-    return Meaning(
-        name, expected, cases, {f: plain[f](v) if isinstance(v, str) else v for f, v in by.items()}, **fields
-    )
+    every = {form: plain[form](way) if isinstance(way, str) else way for form, way in by.items()}
+    return Meaning(name, expected, cases, every | (ways or {}), **fields)
 
 
 def _along(function: Callable[[Array], Array]) -> Callable[..., Array]:
@@ -125,7 +127,7 @@ def _arg(function: Callable[..., Any]) -> Callable[..., Array]:
     return lambda x, axes, keepdims: np.asarray(function(x, axes[0], keepdims=keepdims))
 
 
-_PICKED = [over(TIES, 1, name="ties"), over(BLOCK, -2), over(BLOCK, 0, keepdims=True), over(INTEGERS, 1)]
+_PICKED = [over(TIES, 1, name="ties"), EMPTY[1], over(BLOCK, -2), over(BLOCK, 0, keepdims=True), over(INTEGERS, 1)]
 
 
 def _picked(name: str, function: Any, onnx_op: str, tflite_op: str, keras_op: str) -> Meaning:
@@ -210,11 +212,13 @@ TABLE = [
               torch="mean.dim", keras="Mean", tensorflow="Mean"),
     reduction("max", numpy(np.max), [*SPECIAL, *BLOCKS, EMPTY[1], over(INTEGERS, 1)], unsigned=True, onnx="ReduceMax",
               tflite="REDUCE_MAX", torch="amax", keras="Max", tensorflow="Max",
+              ways={"keras amax": keras("Amax"), "torch with places": aten("max.dim", True, results=2)},
               stablehlo=lambda net, x, axes, keepdims: stablehlo(
                   "maximum", -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min)(net, x, axes, keepdims),
               note="NaN wins"),
     reduction("min", numpy(np.min), [*SPECIAL, *BLOCKS, EMPTY[1], over(INTEGERS, 1)], unsigned=True, onnx="ReduceMin",
               tflite="REDUCE_MIN", torch="amin", keras="Min", tensorflow="Min",
+              ways={"keras amin": keras("Amin"), "torch with places": aten("min.dim", True, results=2)},
               stablehlo=lambda net, x, axes, keepdims: stablehlo(
                   "minimum", np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).max)(net, x, axes, keepdims),
               note="NaN wins"),
@@ -273,11 +277,16 @@ TABLE = [
     Meaning("softmax", _along(_softmax), _LAST, {
         "onnx": lambda net, x: net("Softmax", x, axis=-1), "tflite": lambda net, x: net("SOFTMAX", x, beta=1.0),
         "torch": lambda net, x: net("aten.softmax.int", self=x, dim=-1),
+        "torch core": lambda net, x: net("aten._softmax.default", self=x, dim=-1, half_to_float=False),
+        "keras layer": lambda net, x: net.layer("Softmax", x, axis=-1),
+        "keras word": lambda net, x: net.layer("Activation", x, activation="softmax"),
         "keras": lambda net, x: net("Softmax", x, axis=-1), "tensorflow": lambda net, x: net("Softmax", x)}),
     Meaning("log_softmax", _along(_log_softmax), _LAST, {
         "onnx": lambda net, x: net("LogSoftmax", x, axis=-1),
         "tflite": lambda net, x: net("LOG_SOFTMAX", x, options="LogSoftmaxOptions"),
         "torch": lambda net, x: net("aten.log_softmax.int", self=x, dim=-1),
+        "torch core": lambda net, x: net("aten._log_softmax.default", self=x, dim=-1, half_to_float=False),
+        "keras word": lambda net, x: net.layer("Activation", x, activation="log_softmax"),
         "keras": lambda net, x: net("LogSoftmax", x, axis=-1), "tensorflow": lambda net, x: net("LogSoftmax", x)},
         lost=1.0, unsigned=True),
     Meaning("median_lower", lambda x: np.sort(x, -1)[..., (x.shape[-1] - 1) // 2], [Case("block", [BLOCK])], {

@@ -82,6 +82,10 @@ def _torch(op: str, **fields: Any) -> Any:
     return lambda net, x, size: net(f"aten.{op}.vec", input=x, output_size=size, **fields, scale_factors=None)
 
 
+def _core(op: str, **fields: Any) -> Any:
+    return lambda net, x, size: net(f"aten.{op}.default", self=x, output_size=size, **fields)
+
+
 def _tensorflow(op: str, corners: bool = False, half: bool = False) -> Any:
     return lambda net, x, size: net(op, x, net.const(size, "int32"), align_corners=corners, half_pixel_centers=half)
 
@@ -114,16 +118,19 @@ _BILINEAR = "ResizeBilinear", "RESIZE_BILINEAR"
 
 def _row(name: str, expected: Any, cases: list[Case], **by: Any) -> Meaning:
     note, lost = by.pop("note", ""), by.pop("lost", 4.0)
+    by = {form.replace("_", " "): spelling for form, spelling in by.items()}
     return Meaning(name, expected, cases, by, lost=lost, channels_last=_LAST, note=note)
 
 
 TABLE = [
     _row("nearest_from_the_corner", resized("asymmetric", "floor"), [*_CASES, _ONE],
          onnx=_onnx("nearest", "asymmetric", nearest_mode="floor"), torch=_torch("upsample_nearest2d"),
+             torch_core=_core("upsample_nearest2d"),
          tensorflow=_tensorflow(_NEAREST[0]), tflite=_tflite(_NEAREST[1]), keras=_up("nearest")),
     _row("nearest_half_pixel", resized("half_pixel", "round_prefer_ceil"), [*_CASES, _ONE],
          onnx=_onnx("nearest", "half_pixel", nearest_mode="round_prefer_ceil"),
-         torch=_torch("_upsample_nearest_exact2d"), tensorflow=_tensorflow(_NEAREST[0], half=True),
+         torch=_torch("_upsample_nearest_exact2d"), torch_core=_core("_upsample_nearest_exact2d"),
+             tensorflow=_tensorflow(_NEAREST[0], half=True),
          tflite=_tflite(_NEAREST[1], half=True), keras=_keras("nearest")),
     _row("nearest_half_pixel_down", resized("half_pixel", "round_prefer_floor"), _CASES, onnx=_onnx("nearest",
         "half_pixel"),
@@ -132,10 +139,12 @@ TABLE = [
          onnx=_onnx("nearest", "align_corners", nearest_mode="round_prefer_ceil"),
          tensorflow=_tensorflow(_NEAREST[0], True), tflite=_tflite(_NEAREST[1], True)),
     _row("linear_half_pixel", resized("half_pixel", _linear), [*_CASES, _ONE], onnx=_onnx("linear", "half_pixel"),
-         torch=_torch("upsample_bilinear2d", align_corners=False), tensorflow=_tensorflow(_BILINEAR[0], half=True),
+         torch=_torch("upsample_bilinear2d", align_corners=False),
+         torch_core=_core("upsample_bilinear2d", align_corners=False), tensorflow=_tensorflow(_BILINEAR[0], half=True),
          tflite=_tflite(_BILINEAR[1], half=True), keras=_keras("bilinear")),
     _row("linear_align_corners", resized("align_corners", _linear), [*_CASES, _ONE],
          onnx=_onnx("linear", "align_corners"), torch=_torch("upsample_bilinear2d", align_corners=True),
+         torch_core=_core("upsample_bilinear2d", align_corners=True),
          tensorflow=_tensorflow(_BILINEAR[0], True), tflite=_tflite(_BILINEAR[1], True)),
     _row("linear_from_the_corner", resized("asymmetric", _linear), [*_CASES, _ONE], onnx=_onnx("linear", "asymmetric"),
          tensorflow=_tensorflow(_BILINEAR[0]), tflite=_tflite(_BILINEAR[1])),
@@ -143,9 +152,11 @@ TABLE = [
          onnx=_onnx("linear", "half_pixel", antialias=1, exclude_outside=1), keras=_keras("bilinear", True),
          torch=_torch("_upsample_bilinear2d_aa", align_corners=False)),
     _row("cubic_half_pixel", resized("half_pixel", _cubic(-0.75)), _CASES, onnx=_onnx("cubic", "half_pixel"),
-         torch=_torch("upsample_bicubic2d", align_corners=False), note="a = -0.75"),
+         torch=_torch("upsample_bicubic2d", align_corners=False),
+         torch_core=_core("upsample_bicubic2d", align_corners=False), note="a = -0.75"),
     _row("cubic_align_corners", resized("align_corners", _cubic(-0.75)), _CASES, onnx=_onnx("cubic", "align_corners"),
-         torch=_torch("upsample_bicubic2d", align_corners=True)),
+         torch=_torch("upsample_bicubic2d", align_corners=True),
+         torch_core=_core("upsample_bicubic2d", align_corners=True)),
     _row("cubic_half_pixel_inside", resized("half_pixel", _cubic(-0.5), outside=False), _CASES,
          onnx=_onnx("cubic", "half_pixel", cubic_coeff_a=-0.5, exclude_outside=1),
          keras=_keras("bicubic"),

@@ -64,6 +64,13 @@ def _dot_stablehlo(net: Any, a: Any, b: Any) -> Any:
     return net("dot_general", a, b, dot_dimension_numbers=numbers)
 
 
+def _matmul_core(net: Any, a: Any, b: Any) -> Any:
+    ranks = len(a.shape), len(b.shape)
+    if ranks == (2, 2):
+        return net("aten.mm.default", self=a, mat2=b)
+    return net("aten.bmm.default", self=a, mat2=b) if ranks == (3, 3) else None
+
+
 def _einsum(text: str, a: Array, b: Array) -> Meaning:
     return Meaning(f"einsum {text}", lambda a, b: np.einsum(text, a, b), [Case("random", [a, b])], {
         "onnx": op("Einsum", equation=text), "torch": lambda net, a, b: net("aten.einsum.default", equation=text,
@@ -111,6 +118,7 @@ TABLE = [
                                                                     "of nothing": (_EMPTY, [4, 0, 2])}), {
         "onnx": lambda net, x, numbers: net("Reshape", x, net.const(numbers, "int64"), allowzero=1),
         "tflite": _numbers("RESHAPE"), "torch": _listed("reshape.default", "shape"),
+        "torch view": _listed("view.default", "size"),
         "keras": lambda net, x, numbers: net("Reshape", x, newshape=list(numbers)),
         "tensorflow": _numbers("Reshape", "Tshape"),
         "stablehlo": lambda net, x, numbers: net("reshape", x)}),
@@ -190,13 +198,15 @@ TABLE = [
         "torch": lambda net, x: net("aten.pixel_unshuffle.default", self=x, downscale_factor=2)}),
     Meaning("matmul", np.matmul, [Case(label, pair) for label, pair in _PRODUCTS.items()], spellings(
         onnx="MatMul", tflite="BATCH_MATMUL", torch="matmul", names="self other", keras="Matmul",
-        tensorflow="BatchMatMulV2", stablehlo_by=_dot_stablehlo), lost=10.0),
+        tensorflow="BatchMatMulV2", stablehlo_by=_dot_stablehlo, torch_core_by=_matmul_core,
+        tensorflow_new_by=op("BatchMatMulV3", Ta="float32", Tb="float32", Tout="float32")), lost=10.0),
     Meaning("matmul_of_vectors", np.matmul, [Case(label, pair) for label, pair in _VECTORS.items()], spellings(
         onnx="MatMul", torch="matmul", names="self other", keras="Matmul"), lost=10.0),
     Meaning("dense", lambda x, w, b: x @ w.T + b, [Case("matrix", [_random(3, 4)], {}, [_random(5, 4), _random(5)])], {
         "onnx": lambda net, x, w, b: net("Gemm", x, net.const(w), net.const(b), transB=1),
         "tflite": lambda net, x, w, b: net("FULLY_CONNECTED", x, net.const(w), net.const(b)),
         "torch": lambda net, x, w, b: net("aten.linear.default", input=x, weight=net.const(w), bias=net.const(b)),
+        "torch core": lambda net, x, w, b: net("aten.addmm.default", self=net.const(b), mat1=x, mat2=net.const(w.T)),
         "keras": lambda net, x, w, b: net.layer("Dense", x, weights={"": [w.T, b]}, units=5, activation="linear",
                                                 use_bias=True),
         "tensorflow": lambda net, x, w, b: net("BiasAdd", net("MatMul", x, net.const(w), transpose_b=True),

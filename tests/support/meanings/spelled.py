@@ -14,6 +14,11 @@ def op(name: str, **fixed: Any) -> Spelling:
     return lambda net, *values, **options: net(name, *values, **fixed, **options)
 
 
+def layer(kind: str, **config: Any) -> Spelling:
+    """Return the spelling by a layer of Keras."""
+    return lambda net, *values: net.layer(kind, *values, **config)
+
+
 def aten(name: str, names: str = "self", **fixed: Any) -> Spelling:
     """Return the spelling by one operator of torch, with the names of the values in its schema."""
     target = name if "::" in name or name.startswith(("aten.", "torchvision.")) else f"aten.{name}"
@@ -36,13 +41,13 @@ def spellings(
 ) -> dict[str, Spelling]:
     """Return the spellings by one operator of each format, without options. names: those of values in torch's schema.
 
-    others: `onnx_by` and so on, spellings that are more than the name of an operator.
+    others: `onnx_by` and so on, spellings that are more than the name of an operator; `keras_layer_by` is one more.
     """
     plain = {"onnx": onnx, "tflite": tflite, "keras": keras, "tensorflow": tensorflow, "stablehlo": stablehlo}
     table = {form: op(name) for form, name in plain.items() if name}
     if torch:
         table["torch"] = aten(torch, names)
-    return table | {key.removesuffix("_by"): spelling for key, spelling in others.items()}
+    return table | {key.removesuffix("_by").replace("_", " "): spelling for key, spelling in others.items()}
 
 
 # Windows.

@@ -43,6 +43,7 @@ class Net:
     """A model under construction; a call adds an operation of `keras.ops`."""
 
     def __init__(self) -> None:
+        self.operators: set[str] = set()
         self.layers: list[Any] = []
         self.inputs: list[Value] = []
         self.weights: dict[str, Mapping[str, Sequence[Array]]] = {}
@@ -58,6 +59,7 @@ class Net:
         return value
 
     def _add(self, kind: str, module: str, config: Mapping[str, Any], args: Any, kwargs: Any, results: int) -> Any:
+        self.operators.add(kind)
         name = f"y{len(self.layers)}"
         called: dict[str, Any] = {"args": [_argument(value) for value in args]}
         called["kwargs"] = {key: _argument(value) for key, value in kwargs.items()}

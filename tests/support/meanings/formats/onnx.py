@@ -20,6 +20,7 @@ class Net:
     """A model under construction; a call adds a node."""
 
     def __init__(self) -> None:
+        self.operators: set[str] = set()
         self.nodes: list[Any] = []
         self.inputs: list[Value] = []
         self.constants: list[Any] = []
@@ -36,6 +37,7 @@ class Net:
 
     def __call__(self, op: str, *values: Value | None, results: int = 1, domain: str = "", **attributes: Any) -> Any:
         """Add a node; returns its result, or a tuple of them."""
+        self.operators.add(op)
         names = [f"y{len(self.nodes)}_{at}" for at in range(results)]
         inputs = ["" if value is None else value.name for value in values]
         self.nodes.append(helper.make_node(op, inputs, names, name=names[0], domain=domain, **attributes))

@@ -32,6 +32,7 @@ class Net:
     """A program under construction; a call adds an op."""
 
     def __init__(self) -> None:
+        self.operators: set[str] = set()
         self.lines: list[str] = []
         self.inputs: list[Value] = []
         self.expected: Sequence[Array] = ()
@@ -62,6 +63,7 @@ class Net:
 
         types: arrays or values of the types of the results; by default those of the case. attributes: their text.
         """
+        self.operators.add(op)
         results = self.expected if types is None else types if isinstance(types, list) else [types]
         names = [f"%y{len(self.lines)}_{at}" for at in range(len(results))]
         made = [Value(name, item.shape, item.dtype) for name, item in zip(names, results, strict=True)]

@@ -20,6 +20,7 @@ class Net:
     """A graph under construction; a call adds a node."""
 
     def __init__(self) -> None:
+        self.operators: set[str] = set()
         self.net = tensorflow_graphs.Net()
         self.count = 0
 
@@ -36,6 +37,7 @@ class Net:
 
     def __call__(self, op: str, *values: Value, results: int = 1, **attributes: Any) -> Any:
         """Add a node; returns its result, or a tuple of them. T is the type of the first input."""
+        self.operators.add(op)
         attributes = {"T": values[0].dtype.name, **attributes} if values else attributes
         name = self.net.op(op, self._name("y"), *(value.name for value in values), **attributes)
         dtype = values[0].dtype if values else np.dtype(np.float32)

@@ -20,6 +20,7 @@ class Net:
     """A model under construction; a call adds an operator."""
 
     def __init__(self) -> None:
+        self.operators: set[str] = set()
         self.net = tflite_builder.Net()
         self.numbers: dict[str, int] = {}
 
@@ -50,6 +51,7 @@ class Net:
         dtypes: those of the results, where they are not that of the first input. options: the name of their class,
         by default that of the operator, if there are fields.
         """
+        self.operators.add(op)
         listed = [dtypes] if isinstance(dtypes, str) else list(dtypes)
         if options is None:
             options = f"{op.title().replace('_', '')}Options" if fields else ""

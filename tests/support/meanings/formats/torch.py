@@ -79,6 +79,7 @@ class Net:
     """A program under construction; a call adds a node."""
 
     def __init__(self) -> None:
+        self.operators: set[str] = set()
         self.nodes: list[Any] = []
         self.inputs: list[Value] = []
         self.constants: list[Value] = []
@@ -97,6 +98,7 @@ class Net:
 
         results: a list of a number, where the result is a list of as many tensors.
         """
+        self.operators.add(op)
         listed = not isinstance(results, int)
         names = [f"y{len(self.nodes)}_{at}" for at in range(results[0] if listed else results)]
         outputs: list[Any] = [{"as_tensor": {"name": name}} for name in names]
