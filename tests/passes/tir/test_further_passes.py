@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from test_contracts import parse
-from test_random_kernels import Interpreter
+from test_random_kernels import Interpreter, Step
 from xdsl.dialects import arith
 from xdsl.ir import Operation
 
@@ -34,25 +34,30 @@ class Machine(Interpreter):
         self.hints: list[list[int]] = []
         super().__init__(func, arrays)
 
-    def op(self, op: Operation) -> None:
+    def step(self, op: Operation) -> Step:
         values = self.values
         match op:
             case tir.CallExternOp():
-                self.calls.append(tuple(int(values[argument]) for argument in op.arguments))
+                arguments = op.arguments
+                return lambda: self.calls.append(tuple(int(values[argument]) for argument in arguments))
             case PrefetchOp():
-                self.hints.append(self.point(op.map.data, op.indices))
+                point = self.point(op.map.data, op.indices)
+                return lambda: self.hints.append(point())
             case arith.ExtUIOp() | arith.ExtSIOp() | arith.TruncIOp():
-                values[op.results[0]] = np.int64(values[op.operands[0]])
+                return self.sets(op.results[0], np.int64, op.operands[0])
             case arith.DivSIOp():
-                assert values[op.rhs] != 0
-                values[op.result] = values[op.lhs] // values[op.rhs]
+                return self.sets(op.result, _quotient, op.lhs, op.rhs)
             case arith.MuliOp():
-                values[op.result] = np.int64(values[op.lhs]) * np.int64(values[op.rhs])
+                return self.sets(op.result, lambda a, b: np.int64(a) * np.int64(b), op.lhs, op.rhs)
             case arith.CmpiOp():
-                kind = {2: np.less, 4: np.greater}[op.predicate.value.data]
-                values[op.result] = kind(values[op.lhs], values[op.rhs])
+                return self.sets(op.result, {2: np.less, 4: np.greater}[op.predicate.value.data], op.lhs, op.rhs)
             case _:
-                super().op(op)
+                return super().step(op)
+
+
+def _quotient(a: Any, b: Any) -> Any:
+    assert b != 0
+    return a // b
 
 
 def kernel(text: str) -> tir.PrimFuncOp:
