@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import time
 from dataclasses import fields
 from pathlib import Path
@@ -14,6 +12,7 @@ from typing import Any
 import pytest
 from explorer_client import Client
 
+from whence.cli.main import main
 from whence.explorer.session.views.choice import Choice
 from whence.exploring import jobs
 from whence.exploring.jobs import Job, Limits
@@ -179,10 +178,11 @@ def test_words_of_a_request_are_no_options_of_others():
     )
 
 
-def test_every_option_of_the_command_is_part_of_a_request_or_of_the_server():
+def test_every_option_of_the_command_is_part_of_a_request_or_of_the_server(capsys: pytest.CaptureFixture[str]):
     """Else a job, and the command that is shown, would forget it."""
-    explore = subprocess.run([sys.executable, "-m", "whence", "explore", "--help"], capture_output=True, text=True)
-    named = set(re.findall(r"(?<=--)[a-z][a-z-]+", explore.stdout.partition("examples:")[0]))
+    with pytest.raises(SystemExit):
+        main(["explore", "--help"])
+    named = set(re.findall(r"(?<=--)[a-z][a-z-]+", capsys.readouterr().out.partition("examples:")[0]))
     views = {"text", "export", "compare", *(field.name for field in fields(Choice))}
     server = {"help", "output", "report", "port", "no-browser", "print-pass-times", "inputs"}
     other_names = {"tuning-records"}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 from explorer_client import Client
 from onnx import TensorProto, helper
 
+from whence.cli import opt
+from whence.cli.main import main
 from whence.exploring.jobs import Jobs, Limits
 from whence.exploring.request import Request
 
@@ -54,11 +57,10 @@ def _failed(client: Client, **body: Any) -> tuple[dict[str, str], Any]:
 def _again(command: str) -> str:
     """Run a command that is shown; it has to fail. Return its error."""
     program, *words = shlex.split(command)
-    module = {"whence-opt": "opt", "whence": "main"}[program]
-    script = f"import sys; from whence.cli.{module} import main; sys.exit(main(sys.argv[1:]))"
-    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, check=False)
-    assert done.returncode == 1, done.stderr
-    return done.stderr
+    error = StringIO()
+    with redirect_stderr(error):
+        assert {"whence-opt": opt.main, "whence": main}[program](words) == 1
+    return error.getvalue()
 
 
 def test_an_edited_pipeline_compiles(real: Client):
