@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from test_contracts import parse
-from test_random_kernels import Interpreter, Step
+from tir_interpreter import Interpreter, Step
 from xdsl.dialects import arith
 from xdsl.ir import Operation
 
@@ -48,11 +48,15 @@ class Machine(Interpreter):
             case arith.DivSIOp():
                 return self.sets(op.result, _quotient, op.lhs, op.rhs)
             case arith.MuliOp():
-                return self.sets(op.result, lambda a, b: np.int64(a) * np.int64(b), op.lhs, op.rhs)
+                return self.sets(op.result, _product, op.lhs, op.rhs)
             case arith.CmpiOp():
                 return self.sets(op.result, {2: np.less, 4: np.greater}[op.predicate.value.data], op.lhs, op.rhs)
             case _:
                 return super().step(op)
+
+
+def _product(a: Any, b: Any) -> Any:
+    return np.int64(a) * np.int64(b)
 
 
 def _quotient(a: Any, b: Any) -> Any:
