@@ -32,8 +32,8 @@ from whence.explorer.code import kernel_of
 from whence.explorer.layers import owners
 from whence.explorer.samples import layer_shares, slot_samples
 from whence.explorer.times import Times
-from whence.runtime.cpus import available_cpus
-from whence.runtime.threads import ThreadPool
+from whence.runtime.program.cpus import available_cpus
+from whence.runtime.program.threads import ThreadPool
 
 NETWORKS = ("light_squeezenet", "light_shufflenet", "transformer")
 SECONDS = 4

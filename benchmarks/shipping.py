@@ -21,9 +21,9 @@ from whence.lowering.llvm_to_native.link import link as link_with_llvm
 from whence.lowering.llvm_to_native.thread_pool import pool_code
 from whence.reading.models import model_path
 from whence.runtime import load_module
-from whence.runtime.elf import Elf
-from whence.runtime.link import link
-from whence.runtime.program import ENTRY, PARALLEL_FOR
+from whence.runtime.loading.elf import Elf
+from whence.runtime.loading.link import link
+from whence.runtime.program.program import ENTRY, PARALLEL_FOR
 
 ROUNDS = 9
 _FRESH = """

@@ -23,7 +23,7 @@ import whence
 from whence.dialects.sizes import evaluate
 from whence.dialects.sizes.text import parse_size
 from whence.executables.sized import SizedExecutable
-from whence.runtime.sizes import SizedSpec
+from whence.runtime.program.sizes import SizedSpec
 from whence.support.dtypes import Array
 
 NEW = 24

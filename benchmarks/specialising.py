@@ -21,7 +21,7 @@ import whence
 from whence.executables import sized
 from whence.executables.sized import SizedExecutable
 from whence.planning.build import Building
-from whence.runtime.sizes import SizedSpec
+from whence.runtime.program.sizes import SizedSpec
 from whence.support.dtypes import Array
 
 ROUNDS = 2

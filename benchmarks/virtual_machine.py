@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 import whence
 from whence.executables.virtual_machine import VirtualExecutable
-from whence.runtime.flow import Adt
+from whence.runtime.interpreting.flow import Adt
 
 LOOP, DEPTH, LENGTH = 100_000, 10_000, 10_000
 ROUNDS = 5

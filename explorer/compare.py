@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..planning.artifact import Artifact
-from ..runtime.executor import Runner
-from ..runtime.moves import moved
-from ..runtime.threads import ThreadPool
+from ..runtime.program.executor import Runner
+from ..runtime.program.threads import ThreadPool
+from ..runtime.values.moves import moved
 from ..support.dtypes import Array
 from ..support.errors import FrontendError, expectation
 from .difference import ATOL, RTOL, Difference, difference

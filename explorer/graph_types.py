@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..runtime.graph import Entry, Graph, Ref
+from ..runtime.program.graph import Entry, Graph, Ref
 
 
 def ref_type(graph: Graph, ref: Ref) -> str:

@@ -16,8 +16,8 @@ from ..planning.artifact import Artifact, Call
 from ..planning.graph import graph_plan
 from ..planning.memory import MemoryInfo
 from ..provenance.span import layer_names, leaves
-from ..runtime.graph import Graph, Ref
-from ..runtime.tensors import ALIGNMENT
+from ..runtime.program.graph import Graph, Ref
+from ..runtime.values.tensors import ALIGNMENT
 from .layers import Layer, functions, owners, snapshot
 from .report import count, percent, some, table
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
 from ..planning.graph import GraphPlan
-from ..runtime.factory import Origin
+from ..runtime.program.factory import Origin
 from ..support.names import shortened, shown
 from .graph_types import entry_type, ref_type
 from .layers import scope_of

@@ -15,8 +15,8 @@ from ..planning.graph import graph_plan
 from ..planning.lifetimes import Plan
 from ..planning.placing import SYMBOLIC
 from ..planning.size_values import GROUP
-from ..runtime.sizes import SizedSpec, Sizes, Value, check_symbols
-from ..runtime.tensors import ALIGNMENT, TensorSpec
+from ..runtime.program.sizes import SizedSpec, Sizes, Value, check_symbols
+from ..runtime.values.tensors import ALIGNMENT, TensorSpec
 from ..support.errors import PipelineError, expectation
 from .memory import MemoryReport, memory_report
 from .report import some, table

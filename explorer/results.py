@@ -16,7 +16,7 @@ from ..provenance.ledger import LayerValue, Ledger
 from ..provenance.moving import moved_value
 from ..provenance.numbers import number_of
 from ..provenance.span import leaves
-from ..runtime.moves import Move, shortest
+from ..runtime.values.moves import Move, shortest
 from .layers import functions, snapshot
 
 

@@ -20,8 +20,8 @@ from ..lowering.llvm_to_native.line_table import code_range, line_table
 from ..lowering.llvm_to_native.sampler import Sampler
 from ..planning.artifact import Artifact, Call
 from ..provenance.span import leaves
-from ..runtime.executor import Runner
-from ..runtime.threads import ThreadPool
+from ..runtime.program.executor import Runner
+from ..runtime.program.threads import ThreadPool
 from ..support.dtypes import Array
 from .code import kernel_of, run_lines
 from .layers import Layer

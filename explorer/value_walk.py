@@ -7,11 +7,11 @@ from itertools import count
 from typing import NamedTuple
 
 from ..planning.artifact import Artifact
-from ..runtime import program
-from ..runtime.executor import Runner
-from ..runtime.moves import Move
-from ..runtime.tensors import Tensor
-from ..runtime.threads import ThreadPool
+from ..runtime.program import program
+from ..runtime.program.executor import Runner
+from ..runtime.program.threads import ThreadPool
+from ..runtime.values.moves import Move
+from ..runtime.values.tensors import Tensor
 from ..support.dtypes import Array
 from .layers import Layer, owners
 from .results import results

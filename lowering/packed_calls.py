@@ -11,7 +11,7 @@ from ..dialects.element_types import numpy_dtype
 from ..dialects.te import ExternOp
 from ..dialects.te.stages import tensor_number
 from ..provenance.diagnostics import describe
-from ..runtime.packed import Argument, PackedCall, TensorArgument
+from ..runtime.values.packed import Argument, PackedCall, TensorArgument
 from ..te.language.externs import packed_function
 
 

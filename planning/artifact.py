@@ -14,9 +14,9 @@ from xdsl.printer import Printer
 from ..lowering.kernel.tuned import Applied
 from ..lowering.llvm_to_native.target import Target
 from ..provenance.ledger import Ledger
-from ..runtime import program
-from ..runtime.program import Program
-from ..runtime.tensors import TensorSpec
+from ..runtime.program import program
+from ..runtime.program.program import Program
+from ..runtime.values.tensors import TensorSpec
 from ..support.dtypes import Array
 from .lifetimes import Plan
 from .size_values import Formula

@@ -20,13 +20,13 @@ from ..dialects.sizes.types import is_open
 from ..lowering.kernel.sizes import sizes_of
 from ..provenance.diagnostics import message, places
 from ..provenance.span import layer_names
-from ..runtime import program
-from ..runtime.index_bounds import IndexBound
-from ..runtime.open_specs import OPEN
-from ..runtime.program import Copy, KernelEntry, Program, Site, Slot
-from ..runtime.random_state import is_state
-from ..runtime.sizes import SizedSpec
-from ..runtime.tensors import TensorSpec, lasting
+from ..runtime.program import program
+from ..runtime.program.index_bounds import IndexBound
+from ..runtime.program.program import Copy, KernelEntry, Program, Site, Slot
+from ..runtime.program.random_state import is_state
+from ..runtime.program.sizes import SizedSpec
+from ..runtime.values.open_specs import OPEN
+from ..runtime.values.tensors import TensorSpec, lasting
 from ..support.dtypes import Array
 from ..support.errors import PipelineError
 from .artifact import Assembly, Call, KernelCode

@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..lowering.llvm_to_native.thread_pool_text import has_workers
-from ..runtime.program import ENTRY, Program
-from ..runtime.sizes import SizedSpec, Sizes, Value
-from ..runtime.tensors import TensorSpec
-from ..runtime.threads import MAX_THREADS, Layout
+from ..runtime.program.program import ENTRY, Program
+from ..runtime.program.sizes import SizedSpec, Sizes, Value
+from ..runtime.program.threads import MAX_THREADS, Layout
+from ..runtime.values.tensors import TensorSpec
 
 HEADER = Path(__file__).with_name("whence.h")
 """The header, of every model."""
 PACKAGE = "whence_package"
-"""The symbol of the package (runtime/package.py)."""
+"""The symbol of the package (runtime/loading/package.py)."""
 _SPIN_TURNS = 1000
 """The time for which idle workers look for work before they sleep: tens of microseconds."""
 

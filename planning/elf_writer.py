@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from ..runtime.elf import ALLOC, PROGBITS, RELOCATABLE, STRTAB, SYMTAB
-from ..runtime.tensors import ALIGNMENT
+from ..runtime.loading.elf import ALLOC, PROGBITS, RELOCATABLE, STRTAB, SYMTAB
+from ..runtime.values.tensors import ALIGNMENT
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")

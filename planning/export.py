@@ -2,7 +2,7 @@
 
 All hold the kernels, the main program, the thread pool, the C interface (whence.h) and, as a section of bytes, the
 package: program, graph, parameters, and where everything came from. Whatever the form, the file ends with a seal
-(runtime/sealed.py).
+(runtime/loading/sealed.py).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ..lowering.external.kernel import ExternalKernel
 from ..lowering.llvm_to_native.compile import compile_text
 from ..lowering.llvm_to_native.thread_pool import pool_object, system_of
 from ..provenance.diagnostics import message
-from ..runtime.elf import MACHINES, Elf
-from ..runtime.exported import Exported, GraphKernel
-from ..runtime.factory import Origin
-from ..runtime.package import SECTION, packed, param_places
-from ..runtime.sealed import seal
-from ..runtime.tensors import TensorSpec, aligned
+from ..runtime.loading.elf import MACHINES, Elf
+from ..runtime.loading.exported import Exported, GraphKernel
+from ..runtime.loading.package import SECTION, packed, param_places
+from ..runtime.loading.sealed import seal
+from ..runtime.program.factory import Origin
+from ..runtime.values.tensors import TensorSpec, aligned
 from ..support.codec import JSON
 from ..support.errors import PipelineError, expectation
 from ..support.files import replacing, scratch_folder

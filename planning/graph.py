@@ -13,11 +13,11 @@ from xdsl.dialects.builtin import StringAttr
 from ..dialects.relay.core import FuncOp
 from ..dialects.relay.operator import Operator
 from ..lowering.kernel.record import Kernel
-from ..runtime.graph import NOP, Entry, Graph, Node, Ref
-from ..runtime.program import Slot
-from ..runtime.random_state import STATE
-from ..runtime.sizes import SizedSpec
-from ..runtime.tensors import TensorSpec
+from ..runtime.program.graph import NOP, Entry, Graph, Node, Ref
+from ..runtime.program.program import Slot
+from ..runtime.program.random_state import STATE
+from ..runtime.program.sizes import SizedSpec
+from ..runtime.values.tensors import TensorSpec
 from ..support.dtypes import Array
 from .artifact import Artifact, Call
 from .storage import storage_ids

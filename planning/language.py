@@ -23,8 +23,8 @@ from ..dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ..dialects.relay.types import fits, signature_of
 from ..passes.functions import COMPILER
 from ..provenance.diagnostics import describe, fail
-from ..runtime import flow
-from ..runtime import language as steps
+from ..runtime.interpreting import flow
+from ..runtime.interpreting import language as steps
 from ..support.errors import PipelineError
 from .liveness import settle
 from .patterns import clause_of

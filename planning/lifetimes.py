@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 from xdsl.dialects.builtin import LocationAttr, UnknownLoc
 
 from ..dialects.sizes import Size
-from ..runtime.tensors import ALIGNMENT
+from ..runtime.values.tensors import ALIGNMENT
 
 _UNKNOWN = UnknownLoc()
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
-from ..runtime.flow import Region, Step
-from ..runtime.language import Choose, Instruction, MakeClosures, Match, Native
+from ..runtime.interpreting.flow import Region, Step
+from ..runtime.interpreting.language import Choose, Instruction, MakeClosures, Match, Native
 from .stretches import Operators
 
 

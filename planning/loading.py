@@ -14,12 +14,12 @@ from ..lowering.llvm_to_native.target import check_runs_here
 from ..lowering.llvm_to_native.thread_pool import pool_code
 from ..provenance.diagnostics import message
 from ..provenance.span import fuse
-from ..runtime.bounds import CALLBACK, BoundErrors, checked_access
-from ..runtime.executor import Runner
-from ..runtime.external import ExternalFunctions
-from ..runtime.library import GraphFunction, Library
-from ..runtime.program import ENTRY, REFUSED, SIZES_ENTRY, Code, Program
-from ..runtime.threads import ThreadPool
+from ..runtime.program.bounds import CALLBACK, BoundErrors, checked_access
+from ..runtime.program.executor import Runner
+from ..runtime.program.external import ExternalFunctions
+from ..runtime.program.library import GraphFunction, Library
+from ..runtime.program.program import ENTRY, REFUSED, SIZES_ENTRY, Code, Program
+from ..runtime.program.threads import ThreadPool
 from ..support.dtypes import Array
 from ..support.errors import PipelineError
 from .artifact import Artifact

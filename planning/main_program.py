@@ -1,6 +1,6 @@
 """The ahead-of-time main program as llvm dialect: one native call per inference.
 
-It calls the kernels in order, with pointers into what `runtime/program.py` says of its arguments:
+It calls the kernels in order, with pointers into what `runtime/program/program.py` says of its arguments:
 
     %0 = llvm.getelementptr %io[0] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr       loc("conv1"("resnet.onnx":4:0))
     %1 = llvm.load %0 : !llvm.ptr -> !llvm.ptr                                 loc("conv1"("resnet.onnx":4:0))
@@ -32,9 +32,9 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ..provenance.builder import LocatedBuilder
 from ..provenance.span import fuse
-from ..runtime.program import ENTRY, Call, Copy, Slot
-from ..runtime.sizes import Number, Value
-from ..runtime.tensors import ALIGNMENT
+from ..runtime.program.program import ENTRY, Call, Copy, Slot
+from ..runtime.program.sizes import Number, Value
+from ..runtime.values.tensors import ALIGNMENT
 from .artifact import Assembly
 from .size_code import add_sizes_function, value_at
 

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute
 from ..dialects.relay.data_types import ConstructorPattern, MatchOp, TuplePattern, TypeDataOp, VarPattern
 from ..dialects.relay.types import AdtType, fields_of
 from ..provenance.diagnostics import fail
-from ..runtime.language import Clause
+from ..runtime.interpreting.language import Clause
 
 
 def clause_of(op: MatchOp, pattern: Attribute, types: Mapping[str, TypeDataOp]) -> Clause:

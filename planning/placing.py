@@ -8,8 +8,8 @@ from typing import cast
 
 from ..dialects.sizes import Ranges, Size, bounds
 from ..provenance.span import fuse
-from ..runtime.sizes import Number, Value
-from ..runtime.tensors import ALIGNMENT
+from ..runtime.program.sizes import Number, Value
+from ..runtime.values.tensors import ALIGNMENT
 from .lifetimes import Lifetimes, Plan, Step
 from .plan import plan_lifetimes
 from .pools import Pools, plan_in_pools

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..provenance.diagnostics import describe
-from ..runtime.tensors import ALIGNMENT
+from ..runtime.values.tensors import ALIGNMENT
 from ..support.context import PassContext
 from ..support.errors import PipelineError
 from .lifetimes import DEFAULT_POOL, Life, Lifetimes, Plan, PoolUse

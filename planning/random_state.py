@@ -9,7 +9,7 @@ from ..dialects.relay.constants import pool_of
 from ..dialects.relay.core import ConstantOp, FuncOp
 from ..dialects.relay.random import Draw
 from ..provenance.span import fuse
-from ..runtime.random_state import STATE, initial
+from ..runtime.program.random_state import STATE, initial
 
 
 def give_state(module: ModuleOp, main: FuncOp, seed: int | None) -> None:

@@ -18,8 +18,8 @@ from ..dialects.sizes import SizeExpr
 from ..dialects.sizes.terms import Atom, Polynomial
 from ..provenance.builder import LocatedBuilder
 from ..provenance.span import fuse
-from ..runtime.program import SIZES_ENTRY
-from ..runtime.tensors import ALIGNMENT
+from ..runtime.program.program import SIZES_ENTRY
+from ..runtime.values.tensors import ALIGNMENT
 from .size_values import Formula, Group
 
 _PTR = llvm.LLVMPointerType()

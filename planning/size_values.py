@@ -12,7 +12,7 @@ from ..dialects.sizes import Ranges, Size, SizeExpr, substitute, symbols_of
 from ..dialects.sizes.terms import Atom
 from ..provenance.diagnostics import message, places
 from ..provenance.span import fuse
-from ..runtime.sizes import Derived, Number, Sizes, Solution, Terms, Value
+from ..runtime.program.sizes import Derived, Number, Sizes, Solution, Terms, Value
 from ..support.errors import PipelineError
 
 GROUP = "bytes"

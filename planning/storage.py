@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..runtime.graph import NOP, Node, Ref
+from ..runtime.program.graph import NOP, Node, Ref
 
 _MATCH_RANGE = 16
 

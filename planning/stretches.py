@@ -20,8 +20,8 @@ from ..dialects.sizes.unknowns import Unknowns
 from ..provenance.builder import LocatedBuilder
 from ..provenance.diagnostics import fail
 from ..provenance.span import fuse, value_location
-from ..runtime.language import Native
-from ..runtime.shape_patterns import Pattern
+from ..runtime.interpreting.language import Native
+from ..runtime.interpreting.shape_patterns import Pattern
 from ..support.dtypes import Array
 
 

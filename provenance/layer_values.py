@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
-from ..runtime.moves import Move
+from ..runtime.values.moves import Move
 from .ledger import Ledger
 from .numbers import Value
 

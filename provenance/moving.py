@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import OpTrait
 
-from ..runtime.moves import Step
+from ..runtime.values.moves import Step
 
 
 @dataclass(frozen=True)

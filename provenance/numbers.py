@@ -12,7 +12,7 @@ from typing import Annotated, TypeAlias, TypeVar
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from ..runtime.moves import Move
+from ..runtime.values.moves import Move
 from .walk import walk
 
 OpT = TypeVar("OpT", bound=Operation)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Self
 
-from ..runtime.machine_facts import kind_of, spelled
-from ..runtime.measuring_slot import START_SECONDS
-from ..runtime.outcomes import outcomes_of
+from ..runtime.loading.machine_facts import kind_of, spelled
+from ..runtime.loading.measuring_slot import START_SECONDS
+from ..runtime.loading.outcomes import outcomes_of
 from ..support.errors import PipelineError
 from .connection import Connection, Disconnected, Worker
 from .jobs import Collection, Failed, Job, Outcome, Part, parts

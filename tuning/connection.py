@@ -11,8 +11,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, NamedTuple, cast
 
-from ..runtime.machine_facts import machine_facts
-from ..runtime.measuring_slot import measure
+from ..runtime.loading.machine_facts import machine_facts
+from ..runtime.loading.measuring_slot import measure
 from ..support.errors import PipelineError, expectation
 from .jobs import Part
 from .machines import Facts, machine_here

@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..lowering.llvm_to_native.thread_pool import pool_object
-from ..runtime.measuring import CODE, POOL
-from ..runtime.outcomes import Failed as Failed
-from ..runtime.outcomes import JobHead, JobKernel
-from ..runtime.outcomes import Measured as Measured
-from ..runtime.outcomes import Outcome as Outcome
-from ..runtime.outcomes import Protocol as Protocol
-from ..runtime.package import packed
-from ..runtime.sealed import seal
-from ..runtime.tensors import TensorSpec
+from ..runtime.loading.measuring import CODE, POOL
+from ..runtime.loading.outcomes import Failed as Failed
+from ..runtime.loading.outcomes import JobHead, JobKernel
+from ..runtime.loading.outcomes import Measured as Measured
+from ..runtime.loading.outcomes import Outcome as Outcome
+from ..runtime.loading.outcomes import Protocol as Protocol
+from ..runtime.loading.package import packed
+from ..runtime.loading.sealed import seal
+from ..runtime.values.tensors import TensorSpec
 from ..support.dtypes import Array
 from .machines import Facts, target_of
 
@@ -52,7 +52,7 @@ class Job:
     """That the kernels are for: `machines.machine_here()`, or what a pool says (`Pool.machines`)."""
 
     def packed(self) -> bytes:
-        """Return the job as sealed bytes (runtime/measuring.py). Raises PipelineError for an unknown machine."""
+        """Return the job as sealed bytes (see `runtime.loading`). Raises PipelineError for an unknown machine."""
         codes = (self.default, *self.candidates)
         head = JobHead(
             codes=tuple(JobKernel(code.symbol, code.workspace, code.sizes) for code in codes),

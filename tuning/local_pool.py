@@ -8,7 +8,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Self
 
-from ..runtime.measuring_slot import Slot
+from ..runtime.loading.measuring_slot import Slot
 from ..support.errors import PipelineError, expectation
 from ..support.supervising import supervised
 from .jobs import Collection, Job, Outcome, Part, parts

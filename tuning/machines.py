@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..lowering.llvm_to_native.target import Target
-from ..runtime.machine_facts import kind_of, machine_facts, spelled
+from ..runtime.loading.machine_facts import kind_of, machine_facts, spelled
 from ..support.errors import PipelineError, expectation
 from ..support.machine import Machine
 

@@ -19,7 +19,7 @@ from ..lowering.kernel.slots import anonymous
 from ..lowering.llvm_to_native.compile import compile_text
 from ..lowering.llvm_to_native.target import Target
 from ..lowering.relay_to_te.cost import Rates
-from ..runtime.tensors import TensorSpec
+from ..runtime.values.tensors import TensorSpec
 from .jobs import Code, Job, Measured, Protocol
 from .machines import Facts
 from .pool import Pool

@@ -27,10 +27,10 @@ from ..lowering.relay_to_te.knobs import Space
 from ..planning.artifact import Artifact
 from ..planning.build import primitive_functions
 from ..provenance.span import layer_names
-from ..runtime.executor import Read, Runner
-from ..runtime.program import Call
-from ..runtime.tensors import Tensor, TensorSpec
-from ..runtime.threads import ThreadPool
+from ..runtime.program.executor import Read, Runner
+from ..runtime.program.program import Call
+from ..runtime.program.threads import ThreadPool
+from ..runtime.values.tensors import Tensor, TensorSpec
 from ..support.dtypes import Array, numpy_of, storage
 
 _INTEGERS = 2

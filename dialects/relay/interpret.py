@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...provenance.diagnostics import fail, message
-from ...runtime.flow import Adt, Reference
+from ...runtime.interpreting.flow import Adt, Reference
 from ...support.errors import FrontendError
 from .binding import Flavour, IfOp, LetOp
 from .core import CallOp, ConstantOp, FuncOp, ReturnOp

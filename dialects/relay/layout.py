@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ...runtime.layouts import Axis as Axis
-from ...runtime.layouts import layout_view as layout_view
-from ...runtime.layouts import parse_layout as parse_layout
-from ...runtime.layouts import strides as strides
+from ...runtime.values.layouts import Axis as Axis
+from ...runtime.values.layouts import layout_view as layout_view
+from ...runtime.values.layouts import parse_layout as parse_layout
+from ...runtime.values.layouts import strides as strides
 from .signature import Signature
 
 

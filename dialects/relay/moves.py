@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
 from ...provenance.moving import MovesElements
-from ...runtime.moves import Step
+from ...runtime.values.moves import Step
 from ..sizes.types import extents_of
 
 

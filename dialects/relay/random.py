@@ -1,8 +1,9 @@
 """Random numbers: functions of a key, of a counter and of where an element stands.
 
-The generator is Threefry-2x32 of 20 rounds (`runtime/random_state.py`): an element's two words are the key's encryption
-of its row-major position and of a second number. An operator with a seed takes the seed as the key and the program's
-counter as that number; one without takes the key that the program has for a run, and its own number in the program.
+The generator is Threefry-2x32 of 20 rounds (`runtime/program/random_state.py`): an element's two words are the key's
+encryption of its row-major position and of a second number. An operator with a seed takes the seed as the key and the
+program's counter as that number; one without takes the key that the program has for a run, and its own number in the
+program.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import irdl_op_definition, opt_operand_def, result_def, traits_def
 
-from ...runtime.random_state import WORDS as STATE_WORDS
-from ...runtime.random_state import RandomState, encrypted, halves
+from ...runtime.program.random_state import WORDS as STATE_WORDS
+from ...runtime.program.random_state import RandomState, encrypted, halves
 from ..element_types import DTYPES
 from ..sizes.types import tensor_of
 from .attributes import integer, optional_integer, real, required_ints, string

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def, var_operand_def
 
-from ...runtime.tensors import lasting_empty
+from ...runtime.values.tensors import lasting_empty
 from ..sizes import (
     ENDLESS,
     Size,

@@ -10,10 +10,10 @@ import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, FunctionType, ModuleOp, TensorType, TupleType
 from xdsl.ir import Attribute
 
-from ...runtime.flow import Adt, Reference
-from ...runtime.inputs import accepted
-from ...runtime.open_specs import OPEN, OpenSpec
-from ...runtime.values import Unsuitable, natural
+from ...runtime.interpreting.flow import Adt, Reference
+from ...runtime.program.inputs import accepted
+from ...runtime.values.open_specs import OPEN, OpenSpec
+from ...runtime.values.values import Unsuitable, natural
 from ...support.errors import FrontendError
 from ..element_types import numpy_dtype
 from .data_types import TypeDataOp

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...planning.artifact import Artifact
-from ...runtime.executor import Runner
-from ...runtime.moves import moved
-from ...runtime.threads import ThreadPool
+from ...runtime.program.executor import Runner
+from ...runtime.program.threads import ThreadPool
+from ...runtime.values.moves import moved
 from ...support.dtypes import Array
 from ..difference import difference, tolerance
 from ..references import References

@@ -21,9 +21,9 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import describe, message
 from ...provenance.ledger import current_ledger
 from ...provenance.span import fuse, layer_location, value_location
-from ...runtime.external import FALLBACK
-from ...runtime.flow import Argument, Region, Step
-from ...runtime.interpreter import Demand
+from ...runtime.interpreting.flow import Argument, Region, Step
+from ...runtime.interpreting.interpreter import Demand
+from ...runtime.program.external import FALLBACK
 from ...support.context import spans_enabled
 from ...support.errors import FrontendError
 from .account import note_evaluated, note_values

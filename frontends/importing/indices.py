@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import AddOp, CastOp, LessOp, MultiplyOp
-from ...runtime.index_bounds import IndexBound
+from ...runtime.program.index_bounds import IndexBound
 from .context import Context
 from .tensor import dtype_of
 

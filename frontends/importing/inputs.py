@@ -15,7 +15,7 @@ from ...dialects.element_types import element_type
 from ...dialects.sizes import RESERVED, Ranges, Size, SizeExpr, proves, same, substitute, symbol
 from ...dialects.sizes.text import parse_size
 from ...dialects.sizes.types import tensor_of
-from ...runtime.open_specs import OPEN, Dimension, OpenSpec, spelled
+from ...runtime.values.open_specs import OPEN, Dimension, OpenSpec, spelled
 from ...support.errors import FrontendError
 from .limits import excess, expectation
 from .tensor import Undecided

@@ -9,9 +9,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...runtime.flow import Region, Step
-from ...runtime.model_facts import ModelMetadata
-from ...runtime.open_specs import OpenSpec
+from ...runtime.interpreting.flow import Region, Step
+from ...runtime.program.model_facts import ModelMetadata
+from ...runtime.values.open_specs import OpenSpec
 from ...support.dtypes import Array
 from .context import Context
 from .converter import Converter, Result

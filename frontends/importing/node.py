@@ -7,7 +7,7 @@ from typing import cast
 
 from xdsl.dialects.builtin import LocationAttr
 
-from ...runtime.flow import Step
+from ...runtime.interpreting.flow import Step
 from .frames import Frame
 
 

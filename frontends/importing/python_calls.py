@@ -18,7 +18,7 @@ from ...dialects.relay.python_call import Function, PythonCallOp, PythonFunction
 from ...dialects.sizes.types import is_static
 from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
-from ...runtime.tensors import Kind, TensorSpec
+from ...runtime.values.tensors import Kind, TensorSpec
 from ...support.errors import FrontendError
 from .context import Context
 from .custom import CustomOp

@@ -16,10 +16,10 @@ from ...dialects.relay.size_ranges import main_of, set_ranges
 from ...dialects.sizes import Size, known_ranges
 from ...dialects.sizes.types import tensor_of
 from ...dialects.sizes.unknowns import Unknowns
-from ...runtime.flow import Argument, Items, Known, Output, Region, Step, Value
-from ...runtime.flow import Source as Left
-from ...runtime.flow import tensor as array_of
-from ...runtime.shape_patterns import Pattern, places_of_sizes
+from ...runtime.interpreting.flow import Argument, Items, Known, Output, Region, Step, Value
+from ...runtime.interpreting.flow import Source as Left
+from ...runtime.interpreting.flow import tensor as array_of
+from ...runtime.interpreting.shape_patterns import Pattern, places_of_sizes
 from ...support.dtypes import Array
 from .importer import Importer
 from .model import Model

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import LocationAttr
 
 from ...provenance.span import positions
-from ...runtime.flow import Region
+from ...runtime.interpreting.flow import Region
 from ...support.errors import FrontendError
 from ...support.names import shown
 from .node import node_of

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute
 from ...dialects.relay.size_ranges import main_of
 from ...dialects.sizes import Ranges, Size, known_ranges
 from ...provenance.diagnostics import message
-from ...runtime.flow import Argument
+from ...runtime.interpreting.flow import Argument
 from ...support.errors import FrontendError
 from .importer import Importer
 from .model import Model

@@ -9,8 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...runtime.flow import Step
-from ...runtime.open_specs import Dimension, OpenSpec
+from ...runtime.interpreting.flow import Step
+from ...runtime.values.open_specs import Dimension, OpenSpec
 from ..importing.converter import Converter
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.inputs import Inputs, no_element_type

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from ...runtime.flow import Region
+from ...runtime.interpreting.flow import Region
 from ...support.errors import FrontendError
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.state import State

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ...provenance.span import layer_location
-from ...runtime.flow import Region, Step
+from ...runtime.interpreting.flow import Region, Step
 from ..importing.constants import Constants, held
 from .archive import Saved
 from .context import Node, Reference

@@ -11,7 +11,7 @@ import onnx
 from onnx import ModelProto, NodeProto
 
 from ...provenance.diagnostics import message
-from ...runtime.flow import Step
+from ...runtime.interpreting.flow import Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, PipelineError
 from ..importing.custom import CustomOp

@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 from onnx import ModelProto, TypeProto
 
-from ...runtime.flow import Region, Step
+from ...runtime.interpreting.flow import Region, Step
 from ..importing.converter import Converter
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.inputs import Inputs

@@ -16,8 +16,8 @@ from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, TypeProto, 
 from xdsl.dialects.builtin import LocationAttr
 
 from ...provenance.diagnostics import places
-from ...runtime.flow import Region, Step
-from ...runtime.host import HOST, OPERATORS, Task
+from ...runtime.interpreting.flow import Region, Step
+from ...runtime.interpreting.host import HOST, OPERATORS, Task
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, expectation
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto, TensorShapeProto, ValueInfoProto
 
-from ...runtime.open_specs import Dimension, OpenSpec
+from ...runtime.values.open_specs import Dimension, OpenSpec
 from .tensors import dtype_of
 
 

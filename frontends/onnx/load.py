@@ -17,7 +17,7 @@ from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto
 
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
-from ...runtime.flow import Region
+from ...runtime.interpreting.flow import Region
 from ...support.errors import FrontendError, FrontendWarning
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.files import read_model

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from onnx import ModelProto
 
-from ...runtime.model_facts import ModelMetadata
+from ...runtime.program.model_facts import ModelMetadata
 
 
 def metadata_of(model: ModelProto) -> ModelMetadata:

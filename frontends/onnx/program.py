@@ -18,7 +18,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, SparseTensorProto, Tenso
 from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr
 
 from ...provenance.span import layer_location
-from ...runtime.flow import Region, Step
+from ...runtime.interpreting.flow import Region, Step
 from ...support.context import spans_enabled
 from ...support.dtypes import Array
 from ..importing.constants import Constants

@@ -11,7 +11,7 @@ from onnx import AttributeProto, NodeProto, TensorProto, TypeProto
 from xdsl.ir import SSAValue
 
 from ...dialects.sizes import Size, SizeExpr
-from ...runtime.flow import Step
+from ...runtime.interpreting.flow import Step
 from ..importing.python_calls import Argument, PythonCall
 from ..importing.results import Stated
 from ..importing.tensor import Tensor, shape_of

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from ...runtime.flow import Step
-from ...runtime.open_specs import OpenSpec
+from ...runtime.interpreting.flow import Step
+from ...runtime.values.open_specs import OpenSpec
 from ..importing.converter import Converter, Result
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.fold import folded

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from ...dialects.element_types import DTYPES, numpy_dtype
-from ...runtime.open_specs import Dimension, OpenSpec
+from ...runtime.values.open_specs import Dimension, OpenSpec
 from ..importing.inputs import no_element_type
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...runtime.flow import Region
+from ...runtime.interpreting.flow import Region
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps

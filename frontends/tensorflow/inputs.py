@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.open_specs import Dimension, OpenSpec
+from ...runtime.values.open_specs import Dimension, OpenSpec
 from .graphs import NodeInfo
 from .values import dtype_of, extents_of
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...runtime.open_specs import OpenSpec
+from ...runtime.values.open_specs import OpenSpec
 from ...support.errors import FrontendError
 from ..importing.converter import Converter
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps

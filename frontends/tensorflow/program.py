@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import NameLoc
 
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
-from ...runtime.flow import Region, Step
+from ...runtime.interpreting.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.constants import Constants

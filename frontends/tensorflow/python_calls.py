@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...runtime.flow import Step
+from ...runtime.interpreting.flow import Step
 from ..importing.model import Model
 from ..importing.python_calls import PythonCall
 from ..importing.results import Stated

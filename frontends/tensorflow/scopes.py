@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from ...runtime.flow import Region
+from ...runtime.interpreting.flow import Region
 from ..importing.constants import Constants
 from ..importing.node import Node as ModelNode
 from .graphs import Graph, Ref

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
 
 from ...dialects.relay.interpret import evaluate_module
 from ...dialects.relay.size_ranges import main_of
-from ...runtime.flow import Region, Step
-from ...runtime.open_specs import OpenSpec
+from ...runtime.interpreting.flow import Region, Step
+from ...runtime.values.open_specs import OpenSpec
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.converter import Converter

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
-from ...runtime.flow import Region
+from ...runtime.interpreting.flow import Region
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps

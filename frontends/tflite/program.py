@@ -13,7 +13,7 @@ from typing import cast
 
 from ...provenance.diagnostics import message
 from ...provenance.span import layer_location
-from ...runtime.flow import Region, Step
+from ...runtime.interpreting.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..importing.constants import Constants, held

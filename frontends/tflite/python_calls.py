@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from flatbuffers import flexbuffers
 
-from ...runtime.flow import Step
+from ...runtime.interpreting.flow import Step
 from ..importing.python_calls import Argument, PythonCall
 from ..importing.results import Stated
 from .context import Context

@@ -16,7 +16,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...provenance.diagnostics import message
-from ...runtime.flow import Region, Step
+from ...runtime.interpreting.flow import Region, Step
 from ...support.errors import FrontendError
 from ...support.names import shortened, shown
 from ..importing.constants import Constants, held

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from ...runtime.flow import Region, Step
+from ...runtime.interpreting.flow import Region, Step
 from .calls import Call
 from .contents import Contents, Joined
 from .places import Outer

@@ -10,8 +10,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.sizes import Size
-from ...runtime.flow import Step
-from ...runtime.open_specs import Dimension, OpenSpec
+from ...runtime.interpreting.flow import Step
+from ...runtime.values.open_specs import Dimension, OpenSpec
 from ...support.errors import FrontendError
 from ..importing.converter import Converter, Result
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...dialects.sizes import RESERVED, Size, symbol
-from ...runtime.open_specs import OpenSpec
+from ...runtime.values.open_specs import OpenSpec
 from ..importing.inputs import Inputs, identifier
 from ..importing.state import State
 from .expressions import lone_symbol, parse_expression

@@ -10,7 +10,7 @@ from importlib import import_module
 from io import BytesIO
 from typing import Any, cast
 
-from ...runtime.flow import Region
+from ...runtime.interpreting.flow import Region
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, FrontendWarning
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps

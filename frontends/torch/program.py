@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, cast
 
 from ...provenance.span import layer_location
-from ...runtime.flow import Region, Step
+from ...runtime.interpreting.flow import Region, Step
 from ...support.dtypes import Array
 from ...support.errors import FrontendWarning
 from ..importing.frames import frames_location

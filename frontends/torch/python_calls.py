@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...runtime.flow import Step
+from ...runtime.interpreting.flow import Step
 from ..importing.python_calls import Argument, PythonCall
 from ..importing.results import Stated
 from .calls import At, Operand

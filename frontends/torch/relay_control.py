@@ -22,7 +22,7 @@ from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import function_type, tuple_type
 from ...provenance.diagnostics import message
 from ...provenance.span import value_location
-from ...runtime.flow import Region, Step
+from ...runtime.interpreting.flow import Region, Step
 from ...support.errors import FrontendError
 from ..importing.importer import Importer
 from ..importing.node import node_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from ...runtime.flow import Region, Step
+from ...runtime.interpreting.flow import Region, Step
 from ..importing.converter import Converter
 from ..importing.model import Format, Model
 from ..importing.node import Node, node_of

@@ -12,7 +12,7 @@ from ...passes.functions import COMPILER, COMPOSITE, text_of
 from ...passes.relay.fuse_ops import is_scalar_constant
 from ...passes.relay.inlining import inline_calls
 from ...provenance.diagnostics import describe
-from ...runtime.external import External, ExternalFunction
+from ...runtime.program.external import External, ExternalFunction
 from ...support.errors import PipelineError, WhenceError
 from ..kernel.slots import anonymous
 from ..kernel.work import slots_work, stages_work

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...runtime.external import External
+from ...runtime.program.external import External
 from ..kernel.record import Kernel
 
 

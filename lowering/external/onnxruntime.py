@@ -13,7 +13,7 @@ from ...passes.relay.dataflow_pattern.expressions import Expr, owner_of
 from ...passes.relay.dataflow_pattern.patterns import DFPattern
 from ...passes.relay.dataflow_pattern.syntax import is_constant, is_op, wildcard
 from ...passes.relay.pattern_table import Table, register_pattern_table, register_supported
-from ...runtime.external import ExternalFunction
+from ...runtime.program.external import ExternalFunction
 from ...support.dtypes import Array
 from ...support.errors import PipelineError
 from .onnx_export import EXPORTED, export, exports

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.relay.python_call import PythonCallOp
 from ...provenance.diagnostics import fail
-from ...runtime.external import ExternalFunction
+from ...runtime.program.external import ExternalFunction
 
 
 def build(part: ModuleOp) -> ExternalFunction:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...runtime.external import FALLBACK, ExternalFunction
+from ...runtime.program.external import FALLBACK, ExternalFunction
 from ...support.errors import PipelineError
 
 if TYPE_CHECKING:

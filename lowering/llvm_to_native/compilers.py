@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import IO, Protocol, TypeVar, cast
 
-from ...runtime.cpus import available_cpus
+from ...runtime.program.cpus import available_cpus
 from ...support.codec import JSON
 from ...support.supervising import supervised
 from ...support.switching import quick_turns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 
-from ...runtime.program import Code
+from ...runtime.program.program import Code
 from .perf_map import write_perf_map
 from .target import Target, binding
 

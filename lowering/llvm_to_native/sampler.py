@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...runtime.tensors import address, aligned_empty
+from ...runtime.values.tensors import address, aligned_empty
 from ...support.errors import PipelineError, expectation
 from .compile import compile_text
 from .link import link

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from threading import Lock
 
-from ...runtime.program import PARALLEL_FOR
-from ...runtime.threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode, ThreadPool
+from ...runtime.program.program import PARALLEL_FOR
+from ...runtime.program.threads import MEMORY_SYMBOLS, WORKER_SYMBOLS, PoolCode, ThreadPool
 from ..cache import KernelCache
 from ..fingerprint import native_key
 from .compile import compile_text

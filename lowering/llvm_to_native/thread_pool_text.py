@@ -18,7 +18,7 @@ from __future__ import annotations
 import platform
 import sys
 
-from ...runtime.threads import Layout
+from ...runtime.program.threads import Layout
 
 # machine -> numbers of the system calls futex and clock_gettime on Linux, what eases a spinning loop: its intrinsic,
 # declared and called
@@ -34,7 +34,7 @@ def has_workers(system: str = sys.platform, machine: str = platform.machine()) -
 
 
 def pool_text(system: str = sys.platform, machine: str = platform.machine()) -> str:
-    """The module for a system, exporting `whence_parallel_for` and what `runtime/threads.py` needs."""
+    """The module for a system, exporting `whence_parallel_for` and what `runtime/program/threads.py` needs."""
     if not has_workers(system, machine):
         return _SERIAL + _MEMORY
     futex, clock, hint, relax = _MACHINES[machine]

@@ -7,7 +7,7 @@ from math import pi
 from ... import te
 from ...dialects.relay import random as relay
 from ...dialects.relay.operator import Operator
-from ...runtime.random_state import PARITY, ROTATIONS, ROUNDS, halves
+from ...runtime.program.random_state import PARITY, ROTATIONS, ROUNDS, halves
 from ...te import Expr, Tensor
 from .stages import compute, dtype_of, label, wide
 from .transform import flat_index

@@ -14,7 +14,7 @@ from ...dialects.sizes import Size, SizeExpr
 from ...dialects.sizes.kernel import at_least, number_of, whole_of
 from ...dialects.sizes.terms import Atom
 from ...provenance.diagnostics import fail
-from ...runtime.program import ALLOC_REFUSED
+from ...runtime.program.program import ALLOC_REFUSED
 from .builder import LLVMBuilder
 from .types import PTR, VOID
 

@@ -28,7 +28,7 @@ from ...dialects.tir.index_maps import LEADING, Ranges, blocks_of, simplify_maps
 from ...dialects.tir.lanes import lanes
 from ...provenance.span import layer_names
 from ...provenance.walk import walk
-from ...runtime.bounds import CALLBACK
+from ...runtime.program.bounds import CALLBACK
 from .analysis.integer_ranges import integer_ranges
 from .rewriting.constants import zero
 

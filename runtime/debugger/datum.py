@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..graph import Graph
-from ..tensors import Tensor
+from ..program.graph import Graph
+from ..values.tensors import Tensor
 from .dump import graph_dump
 
 

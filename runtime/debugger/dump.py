@@ -12,8 +12,8 @@ from typing import Any
 
 from ...support.errors import FrontendError
 from ...support.files import replacing
-from ..graph import Graph
-from ..tensors import Tensor
+from ..program.graph import Graph
+from ..values.tensors import Tensor
 
 GRAPH = "_tvmdbg_graph_dump.json"
 TRACE = "_tvmdbg_execution_trace.json"

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from ...support.errors import PipelineError, expectation
-from ..device import check_cpu
-from ..factory import DebugModule, Origin
-from ..graph_executor import GraphExecutor
-from ..graph_module import GraphModule, library_of
-from ..graph_reader import read_graph
-from ..library import HasLibrary
-from ..ndarray import NDArray, view
-from ..params import save_param_dict
-from ..tensors import Tensor
-from ..timing import BenchmarkResult, Timing
+from ..program.factory import DebugModule, Origin
+from ..program.graph_executor import GraphExecutor
+from ..program.graph_module import GraphModule, library_of
+from ..program.graph_reader import read_graph
+from ..program.library import HasLibrary
+from ..program.timing import BenchmarkResult, Timing
+from ..values.device import check_cpu
+from ..values.ndarray import NDArray, view
+from ..values.params import save_param_dict
+from ..values.tensors import Tensor
 from .datum import DebugResult
 from .dump import (
     GRAPH,

@@ -11,10 +11,10 @@ import numpy as np
 from ...support.dtypes import Array
 from ...support.errors import FrontendError, expectation
 from ...support.names import shown
-from ..factory import Origin
-from ..graph_executor import GraphExecutor
-from ..moves import Move, moved, moved_back
-from ..tensors import Tensor
+from ..program.factory import Origin
+from ..program.graph_executor import GraphExecutor
+from ..values.moves import Move, moved, moved_back
+from ..values.tensors import Tensor
 
 Bad: TypeAlias = Literal["NaN", "Inf"]
 

@@ -13,7 +13,7 @@ from whence.support.module_names import FurtherNames
 from whence.support.rooms import add_names, homes_in, name_in
 
 # What rooms further up have of TVM's names, as no folder imports one further down.
-add_names("whence.support", {"FrontendTestModule": "whence.runtime.library:FrontendTestModule"})
+add_names("whence.support", {"FrontendTestModule": "whence.runtime.program.library:FrontendTestModule"})
 add_names("whence.te", {"create_prim_func": "whence.kernels:create_prim_func"})
 add_names(
     "whence.runtime",
@@ -55,6 +55,12 @@ _FORMER = {
     "whence.reading.located_parser": "whence.dialects.located_parser",
     "whence.runtime.vm": "whence.relay.vm",
     "whence.runtime.profiler_vm": "whence.relay.profiler_vm",
+    "whence.runtime.profiling": "whence.runtime.debugger.report",
+    "whence.runtime.container": "whence.runtime.interpreting.container",
+    **{
+        f"whence.runtime.{name}": f"whence.runtime.values.{name}"
+        for name in ("ndarray", "params", "registry", "tensors")
+    },
     **{f"whence.{name}": f"whence.{room}.{name}" for room, names in _ROOMS.items() for name in names},
 }
 """Modules that lay elsewhere before, or that TVM has elsewhere, by those names."""

@@ -47,11 +47,11 @@ from .provenance.span import Span as Span
 from .relay.module import IRModule as IRModule
 from .relay.ty import TensorType as TensorType
 from .relay.ty import TupleType as TupleType
-from .runtime.device import Device as Device
-from .runtime.device import cpu as cpu
-from .runtime.device import device as device
-from .runtime.registry import get_global_func as get_global_func
-from .runtime.registry import register_func as register_func
+from .runtime.values.device import Device as Device
+from .runtime.values.device import cpu as cpu
+from .runtime.values.device import device as device
+from .runtime.values.registry import get_global_func as get_global_func
+from .runtime.values.registry import register_func as register_func
 from .support.context import PassContext as PassContext
 from .support.errors import FrontendError as FrontendError
 from .support.errors import PipelineError as PipelineError

@@ -15,7 +15,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from ...dialects.relay.traits import FusionPattern
-from ...runtime.ndarray import shared_view
+from ...runtime.values.ndarray import shared_view
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from .attrs import Attrs, FunctionAttrs, operators

@@ -23,8 +23,8 @@ from ...dialects.relay.references import RefCreateOp, RefReadOp, RefWriteOp
 from ...dialects.relay.size_ranges import NARROWED_BY, REQUIRED_BY, ranges_in, spell_ranges
 from ...dialects.relay.tuples import TupleGetItemOp, TupleOp
 from ...dialects.relay.types import Forall, fields_of, function_type, tuple_type, type_arguments
-from ...runtime.ndarray import NDArray
-from ...runtime.ndarray import view as of_array
+from ...runtime.values.ndarray import NDArray
+from ...runtime.values.ndarray import view as of_array
 from ...support.dtypes import Array
 from .expr import (
     AnySpan,

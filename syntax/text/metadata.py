@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
-from ...runtime.params import read_tensor, tensor_bytes
+from ...runtime.values.params import read_tensor, tensor_bytes
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
 from ..relay.expr import Constant, VirtualDevice

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Self, TypeAlias, cast
 
 from ...dialects.sizes import SizeExpr
-from ...runtime.registry import global_function, list_global_func_names
-from ...runtime.registry import register_func as registered
+from ...runtime.values.registry import global_function, list_global_func_names
+from ...runtime.values.registry import register_func as registered
 from ...support.dtypes import check_dtype, fail
 from .expr import Const, Expr, Extent, Var, convert
 from .tensor import Operation, Tensor, check_shape, current_tag

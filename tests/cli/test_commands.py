@@ -16,7 +16,7 @@ import pytest
 
 from whence.cli import answers
 from whence.runtime import load_module
-from whence.runtime.params import load_params
+from whence.runtime.values.params import load_params
 
 COMMANDS = ("compile", "run", "bench", "debug", "profile", "bisect", "why", "where", "tir", "graph", "memory")
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -22,7 +22,7 @@ from whence.explorer.reference import numpy_tensors
 from whence.explorer.report import WIDTH, table
 from whence.lowering.llvm_to_native.sampler import can_sample
 from whence.runtime.debugger.table import Row, debug_table, layer_table
-from whence.runtime.params import save_param_dict_to_file
+from whence.runtime.values.params import save_param_dict_to_file
 
 
 class Done(NamedTuple):

@@ -20,7 +20,7 @@ from xdsl.universe import XDSL_UNIVERSE
 from whence.passes.pipelines import PIPELINE, relay_pipeline
 from whence.provenance.span import layer_names
 from whence.reading.textio import read_module
-from whence.runtime.params import write_params
+from whence.runtime.values.params import write_params
 from whence.universe import ALL_PASSES
 
 RELAY = ",".join(row.name for row in PIPELINE)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from whence.runtime.params import write_params
+from whence.runtime.values.params import write_params
 
 
 class Done(NamedTuple):

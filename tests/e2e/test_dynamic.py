@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import whence
 from whence.executables.dynamic import DynamicExecutable
 from whence.provenance.ledger import Ledger
-from whence.runtime.shape_patterns import Pattern
+from whence.runtime.interpreting.shape_patterns import Pattern
 from whence.support.errors import FrontendError, FrontendWarning, PipelineError
 
 Array = NDArray[Any]

@@ -18,7 +18,7 @@ from whence import relay
 from whence.executables.virtual_machine import VirtualExecutable
 from whence.relay.executors import create_executor
 from whence.relay.vm import VirtualMachine
-from whence.runtime.flow import Adt
+from whence.runtime.interpreting.flow import Adt
 from whence.support.errors import FrontendError, PipelineError
 
 Array = NDArray[Any]

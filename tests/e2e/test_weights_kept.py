@@ -13,7 +13,7 @@ import pytest
 import whence
 from whence.dialects.relay.constants import ConstantPool, pool_of
 from whence.planning.artifact import Artifact
-from whence.runtime.tensors import address
+from whence.runtime.values.tensors import address
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 

@@ -24,7 +24,7 @@ from whence.lowering.llvm_to_native.line_table import line_table
 from whence.lowering.llvm_to_native.sampler import can_sample
 from whence.planning.graph import graph_plan
 from whence.provenance.span import layer_names
-from whence.runtime.factory import Origin
+from whence.runtime.program.factory import Origin
 from whence.support.errors import FrontendError
 
 

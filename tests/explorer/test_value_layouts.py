@@ -14,7 +14,7 @@ import whence
 from whence import relay
 from whence.contrib.debugger.debug_executor import GraphModuleDebug
 from whence.explorer.reference import layer_tensors, onnxruntime_tensors
-from whence.runtime.moves import Step
+from whence.runtime.values.moves import Step
 from whence.support.errors import FrontendError
 
 _TEXT = """

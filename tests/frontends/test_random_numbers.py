@@ -20,7 +20,7 @@ import whence
 from whence import relay
 from whence.compiler.bisection import bisect
 from whence.contrib.debugger.debug_executor import create
-from whence.runtime.graph_module import GraphModule
+from whence.runtime.program.graph_module import GraphModule
 from whence.support.errors import PipelineError
 
 Array = np.ndarray[Any, Any]

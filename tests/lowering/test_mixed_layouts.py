@@ -17,7 +17,7 @@ from whence.dialects.relay.vision import RoiAlignOp
 from whence.passes.relay.analysis.mac_count import get_total_mac_number
 from whence.passes.relay.legalize import LegalizePass
 from whence.provenance.audit import check_located
-from whence.runtime.layouts import layout_view
+from whence.runtime.values.layouts import layout_view
 
 
 def test_several_blocks_of_one_axis(make_net: MakeNet, check_model: Check):

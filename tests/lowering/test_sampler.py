@@ -17,7 +17,7 @@ from whence.lowering.llvm_to_native.line_table import code_range, line_table
 from whence.lowering.llvm_to_native.link import link
 from whence.lowering.llvm_to_native.sampler import Sampler, can_sample
 from whence.lowering.llvm_to_native.target import Target
-from whence.runtime.tensors import address
+from whence.runtime.values.tensors import address
 from whence.support.errors import PipelineError
 
 pytestmark = pytest.mark.skipif(not can_sample(), reason="no sampler for this system")

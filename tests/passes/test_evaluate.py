@@ -11,7 +11,7 @@ from one_operator import Array, close, ort, random, rng, run
 from whence.dialects.relay import nn, transform
 from whence.dialects.relay.attributes import Value
 from whence.dialects.relay.operator import Operator
-from whence.runtime.tensors import aligned_empty
+from whence.runtime.values.tensors import aligned_empty
 
 
 def test_reshapes() -> None:

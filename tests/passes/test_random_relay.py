@@ -14,7 +14,7 @@ from random_relay_program import random_program
 from random_relay_shrink import shrunk, write
 
 from whence.dialects.relay.elementwise import ClipOp
-from whence.runtime.flow import Adt
+from whence.runtime.interpreting.flow import Adt
 from whence.syntax.relay.elaborate import elaborate
 from whence.syntax.relay.nodes import post_order
 

@@ -8,8 +8,8 @@ import language_programs as programs
 import pytest
 
 from whence.planning.language import Program, translate
-from whence.runtime.flow import Region
-from whence.runtime.language import Call, Choose, Instruction, Match, Native
+from whence.runtime.interpreting.flow import Region
+from whence.runtime.interpreting.language import Call, Choose, Instruction, Match, Native
 
 
 def translated(text: str, folder: Path) -> Program:

@@ -9,7 +9,7 @@ import numpy as np
 from whence import cpu, relay
 from whence.contrib.graph_executor import GraphModule
 from whence.planning.storage import storage_ids
-from whence.runtime.graph import Node, Ref
+from whence.runtime.program.graph import Node, Ref
 
 
 def argument(name: str) -> Node:

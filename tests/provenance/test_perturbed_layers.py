@@ -17,7 +17,7 @@ from tensorflow_graphs import Net
 from whence.compiler.formats import read_model
 from whence.frontends.importing.importer import Importer
 from whence.frontends.stablehlo.jax_objects import text_of
-from whence.runtime.flow import Region, Step
+from whence.runtime.interpreting.flow import Region, Step
 
 TESTS = Path(__file__).parents[1]
 EXPORTS, TENSORFLOW, KERAS = TESTS / "exports", TESTS / "frontends/tensorflow/data", TESTS / "frontends/keras/models"

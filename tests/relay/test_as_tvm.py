@@ -18,8 +18,8 @@ from whence.relay.backend.interpreter import ConstructorValue
 from whence.relay.backend.name_transforms import sanitize_name, to_c_constant_style, to_c_function_style
 from whence.relay.prelude import Prelude
 from whence.relay.testing.nat import count, make_nat_expr, make_nat_value
-from whence.runtime import container
-from whence.runtime.registry import list_global_func_names, remove_global_func
+from whence.runtime.interpreting import container
+from whence.runtime.values.registry import list_global_func_names, remove_global_func
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 from whence.target import Target
 

@@ -10,7 +10,7 @@ import pytest
 
 from whence import relay
 from whence.relay.prelude import Prelude, StaticTensorArrayOps, TensorArrayOps
-from whence.runtime.container import ConstructorValue
+from whence.runtime.interpreting.container import ConstructorValue
 from whence.support.errors import FrontendError
 
 RANDOM = np.random.default_rng(8)

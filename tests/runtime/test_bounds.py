@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 import whence
 from whence import te
 from whence.lowering.relay_to_te import transform
-from whence.runtime import executor
+from whence.runtime.program import executor
 from whence.support.context import PassContext
 from whence.support.errors import WhenceError
 

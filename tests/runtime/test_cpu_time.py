@@ -16,9 +16,9 @@ import whence
 from whence import relay
 from whence.contrib.debugger.debug_executor import GraphModuleDebug
 from whence.lowering.llvm_to_native.thread_pool import pool_code, thread_pool
-from whence.runtime.executor import Native, Runner
-from whence.runtime.threads import ThreadPool
-from whence.runtime.timing import Timing
+from whence.runtime.program.executor import Native, Runner
+from whence.runtime.program.threads import ThreadPool
+from whence.runtime.program.timing import Timing
 
 X = np.ones((8, 8), np.float32)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from whence.runtime.cpus import available_cpus
+from whence.runtime.program.cpus import available_cpus
 
 
 def write(path: Path, text: str) -> None:
@@ -30,7 +30,7 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_process_bound_to_one_cpu_has_one():
     cpu = min(os.sched_getaffinity(0))
     script = (
-        f"import os; os.sched_setaffinity(0, {{{cpu}}}); from whence.runtime.threads import thread_count; "
+        f"import os; os.sched_setaffinity(0, {{{cpu}}}); from whence.runtime.program.threads import thread_count; "
         "print(thread_count())"
     )
     environment = {name: value for name, value in os.environ.items() if name != "WHENCE_NUM_THREADS"}

@@ -17,7 +17,7 @@ from whence import relay, te
 from whence.contrib.debugger.debug_executor import GraphModuleDebug, create
 from whence.relay.build_module import GraphExecutorFactoryModule
 from whence.runtime.debugger.table import Row, debug_table
-from whence.runtime.library import HasLibrary
+from whence.runtime.program.library import HasLibrary
 from whence.support.errors import FrontendError, PipelineError
 
 Array = npt.NDArray[Any]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from whence.runtime.graph import Entry, Graph, Node, Ref
-from whence.runtime.graph_reader import read_graph
+from whence.runtime.program.graph import Entry, Graph, Node, Ref
+from whence.runtime.program.graph_reader import read_graph
 from whence.support.errors import FrontendError
 
 OLD = """{

@@ -14,8 +14,8 @@ from whence import relay
 from whence.contrib import graph_executor
 from whence.relay.build_module import GraphExecutorFactoryModule
 from whence.runtime import load_param_dict, save_param_dict
-from whence.runtime.factory import GraphExecutorFactory
-from whence.runtime.ndarray import empty
+from whence.runtime.program.factory import GraphExecutorFactory
+from whence.runtime.values.ndarray import empty
 from whence.support.errors import FrontendError, PipelineError
 
 Array = npt.NDArray[Any]

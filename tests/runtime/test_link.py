@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whence.runtime.elf import Elf
-from whence.runtime.link import link
-from whence.runtime.program import Code
+from whence.runtime.loading.elf import Elf
+from whence.runtime.loading.link import link
+from whence.runtime.program.program import Code
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a compiler of C")

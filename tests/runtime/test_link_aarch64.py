@@ -8,9 +8,9 @@ import pytest
 
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.target import Target
-from whence.runtime.elf import AARCH64, Elf
-from whence.runtime.link import Image, link
-from whence.runtime.relocations import LINKED
+from whence.runtime.loading.elf import AARCH64, Elf
+from whence.runtime.loading.link import Image, link
+from whence.runtime.loading.relocations import LINKED
 from whence.support.errors import FrontendError, PipelineError
 
 FORMS = LINKED[AARCH64].forms

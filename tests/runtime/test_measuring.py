@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from planted_kernels import QUICK, product_job
 
-from whence.runtime.agreement import adversarial, difference
-from whence.runtime.disturbance import Disturbance, Reading
-from whence.runtime.guarded import Guarded
-from whence.runtime.machine_facts import in_core_order
-from whence.runtime.measuring import Bench, Kernel
-from whence.runtime.outcomes import Measured
-from whence.runtime.package import Package
-from whence.runtime.program import Code
-from whence.runtime.sealed import unsealed
+from whence.runtime.loading.agreement import adversarial, difference
+from whence.runtime.loading.disturbance import Disturbance, Reading
+from whence.runtime.loading.guarded import Guarded
+from whence.runtime.loading.machine_facts import in_core_order
+from whence.runtime.loading.measuring import Bench, Kernel
+from whence.runtime.loading.outcomes import Measured
+from whence.runtime.loading.package import Package
+from whence.runtime.loading.sealed import unsealed
+from whence.runtime.program.program import Code
 from whence.support.dtypes import Array
 
 _FLOATS = [np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]

@@ -15,7 +15,7 @@ from whence import te
 from whence.executables.dynamic import DynamicExecutable
 from whence.executables.sized import SizedExecutable
 from whence.frontends.onnx import graph
-from whence.runtime import tensors
+from whence.runtime.values import tensors
 from whence.support.errors import FrontendWarning, MemoryRefused, WhenceError
 
 FEW = 5

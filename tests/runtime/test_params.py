@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from whence.runtime.params import (
+from whence.runtime.values.params import (
     load_param_dict,
     load_param_dict_from_file,
     load_params,
@@ -53,7 +53,7 @@ def test_files_without_a_checksum_are_read():
 
 def test_a_checksum_is_never_that_of_files_without_one(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(
-        "whence.runtime.params.hashlib.sha256", Mock(return_value=Mock(digest=Mock(return_value=bytes(32))))
+        "whence.runtime.values.params.hashlib.sha256", Mock(return_value=Mock(digest=Mock(return_value=bytes(32))))
     )
     data = written(dict(X))
     assert data[8:16] != bytes(8)
@@ -111,7 +111,7 @@ def test_arrays_come_back(array: npt.NDArray[Any], tmp_path: Path):
 
 
 def test_large_strided_arrays_are_written_in_pieces(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("whence.runtime.params._CHUNK", 5)
+    monkeypatch.setattr("whence.runtime.values.params._CHUNK", 5)
     for array in (np.arange(24).reshape(2, 3, 4).transpose(2, 0, 1), np.arange(24)[::2]):
         np.testing.assert_array_equal(read_params(written({"a": array}))["a"], array)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whence.runtime.regex import Pattern
+from whence.runtime.interpreting.regex import Pattern
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import numpy as np
 import onnx.parser
 
 import whence
-from whence.runtime.returned import ReturnedMemory
-from whence.runtime.tensors import LARGE
+from whence.runtime.program.returned import ReturnedMemory
+from whence.runtime.values.tensors import LARGE
 
 SIDE = 256
 TWICE = onnx.parser.parse_model(f"""<ir_version: 8, opset_import: ["": 18]>

@@ -31,11 +31,11 @@ from whence.planning.loading import load
 from whence.planning.main_program import main_program
 from whence.provenance.ledger import Ledger
 from whence.provenance.span import fuse, layer_location, layer_names
-from whence.runtime.executor import Runner
-from whence.runtime.inputs import accepted
-from whence.runtime.program import Call, Slot
-from whence.runtime.tensors import Tensor, TensorSpec
-from whence.runtime.threads import ThreadPool
+from whence.runtime.program.executor import Runner
+from whence.runtime.program.inputs import accepted
+from whence.runtime.program.program import Call, Slot
+from whence.runtime.program.threads import ThreadPool
+from whence.runtime.values.tensors import Tensor, TensorSpec
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
 

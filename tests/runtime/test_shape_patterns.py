@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from whence.runtime.flow import Known
-from whence.runtime.shape_patterns import Pattern, kind_of
+from whence.runtime.interpreting.flow import Known
+from whence.runtime.interpreting.shape_patterns import Pattern, kind_of
 
 
 def test_extents_that_keep_their_distance_are_one_unknown():

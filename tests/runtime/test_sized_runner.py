@@ -9,7 +9,7 @@ import onnx.parser
 import pytest
 
 import whence
-from whence.runtime.tensors import Arguments
+from whence.runtime.values.tensors import Arguments
 from whence.support.errors import FrontendError
 
 
@@ -19,7 +19,7 @@ def compiled(text: str) -> Any:
 
 
 def test_of_shapes_not_met_for_longest_nothing_is_kept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("whence.runtime.known.KEPT", 2)
+    monkeypatch.setattr("whence.runtime.program.known.KEPT", 2)
     executable = compiled("graph (float[n, 3] x) => (float[n, 3] y) { y = Relu (x) }")
     for rows in (1, 2, 1, 3, 1, 4):
         executable(np.ones((rows, 3), np.float32))

@@ -21,9 +21,9 @@ from whence.lowering.llvm_to_native.link import link
 from whence.lowering.llvm_to_native.target import Target, binding
 from whence.lowering.llvm_to_native.thread_pool import pool_code, thread_pool
 from whence.lowering.llvm_to_native.thread_pool_text import pool_text
-from whence.runtime.cpus import available_cpus
-from whence.runtime.program import Code
-from whence.runtime.threads import ThreadPool, thread_count
+from whence.runtime.program.cpus import available_cpus
+from whence.runtime.program.program import Code
+from whence.runtime.program.threads import ThreadPool, thread_count
 from whence.support.errors import PipelineError
 
 _COUNT = """

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +18,7 @@ import whence as tvm
 from whence import relay
 from whence.contrib import graph_executor
 from whence.contrib.debugger import debug_executor
-from whence.runtime.profiling import Report
+from whence.runtime.debugger.report import Report
 
 GRAPH = json.dumps(
     {
@@ -178,3 +179,10 @@ def test_the_library_of_a_build_is_shipped_beside_graph_and_params(tmp_path: Pat
         tvm.support.FrontendTestModule().library.export_library(tmp_path / "f.tar")
     with pytest.raises(tvm.PipelineError, match="expected the function 'run'"):
         module.module.time_evaluator("walk")
+
+
+@pytest.mark.parametrize("name", ["container", "ndarray", "params", "profiling", "registry", "tensors"])
+def test_modules_have_the_names_that_tvm_and_the_docs_have(name: str):
+    module = import_module(f"whence.runtime.{name}")
+    assert module.__name__.split(".")[:2] == ["whence", "runtime"]
+    assert module is import_module(module.__name__)

@@ -11,8 +11,8 @@ import pytest
 from value_kinds import DTYPES, KINDS, PROGRAMS, drawn, identity, problem, program
 
 import whence
-from whence.runtime.dlpack import _Tensor, from_dlpack  # pyright: ignore[reportPrivateUsage]
-from whence.runtime.values import Unsuitable, converted
+from whence.runtime.values.dlpack import _Tensor, from_dlpack  # pyright: ignore[reportPrivateUsage]
+from whence.runtime.values.values import Unsuitable, converted
 from whence.support.errors import FrontendError
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)

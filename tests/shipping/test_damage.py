@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from whence.executables.restoring import read_artifact
 from whence.relay.build_module import GraphExecutorFactoryModule
 from whence.runtime import load_module
-from whence.runtime.sealed import open_sealed, seal
+from whence.runtime.loading.sealed import open_sealed, seal
 from whence.support import files as files_module
 from whence.support.errors import FrontendError, PipelineError, WhenceError
 
@@ -163,9 +163,9 @@ def test_who_has_loaded_a_file_keeps_what_he_loaded(
 def test_large_files_are_checked_to_their_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpus: int):
     """From 8 MiB on threads share the work; the seal is the same, and each of the pieces counts."""
     content = bytearray(np.random.default_rng(0).bytes((9 << 20) + 17))
-    monkeypatch.setattr("whence.runtime.sealed.available_cpus", lambda: 1)
+    monkeypatch.setattr("whence.runtime.loading.sealed.available_cpus", lambda: 1)
     end, path = seal(memoryview(content)), tmp_path / "large.tar"
-    monkeypatch.setattr("whence.runtime.sealed.available_cpus", lambda: cpus)
+    monkeypatch.setattr("whence.runtime.loading.sealed.available_cpus", lambda: cpus)
     path.write_bytes(content + end)
     assert open_sealed(path) == content
     for place in (0, (1 << 20) - 1, 4 << 20, (8 << 20) - 1, 8 << 20, 9 << 20, len(content) - 1):

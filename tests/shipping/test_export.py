@@ -24,7 +24,8 @@ from whence.explorer.overview import overview
 from whence.explorer.results import results
 from whence.explorer.why import why
 from whence.relay.build_module import GraphExecutorFactoryModule
-from whence.runtime import cpus, load_module, save_param_dict
+from whence.runtime import load_module, save_param_dict
+from whence.runtime.program import cpus
 from whence.support.errors import PipelineError
 from whence.support.files import scratch_folder
 

@@ -18,7 +18,7 @@ from whence.explorer.loops import loops
 from whence.kernels.functions import Function
 from whence.kernels.open_functions import OpenFunction
 from whence.runtime import load_module
-from whence.runtime.timing import BenchmarkResult
+from whence.runtime.program.timing import BenchmarkResult
 from whence.support.errors import WhenceError
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numpy.typing import NDArray
 
 from whence.planning import assemble
-from whence.runtime import tensors
+from whence.runtime.values import tensors
 
 Array = NDArray[Any]
 Side = Literal["end", "begin"]

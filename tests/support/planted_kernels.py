@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.target import Target
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.values.tensors import TensorSpec
 from whence.tuning.jobs import Code, Job, Protocol
 from whence.tuning.machines import machine_here
 

@@ -25,7 +25,7 @@ from whence.dialects.relay.interpret import Evaluator
 from whence.passes.classes import pass_class
 from whence.passes.pipelines import relay_pipeline, run_passes
 from whence.passes.transform.passes import named
-from whence.runtime.flow import Adt
+from whence.runtime.interpreting.flow import Adt
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 from whence.syntax.relay.elaborate import elaborate

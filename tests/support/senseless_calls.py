@@ -21,8 +21,8 @@ from xdsl.utils.exceptions import VerifyException
 import whence
 from whence import runtime, te
 from whence.kernels import lower
-from whence.runtime.params import load_param_dict, read_params, write_params
-from whence.runtime.sealed import seal
+from whence.runtime.loading.sealed import seal
+from whence.runtime.values.params import load_param_dict, read_params, write_params
 from whence.te.schedule.schedule import Schedule
 
 Dice = random.Random

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from planted_kernels import QUICK, product_job
 
-from whence.runtime.measuring_slot import Slot
-from whence.runtime.outcomes import JobHead, outcomes_of
-from whence.runtime.package import Package
-from whence.runtime.sealed import unsealed
+from whence.runtime.loading.measuring_slot import Slot
+from whence.runtime.loading.outcomes import JobHead, outcomes_of
+from whence.runtime.loading.package import Package
+from whence.runtime.loading.sealed import unsealed
 from whence.support.codec import JSON
 from whence.support.errors import FrontendError, PipelineError
 from whence.tuning.jobs import Collection, Failed, Measured, Part, parts
@@ -26,7 +26,7 @@ _WITHOUT_COMPILER = """
 import sys
 sys.path[:] = sys.argv[1:]
 sys.modules.update(dict.fromkeys(["xdsl", "llvmlite", "onnx", "lark", "tflite"]))
-from whence.runtime.measuring_slot import measure
+from whence.runtime.loading.measuring_slot import measure
 job = sys.stdin.buffer.read()
 print(measure(job, 0, 2).decode())
 print(*sorted(name for name in sys.modules if name.startswith("whence.") and name.count(".") == 1))

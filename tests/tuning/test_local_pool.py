@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from planted_kernels import QUICK, SIZE, planted, product_job
 
-from whence.runtime.measuring_slot import Slot
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.loading.measuring_slot import Slot
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.errors import PipelineError
 from whence.tuning.jobs import Failed, Measured, Outcome
 from whence.tuning.local_pool import LocalPool
@@ -26,7 +26,7 @@ from whence.tuning.machines import machine_here
 _ORPHAN = """
 import sys
 from planted_kernels import product_job
-from whence.runtime.measuring_slot import Slot
+from whence.runtime.loading.measuring_slot import Slot
 slot = Slot()
 slot.measured(product_job("good").packed())
 print(slot._process._child.pid, flush=True)
@@ -188,8 +188,8 @@ def _in_order(_cpus: set[int]) -> list[int]:
 
 def test_a_slot_has_processors_of_its_own_where_there_are_enough(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(os, "sched_getaffinity", _four)
-    monkeypatch.setattr("whence.runtime.measuring_slot.available_cpus", lambda: 4)
-    monkeypatch.setattr("whence.runtime.measuring_slot.in_core_order", _in_order)
+    monkeypatch.setattr("whence.runtime.loading.measuring_slot.available_cpus", lambda: 4)
+    monkeypatch.setattr("whence.runtime.loading.measuring_slot.in_core_order", _in_order)
 
     def cpus(slots: int, threads: int) -> list[list[int]]:
         return [Slot(number, slots)._cpus(threads) for number in range(slots)]  # pyright: ignore[reportPrivateUsage]

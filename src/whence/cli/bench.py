@@ -28,9 +28,9 @@ def add(commands: Subparsers) -> None:
 
 
 def _bench(args: argparse.Namespace) -> int:
-    from whence.runtime.loaded import load_module
-    from whence.runtime.threads import thread_count
-    from whence.runtime.timing import Timing
+    from whence.runtime.loading.loaded import load_module
+    from whence.runtime.program.threads import thread_count
+    from whence.runtime.program.timing import Timing
 
     check_inputs(args)
     timing = Timing(args.number, args.repeat, args.min_repeat_ms)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from whence.compiler.bisection import Bisection
-    from whence.runtime.tensors import TensorSpec
+    from whence.runtime.values.tensors import TensorSpec
     from whence.support.dtypes import Array
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from whence.reading.arrays import named, read_arrays
 from whence.reading.models import shipped_references
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 

@@ -114,7 +114,7 @@ def _beside(
     """Write what is asked for beside the model; the files."""
     from whence.planning.c_interface import HEADER
     from whence.planning.snapshots import SnapshotFolder
-    from whence.runtime.params import write_params
+    from whence.runtime.values.params import write_params
     from whence.support.files import replacing, write_text
 
     written: list[Path] = []

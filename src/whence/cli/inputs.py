@@ -12,7 +12,7 @@ from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
     from whence.executables.executable import Executable
-    from whence.runtime.tensors import TensorSpec
+    from whence.runtime.values.tensors import TensorSpec
     from whence.support.dtypes import Array
 
 FILLS = ("ramp", "zeros", "ones", "random")
@@ -56,7 +56,7 @@ def check_sizes(args: argparse.Namespace, path: Path) -> None:
 
     import whence
     from whence.dialects.relay.size_ranges import main_of, symbols_in
-    from whence.runtime.sizes import check_symbols
+    from whence.runtime.program.sizes import check_symbols
     from whence.support.errors import FrontendError, FrontendWarning
 
     # What the import complains of is said when the model is compiled.

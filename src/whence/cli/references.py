@@ -10,7 +10,7 @@ from whence.explorer.references import References, read_onnx
 from whence.reading.arrays import named, read_arrays
 
 if TYPE_CHECKING:
-    from whence.runtime.tensors import TensorSpec
+    from whence.runtime.values.tensors import TensorSpec
 
 
 def of_file(given: Path, model: Path, signature: str | None, specs: Sequence[TensorSpec]) -> References:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whence.cli.timing import Runs
     from whence.executables.executable import Executable
     from whence.executables.interpreted import InterpretedExecutable
-    from whence.runtime.tensors import Tensor
+    from whence.runtime.values.tensors import Tensor
     from whence.support.dtypes import Array
 
 _TOP = 10
@@ -168,8 +168,8 @@ class _Graph:
         from whence.lowering.llvm_to_native.thread_pool import thread_pool
         from whence.planning.graph import graph_plan
         from whence.planning.loading import load_library
-        from whence.runtime.graph_executor import GraphExecutor
-        from whence.runtime.graph_module import GraphModule
+        from whence.runtime.program.graph_executor import GraphExecutor
+        from whence.runtime.program.graph_module import GraphModule
 
         plan = graph_plan(compiled.artifact)
         library = load_library(compiled.artifact, plan, thread_pool(compiled.threads))
@@ -191,7 +191,7 @@ def _print_run(ran: _Ran) -> None:
     from statistics import median
 
     from whence.explorer.report import seconds, table
-    from whence.runtime.timing import Timing
+    from whence.runtime.program.timing import Timing
     from whence.support.names import shown
 
     args, times = ran.args, ran.times

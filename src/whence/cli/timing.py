@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from whence.executables.executable import Executable
 from whence.explorer.times import Times
-from whence.runtime.tensors import Tensor
+from whence.runtime.values.tensors import Tensor
 from whence.support.dtypes import Array
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from whence.cli.options import Subparsers, add_json, add_threads, amount, comman
 from whence.support.errors import PipelineError, expectation
 
 if TYPE_CHECKING:
-    from whence.runtime.tensors import TensorSpec
+    from whence.runtime.values.tensors import TensorSpec
     from whence.support.dtypes import Array
     from whence.tuning.tuner import State
 

@@ -32,8 +32,8 @@ from whence.planning.random_state import give_state
 from whence.provenance.ledger import Entry, LayerValue, Ledger
 from whence.provenance.numbers import number_of, same_module
 from whence.provenance.span import leaf_name
-from whence.runtime.moves import Move, moved
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.values.moves import Move, moved
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.context import PassContext
 from whence.support.doors import door
 from whence.support.dtypes import Array

@@ -22,7 +22,7 @@ from whence.planning.usmp import PoolInfo
 from whence.provenance.ledger import Ledger, recording
 from whence.reading.input_shapes import InputShapes
 from whence.reading.pipeline_text import parse_passes
-from whence.runtime.random_state import check_seed
+from whence.runtime.program.random_state import check_seed
 from whence.support.context import PassContext
 from whence.support.doors import door
 from whence.support.errors import PipelineError

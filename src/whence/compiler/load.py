@@ -15,8 +15,8 @@ from whence.passes.transform.passes import HoldsModule
 from whence.reading.input_shapes import GivenShapes, InputShapes, given_shapes
 from whence.reading.models import model_path
 from whence.reading.textio import read_module
-from whence.runtime.model_facts import ModelMetadata
-from whence.runtime.open_specs import OPEN
+from whence.runtime.program.model_facts import ModelMetadata
+from whence.runtime.values.open_specs import OPEN
 from whence.support.doors import door
 from whence.support.errors import FrontendError, PipelineError, expectation
 from whence.support.names import shortened

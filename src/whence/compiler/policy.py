@@ -27,7 +27,7 @@ from whence.planning.build import Building
 from whence.provenance.ledger import Ledger, recording
 from whence.provenance.numbers import same_module
 from whence.reading.input_shapes import InputShapes, given_shapes, numbers_in
-from whence.runtime.sizes import check_symbols
+from whence.runtime.program.sizes import check_symbols
 from whence.support.errors import FrontendWarning, ScheduleError
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from whence.executables.interpreted import InterpretedExecutable
 from whence.explorer.report import count
 from whence.lowering.llvm_to_native.target import Target, check_runs_here
 from whence.reading.arrays import default_inputs
-from whence.runtime.machine_facts import spelled
-from whence.runtime.tensors import TensorSpec
-from whence.runtime.threads import thread_count
+from whence.runtime.loading.machine_facts import spelled
+from whence.runtime.program.threads import thread_count
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.context import PassContext
 from whence.support.doors import door
 from whence.support.dtypes import Array

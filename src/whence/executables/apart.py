@@ -1,7 +1,7 @@
 """Programs for certain sizes, compiled by a process of its own, so that calls never wait for a compiler's Python.
 
-The module and what is made of it travel in files without names, as packages (runtime/package.py): who ends, or is
-killed, leaves nothing behind. The process ends with its work, or with the one that started it.
+The module and what is made of it travel in files without names, as packages (runtime/loading/package.py): who ends, or
+is killed, leaves nothing behind. The process ends with its work, or with the one that started it.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from whence.planning.loading import load_objects
 from whence.provenance.ledger import Ledger
 from whence.provenance.numbers import number_of
 from whence.provenance.walk import walk
-from whence.runtime.exported import Compiled
-from whence.runtime.package import Package, packed
-from whence.runtime.program import Program
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.loading.exported import Compiled
+from whence.runtime.loading.package import Package, packed
+from whence.runtime.program.program import Program
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.context import PassContext
 
 SOURCE, MAIN, KERNEL = "source", "main", "kernel "

@@ -19,9 +19,9 @@ from whence.planning.artifact import Artifact
 from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
 from whence.reading.textio import context
-from whence.runtime.package import Package, packed
-from whence.runtime.parent import end_with
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.loading.package import Package, packed
+from whence.runtime.loading.parent import end_with
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.context import PassContext
 from whence.support.dtypes import Array
 from whence.support.errors import WhenceError

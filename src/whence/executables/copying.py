@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.executables.unpacking import artifact_of
-from whence.runtime.loaded import read_package
+from whence.runtime.loading.loaded import read_package
 from whence.support.errors import PipelineError
 
 _NAME = "executable.tar"

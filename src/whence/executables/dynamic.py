@@ -19,13 +19,13 @@ from whence.frontends.importing.stretches import import_open_stretch, import_str
 from whence.frontends.importing.tensor import Undecided
 from whence.frontends.importing.whole_models import import_symbolic
 from whence.provenance.ledger import Ledger, recording
-from whence.runtime.flow import Output, Region, Step, Stretch, Value, released
-from whence.runtime.frames import Run
-from whence.runtime.host import HOST
-from whence.runtime.inputs import accepted
-from whence.runtime.interpreter import Interpreter
-from whence.runtime.open_specs import OPEN, OpenSpec
-from whence.runtime.shape_patterns import Pattern
+from whence.runtime.interpreting.flow import Output, Region, Step, Stretch, Value, released
+from whence.runtime.interpreting.frames import Run
+from whence.runtime.interpreting.host import HOST
+from whence.runtime.interpreting.interpreter import Interpreter
+from whence.runtime.interpreting.shape_patterns import Pattern
+from whence.runtime.program.inputs import accepted
+from whence.runtime.values.open_specs import OPEN, OpenSpec
 from whence.support.doors import doors
 from whence.support.errors import FrontendError, ScheduleError, WhenceError
 

@@ -13,11 +13,11 @@ from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning.artifact import Artifact, Snapshot
 from whence.planning.loading import load as load_artifact
 from whence.planning.memory import MemoryInfo
-from whence.runtime.calls import Calls
-from whence.runtime.executor import Runner
-from whence.runtime.random_state import RandomState
-from whence.runtime.tensors import TensorSpec
-from whence.runtime.threads import ThreadPool
+from whence.runtime.program.calls import Calls
+from whence.runtime.program.executor import Runner
+from whence.runtime.program.random_state import RandomState
+from whence.runtime.program.threads import ThreadPool
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.doors import doors
 from whence.support.dtypes import Array
 from whence.support.markup import folded, html_table, preformatted

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import StringAttr
 
 from whence.planning.artifact import Artifact
 from whence.planning.graph import GraphPlan, graph_plan
-from whence.runtime.factory import Origin
-from whence.runtime.graph import NOP
+from whence.runtime.program.factory import Origin
+from whence.runtime.program.graph import NOP
 from whence.support.errors import PipelineError, expectation
 from whence.te.schedule.schedule import Schedule
 

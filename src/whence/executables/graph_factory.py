@@ -20,9 +20,9 @@ from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning.graph import GraphPlan, graph_plan
 from whence.planning.loading import load_library
 from whence.planning.memory import MemoryInfo
-from whence.runtime.factory import GraphExecutorFactory, Origin
-from whence.runtime.library import Compile, Library
-from whence.runtime.threads import ThreadPool
+from whence.runtime.program.factory import GraphExecutorFactory, Origin
+from whence.runtime.program.library import Compile, Library
+from whence.runtime.program.threads import ThreadPool
 from whence.support.dtypes import Array
 from whence.te.schedule.schedule import Schedule
 

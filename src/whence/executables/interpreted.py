@@ -14,9 +14,9 @@ from whence.executables.sized import SizedExecutable
 from whence.planning.artifact import Artifact
 from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
-from whence.runtime.flow import Step, Stretch
-from whence.runtime.open_specs import OpenSpec
-from whence.runtime.random_state import RandomState
+from whence.runtime.interpreting.flow import Step, Stretch
+from whence.runtime.program.random_state import RandomState
+from whence.runtime.values.open_specs import OpenSpec
 from whence.support.errors import FrontendError, FrontendWarning, PipelineError, expectation
 from whence.support.names import shortened
 

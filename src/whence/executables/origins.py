@@ -10,7 +10,7 @@ from whence.explorer.times import shares
 from whence.planning.artifact import Artifact
 from whence.planning.graph import GraphPlan
 from whence.provenance.span import layer_names
-from whence.runtime.factory import Origin
+from whence.runtime.program.factory import Origin
 
 
 def origins(artifact: Artifact, plan: GraphPlan, samples: Samples | None = None) -> dict[str, Origin]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from whence.executables.executable import Executable
 from whence.executables.unpacking import artifact_of
 from whence.planning.artifact import Artifact
-from whence.runtime.exported import Exported
-from whence.runtime.loaded import read_package
+from whence.runtime.loading.exported import Exported
+from whence.runtime.loading.loaded import read_package
 
 if TYPE_CHECKING:
     from whence.executables.graph_factory import GraphExecutorFactoryModule

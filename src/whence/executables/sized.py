@@ -24,10 +24,10 @@ from whence.planning.artifact import Artifact
 from whence.planning.build import Building
 from whence.provenance.ledger import Ledger
 from whence.provenance.numbers import same_module
-from whence.runtime.executor import Visit
-from whence.runtime.sizes import check_symbols
-from whence.runtime.tensors import Tensor
-from whence.runtime.threads import ThreadPool
+from whence.runtime.program.executor import Visit
+from whence.runtime.program.sizes import check_symbols
+from whence.runtime.program.threads import ThreadPool
+from whence.runtime.values.tensors import Tensor
 from whence.support.doors import doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, WhenceError

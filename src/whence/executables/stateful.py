@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from whence.executables.dynamic import DynamicExecutable
 from whence.executables.executable import Executable
 from whence.executables.sized import SizedExecutable
-from whence.runtime.inputs import named
+from whence.runtime.program.inputs import named
 from whence.support.doors import doors
 from whence.support.errors import FrontendError
 

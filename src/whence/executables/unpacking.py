@@ -8,8 +8,8 @@ from whence.planning.artifact import Artifact, Call, Snapshot
 from whence.provenance.numbers import set_number
 from whence.provenance.walk import walk
 from whence.reading.textio import context
-from whence.runtime.exported import Compiled
-from whence.runtime.package import Package
+from whence.runtime.loading.exported import Compiled
+from whence.runtime.loading.package import Package
 from whence.support.errors import FrontendError, expectation
 
 

@@ -31,13 +31,13 @@ from whence.provenance.diagnostics import describe
 from whence.provenance.ledger import Ledger, recording
 from whence.provenance.numbers import same_module
 from whence.provenance.span import layer_names, leaf_name, leaves
-from whence.runtime.flow import Closure, Stretch
-from whence.runtime.frames import Run
-from whence.runtime.inputs import in_order
-from whence.runtime.language import Computed, LanguageMachine, Native
-from whence.runtime.open_specs import OpenSpec
-from whence.runtime.program import Call
-from whence.runtime.shape_patterns import Pattern
+from whence.runtime.interpreting.flow import Closure, Stretch
+from whence.runtime.interpreting.frames import Run
+from whence.runtime.interpreting.language import Computed, LanguageMachine, Native
+from whence.runtime.interpreting.shape_patterns import Pattern
+from whence.runtime.program.inputs import in_order
+from whence.runtime.program.program import Call
+from whence.runtime.values.open_specs import OpenSpec
 from whence.support.context import PassContext
 from whence.support.doors import doors
 from whence.support.dtypes import Array

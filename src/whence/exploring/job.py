@@ -9,7 +9,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
-from whence.runtime.parent import end_with
+from whence.runtime.loading.parent import end_with
 
 try:
     import resource

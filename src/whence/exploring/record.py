@@ -29,7 +29,7 @@ from whence.lowering.llvm_to_native.target import Target
 from whence.passes.transform.passes import HoldsModule
 from whence.reading.arrays import default_inputs
 from whence.reading.models import EXPORTED, model_path
-from whence.runtime.threads import thread_count
+from whence.runtime.program.threads import thread_count
 from whence.support.context import PassContext
 from whence.support.errors import WhenceError
 

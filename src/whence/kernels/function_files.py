@@ -22,11 +22,11 @@ from whence.planning.lifetimes import Plan
 from whence.planning.main_program import main_program
 from whence.provenance.ledger import Ledger
 from whence.provenance.span import fuse, leaves
-from whence.runtime import program
-from whence.runtime.elf import UNDEFINED, Elf
-from whence.runtime.graph import Entry, Graph, Node, Ref
-from whence.runtime.program import KernelEntry, Program, Slot
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.loading.elf import UNDEFINED, Elf
+from whence.runtime.program import program
+from whence.runtime.program.graph import Entry, Graph, Node, Ref
+from whence.runtime.program.program import KernelEntry, Program, Slot
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.errors import PipelineError, expectation
 
 

@@ -7,8 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
-from whence.runtime.entries import ENTRY_NAME, NamedFunctions
-from whence.runtime.library import Compile
+from whence.runtime.program.entries import ENTRY_NAME, NamedFunctions
+from whence.runtime.program.library import Compile
 from whence.support.errors import PipelineError, expectation
 from whence.support.files import write_text
 

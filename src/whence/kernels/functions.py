@@ -33,14 +33,14 @@ from whence.passes.tir.instrument_bound_checkers import sites_of
 from whence.passes.tir.pipeline import run_tir_passes
 from whence.passes.tir.verify_memory import check_races
 from whence.provenance.diagnostics import message
-from whence.runtime.assertions import FailedAssertions
-from whence.runtime.bounds import CALLBACK, BoundErrors
-from whence.runtime.library import GraphFunction, Library
-from whence.runtime.memory import RefusedMemory
-from whence.runtime.packed import PackedFunctions
-from whence.runtime.program import REFUSED, Code
-from whence.runtime.tensors import Arguments, Tensor, address, aligned_empty, readable
-from whence.runtime.values import Unsuitable, converted
+from whence.runtime.program.assertions import FailedAssertions
+from whence.runtime.program.bounds import CALLBACK, BoundErrors
+from whence.runtime.program.library import GraphFunction, Library
+from whence.runtime.program.memory import RefusedMemory
+from whence.runtime.program.program import REFUSED, Code
+from whence.runtime.values.packed import PackedFunctions
+from whence.runtime.values.tensors import Arguments, Tensor, address, aligned_empty, readable
+from whence.runtime.values.values import Unsuitable, converted
 from whence.support.doors import doors, leave
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError

@@ -10,7 +10,7 @@ import numpy as np
 
 from whence.kernels.functions import Function, spelled
 from whence.provenance.diagnostics import message
-from whence.runtime.tensors import Tensor
+from whence.runtime.values.tensors import Tensor
 from whence.support.doors import doors
 from whence.support.dtypes import Array, is_float, python_number
 from whence.support.errors import FrontendError

@@ -17,7 +17,7 @@ from whence.kernels.functions import Function
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.te_to_tir.convert_te_to_tir import intrinsics_of
 from whence.reading.textio import context, one_line
-from whence.runtime.timing import Timing
+from whence.runtime.program.timing import Timing
 from whence.support.doors import door
 from whence.support.dtypes import Array, is_float
 from whence.support.errors import FrontendError, ScheduleError

@@ -18,7 +18,7 @@ from whence.onnxruntime.options import set_default_logger_severity as set_defaul
 from whence.onnxruntime.options import set_default_logger_verbosity as set_default_logger_verbosity
 from whence.onnxruntime.ortvalue import OrtValue as OrtValue
 from whence.onnxruntime.session import InferenceSession as InferenceSession
-from whence.runtime.model_facts import ModelMetadata as ModelMetadata
-from whence.runtime.model_facts import NodeArg as NodeArg
+from whence.runtime.program.model_facts import ModelMetadata as ModelMetadata
+from whence.runtime.program.model_facts import NodeArg as NodeArg
 
 SessionIOBinding = IOBinding

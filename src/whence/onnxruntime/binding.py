@@ -9,7 +9,7 @@ import numpy as np
 
 from whence.executables.executable import Executable
 from whence.onnxruntime.ortvalue import OrtValue, array_at, check_device
-from whence.runtime.tensors import Tensor
+from whence.runtime.values.tensors import Tensor
 from whence.support.doors import doors
 
 

@@ -8,10 +8,10 @@ from typing import Any, cast
 import numpy as np
 from onnx import helper
 
-from whence.runtime.model_facts import type_name
-from whence.runtime.packed import View
-from whence.runtime.tensors import Tensor, address
-from whence.runtime.values import expected_array
+from whence.runtime.program.model_facts import type_name
+from whence.runtime.values.packed import View
+from whence.runtime.values.tensors import Tensor, address
+from whence.runtime.values.values import expected_array
 from whence.support.doors import doors
 from whence.support.errors import PipelineError, expectation
 

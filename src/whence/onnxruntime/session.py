@@ -13,7 +13,7 @@ from whence.executables.executable import Executable
 from whence.onnxruntime.binding import IOBinding
 from whence.onnxruntime.options import PROVIDER, GraphOptimizationLevel, RunOptions, SessionOptions
 from whence.onnxruntime.ortvalue import OrtValue
-from whence.runtime.model_facts import ModelMetadata, NodeArg
+from whence.runtime.program.model_facts import ModelMetadata, NodeArg
 from whence.support.doors import doors
 from whence.support.errors import FrontendWarning, PipelineError, expectation
 

@@ -10,8 +10,8 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from whence.runtime.params import load_params
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.values.params import load_params
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 

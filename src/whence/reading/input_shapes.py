@@ -10,8 +10,8 @@ from operator import index
 from whence.dialects.sizes import Ranges, Size, proves, symbol
 from whence.dialects.sizes.intervals import Range
 from whence.dialects.sizes.text import parse_size
-from whence.runtime.open_specs import OpenSpec
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.values.open_specs import OpenSpec
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.errors import PipelineError
 from whence.syntax.relay.type_view import Any as AnyExtent
 

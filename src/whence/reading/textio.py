@@ -19,7 +19,7 @@ from whence.dialects.located_parser import LocatedParser
 from whence.dialects.relay.constants import has_pool, pool_of
 from whence.dialects.relay.core import ConstantOp
 from whence.provenance.diagnostics import message
-from whence.runtime.params import load_params, write_params
+from whence.runtime.values.params import load_params, write_params
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError
 from whence.support.files import replacing

@@ -21,7 +21,7 @@ from whence.explorer.session.text import column, text_of_stage
 from whence.lowering.llvm_to_native.assembly import instructions
 from whence.lowering.llvm_to_native.compile import compile_text
 from whence.lowering.llvm_to_native.line_table import line_table, rows
-from whence.runtime.elf import Elf
+from whence.runtime.loading.elf import Elf
 
 PAIRS = 200
 

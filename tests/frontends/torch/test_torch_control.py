@@ -15,7 +15,7 @@ import whence
 from whence.executables.sized import SizedExecutable
 from whence.frontends.torch.graph import open_model
 from whence.provenance.span import positions
-from whence.runtime.flow import Region, Step
+from whence.runtime.interpreting.flow import Region, Step
 from whence.support.errors import FrontendError
 
 SOURCE = (PROGRAMS / "branches.py").read_text().splitlines()

@@ -17,7 +17,7 @@ from whence.dialects.relay.types import Forall
 from whence.passes.pipelines import run_passes
 from whence.passes.relay.analysis.traversal import functions_of, pre_order
 from whence.passes.relay.defunctionalization import DefunctionalizationPass
-from whence.runtime.flow import Adt
+from whence.runtime.interpreting.flow import Adt
 
 Parse = Callable[[str], ModuleOp]
 T = "tensor<4xf32>"

@@ -15,7 +15,7 @@ from whence.passes.relay.analysis.traversal import functions_of, pre_order
 from whence.passes.relay.analysis.well_formed import check_scopes
 from whence.passes.relay.dead_code_elimination import DeadCodeEliminationPass
 from whence.passes.relay.partial_evaluate import PartialEvaluatePass
-from whence.runtime.flow import Adt
+from whence.runtime.interpreting.flow import Adt
 
 Parse = Callable[[str], ModuleOp]
 T = "tensor<4xf32>"

@@ -12,7 +12,7 @@ from relay_networks import NETWORKS
 from whence.dialects.relay.core import ConstantOp, FuncOp
 from whence.provenance.span import SourceName, Span
 from whence.reading.textio import read_module
-from whence.runtime.params import write_params
+from whence.runtime.values.params import write_params
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 from whence.syntax.relay.elaborate import elaborate

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 
-from whence.runtime.device import Device
-from whence.runtime.graph_module import GraphModule as GraphModule
-from whence.runtime.graph_module import create as create_module
-from whence.runtime.library import HasLibrary
+from whence.runtime.program.graph_module import GraphModule as GraphModule
+from whence.runtime.program.graph_module import create as create_module
+from whence.runtime.program.library import HasLibrary
+from whence.runtime.values.device import Device
 
 __all__ = ["GraphModule", "create"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from whence.reading.arrays import default_inputs, random_inputs
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError, expectation
 

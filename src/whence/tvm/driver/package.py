@@ -7,8 +7,8 @@ import weakref
 from os import PathLike
 from pathlib import Path
 
-from whence.runtime.loaded import load_module, read_package
-from whence.runtime.params import save_param_dict
+from whence.runtime.loading.loaded import load_module, read_package
+from whence.runtime.values.params import save_param_dict
 
 
 class TVMCPackage:

@@ -23,8 +23,8 @@ import numpy as np
 
 from whence.driver.package import TVMCPackage
 from whence.relay.module import IRModule
-from whence.runtime.tensors import Tensor
-from whence.runtime.timing import BenchmarkResult, Timing
+from whence.runtime.program.timing import BenchmarkResult, Timing
+from whence.runtime.values.tensors import Tensor
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError, expectation
 from whence.target import TargetLike, check_host, target_of
@@ -264,8 +264,8 @@ def run(
     Raises PipelineError for another device than the CPU and for a remote one, FrontendError for inputs that do not fit.
     """
     from whence.driver.inputs import filled
-    from whence.runtime.device import check_cpu
-    from whence.runtime.loaded import load_module
+    from whence.runtime.loading.loaded import load_module
+    from whence.runtime.values.device import check_cpu
 
     if rpc_key is not None or hostname is not None:
         raise PipelineError(expectation("tvmc.run", "a model that runs here", "a remote device"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from whence.runtime.container import String
-from whence.runtime.registry import PackedFunc
+from whence.runtime.interpreting.container import String
+from whence.runtime.values.registry import PackedFunc
 from whence.syntax.relay.expr import Expr as RelayExpr
 from whence.syntax.relay.type_view import TypeView
 from whence.te.language.expr import Expr, natural_dtype

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from whence.relay.builders import as_expr
-from whence.runtime.values import expected_array
+from whence.runtime.values.values import expected_array
 from whence.support.dtypes import Array
 from whence.syntax.relay.bind import bind_params, substituted
 from whence.syntax.relay.expr import Constant, Expr, Function, Var

@@ -19,8 +19,8 @@ from xdsl.irdl import OptPropertyDef
 from whence.dialects.element_types import dtype_name
 from whence.dialects.relay.attributes import to_python
 from whence.dialects.relay.operator import Operator
-from whence.runtime.ndarray import view
-from whence.runtime.values import expected_array, is_python
+from whence.runtime.values.ndarray import view
+from whence.runtime.values.values import expected_array, is_python
 from whence.support.dtypes import numpy_of
 from whence.support.errors import FrontendError
 from whence.syntax.relay.expr import Call, Constant, Expr, Op, Tuple, TupleGetItem

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from whence.dialects.relay.core import CallOp, FuncOp, ReturnOp
 from whence.dialects.relay.interpret import evaluate_module
 from whence.relay.module import IRModule
-from whence.runtime.ndarray import NDArray, array
+from whence.runtime.values.ndarray import NDArray, array
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 from whence.syntax.relay.expr import GlobalVar

@@ -25,7 +25,7 @@ from whence.executables.virtual_machine import VirtualExecutable
 from whence.lowering.llvm_to_native.target import Target
 from whence.provenance.diagnostics import message
 from whence.provenance.numbers import same_module
-from whence.runtime.values import expected_array
+from whence.runtime.values.values import expected_array
 from whence.support.dtypes import Array
 from whence.support.errors import PipelineError
 from whence.target import TargetLike, target_of

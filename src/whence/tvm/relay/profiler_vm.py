@@ -19,9 +19,9 @@ from whence.lowering.llvm_to_native.thread_pool import thread_pool
 from whence.planning.artifact import Artifact
 from whence.relay.vm import VirtualMachine
 from whence.runtime.debugger.report import CLOCK, Metric, Report
-from whence.runtime.flow import Stretch
-from whence.runtime.program import Call
-from whence.runtime.tensors import TensorSpec
+from whence.runtime.interpreting.flow import Stretch
+from whence.runtime.program.program import Call
+from whence.runtime.values.tensors import TensorSpec
 from whence.support.errors import PipelineError, expectation
 
 

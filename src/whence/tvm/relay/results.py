@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from whence.runtime.container import ConstructorValue
-from whence.runtime.flow import Adt
-from whence.runtime.ndarray import NDArray, view
+from whence.runtime.interpreting.container import ConstructorValue
+from whence.runtime.interpreting.flow import Adt
+from whence.runtime.values.ndarray import NDArray, view
 from whence.syntax.relay.expr import Constructor
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from whence.relay.module import IRModule
 from whence.relay.ty import is_type
-from whence.runtime.ndarray import view
+from whence.runtime.values.ndarray import view
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError
 from whence.syntax.relay.expr import Constant, Expr, GlobalVar, Op

@@ -18,7 +18,7 @@ from whence.relay.executors import bound_params, compiled_invoke
 from whence.relay.module import IRModule
 from whence.relay.results import viewed
 from whence.relay.vm_executable import VMExecutable
-from whence.runtime.timing import BenchmarkResult, Timing
+from whence.runtime.program.timing import BenchmarkResult, Timing
 from whence.support.context import PassContext
 from whence.support.doors import doors
 from whence.support.dtypes import Array

@@ -20,7 +20,7 @@ from whence.executables.executable import Executable
 from whence.executables.exporting import export_artifact
 from whence.passes.relay.analysis.traversal import functions_of, pre_order
 from whence.relay.executors import create_executor
-from whence.runtime.library import Compile
+from whence.runtime.program.library import Compile
 from whence.support.doors import doors
 from whence.support.dtypes import Array
 from whence.support.errors import FrontendError, PipelineError

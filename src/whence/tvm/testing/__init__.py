@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from whence.runtime.device import Device, cpu
+from whence.runtime.values.device import Device, cpu
 
 if TYPE_CHECKING:
     from whence.testing.parameters import fixture as fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from whence.runtime.device import Device, device
+from whence.runtime.values.device import Device, device
 from whence.testing import device_enabled, enabled_targets
 
 _MARKS = ("targets", "targets_excluded", "targets_failing")

@@ -10,7 +10,7 @@ import numpy as np
 from whence.relay.execution import create_executor
 from whence.relay.module import IRModule
 from whence.relay.transform import gradient
-from whence.runtime.ndarray import NDArray, array
+from whence.runtime.values.ndarray import NDArray, array
 from whence.support.dtypes import Array
 from whence.support.dtypes import numpy_of as _numpy_of
 from whence.syntax.relay.expr import Function, Var

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute
 
 from whence.dialects.element_types import numpy_dtype
 from whence.relay.module import IRModule
-from whence.runtime.ndarray import NDArray, array
+from whence.runtime.values.ndarray import NDArray, array
 from whence.support.dtypes import Array
 from whence.syntax.relay.expr import Function
 

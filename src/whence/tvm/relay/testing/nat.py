@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from whence.relay.prelude import Prelude
-from whence.runtime.container import ConstructorValue
-from whence.runtime.flow import Adt
+from whence.runtime.interpreting.container import ConstructorValue
+from whence.runtime.interpreting.flow import Adt
 from whence.support.errors import FrontendError, expectation
 from whence.syntax.relay.expr import Call, Expr
 

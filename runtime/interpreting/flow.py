@@ -1,0 +1,425 @@
+"""Programs of which only values decide some steps, as plain data: regions of steps, and values by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import islice
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
+from ..program.program import Call
+from ..program.threads import ThreadPool
+from ..values.tensors import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """An array that follows from shapes and constants alone, so that code may be specialised for its value."""
+
+    array: Array
+
+
+Value: TypeAlias = "Array | Known | list[Value] | dict[Any, Any] | tuple[Value, ...] | Adt | Reference | Closure | None"
+"""A tensor, a sequence of values, a map, an optional without a value; a tuple, and the language's other values."""
+
+
+class Adt:
+    """A value of an algebraic data type: what a constructor made of its fields. TVM's names."""
+
+    __slots__ = ("fields", "name", "tag")
+
+    def __init__(self, tag: int, name: str, fields: Sequence[Any] = ()):
+        self.tag = tag
+        """The place of the constructor among those of its type."""
+        self.name = name
+        """The constructor's."""
+        self.fields = tuple(fields)
+
+    @property
+    def constructor(self) -> Adt:
+        """The value itself, which has the constructor's `name_hint` and `tag`."""
+        return self
+
+    @property
+    def name_hint(self) -> str:
+        return self.name
+
+    def __getitem__(self, index: int) -> Any:
+        return self.fields[index]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __repr__(self) -> str:
+        # What is inside may be deep.
+        return f"{self.name}({', '.join(f'{f.name}(..)' if isinstance(f, Adt) else repr(f) for f in self.fields)})"
+
+
+class Reference:
+    """A cell whose value changes."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+class Closure:
+    """A region, and the values that it reads from where it was made."""
+
+    __slots__ = ("captured", "name", "region")
+
+    def __init__(self, name: str, region: Region, captured: dict[str, Value]):
+        self.name = name
+        self.region = region
+        self.captured = captured
+
+
+CARRIED = {"Loop": (2, 2, 1), "Scan": (0, 0, 0), "While": (0, 0, 0)}
+"""Where what a loop carries begins among the inputs of the step, the inputs of its body, and the outputs of that."""
+
+
+@dataclass(eq=False)
+class Step:
+    """One step of a region."""
+
+    inputs: tuple[str, ...]
+    """Names of values; "" for one that is left out."""
+    outputs: tuple[str, ...]
+    layer: str
+    """Its name, for errors."""
+    kind: str = ""
+    """`If`, `Loop`, `Scan` or `While`, or `Host` for what Python does; empty for what is compiled."""
+    bodies: Mapping[str, Region] = field(default_factory=lambda: dict[str, "Region"]())
+    attributes: Mapping[str, Any] = field(default_factory=lambda: dict[str, Any]())
+    source: object = None
+    """The name by which the frontend knows it."""
+    demanded: set[str] = field(default_factory=lambda: set[str]())
+    """Values that a stretch from here is specialised for."""
+    tail: bool = False
+    """True if its own region returns exactly what the region that runs for it returns, and so need not wait."""
+    renames: bool = False
+    """True if its output is its input under another name."""
+
+    def reads(self) -> set[str]:
+        """The names of values that it takes from where it stands, its bodies' included."""
+        return {name for name in self.inputs if name}.union(*(body.free() for body in self.bodies.values()))
+
+    @cached_property
+    def unchanged(self) -> frozenset[int]:
+        """Of what a loop carries from iteration to iteration, the places of what none of them changes."""
+        body, (_, entering, leaving) = self.bodies["body"], CARRIED[self.kind]
+        pairs = zip(body.inputs[entering:], body.outputs[leaving:], strict=False)
+        same = (body.origin(after) == before for before, after in islice(pairs, self.carried))
+        return frozenset(at for at, unchanged in enumerate(same) if unchanged)
+
+    @property
+    def carried(self) -> int:
+        """The number of values that a loop carries from iteration to iteration."""
+        return len(self.inputs) - CARRIED[self.kind][0] - int(self.attributes.get("num_scan_inputs", 0))
+
+
+@dataclass(eq=False)
+class Region:
+    """A list of steps: the whole program, or a body of a step, which also sees the values around that step."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    steps: list[Step]
+    constants: Mapping[str, Array]
+    """Values known before anything runs; looked up by name, decoded when asked for."""
+    parent: Region | None = None
+
+    def __post_init__(self) -> None:
+        self._reads: dict[int, tuple[str, ...]] = {}
+        self._dying: list[list[str]] | None = None
+        self._taken: dict[int, tuple[str, ...]] = {}
+        self._dead: dict[tuple[int, int], Sequence[str]] = {}
+
+    def splice(self, at: int, steps: Sequence[Step]) -> None:
+        """Put `steps` in the place of the one at `at`."""
+        self.steps[at : at + 1] = steps
+        self._reads.clear()
+        self._taken.clear()
+        self._dead.clear()
+        self._dying = None
+
+    def free(self) -> set[str]:
+        """The names that it takes from around."""
+        return set(self.reads(0)) - set(self.inputs)
+
+    def reads(self, at: int) -> tuple[str, ...]:
+        """The names of values that steps from `at` on, and the outputs, take from before."""
+        if at not in self._reads:
+            self._reads[at] = self._read(self.steps[at:], self.outputs)
+        return self._reads[at]
+
+    def taken(self, at: int, never: Container[str]) -> tuple[str, ...]:
+        """The names of values that code for steps from `at` on may take, up to one of a kind that `never` has any."""
+        if at not in self._taken:
+            end = next((k for k in range(at, len(self.steps)) if self.steps[k].kind in never), len(self.steps))
+            self._taken[at] = self._read(self.steps[at:end], ())
+        return self._taken[at]
+
+    def _read(self, steps: Sequence[Step], outputs: Sequence[str]) -> tuple[str, ...]:
+        """The names of values that steps, and then outputs, take from before."""
+        produced: set[str] = set()
+        names: dict[str, None] = {}
+        for step in steps:
+            names |= dict.fromkeys(name for name in sorted(step.reads()) if name not in produced)
+            produced.update(step.outputs)
+        names |= dict.fromkeys(name for name in outputs if name not in produced)
+        return tuple(name for name in names if name not in self.constants)
+
+    def needed_after(self, at: int) -> set[str]:
+        """The names of values that steps from `at` on, or the outputs, take."""
+        return set(self.reads(at)) | set(self.outputs)
+
+    def origin(self, name: str) -> str:
+        """The value that another one is the same as, as far as steps only pass it on."""
+        makers = {output: step for step in self.steps for output in step.outputs}
+        while (step := makers.get(name)) is not None:
+            at = step.outputs.index(name)
+            if step.renames:
+                name = step.inputs[0]
+            elif step.kind in CARRIED and at in step.unchanged:
+                name = step.inputs[CARRIED[step.kind][0] + at]
+            else:
+                break
+        return name
+
+    def dead(self, begin: int, end: int) -> Sequence[str]:
+        """The names of values that steps from `begin` to before `end` are the last to read."""
+        if self._dying is None:
+            last = {name: index for index, step in enumerate(self.steps) for name in step.reads()}
+            self._dying = [[] for _ in self.steps]
+            for name in last.keys() - set(self.outputs):
+                self._dying[last[name]].append(name)
+        if (begin, end) not in self._dead:
+            self._dead[begin, end] = tuple(name for names in self._dying[begin:end] for name in names)
+        return self._dead[begin, end]
+
+    def constant(self, name: str) -> Array | None:
+        """A constant by name, of this region or one around it."""
+        region: Region | None = self
+        while region is not None:
+            if name in region.constants:
+                return region.constants[name]
+            region = region.parent
+        return None
+
+
+class Environment:
+    """The values of a region that runs, on top of those of the region around it."""
+
+    __slots__ = ("around", "region", "values")
+
+    def __init__(self, region: Region, values: dict[str, Value], around: Environment | None = None):
+        self.region = region
+        self.values = values
+        """By name; more come as steps are done."""
+        self.around = around
+
+    def find(self, name: str) -> Value | type[Missing]:
+        """A value by name; `Missing` for constants, and for names that nothing has."""
+        scope: Environment | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.values[name]
+            scope = scope.around
+        return Missing
+
+    def among(self, names: Iterable[str]) -> dict[str, Value]:
+        """Those of the values of these names that are no constants."""
+        near = self.values
+        values: dict[str, Value] = {}
+        for name in names:
+            if name in near:
+                values[name] = near[name]
+            elif not isinstance(value := self.find(name), type):
+                values[name] = value
+        return values
+
+    def __getitem__(self, name: str) -> Value:
+        if name in self.values:
+            return self.values[name]
+        value = self.find(name)
+        if isinstance(value, type):
+            constant = self.region.constant(name)
+            if constant is None:
+                raise FrontendError(f"expected a value named '{name}', got none")
+            return Known(constant)
+        return value
+
+    def array(self, name: str) -> Array:
+        """A tensor by name."""
+        return tensor(self[name], name)
+
+
+class Missing:
+    """No value."""
+
+
+def tensor(value: Value, name: str) -> Array:
+    """The array of a value; raises FrontendError for a sequence or nothing."""
+    if isinstance(value, Known):
+        return value.array
+    if not isinstance(value, np.ndarray):
+        raise FrontendError(f"'{name}': expected a tensor, got {'nothing' if value is None else 'a sequence'}")
+    return value
+
+
+def computed(value: Value) -> Value:
+    """A value as one that code is not specialised for, and that is no constant of the program."""
+    if isinstance(value, list):
+        return [computed(item) for item in value]
+    return value.array.copy() if isinstance(value, Known) else value
+
+
+def released(values: Sequence[Value], inputs: Iterable[Value]) -> list[Any]:
+    """Return the results of a call as the caller's own: none shares memory with an input, a constant or another."""
+    held: dict[int, list[Array]] = {}
+
+    def fresh(array: Array) -> Array:
+        root = array
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        neighbours = held.setdefault(id(root if root.base is None else root.base), [])
+        if any(np.may_share_memory(array, other) for other in neighbours):
+            return array.copy()
+        neighbours.append(array)
+        return array
+
+    def own(value: Value) -> Any:
+        if isinstance(value, list):
+            return [own(item) for item in value]
+        if isinstance(value, Known):
+            return value.array.copy()
+        return fresh(value) if isinstance(value, np.ndarray) else value
+
+    for value in inputs:
+        own(value)
+    return [own(value) for value in values]
+
+
+# What a stretch leaves behind.
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A value that went in: of a name, the item at each index of `path` in turn."""
+
+    name: str
+    path: tuple[int, ...] = ()
+    element: int | None = None
+    """Of a known vector of sizes the one at a place in row-major order: an array without elements has it as extent."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """Output `at` of the native program; of it the first elements along `axis`, as many as output `count` says."""
+
+    at: int
+    count: int | None = None
+    axis: int = 0
+    known: tuple[int, ...] = ()
+    """Of what follows from sizes alone, the places of the elements that these decide."""
+
+
+@dataclass(frozen=True)
+class Items:
+    """A sequence."""
+
+    items: tuple[Source, ...]
+
+
+Source: TypeAlias = "Argument | Output | Items | Known | None"
+
+
+class Native(Protocol):
+    """A native program."""
+
+    def launch(self, arrays: Sequence[Array], pool: ThreadPool, handle: int) -> list[Tensor]:
+        """The outputs for inputs that it takes, in order; `handle` is the pool's."""
+        ...
+
+    def walk(
+        self, inputs: Sequence[Array], pool: ThreadPool, visit: Callable[[Call, float, list[Tensor]], None], /
+    ) -> list[Tensor]:
+        """The same, kernel by kernel: `visit` gets each call, its seconds, and its outputs."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Steps compiled for some shapes."""
+
+    next: Step | None
+    """The step to go on with; None at the end of the region."""
+    arguments: tuple[Argument, ...]
+    results: Mapping[str, Source]
+    runner: Native | None
+    """None when nothing is left to compute."""
+    report: object = None
+    """The compiler's report about it."""
+    fits: Callable[[Sequence[Array]], bool] | None = None
+    """For one of many sizes, decides if it is for those of arguments; None if it is for all that it is kept for."""
+    open: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: dict[str, tuple[int, ...]]())
+    """For one of many sizes, the results that it computes, and the axes of each whose extents differ between calls."""
+
+    reason: str = ""
+    """Why it is for fewer sizes than wanted, if it is."""
+
+    def takes(self, values: Environment) -> bool:
+        """Return whether it is for values of the kind that it is kept for."""
+        return self.fits is None or self.fits([_argument(values, a) for a in self.arguments])
+
+    def run(self, values: Environment, pool: ThreadPool, handle: int) -> None:
+        """Take the arguments from `values`, and put the results there. `handle` is the pool's."""
+        outputs: list[Tensor] = []
+        if self.runner is not None:
+            outputs = self.runner.launch([_argument(values, a) for a in self.arguments], pool, handle)
+        results = {name: _made(source, values, outputs) for name, source in self.results.items()}
+        values.values.update(results)
+
+
+def _at(values: Environment, argument: Argument) -> Value:
+    value = values[argument.name]
+    for index in argument.path:
+        assert isinstance(value, list)
+        value = value[index]
+    return value
+
+
+def _argument(values: Environment, argument: Argument) -> Array:
+    array = tensor(_at(values, argument), argument.name)
+    if argument.element is None:
+        return array
+    return _with_extent(array.item(argument.element))
+
+
+@lru_cache(1024)
+def _with_extent(extent: int) -> Array:
+    return np.empty((0, extent), np.int8)
+
+
+def _made(source: Source, values: Environment, outputs: Sequence[Tensor]) -> Value:
+    match source:
+        case Argument():
+            return _at(values, source)
+        case Output(count=None):
+            return Known(outputs[source.at]) if source.known else outputs[source.at]
+        case Output(count=int(count)):
+            size = int(outputs[count].reshape(()).item())
+            return outputs[source.at][(*[slice(None)] * source.axis, slice(0, size))]
+        case Items():
+            return [_made(item, values, outputs) for item in source.items]
+        case Known() | None:
+            return source
+        case _:
+            raise AssertionError(source)

@@ -1,0 +1,80 @@
+"""Regions run on a stack of frames that is plain data: however deep a program nests, Python does not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator
+
+from ..program.program import Call
+from ..program.threads import ThreadPool
+from .flow import Environment, Region, Step, Stretch, Value
+
+
+class Frame:
+    """A region on its way.
+
+    depth: how many calls wait for it.
+    """
+
+    __slots__ = ("at", "control", "depth", "region", "values")
+
+    def __init__(self, region: Region, values: Environment, depth: int = 0):
+        self.region = region
+        self.values = values
+        self.at = 0
+        """The step that comes next; while another region runs for a step, that step."""
+        self.control: Generator[Environment, list[Value], list[Value]] | None = None
+        """Of a step that has several regions run, one after the other: what it does with their outputs."""
+        self.depth = depth
+
+    def results(self) -> list[Value]:
+        near, values = self.values.values, self.values
+        return [near[name] if name in near else values[name] for name in self.region.outputs]
+
+
+class Run:
+    """One call of a program.
+
+    visited: the stretches that ran, in the order of their first turns.
+    visit: is called after each kernel of a stretch, with that, the call and its seconds; kernels are called one by one
+        for it.
+    """
+
+    __slots__ = ("handle", "pool", "visit", "visited")
+
+    def __init__(self, pool: ThreadPool, visit: Callable[[Stretch, Call, float], None] | None = None):
+        self.visit = visit
+        self.pool = pool
+        self.handle = pool.handle
+        self.visited: dict[Stretch, None] = {}
+
+
+class Machine(ABC):
+    """Runs regions. What a step does, a subclass knows."""
+
+    @abstractmethod
+    def advance(self, frame: Frame, step: Step, run: Run) -> Frame | None:
+        """Do `step`, where `frame` is; the frame of a region that has to run for it, or instead of the rest of it."""
+
+    @abstractmethod
+    def resume(self, frame: Frame, results: list[Value]) -> Frame | None:
+        """Give the step that a frame is at the outputs of the region that ran for it; the frame of another one."""
+
+    def execute(self, frame: Frame, run: Run) -> list[Value]:
+        """The outputs of a region."""
+        waiting: list[Frame] = []
+        while True:
+            steps = frame.region.steps
+            if frame.at < len(steps):
+                inner = self.advance(frame, step := steps[frame.at], run)
+                tail = step.tail
+            elif not waiting:
+                return frame.results()
+            else:
+                results = frame.results()
+                frame = waiting.pop()
+                inner, tail = self.resume(frame, results), False
+            if inner is not None:
+                if not tail:
+                    waiting.append(frame)
+                frame = inner

@@ -1,0 +1,69 @@
+"""Steps that Python does: on texts and maps, for which there is no native code, and on sequences that loops carry.
+
+A text is an element of an array of objects; a map is a dict. A step has the name of its operator and the operator's
+attributes, and gives a value for each output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn, TypeAlias, cast
+
+import numpy as np
+
+from ...support.dtypes import Array
+from ...support.errors import FrontendError
+from . import host_maps, host_sequences, host_tensors, host_text
+from .control import CONTROL, NEVER_COMPILED, Control
+from .flow import Environment, Step, Value, computed
+
+HOST = "Host"
+"""The kind of such steps."""
+
+Attributes: TypeAlias = Mapping[str, Any]
+Function: TypeAlias = Callable[[Attributes, Sequence[Any]], Any]
+"""From attributes and inputs, None for one that is left out, to the output, or a tuple of several.
+
+What it cannot do it says by a ValueError.
+"""
+
+OPERATORS: dict[str, Function] = {**host_tensors.TABLE, **host_sequences.TABLE, **host_text.TABLE, **host_maps.TABLE}
+"""Operator -> what does it; those of other domains than ONNX's own with the domain before it, `ai.onnx.ml.ZipMap`."""
+
+
+class Task(NamedTuple):
+    """The work of a host step."""
+
+    operator: str
+    attributes: Attributes
+    where: str
+    """The layer and the file, for errors."""
+
+
+def _host(step: Step, values: Environment) -> Control:
+    task: Task = step.attributes["task"]
+    inputs = [computed(values[name]) if name else None for name in step.inputs]
+    try:
+        results = OPERATORS[task.operator](task.attributes, inputs)
+    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, AttributeError, MemoryError) as error:
+        _fail(task, error)
+    return list(cast("tuple[Value, ...]", results)) if isinstance(results, tuple) else [results]
+    yield
+
+
+def _fail(task: Task, error: Exception) -> NoReturn:
+    text = " ".join(str(error).split()) or type(error).__name__
+    if not text.startswith("expected"):
+        text = f"expected inputs that it can take, got: {text}"
+    raise FrontendError(f"{task.operator.rpartition('.')[2]}: {text} ({task.where})") from error
+
+
+def is_hosted(value: object) -> bool:
+    """Return whether no native code takes a value: it is a map, or of texts."""
+    if isinstance(value, np.ndarray):
+        return cast(Array, value).dtype.hasobject
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(is_hosted, cast("list[object]", value))))
+
+
+CONTROL[HOST] = _host
+NEVER_COMPILED.add(HOST)

@@ -1,0 +1,223 @@
+"""The interpreter: If, Loop and Scan are done here; any run of other steps is a *stretch* of native code.
+
+A stretch is compiled by `specialise` when the interpreter first comes to it, for the shapes that it meets; when it
+comes again with other shapes, by `generalise`, for all shapes that differ in what differed so far. What reads inputs of
+the model, and what programs for many sizes gave, is compiled by `generalise` at once. Where that cannot be, it is
+specialised for each. What iterations of a loop change is not known (`control.py`), so their number is none of
+the compiler's business. How far a stretch goes is found when it is compiled: it ends before a step that needs a value
+computed in it (such as the shape of a Reshape), and after one whose result only values size (such as NonZero).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Hashable, Mapping, Sequence
+from threading import Lock
+from typing import Protocol
+
+import numpy as np
+
+from ..values.open_specs import OpenSpec
+from .control import CONTROL, NEVER_COMPILED
+from .flow import Environment, Known, Region, Step, Stretch, Value, tensor
+from .frames import Frame, Machine, Run
+from .host import is_hosted
+from .open_extents import Origins
+from .shape_patterns import Families, Pattern, kind_of, places_of_sizes
+
+
+class Demand(Exception):
+    """A stretch cannot begin without the value of `name`."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.name = name
+
+
+class Specialise(Protocol):
+    """The compiler: the stretch of a region from step `at` on, for the values that there are.
+
+    Their shapes and dtypes count, of `Known` ones the values. The result's `next` is the step at `at` when not even
+    that can be compiled. Raises Demand.
+    """
+
+    def __call__(self, region: Region, at: int, values: Mapping[str, Value]) -> Stretch: ...
+
+
+class Generalise(Protocol):
+    """The compiler: as `Specialise`, for all values that differ from these in sizes only, as `pattern` says of them.
+
+    sizes: those of `values`, which the pattern is of. whole: only if the stretch is not shorter than the one for these
+    sizes. None where there is no such program. Raises Demand.
+    """
+
+    def __call__(
+        self, region: Region, at: int, values: Mapping[str, Value], pattern: Pattern, sizes: Sequence[int], whole: bool
+    ) -> Stretch | None: ...
+
+
+class Interpreter(Machine):
+    """Runs a region; safe to use from several threads at once.
+
+    inputs: those of the region.
+    generalise: None where every shape is to have a program of its own.
+    limit: how many stretches are kept, the least recently used go first.
+    """
+
+    def __init__(
+        self,
+        region: Region,
+        inputs: Sequence[OpenSpec],
+        specialise: Specialise,
+        generalise: Generalise | None,
+        limit: int,
+    ):
+        self.region = region
+        self._origins = Origins(region, inputs)
+        self._specialise = specialise
+        self._generalise = generalise
+        self._lock = Lock()
+        self._families = Families(limit)
+
+    @property
+    def limit(self) -> int:
+        """The number of stretches that are kept."""
+        return self._families.limit
+
+    @limit.setter
+    def limit(self, limit: int) -> None:
+        self._families.limit = limit
+
+    @property
+    def stretches(self) -> list[Stretch]:
+        """The compiled stretches that are kept, in the order of first use."""
+        with self._lock:
+            return self._families.stretches
+
+    def run(self, inputs: Mapping[str, Value], run: Run) -> list[Value]:
+        """The outputs."""
+        return self.execute(Frame(self.region, Environment(self.region, dict(inputs))), run)
+
+    def advance(self, frame: Frame, step: Step, run: Run) -> Frame | None:
+        region, values, at = frame.region, frame.values, frame.at
+        stretch = self._stretch(region, at, values)
+        # Steps may have been put in the place of others by now.
+        step = region.steps[at]
+        if stretch.next is step:
+            frame.control = CONTROL[step.kind](step, values)
+            return self._controlled(frame, None)
+        run.visited[stretch] = None
+        stretch.run(values, run.pool, run.handle)
+        _move(frame, len(region.steps) if stretch.next is None else region.steps.index(stretch.next, at))
+        return None
+
+    def resume(self, frame: Frame, results: list[Value]) -> Frame | None:
+        return self._controlled(frame, results)
+
+    def _controlled(self, frame: Frame, results: list[Value] | None) -> Frame | None:
+        """Have the step that a frame is at go on; the frame of the body that it wants, or None when it is done."""
+        assert frame.control is not None
+        try:
+            inner = next(frame.control) if results is None else frame.control.send(results)
+        except StopIteration as done:
+            frame.control = None
+            step = frame.region.steps[frame.at]
+            frame.values.values.update(zip(step.outputs, done.value, strict=False))
+            _move(frame, frame.at + 1)
+            return None
+        return Frame(inner.region, inner, frame.depth)
+
+    def _stretch(self, region: Region, at: int, values: Environment) -> Stretch:
+        step = region.steps[at]
+        if step.kind in NEVER_COMPILED:
+            return Stretch(step, (), {}, None)
+        while True:
+            inputs = values.among(region.taken(at, NEVER_COMPILED))
+            hosted = tuple([name for name, value in inputs.items() if is_hosted(value)])
+            for name in hosted:
+                del inputs[name]
+            for name in step.demanded:
+                if name in inputs:
+                    inputs[name] = _known(inputs[name])
+            sizes: list[int] = []
+            kind: Hashable = (step, hosted, *[kind_of(value, sizes) for value in inputs.values()])
+            with self._lock:
+                try:
+                    return self._found(region, at, values, inputs, kind, tuple(sizes))
+                except Demand as demand:
+                    if demand.name not in inputs or demand.name in step.demanded:
+                        raise
+                    step.demanded.add(demand.name)
+
+    def _found(
+        self,
+        region: Region,
+        at: int,
+        values: Environment,
+        inputs: Mapping[str, Value],
+        kind: Hashable,
+        sizes: tuple[int, ...],
+    ) -> Stretch:
+        """Return the stretch for values of a kind and sizes, compiled if it is not there."""
+        if (kept := self._families.kept(kind, sizes)) is not None:
+            return kept
+
+        def specialise() -> Stretch:
+            return self._specialise(region, at, inputs)
+
+        def generalise(pattern: Pattern, declared: bool) -> Stretch | None:
+            if self._generalise is None:
+                return None
+            stretch = self._generalise(region, at, inputs, pattern, sizes, declared)
+            if stretch is not None:
+                self._origins.open.update({(region, name): axes for name, axes in stretch.open.items()})
+            return stretch
+
+        def declare() -> list[Pattern]:
+            # What is computed when the call comes differs between calls, if operators take that.
+            computed = {name for name in inputs if not isinstance(values[name], Known)}
+            declared = [self._declared(region, inputs, sizes, computed, opened) for opened in (True, False)]
+            return [pattern for pattern in declared if pattern is not None]
+
+        return self._families.stretch(
+            kind, sizes, declare, specialise, generalise, lambda stretch: stretch.takes(values)
+        )
+
+    def _declared(
+        self,
+        region: Region,
+        inputs: Mapping[str, Value],
+        sizes: Sequence[int],
+        computed: Container[str],
+        opened: bool,
+    ) -> Pattern | None:
+        """Return what is open of values of these sizes, as inputs and compiled code say; None where nobody knows.
+
+        computed: values that are known only as a step needs them; `opened` says if all of their elements are open.
+        """
+        names: list[str | None] = []
+        for name, value in inputs.items():
+            axes = self._origins.axes(region, name)
+            if isinstance(value, Known):
+                kind_of(value, numbers := list[int]())
+                places = places_of_sizes(value.array) if numbers else ()
+                open_ = (places if opened else ()) if name in computed else axes or ()
+                names += [f"{name}_{at}" if at in open_ else None for at in places]
+            elif isinstance(value, np.ndarray) and axes is not None:
+                called = self._origins.names(region, name)
+                names += [(called[at] or f"{name}_{at}") if at in axes else None for at in range(value.ndim)]
+            else:
+                return None
+        return Pattern.named(names, sizes)
+
+
+def _move(frame: Frame, to: int) -> None:
+    """Go on with another step; what nobody reads from there on goes."""
+    for name in frame.region.dead(frame.at, to):
+        frame.values.values.pop(name, None)
+    frame.at = to
+
+
+def _known(value: Value) -> Value:
+    if isinstance(value, list):
+        return [_known(item) for item in value]
+    return value if value is None or isinstance(value, Known) else Known(tensor(value, ""))

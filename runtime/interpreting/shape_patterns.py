@@ -1,0 +1,228 @@
+"""The pattern in the shapes of several calls: which extents stay, which change, and which change together."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+
+from ...support.dtypes import Array
+from .flow import Known, Stretch, Value, tensor
+
+TRIED = 6
+"""The number of programs for all sizes that are made of one stretch, each for more sizes than the one before,
+until it has none."""
+_KINDS = 16
+"""The kinds of values, per stretch that may be kept, whose sizes are remembered."""
+FEW = 1024
+"""Elements; larger known arrays are told apart by identity, not by value."""
+_ELEMENTS = 16
+"""Known vectors of that many whole numbers may be of sizes."""
+_FAR: dict[np.dtype[np.generic], int] = {np.dtype(np.int64): 1 << 40, np.dtype(np.int32): 1 << 30}
+"""Numbers that no size reaches in integers of a dtype: the end of a slice that has none."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """Extents of which some stay and some change. Those that keep their distance are one unknown and a number."""
+
+    terms: tuple[tuple[int, int], ...]
+    """Of each extent the number of its unknown, -1 without one, and what is added to that."""
+
+    @classmethod
+    def of(cls, met: Sequence[Sequence[int]]) -> Pattern:
+        """Return the pattern that all rows of `met` fit: extents in one order, of one call each."""
+        columns = list(zip(*met, strict=True))
+        changes = [tuple(extent - column[0] for extent in column) for column in columns]
+        least: dict[tuple[int, ...], int] = {}
+        for change, column in zip(changes, columns, strict=True):
+            if any(change):
+                least[change] = min(column[0], least.get(change, column[0]))
+        numbers = {change: number for number, change in enumerate(least)}
+        return cls(
+            tuple(
+                (numbers.get(change, -1), column[0] - least.get(change, 0))
+                for change, column in zip(changes, columns, strict=True)
+            )
+        )
+
+    @classmethod
+    def named(cls, names: Sequence[str | None], extents: Sequence[int]) -> Pattern:
+        """One unknown for each name; what has none stays as it is in `extents`."""
+        numbers = {
+            name: number for number, name in enumerate(dict.fromkeys(name for name in names if name is not None))
+        }
+        terms = zip(names, extents, strict=True)
+        return cls(tuple((-1, extent) if name is None else (numbers[name], 0) for name, extent in terms))
+
+    def with_changes(self, met: Sequence[Sequence[int]]) -> Pattern:
+        """The pattern whose other extents, which were to stay, are unknowns, too, where they differ in `met`."""
+        stays = [number < 0 for number, _ in self.terms]
+        others = iter(Pattern.of([[e for e, stay in zip(row, stays, strict=True) if stay] for row in met]).terms)
+        terms: list[tuple[int, int]] = []
+        for term in self.terms:
+            number, added = next(others) if term[0] < 0 else term
+            terms.append((number + self.unknowns, added) if term[0] < 0 <= number else (number, added))
+        return Pattern(tuple(terms))
+
+    @property
+    def unknowns(self) -> int:
+        """The number of unknowns."""
+        return 1 + max((number for number, _ in self.terms), default=-1)
+
+    def fits(self, extents: Sequence[int]) -> bool:
+        """Return whether extents are of the pattern, for some values of the unknowns."""
+        unknowns: dict[int, int] = {-1: 0}
+        return all(
+            extent - added == unknowns.setdefault(number, extent - added) and extent >= added
+            for extent, (number, added) in zip(extents, self.terms, strict=True)
+        )
+
+
+@dataclass(eq=False)
+class _Family:
+    """The facts about a stretch for values of one kind, which differ in their sizes only."""
+
+    met: list[tuple[int, ...]]
+    """The sizes that no program took when they came, in order."""
+    patterns: dict[int, Pattern] = field(default_factory=dict[int, Pattern])
+    """The sizes that the programs for more than one size take, if they do not take even fewer, by number."""
+    refused: Pattern | None = None
+    """For what there was none last: what takes more sizes may have one."""
+
+
+class Families:
+    """The stretches that are kept, by the kinds and sizes of the values that they are made for.
+
+    limit: how many, the least recently used go first.
+    """
+
+    def __init__(self, limit: int):
+        self.limit = limit
+        self._families: OrderedDict[Hashable, _Family] = OrderedDict()
+        self._stretches: OrderedDict[tuple[Hashable, tuple[int, ...] | int], Stretch] = OrderedDict()
+        """By kind and sizes; those for more than one size by the number of their pattern."""
+        self._taken: OrderedDict[tuple[Hashable, tuple[int, ...]], int] = OrderedDict()
+        """Which of those for more than one size took what came last."""
+
+    @property
+    def stretches(self) -> list[Stretch]:
+        """Those that are kept, the least recently used first."""
+        return list(self._stretches.values())
+
+    def stretch(
+        self,
+        kind: Hashable,
+        sizes: tuple[int, ...],
+        declare: Callable[[], Sequence[Pattern]],
+        specialise: Callable[[], Stretch],
+        generalise: Callable[[Pattern, bool], Stretch | None],
+        takes: Callable[[Stretch], bool],
+    ) -> Stretch:
+        """The stretch for values of a kind and sizes.
+
+        `specialise` makes one for these sizes only, `generalise` one for those of a pattern that they fit, if it can,
+        and is told whether that is one of `declare`'s: these are tried first.
+        `takes` tells whether such a one is for these, too.
+        """
+        if (kept := self.kept(kind, sizes)) is not None:
+            return kept
+        family = self._families.get(kind)
+        if family is None:
+            family = self._families[kind] = _Family([])
+            if len(self._families) > _KINDS * self.limit:
+                self._families.popitem(last=False)
+        else:
+            self._families.move_to_end(kind)
+        for at, pattern in family.patterns.items():
+            if pattern.fits(sizes) and (kept := self._kept(kind, at)) is not None and takes(kept):
+                self._taken[kind, sizes] = at
+                if len(self._taken) > _KINDS * self.limit:
+                    self._taken.popitem(last=False)
+                return kept
+        general = self._generalised(family, sizes, declare, generalise)
+        if general is None or not takes(general[0]):
+            stretch = self._stretches[kind, sizes] = specialise()
+        else:
+            number = next(number for number in count() if (kind, number) not in self._stretches)
+            stretch, family.patterns[number] = general
+            self._stretches[kind, number] = stretch
+        while len(self._stretches) > self.limit:
+            self._stretches.popitem(last=False)
+        return stretch
+
+    def kept(self, kind: Hashable, sizes: tuple[int, ...]) -> Stretch | None:
+        """The stretch that has been made for values of a kind and sizes, or taken for them."""
+        return self._kept(kind, self._taken.get((kind, sizes), sizes))
+
+    def _kept(self, kind: Hashable, which: tuple[int, ...] | int) -> Stretch | None:
+        if (stretch := self._stretches.get((kind, which))) is not None:
+            self._stretches.move_to_end((kind, which))
+        return stretch
+
+    def _generalised(
+        self,
+        family: _Family,
+        sizes: tuple[int, ...],
+        declare: Callable[[], Sequence[Pattern]],
+        generalise: Callable[[Pattern, bool], Stretch | None],
+    ) -> tuple[Stretch, Pattern] | None:
+        """A stretch for more sizes than these: those declared, or once the family has met others, those like them."""
+        if len(family.met) > TRIED:
+            return None
+        family.met += [sizes] * (sizes not in family.met)
+        declared = declare()
+        wider = [pattern.with_changes(family.met) for pattern in declared]
+        for pattern in dict.fromkeys([*wider, *declared, Pattern.of(family.met)]):
+            if not pattern.unknowns or pattern == family.refused:
+                continue
+            if (general := generalise(pattern, pattern in declared)) is not None:
+                return general, pattern
+            if pattern not in (*wider, *declared):
+                family.refused = pattern
+        return None
+
+
+def places_of_sizes(array: Array) -> tuple[int, ...]:
+    """Which elements of a known array may be sizes, by their place in row-major order."""
+    far = _FAR.get(array.dtype, 0)
+    if not far or array.size > _ELEMENTS:
+        return ()
+    return tuple(at for at, number in enumerate(array.reshape(-1).tolist()) if 0 <= number < far)
+
+
+class _Same:
+    """An array that is equal to itself only."""
+
+    def __init__(self, array: Array):
+        self.array = array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.array is self.array
+
+
+def kind_of(value: Value, sizes: list[int]) -> Hashable:
+    """Return what a stretch is specialised for in a value: all but its sizes, which are appended to `sizes`."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return tuple([kind_of(item, sizes) for item in value])
+    if not isinstance(value, Known):
+        array = tensor(value, "")
+        sizes += array.shape
+        return array.dtype, array.ndim
+    array = value.array
+    if array.size > FEW:
+        return _Same(array)
+    places = places_of_sizes(array)
+    if not places:
+        return array.dtype, array.shape, array.tobytes()
+    numbers: list[int] = array.reshape(-1).tolist()
+    sizes += [numbers[at] for at in places]
+    return array.dtype, array.shape, places, tuple([n for at, n in enumerate(numbers) if at not in places])

@@ -1,0 +1,253 @@
+"""Exported models loaded into this process: without a compiler, and parameters where they lie in the file."""
+
+from __future__ import annotations
+
+import json
+import struct
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import IO, Any, NoReturn, cast
+
+import numpy as np
+
+from ...support.codec import JSON
+from ...support.doors import door, doors
+from ...support.dtypes import Array
+from ...support.errors import FrontendError, PipelineError, expectation
+from ..program.calls import Calls
+from ..program.cpus import check_machine
+from ..program.entries import ENTRY_NAME, LoadedFunction
+from ..program.executor import Runner
+from ..program.factory import GraphExecutorFactory, Origin
+from ..program.library import GraphFunction, Library
+from ..program.program import ENTRY, REFUSED, SIZES_ENTRY, Program
+from ..program.threads import ThreadPool
+from ..values.tensors import TensorSpec, address
+from .elf import Elf
+from .exported import Exported
+from .link import link
+from .opened import POOL_OBJECT, POOL_SYMBOLS, Linked, kept, linked_pool, open_library
+from .package import SECTION, Package
+from .sealed import open_sealed
+
+_UNREADABLE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+    tarfile.TarError,
+)
+"""Errors of reading bytes, or JSON, other than we write."""
+_INTERFACE_OBJECTS = ("whence_interface.o", "whence_package.o")
+
+
+@doors()
+class LoadedModule(Calls, GraphExecutorFactory):
+    """An exported model, ready to run: `module["default"](whence.cpu())`, or `module.run({..})` in one native call.
+
+    Its code and parameters are in memory as long as it, or something that it gave, is used.
+    """
+
+    def __init__(self, package: Package, model: Exported, linked: Linked, threads: int | None = None):
+        self.package = package
+        self.program: Program = model.program
+        self._model = model
+        self.arrays: tuple[Array, ...] = package.params()
+        self._linked = linked
+        self._pool = ThreadPool(linked.pool, threads)
+        self._runner: Runner | None = None
+        named = zip(package.names, self.arrays, strict=False)
+        pool = self._pool
+        super().__init__(
+            bytes(package.part("graph")).decode(),
+            # Not methods: a module that held itself would not go when the last who uses it does.
+            lambda: _functions(model, linked, pool),
+            {name: array for name, array in named if name},
+            model.name,
+            lambda: _origins(package),
+        )
+
+    def __reduce__(self) -> NoReturn:
+        """Raises PipelineError: the file that it came from is what can be sent and copied."""
+        expected = "the file that export_library wrote, for load_module to read"
+        raise PipelineError(expectation("pickle, copy", expected, "a loaded module"))
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """Name, shape and dtype of each input."""
+        return self.program.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """Name, shape and dtype of each output."""
+        return self.program.outputs
+
+    @property
+    def runner(self) -> Runner:
+        """The runner of the whole. Raises PipelineError for a model that was exported without its parameters."""
+        if self._runner is None:
+            self._runner = Runner(self.program, self.arrays, self._linked.code)
+        return self._runner
+
+    def _results(self, inputs: Mapping[str, Any] | Sequence[Any]) -> Sequence[Any]:
+        return self.runner.run(inputs, self._pool)
+
+    def reset(self) -> None:
+        """Begin anew with the random numbers of the model, if it draws any."""
+        if self.runner.random is not None:
+            self.runner.random.reset()
+
+    def __call__(self, *arrays: Any, out: Any = None, **named: Any) -> Any:
+        """As of a compiled model; a function is called as such."""
+        if self._model.entry is not None:
+            return self[ENTRY_NAME](*arrays)
+        return super().__call__(*arrays, out=out, **named)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        """As of a build; of an exported function, it as well, by its name. Raises PipelineError for an unknown one."""
+        model = self._model
+        if model.entry is not None and name in (model.name, ENTRY_NAME):
+            return LoadedFunction(model.name, self.runner, self._pool, model.entry)
+        return super().__getitem__(name)
+
+    def get_node_schedule(self, index: int) -> NoReturn:
+        """Raises PipelineError: schedules are in the file, and what reads them is the compiler's."""
+        expected = "what whence.executables.restoring.read_library gives of the file, where the compiler is installed"
+        raise PipelineError(expectation("get_node_schedule", expected, "a module loaded without it"))
+
+
+def _functions(model: Exported, linked: Linked, pool: ThreadPool) -> Library:
+    functions = {
+        name: GraphFunction(linked.code[kernel.symbol], kernel.workspace) for name, kernel in model.functions.items()
+    }
+    return Library(functions, pool, linked)
+
+
+def _origins(package: Package) -> dict[str, Origin]:
+    return JSON.decode(dict[str, Origin], json.loads(bytes(package.part("origins"))), package.name)
+
+
+@door()
+def load_module(path: str | PathLike[str], fmt: str = "", threads: int | None = None) -> LoadedModule:
+    """The model that `export_library` wrote to a .tar, .so or .o file.
+
+    fmt: "tar", "so" or "o", where the suffix does not say it. threads: how many it runs on, as `whence.compile`.
+    The file is checked whole before anything of it is used, then linked in a few milliseconds; no compiler and no
+    linker is needed. Raises FrontendError when it is damaged or no such file, PipelineError when its code is for
+    another machine.
+    """
+    name = fspath(path)
+    kind = (fmt or Path(name).suffix).lstrip(".")
+    if kind not in _LOADERS:
+        raise PipelineError(expectation(f"load_module {name}", f"a file in {', '.join(_LOADERS)}", kind or "no suffix"))
+    content = open_sealed(path)
+    try:
+        package, model, linked = _LOADERS[kind](content, name)
+        return LoadedModule(package, model, linked, threads)
+    except _UNREADABLE as error:
+        raise FrontendError(expectation(name, f"a model as a .{kind} file", f"another kind ({error})")) from error
+
+
+@door()
+def read_package(path: str | PathLike[str]) -> Package:
+    """The package of an exported model, of whatever kind and machine; errors as `load_module`."""
+    content, name = open_sealed(path), fspath(path)
+    try:
+        if bytes(content[:4]) == b"\x7fELF":
+            return _package_of(Elf.of(content, name), name)[0]
+        return _package_of(Elf.of(_members(content)["whence_package.o"], name), name)[0]
+    except _UNREADABLE as error:
+        raise FrontendError(expectation(name, "a model that export_library wrote", str(error))) from error
+
+
+def _load_archive(content: memoryview, name: str) -> tuple[Package, Exported, Linked]:
+    members = _members(content)
+    package, _ = _package_of(Elf.of(members["whence_package.o"], name), name)
+    objects = [
+        Elf.of(data, f"{name}: {member}")
+        for member, data in members.items()
+        if member.endswith(".o") and member not in (POOL_OBJECT, *_INTERFACE_OBJECTS)
+    ]
+    model = _model(package, name)
+    pool = linked_pool(members[POOL_OBJECT])
+    code = link(objects, _symbols(model), pool.imports)
+    code.addresses[REFUSED] = pool.refused
+    return package, model, Linked(code, pool)
+
+
+def _load_object(content: memoryview, name: str) -> tuple[Package, Exported, Linked]:
+    elf = Elf.of(content, name)
+    package, at = _package_of(elf, name)
+    model = _model(package, name)
+    # The parameters stay where they are.
+    here = address(np.frombuffer(content, np.uint8)) + at
+    names = {symbol.name for symbol in elf.symbols}
+    pool = [symbol for symbol in POOL_SYMBOLS if symbol in names]
+    code = link([elf], [*_symbols(model), *pool], {}, {SECTION: here})
+    return package, model, kept(code, content)
+
+
+def _load_library(content: memoryview, name: str) -> tuple[Package, Exported, Linked]:
+    elf = Elf.of(content, name)
+    package, _ = _package_of(elf, name)
+    model = _model(package, name)
+    return package, model, open_library(name, _symbols(model))
+
+
+def _members(content: memoryview) -> dict[str, memoryview]:
+    """The files of an archive."""
+    with tarfile.open(fileobj=cast("IO[bytes]", _View(content)), mode="r:") as archive:
+        return {
+            member.name: content[member.offset_data : member.offset_data + member.size]
+            for member in archive
+            if member.isfile()
+        }
+
+
+class _View:
+    """A file to read bytes from, which are not copied as a whole."""
+
+    def __init__(self, data: memoryview):
+        self._data = data
+        self._at = 0
+
+    def read(self, size: int = -1) -> bytes:
+        end = len(self._data) if size < 0 else self._at + size
+        chunk = bytes(self._data[self._at : end])
+        self._at += len(chunk)
+        return chunk
+
+    def seek(self, at: int) -> int:
+        self._at = at
+        return at
+
+    def tell(self) -> int:
+        return self._at
+
+
+def _package_of(elf: Elf, name: str) -> tuple[Package, int]:
+    """The package of an object or library, and where it begins in the file."""
+    section = elf.find(SECTION)
+    if section is None:
+        raise FrontendError(expectation(name, "a model that export_library wrote", "a file without one"))
+    return Package.of(elf.content(section), name), section.offset
+
+
+def _model(package: Package, name: str) -> Exported:
+    """Return what a package is of. Raises PipelineError for code that this machine cannot run."""
+    model = package.about(Exported)
+    check_machine(name, model.triple, model.features, model.vector_bits)
+    return model
+
+
+def _symbols(model: Exported) -> Sequence[str]:
+    entries = [ENTRY] if model.program.sizes is None else [ENTRY, SIZES_ENTRY]
+    return [*entries, *dict.fromkeys(kernel.symbol for kernel in model.program.kernels)]
+
+
+_LOADERS = {"tar": _load_archive, "so": _load_library, "o": _load_object}

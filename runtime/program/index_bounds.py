@@ -1,0 +1,65 @@
+"""Inputs that say where others are read or written: a call whose indices lie outside is told so before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ...support.dtypes import Array
+from ...support.errors import FrontendError, expectation
+from ..values.tensors import TensorSpec, named
+from .sizes import Number, Values, number
+
+
+@dataclass(frozen=True)
+class IndexBound:
+    """An input whose elements are indices, from `-extent` to `extent - 1`, or classes."""
+
+    input: int
+    extents: tuple[Number, ...]
+    """One for all, or one for each place along the last axis."""
+    layers: tuple[str, ...] = ()
+    """Those that read or write there, each with its file."""
+    ignored: tuple[int, ...] | None = None
+    """Of classes, which lie from 0 to `extent - 1`: values that stand for none. None of other indices."""
+
+    def known(self, values: Values) -> IndexBound:
+        """The bound for values of the sizes."""
+        return replace(self, extents=tuple(number(extent, values) for extent in self.extents))
+
+    def outside(self, array: Any) -> npt.NDArray[np.bool_]:
+        """Which elements of an array are not inside."""
+        limits = np.asarray(cast("tuple[int, ...]", self.extents))
+        outside = array >= limits
+        if array.dtype.kind != "u":
+            outside |= array < (-limits if self.ignored is None else 0)
+        for value in self.ignored or ():
+            outside &= array != value
+        return outside
+
+
+def check_indices(bounds: Iterable[IndexBound], specs: Sequence[TensorSpec], arrays: Sequence[Array]) -> None:
+    """Raise FrontendError, naming input and layer, for the first index outside of a bound; extents are numbers."""
+    for bound in bounds:
+        array, extents = arrays[bound.input], cast("tuple[int, ...]", bound.extents)
+        if not array.size:
+            continue
+        if len(extents) == 1:
+            (extent,) = extents
+            # Seen without signs, those below 0 are large: one pass tells that nothing is to be looked at.
+            unsigned = array if array.dtype.kind == "u" else array.view(f"u{array.itemsize}")
+            if int(unsigned.max()) < extent:
+                continue
+        wrong = bound.outside(array)
+        if wrong.any():
+            position = tuple(int(at) for at in np.argwhere(wrong)[0])
+            extent = extents[position[-1] if len(extents) > 1 else 0]
+            where = f"inputs: '{specs[bound.input].name}' at {list(position)}"
+            expected = f"an index from {-extent} to {extent - 1}"
+            if bound.ignored is not None:
+                expected = " or ".join((f"a class from 0 to {extent - 1}", *map(str, bound.ignored)))
+            raise FrontendError(expectation(where, expected, str(array[position])) + named(bound.layers))

@@ -1,0 +1,92 @@
+"""Facts about a call before it runs: sizes are read off the arrays, and the rest follows from them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from threading import Lock
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ...support.dtypes import Array
+from ..values.tensors import Arguments, address
+from .index_bounds import IndexBound
+from .program import SIZES_ENTRY, Code, Program
+from .sizes import SizedSpec, closed
+
+KEPT = 1024
+"""For how many shapes of inputs what follows from them is kept; those not met for longest go first."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """The facts that follow from the shapes of inputs."""
+
+    symbols: tuple[int, ...]
+    """The sizes that were read off them."""
+    values: npt.NDArray[np.int64]
+    """These, and what the program computes of them."""
+    address: int
+    """Of the values."""
+    arena_bytes: int
+    output_bytes: int
+    arguments: Arguments
+    indices: tuple[IndexBound, ...]
+
+    @staticmethod
+    def of(program: Program) -> Known:
+        """Return what is known of every call of a program without sizes."""
+        kinds = [[(spec.shape, spec.dtype) for spec in specs] for specs in (program.inputs, program.outputs)]
+        written = sum(spec.nbytes for spec in program.outputs)
+        return Known((), np.empty(0, np.int64), 0, program.arena_bytes, written, Arguments(*kinds), program.indices)
+
+
+class KnownShapes:
+    """The facts that follow from the shapes of inputs, for those that a program with sizes met last."""
+
+    def __init__(self, program: Program, code: Code):
+        assert program.sizes is not None
+        self._program, self._sizes = program, program.sizes
+        self._derive = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code[SIZES_ENTRY])
+        self._known: OrderedDict[tuple[tuple[int, ...], ...], Known] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, arrays: Sequence[Array]) -> Known | None:
+        """Return what is known; None for shapes that `of` has yet to look at."""
+        return self._known.get(tuple([array.shape for array in arrays]))
+
+    def of(self, arrays: Sequence[Array]) -> Known:
+        """Return what follows; raises FrontendError when the sizes are not what the program takes."""
+        key = tuple([array.shape for array in arrays])
+        with self._lock:
+            if (known := self._known.get(key)) is not None:
+                self._known.move_to_end(key)
+                return known
+        known = self._follows(arrays)
+        with self._lock:
+            self._known[key] = known
+            if len(self._known) > KEPT:
+                self._known.popitem(last=False)
+        return known
+
+    def _follows(self, arrays: Sequence[Array]) -> Known:
+        specs = cast("tuple[SizedSpec, ...]", self._program.inputs)
+        values = np.zeros(self._sizes.count, np.int64)
+        symbols = self._sizes.read(specs, arrays)
+        values[: len(symbols)] = symbols
+        self._derive(address(values))
+        numbers: list[int] = values.tolist()
+        self._sizes.check(specs, arrays, numbers)
+        kinds = [
+            [(spec.shape, spec.dtype) for spec in (closed(spec, numbers) for spec in several)]
+            for several in (self._program.inputs, self._program.outputs)
+        ]
+        written = sum(prod(shape) * dtype.itemsize for shape, dtype in kinds[1])
+        indices = tuple(bound.known(numbers) for bound in self._program.indices)
+        arena = numbers[self._sizes.arena]
+        return Known(tuple(symbols), values, address(values), arena, written, Arguments(*kinds), indices)

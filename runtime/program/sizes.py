@@ -1,0 +1,177 @@
+"""The sizes of a program that takes any: read off the arrays of a call, and what follows from them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from ...support.dtypes import Array
+from ...support.errors import FrontendError, PipelineError, expectation
+from ...support.names import did_you_mean
+from ..values.tensors import TensorSpec, named
+
+Terms = tuple[tuple[int, tuple[int, ...]], ...]
+"""A polynomial: coefficients, each with the numbers of the symbols that it multiplies."""
+
+
+class Value(NamedTuple):
+    """A number that the sizes of a call decide: value `place` of the program."""
+
+    place: int
+
+
+Number = int | Value
+Values = Sequence[int]
+"""All values of a program for the sizes of a call: the symbols, in order, then what its code computes of them."""
+
+
+def number(one: Number, values: Values) -> int:
+    """Return a number for values of the sizes."""
+    return values[one.place] if isinstance(one, Value) else one
+
+
+@dataclass(frozen=True)
+class SizedSpec(TensorSpec):
+    """A tensor of which extents may be sizes: `shape` has -1 for these."""
+
+    numbers: tuple[Number, ...] = ()
+    """The extents: numbers and values."""
+    texts: tuple[str, ...] = ()
+    """The extents as they are written, `past + 1`."""
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(self.texts)}] '{self.name}'"
+
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Return whether the extents fit that no size decides, and that no layer takes: of these `Sizes.check` says
+        which layers."""
+        layers = self.layers or ((),) * len(self.numbers)
+        return len(shape) == len(self.numbers) and all(
+            isinstance(number, Value) or bool(names) or number == extent
+            for number, names, extent in zip(self.numbers, layers, shape, strict=True)
+        )
+
+    def extents(self, values: Values) -> tuple[int, ...]:
+        """The shape for values of the sizes."""
+        return tuple([number(extent, values) for extent in self.numbers])
+
+
+Spec: TypeAlias = TensorSpec | SizedSpec
+
+
+def check_symbols(what: str, symbols: Sequence[str], names: Iterable[str]) -> None:
+    """Raise PipelineError, about `what`, unless the names are those of all symbols."""
+    listed = list(names)
+    problems = [f"{symbol} is missing" for symbol in symbols if symbol not in listed]
+    problems += [f"unknown {name}{did_you_mean(name, symbols)}" for name in listed if name not in symbols]
+    if problems:
+        wanted, got = f"a number for each of {', '.join(symbols)}", ", ".join(listed) or "none"
+        raise PipelineError(f"{expectation(what, wanted, got)}: {'; '.join(problems)}")
+
+
+def closed(spec: TensorSpec, values: Values) -> TensorSpec:
+    """The specification for values of the sizes."""
+    return TensorSpec(spec.name, spec.extents(values), spec.dtype) if isinstance(spec, SizedSpec) else spec
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The reading of a symbol: extent `axis` of input `input` is `scale` times it, and what symbols before it make."""
+
+    symbol: int
+    input: int
+    axis: int
+    scale: int
+    rest: Terms
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A value that follows from the symbols."""
+
+    text: str
+    layers: tuple[str, ...]
+    """Those that must not have it negative, else those that asked for it, each with its file."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes of a program. Its values are the symbols, in order, and what its code computes of them."""
+
+    symbols: tuple[str, ...]
+    ranges: tuple[tuple[int, int | None], ...]
+    """Of each symbol the lowest and the highest value."""
+    solutions: tuple[Solution, ...]
+    """One per symbol, in the order in which they are read."""
+    derived: tuple[Derived, ...]
+    """The values behind the symbols."""
+    arena: int
+    """The number of the value that is the bytes of the arena."""
+
+    @property
+    def count(self) -> int:
+        """The number of values."""
+        return len(self.symbols) + len(self.derived)
+
+    def read(self, specs: Sequence[SizedSpec], arrays: Sequence[Array]) -> list[int]:
+        """The symbols' values.
+
+        Raises FrontendError, naming input and dimension, where an extent is no value of its size or out of bounds.
+        """
+        numbers = [0] * len(self.symbols)
+        for solution in self.solutions:
+            spec, array = specs[solution.input], arrays[solution.input]
+            name, extent = self.symbols[solution.symbol], array.shape[solution.axis]
+            value, left = divmod(extent - _sum(solution.rest, numbers), solution.scale)
+            where = f"inputs: dimension {solution.axis} of {spec}"
+            if left or value < 0:
+                raise FrontendError(f"{where}: expected a value of {spec.texts[solution.axis]}, got {extent}")
+            low, high = self.ranges[solution.symbol]
+            if value < low or (high is not None and value > high):
+                wanted = f"{low} <= {name}" if high is None else f"{low} <= {name} <= {high}"
+                raise FrontendError(f"{where}: expected {wanted}, got {name} = {value}")
+            numbers[solution.symbol] = value
+        return numbers
+
+    def spelled(self, values: Sequence[int]) -> str:
+        """The symbols and their values: `batch = 1, seq = 7`."""
+        return ", ".join(f"{name} = {value}" for name, value in zip(self.symbols, values, strict=False))
+
+    def check(self, specs: Sequence[SizedSpec], arrays: Sequence[Array], values: Sequence[int]) -> None:
+        """Raises FrontendError where an extent of an input is another than its size, or a size is negative."""
+        for spec, array in zip(specs, arrays, strict=True):
+            for axis, (extent, wanted) in enumerate(zip(array.shape, spec.extents(values), strict=True)):
+                if extent != wanted:
+                    what = spec.texts[axis]
+                    equation = f"{what} = {wanted}" if not what.isdecimal() else what
+                    because = f" for {self.spelled(values)}" if isinstance(spec.numbers[axis], Value) else ""
+                    where = named(spec.layers[axis] if spec.layers else ())
+                    raise FrontendError(
+                        f"inputs: dimension {axis} of {spec}: expected {equation}{because}, got {extent}{where}"
+                    )
+        for derived, value in zip(self.derived, values[len(self.symbols) :], strict=True):
+            if value < 0:
+                where = named(derived.layers)
+                read = self._read_for(derived.text, specs, values)
+                raise FrontendError(f"inputs: expected {derived.text} of at least 0 for {read}, got {value}{where}")
+
+    def _read_for(self, text: str, specs: Sequence[SizedSpec], values: Sequence[int]) -> str:
+        """The symbols in a text, their values and where these come from."""
+        words = set(re.findall(r"[^\W\d]\w*", text))
+        return ", ".join(
+            f"{self.symbols[solution.symbol]} = {values[solution.symbol]} "
+            f"(dimension {solution.axis} of {specs[solution.input]})"
+            for solution in sorted(self.solutions, key=lambda solution: solution.symbol)
+            if self.symbols[solution.symbol] in words
+        )
+
+
+def _sum(terms: Terms, values: Sequence[int]) -> int:
+    total = 0
+    for coefficient, factors in terms:
+        for symbol in factors:
+            coefficient *= values[symbol]
+        total += coefficient
+    return total
