@@ -170,6 +170,19 @@ def test_an_inlined_stage_is_evaluated_at_each_point_where_it_is_read():
     assert body.bytes == (18 + 16) * 4
 
 
+def test_all_results_of_a_stage_are_written():
+    best = te.comm_reducer(
+        lambda a, b: (te.select(a[1] >= b[1], a[0], b[0]), te.select(a[1] >= b[1], a[1], b[1])),
+        lambda index, value: (te.const(-1, index), te.min_value(value)),
+    )
+    x, index, k = te.placeholder((8, 32)), te.placeholder((8, 32), "int64"), te.reduce_axis((0, 32))
+    results = te.compute((8,), lambda row: best((index[row, k], x[row, k]), axis=k))
+    schedule = te.create_schedule(results[0].op)
+    cost = CostModel(MACHINE, 1)(schedule, infer_bounds(schedule))
+    assert cost is not None
+    assert cost.bytes == (8 * 32 + 8) * (4 + 8)
+
+
 def looked_up() -> onnx.ModelProto:
     """Sixteen rows of a table."""
     graph = '<ir_version: 8, opset_import: ["": 13]> g (int64[16] i) => (float[16,96] y) { y = Gather(t, i) }'
