@@ -46,7 +46,7 @@ def argmax_windows(
                                 w = int64(c * strides[2] + k * dilation[2] - before[2])
                                 if z >= 0 and z < image[0] and y >= 0 and y < image[1] and w >= 0 and w < image[2]:
                                     value = wide(data[n, z, y, w])
-                                    if found < 0 or value > best:
+                                    if found < 0 or value > best or (value != value and best == best):
                                         best = value
                                         found = z * steps[0] + y * steps[1] + w * steps[2]
                     values[n, a, b, c] = best

@@ -25,7 +25,7 @@ ROWS = [
     for meaning in table(family)
     for way in meaning.spellings
 ]
-SPELLED = {"onnx": 193, "tflite": 132, "torch": 242, "keras": 240, "tensorflow": 166, "stablehlo": 97}
+SPELLED = {"onnx": 200, "tflite": 132, "torch": 245, "keras": 245, "tensorflow": 166, "stablehlo": 97}
 """Spellings of each format: they may only become more."""
 
 
@@ -33,6 +33,13 @@ SPELLED = {"onnx": 193, "tflite": 132, "torch": 242, "keras": 240, "tensorflow":
 def test_a_spelling_means_what_the_others_do(family: str, name: str, way: str):
     (meaning,) = (meaning for meaning in table(family) if meaning.name == name)
     assert wrongs(meaning, way) == []
+
+
+@pytest.mark.parametrize(("family", "name", "way"), [("pools", "max_pool", "torch with places")])
+def test_a_compiled_program_means_what_it_was_imported_as(family: str, name: str, way: str):
+    """A sample of what `make fuzz-meanings` compiles."""
+    (meaning,) = (meaning for meaning in table(family) if meaning.name == name)
+    assert wrongs(meaning, way, "compiled") == []
 
 
 def test_no_format_falls_behind():

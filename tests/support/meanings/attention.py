@@ -30,6 +30,23 @@ def attention(query: Array, key: Array, value: Array, *masks: Array, causal: boo
     return (weights / weights.sum(-1, keepdims=True) @ value).astype(np.float32)
 
 
+def _packed(x: Array) -> Array:
+    """Return heads (batch, heads, length, size) beside each other: (batch, length, heads * size)."""
+    return x.transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1)
+
+
+def _of_packed(query: Array, key: Array, value: Array, **options: Any) -> Array:
+    heads = [part.reshape(*part.shape[:2], -1, 6).transpose(0, 2, 1, 3) for part in (query, key, value)]
+    return _packed(attention(*heads, **options))
+
+
+def _capped(query: Array, key: Array, value: Array) -> Array:
+    """Return attention with scores held between -3 and 3 by a tangent."""
+    scores = query.astype(np.float64) @ key.swapaxes(-1, -2) * query.shape[-1] ** -0.5
+    weights = np.exp(3 * np.tanh(scores / 3))
+    return (weights / weights.sum(-1, keepdims=True) @ value).astype(np.float32)
+
+
 def _case(label: str, *masks: Array, queries: int = 4, keys: int = 4, heads: int = 2, shared: int = 2,
           causal: bool = False, scale: float | None = None) -> Case:  # fmt: skip
     arrays = [_random(2, heads, queries, 6), _random(2, shared, keys, 6), _random(2, shared, keys, 6)]
@@ -70,6 +87,18 @@ def _keras(net: Any, query: Any, key: Any, value: Any, *masks: Any, causal: bool
     return net("Transpose", result, axes=[0, 2, 1, 3])
 
 
+def _packed_onnx(net: Any, query: Any, key: Any, value: Any, causal: bool, scale: float | None) -> Any:
+    heads = query.shape[-1] // 6
+    more = {} if scale is None else {"scale": scale}
+    return net("Attention", query, key, value, q_num_heads=heads, kv_num_heads=heads, is_causal=int(causal), **more)
+
+
+def _packed_microsoft(net: Any, query: Any, key: Any, value: Any, causal: bool, scale: float | None) -> Any:
+    more = {} if scale is None else {"scale": scale}
+    return net("MultiHeadAttention", query, key, value, domain="com.microsoft", num_heads=query.shape[-1] // 6,
+               unidirectional=int(causal), **more)  # fmt: skip
+
+
 _BY = {"onnx": _onnx, "torch": _torch, "keras": _keras}
 _HIDDEN = _SEEN.copy()
 _HIDDEN[0, 0, 1] = False
@@ -84,12 +113,31 @@ def _hidden(nothing: Any) -> Any:
     return expected
 
 
+_PACKED = [Case(case.name, [_packed(x) for x in case.inputs], case.options)
+           for case in (*_PLAIN[:3], _case("one head", heads=1, shared=1, scale=1.0))]  # fmt: skip
+_ALONE = [Case("one head", [_packed(x) for x in case.inputs], {})
+          for case in [_case("", heads=1, shared=1, keys=5)]]  # fmt: skip
+
+
 _NOTHING = [_case("a row that sees nothing", _HIDDEN, keys=5)]
 TABLE = [
     Meaning("attention", attention, _PLAIN, _BY, note="causal: query i sees keys up to i, however many there are"),
     Meaning("attention_masked", attention, _MASKED, _BY),
     Meaning("attention_biased", attention, _BIASED, _BY),
     Meaning("attention_of_shared_heads", attention, _SHARED, _BY),
+    Meaning("attention_of_packed_heads", _of_packed, _PACKED, {
+        "onnx": _packed_onnx, "onnx microsoft": _packed_microsoft}),
+    Meaning("attention_without_scale", lambda *parts: _of_packed(*parts, causal=False, scale=1.0), _ALONE, {
+        "keras": lambda net, query, key, value: net.layer(
+            "Attention", [query, value, key], use_scale=False, score_mode="dot", dropout=0.0),
+        "torch": lambda net, query, key, value: _torch(net, query, key, value, causal=False, scale=1.0),
+        "onnx": lambda net, query, key, value: _packed_onnx(net, query, key, value, False, 1.0)},
+            note="the layer of Keras does not scale"),
+    Meaning("attention_capped", _capped, [Case("plain", _case("").inputs)], {
+        "onnx": lambda net, query, key, value: net("Attention", query, key, value, softcap=3.0),
+        "keras": lambda net, query, key, value: net("Transpose", net(
+            "DotProductAttention", *(net("Transpose", part, axes=[0, 2, 1, 3]) for part in (query, key, value)),
+            attn_logits_soft_cap=3.0), axes=[0, 2, 1, 3])}),
     Meaning("attention_of_nothing_is_0", _hidden(0), _NOTHING, {"torch": _torch, "onnx": _onnx}),
     Meaning("attention_of_nothing_is_the_mean", _hidden("mean"), _NOTHING, {"keras": _keras}),
 ]  # fmt: skip

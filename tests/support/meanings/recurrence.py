@@ -30,6 +30,14 @@ def _case(label: str, gates: str, direction: str = "forward", steps: int = _STEP
     return Case(label, [x], {"direction": direction, **options}, weights)
 
 
+def _begun(gates: str, direction: str, states: int, **options: Any) -> Case:
+    """Return a case with the states at the start (directions, batch, units) as further inputs."""
+    case = _case(f"{direction} from states", gates, direction, **options)
+    count = len(case.constants[0])
+    first = [_RNG.uniform(-1, 1, (count, _BATCH, _UNITS)).astype(np.float32) for _ in range(states)]
+    return Case(case.name, [*case.inputs, *first], case.options, case.constants)
+
+
 def _directions(gates: str, **options: Any) -> list[Case]:
     names = ("forward", "reverse", "bidirectional")
     return [_case(name, gates, name, **options) for name in names] + [_case("one step", gates, steps=1, **options)]
@@ -67,12 +75,14 @@ def _rnn(x: Array, state: Array, weights: Sequence[Array], options: dict[str, An
 def recurrent(step: Step, states: int) -> Callable[..., tuple[Array, ...]]:
     """Return the layer of a cell: all results (steps, batch, directions * units), then the states at the end."""
 
-    def layer(x: Array, *weights: Array, direction: str, **options: Any) -> tuple[Array, ...]:
+    def layer(x: Array, *arrays: Array, direction: str, **options: Any) -> tuple[Array, ...]:
+        first, weights = arrays[:-4], arrays[-4:]
         results: list[Array] = []
         ends: list[Array] = []
         for at, backwards in enumerate({"forward": [False], "reverse": [True]}.get(direction, [False, True])):
             own = [part[at].astype(np.float64) for part in weights]
             state = np.zeros((states, x.shape[1], own[1].shape[-1]))
+            state = np.stack([part[at].astype(np.float64) for part in first]) if first else state
             rows: list[Array] = []
             for row in x[::-1] if backwards else x:
                 result, state = step(row.astype(np.float64), state, own, options)
@@ -97,7 +107,8 @@ def ordered(array: Array, gates: str, order: str) -> Array:
 
 
 def _onnx(op: str, gates: str, order: str, states: int, ends: bool = False) -> Any:
-    def spelling(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, **options: Any) -> Any:
+    def spelling(net: Any, x: Any, *arrays: Any, direction: str, **options: Any) -> Any:
+        *first, w, r, b, c = arrays
         fields: dict[str, Any] = {"direction": direction, "hidden_size": _UNITS}
         if op == "GRU":
             fields["linear_before_reset"] = int(options["reset_after"])
@@ -105,7 +116,8 @@ def _onnx(op: str, gates: str, order: str, states: int, ends: bool = False) -> A
             fields["activations"] = [options["activation"].title()] * len(w)
         w, r, b, c = (ordered(part, gates, order) for part in (w, r, b, c))
         both = np.concatenate([b, c], 1)
-        y, *last = net(op, x, net.const(w), net.const(r), net.const(both), results=1 + states, **fields)
+        begun = [None, *first] if first else []
+        y, *last = net(op, x, net.const(w), net.const(r), net.const(both), *begun, results=1 + states, **fields)
         y = net("Transpose", y, perm=[0, 2, 1, 3])
         y = net("Reshape", y, net.const([x.shape[0], _BATCH, len(w) * _UNITS], "int64"))
         return (y, *last) if ends else y
@@ -114,14 +126,16 @@ def _onnx(op: str, gates: str, order: str, states: int, ends: bool = False) -> A
 
 
 def _torch(op: str, gates: str, order: str, states: int, ends: bool = False) -> Any:
-    def spelling(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, **options: Any) -> Any:
+    def spelling(net: Any, x: Any, *arrays: Any, direction: str, **options: Any) -> Any:
+        *first, w, r, b, c = arrays
         if direction == "reverse" or options.get("reset_after") is False:
             return None
         target = f"rnn_{options['activation']}" if op == "rnn" else op
         w, r, b, c = (ordered(part, gates, order) for part in (w, r, b, c))
         params = [net.const(part[at]) for at in range(len(w)) for part in (w, r, b, c)]
         zeros = net.const(np.zeros((len(w), _BATCH, _UNITS), np.float32))
-        results = net(f"aten.{target}.input", results=1 + states, input=x, hx=[zeros, zeros] if states == 2 else zeros,
+        begun = first or [zeros] * states
+        results = net(f"aten.{target}.input", results=1 + states, input=x, hx=begun if states == 2 else begun[0],
                       params=params, has_biases=True, num_layers=1, dropout=0.0, train=False,
                       bidirectional=direction == "bidirectional", batch_first=False)  # fmt: skip
         return results if ends else results[0]
@@ -135,7 +149,8 @@ def _keras_weights(gates: str, order: str, parts: Sequence[Array], reset_after: 
 
 
 def _keras(kind: str, gates: str, order: str, states: int, ends: bool = False) -> Any:
-    def spelling(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, direction: str, **options: Any) -> Any:
+    def spelling(net: Any, x: Any, *arrays: Any, direction: str, **options: Any) -> Any:
+        *first, w, r, b, c = arrays
         if ends and direction != "forward":
             return None
         after = bool(options.get("reset_after"))
@@ -146,8 +161,11 @@ def _keras(kind: str, gates: str, order: str, states: int, ends: bool = False) -
         config |= {"recurrent_activation": "sigmoid"} if kind != "SimpleRNN" else {}
         config |= {"reset_after": after} if kind == "GRU" else {}
         x = net("Transpose", x, axes=[1, 0, 2])
+        begun = {"initial_state": [net("Reshape", part, newshape=[_BATCH, _UNITS]) for part in first]} if first else {}
         own = [_keras_weights(gates, order, [part[at] for part in (w, r, b, c)], after) for at in range(len(w))]
         if direction == "bidirectional":
+            if first:
+                return None
             layers = [
                 {"module": "keras.layers", "class_name": kind, "registered_name": None,
                  "config": {"name": name, "trainable": True, "dtype": "float32", **config, "go_backwards": back}}
@@ -156,7 +174,8 @@ def _keras(kind: str, gates: str, order: str, states: int, ends: bool = False) -
             results = net.layer("Bidirectional", x, merge_mode="concat", layer=layers[0], backward_layer=layers[1],
                                 weights={"forward_layer/cell": own[0], "backward_layer/cell": own[1]})  # fmt: skip
         else:
-            results = net.layer(kind, x, results=1 + states if ends else 1, weights={"cell": own[0]}, **config)
+            results = net.layer(kind, x, results=1 + states if ends else 1, weights={"cell": own[0]},
+                                keywords=begun, **config)  # fmt: skip
         y, *last = results if ends else (results,)
         if direction == "reverse":
             y = net("Flip", y, axis=[1])
@@ -226,6 +245,53 @@ def _tensorflow_gru(net: Any, x: Any, w: Array, r: Array, b: Array, c: Array, di
     return net("Reshape", results[3], net.const([1, _BATCH, _UNITS], "int32"), Tshape="int32")
 
 
+# Rows of several lengths.
+
+_LENGTHS = np.array([2, _STEPS], np.int32)
+
+
+def _until(after: str) -> Callable[..., Array]:
+    """Return an LSTM whose rows end at their lengths. after: its results from there on, `zeros` or the `last` one."""
+
+    def expected(x: Array, lengths: Array, *weights: Array, direction: str) -> Array:
+        results = np.zeros((x.shape[0], x.shape[1], _UNITS * len(weights[0])), np.float32)
+        for row, length in enumerate(lengths):
+            part = recurrent(_lstm, 2)(x[:length, row : row + 1], *weights, direction=direction)[0][:, 0]
+            results[:length, row] = part
+            results[length:, row] = part[-1] if after == "last" else 0
+        return results
+
+    return expected
+
+
+def _lengths_onnx(net: Any, x: Any, lengths: Any, w: Array, r: Array, b: Array, c: Array, direction: str) -> Any:
+    w, r, b, c = (ordered(part, LSTM, "iofg") for part in (w, r, b, c))
+    both = np.concatenate([b, c], 1)
+    y = net("LSTM", x, net.const(w), net.const(r), net.const(both), lengths, direction=direction, hidden_size=_UNITS)
+    y = net("Transpose", y, perm=[0, 2, 1, 3])
+    return net("Reshape", y, net.const([x.shape[0], _BATCH, len(w) * _UNITS], "int64"))
+
+
+def _lengths_keras(net: Any, x: Any, lengths: Any, w: Array, r: Array, b: Array, c: Array, direction: str) -> Any:
+    """Mask what is behind the lengths: steps are numbered from 1 by a running sum of ones."""
+    if direction != "forward":
+        return None
+    x = net("Transpose", x, axes=[1, 0, 2])
+    steps = net("Cumsum", net("OnesLike", net("GetItem", x, [slice(None), slice(None), 0]), dtype="int32"), axis=1)
+    mask = net("LessEqual", steps, net("ExpandDims", lengths, axis=1))
+    own = _keras_weights(LSTM, "ifgo", [part[0] for part in (w, r, b, c)], False)
+    y = net.layer("LSTM", x, weights={"cell": own}, keywords={"mask": mask}, units=_UNITS, activation="tanh",
+                  recurrent_activation="sigmoid", use_bias=True, return_sequences=True)  # fmt: skip
+    return net("Transpose", y, axes=[1, 0, 2])
+
+
+def _lengths(direction: str) -> Case:
+    case = _case(direction, LSTM, direction)
+    return Case(direction, [*case.inputs, _LENGTHS], case.options, case.constants)
+
+
+_STARTS = [_begun(LSTM, direction, 2) for direction in ("forward", "reverse", "bidirectional")]
+_GRU_STARTS = [_begun(GRU, direction, 1, reset_after=True) for direction in ("forward", "bidirectional")]
 _RESETS = [*_directions(GRU, reset_after=True), *_directions(GRU, reset_after=False)]
 _RESETS = [Case(f"{case.name}, reset {'after' if case.options['reset_after'] else 'before'}", case.inputs, case.options,
                 case.constants) for case in _RESETS]  # fmt: skip
@@ -238,6 +304,16 @@ TABLE = [
     Meaning("lstm_with_states", recurrent(_lstm, 2), _directions(LSTM), {
         "onnx": _onnx("LSTM", LSTM, "iofg", 2, True), "torch": _torch("lstm", LSTM, "ifgo", 2, True),
         "keras": _keras("LSTM", LSTM, "ifgo", 2, True)}),
+    Meaning("lstm_from_states", recurrent(_lstm, 2), _STARTS, {
+        "onnx": _onnx("LSTM", LSTM, "iofg", 2, True), "torch": _torch("lstm", LSTM, "ifgo", 2, True),
+        "keras": _keras("LSTM", LSTM, "ifgo", 2, True)}, lost=1.0),
+    Meaning("gru_from_states", recurrent(_gru, 1), _GRU_STARTS, {
+        "onnx": _onnx("GRU", GRU, "zrn", 1, True), "torch": _torch("gru", GRU, "rzn", 1, True),
+        "keras": _keras("GRU", GRU, "zrn", 1, True)}, lost=1.0),
+    Meaning("lstm_of_lengths", _until("zeros"), [_lengths(name) for name in ("forward", "reverse", "bidirectional")],
+            {"onnx": _lengths_onnx}, note="0 behind the end of a row"),
+    Meaning("lstm_of_masked_steps", _until("last"), [_lengths("forward")], {"keras": _lengths_keras},
+            note="the last result again behind the end of a row"),
     Meaning("gru", sequence(_gru, 1), _RESETS, {
         "onnx": _onnx("GRU", GRU, "zrn", 1), "torch": _torch("gru", GRU, "rzn", 1),
         "keras": _keras("GRU", GRU, "zrn", 1), "tensorflow": _tensorflow_gru},
