@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from whence.compiler.load import import_at
@@ -18,6 +18,9 @@ from whence.support.errors import FrontendError
 
 if TYPE_CHECKING:
     import onnx
+    from xdsl.dialects.builtin import ModuleOp
+
+    from whence.frontends.importing.model import Model
 
 
 @door()
@@ -102,8 +105,6 @@ def from_onnx(
     """
     from onnx import ModelProto
 
-    from whence.frontends.importing.node import node_of
-    from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.onnx.graph import open_model
 
     if opset is not None:
@@ -115,16 +116,7 @@ def from_onnx(
         model = copy
     opened = open_model(model)
     module = import_at(opened, shape)
-    params: dict[str, Array] = {}
-    if not freeze_params:
-        weights = opened.region.constants
-        leaves = {
-            f"{node_of(step).layer}.{name}": name
-            for step in opened.region.steps
-            for name in step.inputs
-            if name in weights
-        }
-        params = as_parameters(module, lambda layers: leaves.get(layers[0]) if len(layers) == 1 else None)
+    params = {} if freeze_params else _weights(opened, module, opened.region.constants)
     return IRModule.of(module), params
 
 
@@ -142,22 +134,23 @@ def from_exported_program(
 
     Raises FrontendError when the program is bad, uses unsupported operators, or does not fit the shapes.
     """
-    from whence.frontends.importing.node import node_of
-    from whence.frontends.importing.parameters import as_parameters
     from whence.frontends.torch.graph import open_model
     from whence.frontends.torch.relay_control import choose_in_language
 
     opened = open_model(program)
     opened.control = choose_in_language
     module = import_at(opened, shape_dict)
-    params: dict[str, Array] = {}
-    if keep_params_as_input:
-        weights = opened.source.builder.targets
-        leaves = {
-            f"{node_of(step).layer}.{name.rpartition('.')[2]}": name
-            for step in opened.region.steps
-            for name in step.inputs
-            if name in weights
-        }
-        params = as_parameters(module, lambda layers: leaves.get(layers[0]) if len(layers) == 1 else None)
+    params = _weights(opened, module, opened.source.builder.targets) if keep_params_as_input else {}
     return IRModule.of(module), params
+
+
+def _weights(opened: Model, module: ModuleOp, names: Container[str]) -> dict[str, Array]:
+    """Make variables of the weights of these names, whose constants are at the layers that the format says."""
+    from whence.frontends.importing.node import node_of
+    from whence.frontends.importing.parameters import as_parameters
+
+    label = opened.format.label
+    assert label is not None
+    steps = opened.region.steps
+    layers_of = {label(opened, name, node_of(step)): name for step in steps for name in step.inputs if name in names}
+    return as_parameters(module, lambda layers: layers_of.get(layers[0]) if len(layers) == 1 else None)
