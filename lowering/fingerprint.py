@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from .llvm_to_native.target import Target
-
 FOLDERS = ("dialects", "lowering", "passes", "provenance", "runtime", "support", "te")
 """The folders that make up lowering, whole: passes are found by name as they run, which no import graph shows."""
 
@@ -44,6 +42,6 @@ def _sources(folder: str) -> Iterator[str]:
                 yield entry.path
 
 
-def native_key(target: Target, *parts: str) -> str:
-    """The cache key (hex sha256) of what this compiler makes of `parts` for a target."""
-    return hashlib.sha256("\n".join((compiler_fingerprint(), target.key, *parts)).encode()).hexdigest()
+def native_key(target: str, *parts: str) -> str:
+    """The cache key (hex sha256) of what this compiler makes of `parts` for a target, which its `Target.key` names."""
+    return hashlib.sha256("\n".join((compiler_fingerprint(), target, *parts)).encode()).hexdigest()

@@ -171,6 +171,26 @@ def test_no_import_circle():
     assert circles(_graph()) == []
 
 
+def _beside(graph: Mapping[str, set[str]], folder: Path) -> dict[str, set[str]]:
+    """Return what the files and folders in a folder import of one another; a folder is one with all in it."""
+    paths = modules()
+    inside = {name: paths[name].relative_to(folder).parts[0] for name in graph if folder in paths[name].parents}
+    beside: dict[str, set[str]] = {part: set() for part in inside.values()}
+    for name, part in inside.items():
+        # The file of a room's names stands for what is in it.
+        if part != "__init__.py":
+            beside[part] |= {inside[target] for target in graph[name] if target in inside} - {part, "__init__.py"}
+    return beside
+
+
+def test_folders_and_the_files_beside_them_import_in_one_direction():
+    """Within each room as between rooms: no folder stands on a file or a folder that stands on it."""
+    graph = _graph()
+    folders = {folder for path in modules().values() for folder in path.parents if ROOT in folder.parents}
+    found = {str(folder.relative_to(ROOT)): circles(_beside(graph, folder)) for folder in sorted(folders)}
+    assert {folder: circle for folder, circle in found.items() if circle} == {}
+
+
 def test_imports_by_strings_are_read():
     """Also those in tables, in f-strings and in stubs."""
     assert "whence.te.schedule.bounds" in named(ROOT / "te/schedule/__init__.py")

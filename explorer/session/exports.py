@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ..exports import NO_LAYER, Part, Stack, TracedCall, chrome_trace, folded_stacks, node_data, speedscope
-from ..model_graph import graph_dot, graph_svg, model_explorer, node_ids
 from .document import DOCUMENT, Graph, Session, Times
+from .model_graph import graph_dot, graph_svg, model_explorer, node_ids
 from .text import calls_of, text_of_stage
 from .views.choice import Choice, missing, names_of
 from .views.model import shares_of_nodes

@@ -16,7 +16,7 @@ def code_key(target: Target, text: str, decisions: str = "") -> str:
     decisions: those about the schedule that are not the defaults, as text.
     """
     parts = (PassContext.current().shapes_code(), outside_fingerprint(), text)
-    return native_key(target, *parts, *([decisions] if decisions else []))
+    return native_key(target.key, *parts, *([decisions] if decisions else []))
 
 
 def kernel_key(func: FuncOp, target: Target) -> str:

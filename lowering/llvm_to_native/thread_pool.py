@@ -26,7 +26,7 @@ def system_of(target: Target) -> tuple[str, str]:
 def pool_object(target: Target) -> bytes:
     """The object file of the pool; from the cache, if it was compiled for such a machine before."""
     text, store = pool_text(*system_of(target)), KernelCache()
-    key = native_key(target, text)
+    key = native_key(target.key, text)
     code = store.get(key)
     if code is None:
         code = compile_text(text, target).object

@@ -14,8 +14,8 @@ from whence.dialects.sizes.text import parse_size
 from whence.executables.origins import origins
 from whence.executables.sized import SizedExecutable
 from whence.explorer.memory_picture import memory_svg
-from whence.explorer.model_graph import graph_dot, plan_graph
 from whence.explorer.open_memory import at_sizes, open_memory_report
+from whence.explorer.session.model_graph import graph_dot, plan_graph
 from whence.planning.graph import graph_plan
 from whence.support.errors import PipelineError
 

@@ -52,7 +52,7 @@ def _format(args: argparse.Namespace) -> str:
 
 def _graph(args: argparse.Namespace) -> int:
     from whence.executables.origins import origins
-    from whence.explorer.model_graph import graph_dot, graph_svg, model_explorer, plan_graph
+    from whence.explorer.session.model_graph import graph_dot, graph_svg, model_explorer, plan_graph
     from whence.planning.graph import graph_plan
     from whence.support.files import write_text
 

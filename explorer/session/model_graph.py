@@ -10,15 +10,15 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from html import escape
 
-from ..planning.graph import GraphPlan
-from ..runtime.program.factory import Origin
-from ..support.names import shortened, shown
-from .graph_types import entry_type, ref_type
-from .layers import scope_of
-from .layout import LONGEST, cut
-from .report import some
-from .session.boxes import Box, drawn
-from .session.document import Graph
+from ...planning.graph import GraphPlan
+from ...runtime.program.factory import Origin
+from ...support.names import shortened, shown
+from ..graph_types import entry_type, ref_type
+from ..layers import scope_of
+from ..layout import LONGEST, cut
+from ..report import some
+from .boxes import Box, drawn
+from .document import Graph
 
 _TOP = 50
 """Pixels above the first row: the title."""
