@@ -56,7 +56,15 @@ class KernelParts:
         llvm, native = llvm_lines(kernel), machine_lines(kernel)
         inferred = machine_lines(kernel, exact=False)
         totals = llvm.total(), native.total()
-        return KernelParts(stages_of(func), lines, kernel.tir.splitlines(), llvm, native, inferred, totals)
+        return KernelParts(
+            stages=stages_of(func),
+            lines=lines,
+            text=kernel.tir.splitlines(),
+            llvm=llvm,
+            native=native,
+            inferred=inferred,
+            totals=totals,
+        )
 
 
 class Index:

@@ -164,13 +164,13 @@ def memory_report(artifact: Artifact) -> MemoryReport:
     live = tuple(accumulate(changes))[:-1]
     peak = max(range(len(live)), key=live.__getitem__, default=-1)
     return MemoryReport(
-        MemoryInfo.of(artifact),
-        names,
-        lives,
-        live,
-        peak,
-        _storages(plan.graph),
-        _layers(artifact, producers, lives, peak),
+        info=MemoryInfo.of(artifact),
+        calls=names,
+        lives=lives,
+        live_bytes=live,
+        peak_call=peak,
+        storages=_storages(plan.graph),
+        layers=_layers(artifact, producers, lives, peak),
     )
 
 
@@ -209,10 +209,31 @@ def _lives(
                 storage = graph.entries[graph.entry(Ref(numbers[names[number]], index))].storage
                 behind = producers[number][index]
                 current[slot.place] = len(lives)
-                lives.append(Life(names[number], "tensor", behind, spec.nbytes, slot.place, number, number, storage))
+                lives.append(
+                    Life(
+                        name=names[number],
+                        kind="tensor",
+                        layers=behind,
+                        bytes=spec.nbytes,
+                        offset=slot.place,
+                        first=number,
+                        last=number,
+                        storage=storage,
+                    )
+                )
         if call.workspace is not None:
             size, behind = artifact.kernels[call.kernel].workspace, artifact.calls[number].location
-            lives.append(Life(names[number], "workspace", behind, size, call.workspace.place, number, number))
+            lives.append(
+                Life(
+                    name=names[number],
+                    kind="workspace",
+                    layers=behind,
+                    bytes=size,
+                    offset=call.workspace.place,
+                    first=number,
+                    last=number,
+                )
+            )
     for copy in program.copies:
         if copy.source.kind == "arena":
             lives[current[copy.source.place]] = _until(lives[current[copy.source.place]], len(names) - 1)

@@ -80,14 +80,14 @@ def open_memory_report(artifact: Artifact, at: Mapping[str, int] | None = None) 
         at = {name: cast(int, high) for name, (_, high) in zip(sizes.symbols, sizes.ranges, strict=True)}
     program = artifact.program
     return OpenMemoryReport(
-        sizes.symbols,
-        tuple(_bound(name, *span) for name, span in zip(sizes.symbols, sizes.ranges, strict=True)),
-        _blocks(artifact),
-        str(sum((_bytes(spec) for spec in (*program.inputs, *program.outputs)), 0)),
-        sum(array.nbytes for array in artifact.params),
-        program.arena_bytes,
-        at,
-        memory_at(artifact, at) if at is not None else None,
+        symbols=sizes.symbols,
+        bounds=tuple(_bound(name, *span) for name, span in zip(sizes.symbols, sizes.ranges, strict=True)),
+        blocks=_blocks(artifact),
+        io=str(sum((_bytes(spec) for spec in (*program.inputs, *program.outputs)), 0)),
+        constant_bytes=sum(array.nbytes for array in artifact.params),
+        arena_bytes=program.arena_bytes,
+        at=at,
+        numbers=memory_at(artifact, at) if at is not None else None,
     )
 
 

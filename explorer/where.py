@@ -174,16 +174,16 @@ def _kernels(
         part = index.parts(call.kernel, call.name)
         lines = sorted({number for slot in slots for number in part.lines.get(slot, ())})
         yield KernelPart(
-            call.name,
-            tuple(_told_op(op) for op in ops),
-            unique_names([leaf for leaf in own if leaf not in wanted]),
-            tuple(dict.fromkeys(label for slot in sorted(slots) for label in part.stages.get(slot, ()))),
-            tuple((number, part.text[number - 1]) for number in lines),
-            (sum(part.llvm[number] for number in lines), part.totals[0]),
-            (sum(part.native[number] for number in lines), part.totals[1]),
-            sum(part.inferred[number] for number in lines),
-            _time(times, position, layers),
-            compiler_of(kernel_of(index.artifact, call.kernel)),
+            call=call.name,
+            operators=tuple(_told_op(op) for op in ops),
+            beside=unique_names([leaf for leaf in own if leaf not in wanted]),
+            stages=tuple(dict.fromkeys(label for slot in sorted(slots) for label in part.stages.get(slot, ()))),
+            lines=tuple((number, part.text[number - 1]) for number in lines),
+            llvm=(sum(part.llvm[number] for number in lines), part.totals[0]),
+            native=(sum(part.native[number] for number in lines), part.totals[1]),
+            inferred=sum(part.inferred[number] for number in lines),
+            time=_time(times, position, layers),
+            compiler=compiler_of(kernel_of(index.artifact, call.kernel)),
         )
 
 

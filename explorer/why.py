@@ -234,7 +234,9 @@ def _why(index: Index, selection: Found, times: Times | None) -> Why:
     origins = tuple(_origin(index, kernel_call, times) for kernel_call in selection.asked)
     layers = dict.fromkeys(part.layer.leaf for origin in origins for part in origin.layers)
     tuned, lines = index.artifact.tuned.get(code.symbol), source_lines(index.artifact.ledger, layers)
-    return Why(code.symbol, origins, others, None, compiler_of(code), tuned, lines)
+    return Why(
+        symbol=code.symbol, calls=origins, twins=others, line=None, compiler=compiler_of(code), tuned=tuned, lines=lines
+    )
 
 
 def _origin(index: Index, call: Call, times: Times | None) -> CallOrigin:

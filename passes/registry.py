@@ -45,7 +45,15 @@ class Row:
 def _relay(tvm: str, level: int, text: str, *required: str, whole: bool = False) -> Row:
     words = _words(tvm)
     home = f"passes.relay.{words}:{tvm}Pass"
-    return Row(f"relay-{words.replace('_', '-')}", home, text, tvm, level, required, whole)
+    return Row(
+        name=f"relay-{words.replace('_', '-')}",
+        home=home,
+        help=text,
+        tvm=tvm,
+        level=level,
+        required=required,
+        whole=whole,
+    )
 
 
 def _tir(own: str, tvm: str, text: str) -> Row:

@@ -131,28 +131,3 @@ class Artifact(Assembly):
     """The module, and each kernel, before the first pass and after every one, where that was asked for."""
     tuned: Mapping[str, Applied] = field(default_factory=dict[str, Applied])
     """Symbol of a kernel -> what tuning decided about it."""
-
-    @staticmethod
-    def of(
-        assembly: Assembly,
-        kernels: tuple[KernelCode, ...],
-        main: bytes,
-        target: Target,
-        ledger: Ledger,
-        snapshots: tuple[Snapshot, ...] = (),
-        main_assembly: str = "",
-        passes: tuple[Snapshot, ...] = (),
-        tuned: Mapping[str, Applied] | None = None,
-    ) -> Artifact:
-        """The artifact of an assembled program."""
-        return Artifact(
-            **vars(assembly),
-            kernels=kernels,
-            main=main,
-            target=target,
-            ledger=ledger,
-            snapshots=snapshots,
-            main_assembly=main_assembly,
-            passes=passes,
-            tuned=tuned or {},
-        )

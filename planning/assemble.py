@@ -114,7 +114,17 @@ def assemble(
     entries = tuple(KernelEntry(kernel.symbol, tuple(Site(*site) for site in kernel.sites)) for kernel in kernels)
     runs = tuple(call.run for call in assembled)
     random = next((slot.place for key, slot in params.by_key.items() if is_state(key)), None)
-    done = Program(runs, copies, entries, inputs, outputs, arena.plan.arena_bytes, sizes, indices, random)
+    done = Program(
+        calls=runs,
+        copies=copies,
+        kernels=entries,
+        inputs=inputs,
+        outputs=outputs,
+        arena_bytes=arena.plan.arena_bytes,
+        sizes=sizes,
+        indices=indices,
+        random=random,
+    )
     return Assembly(done, tuple(params.arrays), assembled, arena.plan, end, tuple(values.located()))
 
 
@@ -166,15 +176,15 @@ class _Into:
         values = self.specs.values
         sizes = sizes_of(function) if function is not None and values.symbols else ()
         run = program.Call(
-            kernel,
-            tuple(self.slots[value] for value in op.arguments),
-            tuple(self.slots[value] for value in op.outputs),
-            None if scratch is None else Slot("arena", scratch),
-            tuple(self.specs.of(value, value.name_hint or "", op.location) for value in op.outputs),
-            name,
-            layer_names(op.location),
-            tuple(map(places, locations)) if self.kernels[kernel].sites else (),
-            tuple(values.quantity(size, op.location) for size in sizes),
+            kernel=kernel,
+            inputs=tuple(self.slots[value] for value in op.arguments),
+            outputs=tuple(self.slots[value] for value in op.outputs),
+            workspace=None if scratch is None else Slot("arena", scratch),
+            results=tuple(self.specs.of(value, value.name_hint or "", op.location) for value in op.outputs),
+            name=name,
+            layers=layer_names(op.location),
+            places=tuple(map(places, locations)) if self.kernels[kernel].sites else (),
+            sizes=tuple(values.quantity(size, op.location) for size in sizes),
         )
         return Call(run, locations, op.location)
 

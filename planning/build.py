@@ -140,8 +140,15 @@ def build(
         kernels = [*compiled, *left.values()]
         assembly = assemble(module, kernels, kernel_of, inputs, outputs, pools)
         native = compile_main(main_program(assembly), target, cache)
-    return Artifact.of(
-        *(assembly, tuple(kernels), native.object, target, ledger, tuple(stages), native.assembly, tuple(kept.kept)),
+    return Artifact(
+        **vars(assembly),
+        kernels=tuple(kernels),
+        main=native.object,
+        target=target,
+        ledger=ledger,
+        snapshots=tuple(stages),
+        main_assembly=native.assembly,
+        passes=tuple(kept.kept),
         tuned=applied,
     )
 

@@ -154,16 +154,16 @@ class Ledger:
         new_ops = [op for op in _with_contents(came) if id(op) in new or not numbered(op)]
         self.entries.append(
             Entry(
-                self.pass_name,
-                pattern,
-                reason,
-                tuple(op.name for op in gone),
-                tuple(op.name for op in came),
-                tuple(op.location for op in (*gone, *kept, *dead)) if before is None else tuple(before),
-                tuple(op.location for op in came or kept) if after is None else tuple(after),
-                tuple(sources),
-                tuple(number_of(op) for op in (*new_ops, *kept)),
-                tuple(moves),
+                pass_name=self.pass_name,
+                pattern=pattern,
+                reason=reason,
+                removed=tuple(op.name for op in gone),
+                created=tuple(op.name for op in came),
+                before=tuple(op.location for op in (*gone, *kept, *dead)) if before is None else tuple(before),
+                after=tuple(op.location for op in came or kept) if after is None else tuple(after),
+                sources=tuple(sources),
+                targets=tuple(number_of(op) for op in (*new_ops, *kept)),
+                moves=tuple(moves),
             )
         )
 
@@ -177,7 +177,17 @@ class Ledger:
         reason: str = "",
     ) -> None:
         """Add an event without ops of ours: `removed` are names of operators of a source, or of ops that are gone."""
-        self.entries.append(Entry(self.pass_name, pattern, reason, tuple(removed), (), tuple(before), tuple(after)))
+        self.entries.append(
+            Entry(
+                pass_name=self.pass_name,
+                pattern=pattern,
+                reason=reason,
+                removed=tuple(removed),
+                created=(),
+                before=tuple(before),
+                after=tuple(after),
+            )
+        )
 
     def alias(self, name: str, leaf: LocationAttr) -> None:
         """Say that the source calls a tensor so; of a weight `leaf` is its own, else that of its layer."""

@@ -223,7 +223,15 @@ class Span:
                 if not (chain := positions(location)):
                     return Span(SourceName(name.data))
                 (file, line, column), callers = chain[0], tuple(caller[:2] for caller in chain[1:])
-                return Span(SourceName(name.data), line, line, column, column, file, callers)
+                return Span(
+                    source_name=SourceName(name.data),
+                    line=line,
+                    end_line=line,
+                    column=column,
+                    end_column=column,
+                    file=file,
+                    callers=callers,
+                )
             case FileLineColLoc():
                 line, column = location.line.data, location.column.data
                 return Span(SourceName(location.filename.data), line, line, column, column)
@@ -239,13 +247,13 @@ class Span:
             sources = f"{self.source_name} and {other.source_name}"
             raise ValueError(f"Span.merge: expected spans of one source, got {sources}")
         return Span(
-            self.source_name,
-            min(self.line, other.line),
-            max(self.end_line, other.end_line),
-            min(self.column, other.column),
-            max(self.end_column, other.end_column),
-            self.file,
-            self.callers if self.callers == other.callers else (),
+            source_name=self.source_name,
+            line=min(self.line, other.line),
+            end_line=max(self.end_line, other.end_line),
+            column=min(self.column, other.column),
+            end_column=max(self.end_column, other.end_column),
+            file=self.file,
+            callers=self.callers if self.callers == other.callers else (),
         )
 
     def __str__(self) -> str:

@@ -123,7 +123,14 @@ class Machine:
         dots, pairs = _products(name, bits, on)
         off = frozenset(word[1:] for word in features.split(",") if word[:1] == "-")
         return Machine(
-            *(name, bits, registers, on, l1, l2, l3, cores),
+            name=name,
+            vector_bits=bits,
+            vector_registers=registers,
+            features=on,
+            l1=l1,
+            l2=l2,
+            l3=l3,
+            cores=cores,
             mask_registers=masks,
             vnni=dots,
             pmaddwd=pairs,

@@ -129,17 +129,17 @@ class Resize(Resized):
             sig.fail(f"{count} sizes and positive scales, {2 * count} roi", f"{sizes}, {scales}, {roi}")
         return [
             Resizing(
-                extents[i],
-                sizes[i],
-                scales[i],
-                sig.str("method"),
-                sig.str("coordinate_transformation_mode"),
-                sig.str("rounding_method"),
-                sig.get("cubic_alpha"),
-                bool(sig.int("cubic_exclude")),
-                bool(sig.get("antialias")),
-                (roi[i], roi[count + i]),
-                ratio if scales[i] is None else None,
+                extent=extents[i],
+                size=sizes[i],
+                scale=scales[i],
+                method=sig.str("method"),
+                mode=sig.str("coordinate_transformation_mode"),
+                rounding=sig.str("rounding_method"),
+                alpha=sig.get("cubic_alpha"),
+                exclude=bool(sig.int("cubic_exclude")),
+                antialias=bool(sig.get("antialias")),
+                roi=(roi[i], roi[count + i]),
+                ratio=ratio if scales[i] is None else None,
             )
             for i in range(count)
         ]

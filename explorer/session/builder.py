@@ -171,8 +171,27 @@ class Builder:
     ) -> int:
         """Append a stage of which the whole text is there, and no op has a number."""
         sets = list(sets)
-        body = Body(-1, [(0, 0, lines)], runs_of(sets), runs_of([-1] * len(lines)), [], [], [])
-        return self.stage(Stage(name, level, program, kernel, -1, len(lines), None, body))
+        body = Body(
+            base=-1,
+            edits=[(0, 0, lines)],
+            sets=runs_of(sets),
+            ops=runs_of([-1] * len(lines)),
+            outputs=[],
+            tir=[],
+            exact=[],
+        )
+        return self.stage(
+            Stage(
+                name=name,
+                level=level,
+                program=program,
+                kernel=kernel,
+                before=-1,
+                lines=len(lines),
+                diff=None,
+                body=body,
+            )
+        )
 
     def diff(self, new: Iterable[int], gone: Iterable[int], changed: Iterable[int], moved: Iterable[int]) -> Diff:
         """The difference of two stages, from the numbers of ops."""

@@ -144,7 +144,15 @@ def _compared(first: _Side, second: _Side, row: int, other: int) -> ComparedLaye
     name = first.session.layers.name[row] if row >= 0 else second.session.layers.name[other]
     a, b = first.numbers(row), second.numbers(other)
     error = _error(first.tensors.get(row, []), second.tensors.get(other, []))
-    return ComparedLayer(name, row, other, (a[0], b[0]), (a[1], b[1]), (a[2], b[2]), error)
+    return ComparedLayer(
+        name=name,
+        first=row,
+        second=other,
+        seconds=(a[0], b[0]),
+        instructions=(a[1], b[1]),
+        bytes=(a[2], b[2]),
+        error=error,
+    )
 
 
 def _error(first: Sequence[_Values], second: Sequence[_Values]) -> float:

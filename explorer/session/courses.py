@@ -42,13 +42,26 @@ def add_course(
             outputs = _outputs(builder, draft, values)
         sets = [number for where, count in draft.locations for number in (set_of(where) if where else -1, count)]
         ops = [number for op, count in draft.ops for number in (builder.op(op, names.get(op, "")), count)]
-        body = Body(before, draft.edits, sets, ops, outputs, [], [])
+        body = Body(base=before, edits=draft.edits, sets=sets, ops=ops, outputs=outputs, tir=[], exact=[])
         diff = None
         if (difference := draft.difference) is not None:
             for number in (*difference.new, *difference.gone, *difference.changed, *difference.moved):
                 builder.op(number, names.get(number, ""))
             diff = builder.diff(difference.new, difference.gone, difference.changed, difference.moved)
-        stages.append(builder.stage(Stage(draft.name, level, program, kernel, before, draft.lines, diff, body)))
+        stages.append(
+            builder.stage(
+                Stage(
+                    name=draft.name,
+                    level=level,
+                    program=program,
+                    kernel=kernel,
+                    before=before,
+                    lines=draft.lines,
+                    diff=diff,
+                    body=body,
+                )
+            )
+        )
     runs = _add_runs(builder, course, stages, program, kernel)
     if course.ledger is not None:
         _add_events(builder, course, course.ledger, runs, set_of if kernel < 0 else None)
@@ -76,7 +89,18 @@ def _add_runs(builder: Builder, course: Course, stages: list[int], program: int,
     for run in course.runs:
         info = run.info
         spec, source = info.spec, pass_at(info.name)
-        passes.append(PassRun(info.name, spec, program, kernel, stages[run.stage], run.changed, info.seconds, source))
+        passes.append(
+            PassRun(
+                name=info.name,
+                spec=spec,
+                program=program,
+                kernel=kernel,
+                stage=stages[run.stage],
+                changed=run.changed,
+                seconds=info.seconds,
+                source=source,
+            )
+        )
         ends.append((len(passes) - 1, run.entries[1]))
     return ends
 

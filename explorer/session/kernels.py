@@ -63,7 +63,17 @@ def add_kernel(
     """
     session, slots = builder.session, Slots()
     row = len(session.kernels)
-    entry = KernelRow(kernel.symbol, program, compiler, slots.rows, [], -1, 0, 0, tuned)
+    entry = KernelRow(
+        symbol=kernel.symbol,
+        program=program,
+        compiler=compiler,
+        slots=slots.rows,
+        stages=[],
+        schedule=-1,
+        bytes=0,
+        instructions=0,
+        tuned=tuned,
+    )
     session.kernels.append(entry)
     if compiler:
         return row
@@ -101,15 +111,26 @@ class _Texts:
     ) -> int:
         """Append a stage; columns have a number per line. Return its index."""
         body = Body(
-            -1,
-            [(0, 0, lines)],
-            runs_of(sets),
-            runs_of(ops if ops is not None else [-1] * len(lines)),
-            [],
-            runs_of(tir),
-            runs_of(exact),
+            base=-1,
+            edits=[(0, 0, lines)],
+            sets=runs_of(sets),
+            ops=runs_of(ops if ops is not None else [-1] * len(lines)),
+            outputs=[],
+            tir=runs_of(tir),
+            exact=runs_of(exact),
         )
-        return self.builder.stage(Stage(name, level, self.program, self.kernel, -1, len(lines), None, body))
+        return self.builder.stage(
+            Stage(
+                name=name,
+                level=level,
+                program=self.program,
+                kernel=self.kernel,
+                before=-1,
+                lines=len(lines),
+                diff=None,
+                body=body,
+            )
+        )
 
 
 def _te(texts: _Texts, kernel: Kernel, lowered: te.FuncOp | None, slots: Slots) -> int:

@@ -70,7 +70,17 @@ def record_program(
         work = kernel_of(artifact, call.kernel).work
         flops, moved = sum(flops for flops, _ in work), sum(moved for _, moved in work)
         location = builder.set_of(call.location)
-        session.calls.append(Call(call.name, program, first + call.kernel, layers, location, flops, moved))
+        session.calls.append(
+            Call(
+                name=call.name,
+                program=program,
+                kernel=first + call.kernel,
+                layers=layers,
+                set=location,
+                flops=flops,
+                bytes=moved,
+            )
+        )
     if artifact.snapshots:
         graph = add_graphs(builder, artifact, program)
         for source in session.sources:

@@ -34,7 +34,13 @@ def add_times(
     layers = [(_row(builder, entry.layer), entry.seconds, bool(entry.estimated)) for entry in measured.ranked(artifact)]
     parts = [[(_row(builder, layer), seconds) for layer, seconds in of.items()] for of in measured.layers]
     times = Times(
-        program, samples.runs if samples is not None else 0, list(measured.calls), layers, parts, [], Timeline()
+        program=program,
+        runs=samples.runs if samples is not None else 0,
+        calls=list(measured.calls),
+        layers=layers,
+        parts=parts,
+        lines=[],
+        timeline=Timeline(),
     )
     for number, call in enumerate(artifact.calls):
         if samples is None or not samples.calls[number].total:

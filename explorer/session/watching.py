@@ -73,13 +73,13 @@ class Course:
         first = not self.drafts
         self.drafts.append(
             Draft(
-                stage,
-                len(text.lines),
-                edits,
-                pairs_of(text.locations),
-                pairs_of(text.ops),
-                None if first else difference,
-                entries,
+                name=stage,
+                lines=len(text.lines),
+                edits=edits,
+                locations=pairs_of(text.locations),
+                ops=pairs_of(text.ops),
+                difference=None if first else difference,
+                entries=entries,
             )
         )
         self.text = text

@@ -238,15 +238,15 @@ class GraphModuleDebug(GraphModule):
             layers = self.stepper.layers(position)
             rows += [
                 Row(
-                    node.name,
-                    node.function,
-                    seconds[position],
-                    graph.entries[number].shape,
-                    len(node.inputs),
-                    output,
-                    layers,
-                    f"{start:%H:%M:%S.%f}",
-                    f"{end:%H:%M:%S.%f}",
+                    node=node.name,
+                    function=node.function,
+                    seconds=seconds[position],
+                    shape=graph.entries[number].shape,
+                    inputs=len(node.inputs),
+                    output=output,
+                    layers=layers,
+                    started=f"{start:%H:%M:%S.%f}",
+                    ended=f"{end:%H:%M:%S.%f}",
                 )
                 for output, number in enumerate(graph.entries_of(position), 1)
             ]

@@ -90,7 +90,16 @@ class Elf:
                 _fail(name, "sections inside the file", "one that leaves it")
         strings = bytes(view[raw[names][4] : raw[names][4] + raw[names][5]])
         sections = tuple(
-            Section(_text(strings, row[0], name), row[1], row[2], row[4], row[5], row[6], row[7], max(row[8], 1))
+            Section(
+                name=_text(strings, row[0], name),
+                kind=row[1],
+                flags=row[2],
+                offset=row[4],
+                size=row[5],
+                link=row[6],
+                info=row[7],
+                align=max(row[8], 1),
+            )
             for row in raw
         )
         return Elf(view, name, kind, machine, sections)

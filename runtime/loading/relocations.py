@@ -112,7 +112,7 @@ def _adr(scale: int) -> Put:
 
 def _offset(size: int, *, table: bool = False) -> Form:
     """The offset in its page of what `add` adds, or a load or store of 2 to the `size` bytes takes."""
-    return Form(_in_page, 4, 0, 1 << 12, _field(10, 12, size), 1 << size, table)
+    return Form(number=_in_page, width=4, low=0, high=1 << 12, put=_field(10, 12, size), unit=1 << size, table=table)
 
 
 def _branch(bits: int, at: int, *, jump: bool = False) -> Form:

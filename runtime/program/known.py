@@ -43,7 +43,15 @@ class Known:
         """Return what is known of every call of a program without sizes."""
         kinds = [[(spec.shape, spec.dtype) for spec in specs] for specs in (program.inputs, program.outputs)]
         written = sum(spec.nbytes for spec in program.outputs)
-        return Known((), np.empty(0, np.int64), 0, program.arena_bytes, written, Arguments(*kinds), program.indices)
+        return Known(
+            symbols=(),
+            values=np.empty(0, np.int64),
+            address=0,
+            arena_bytes=program.arena_bytes,
+            output_bytes=written,
+            arguments=Arguments(*kinds),
+            indices=program.indices,
+        )
 
 
 class KnownShapes:
@@ -89,4 +97,12 @@ class KnownShapes:
         written = sum(prod(shape) * dtype.itemsize for shape, dtype in kinds[1])
         indices = tuple(bound.known(numbers) for bound in self._program.indices)
         arena = numbers[self._sizes.arena]
-        return Known(tuple(symbols), values, address(values), arena, written, Arguments(*kinds), indices)
+        return Known(
+            symbols=tuple(symbols),
+            values=values,
+            address=address(values),
+            arena_bytes=arena,
+            output_bytes=written,
+            arguments=Arguments(*kinds),
+            indices=indices,
+        )

@@ -153,5 +153,13 @@ def extern(
         fail(f"te.extern: expected call_packed(..) or call_extern(..), got {type(call).__name__} (stage '{name}')")
     if any(isinstance(argument, Tensor) for argument in call.arguments):
         fail(f"te.extern: expected the buffers of inputs and outputs as arguments, got a tensor (stage '{name}')")
-    op = ExternOp(name, inputs, call, shapes, dtypes, tag or current_tag(), dict(attrs or {}))
+    op = ExternOp(
+        name=name,
+        inputs=inputs,
+        call=call,
+        shapes=shapes,
+        dtypes=dtypes,
+        tag=tag or current_tag(),
+        attrs=dict(attrs or {}),
+    )
     return op.output(0) if single else op.outputs

@@ -146,7 +146,12 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
         if not several and (reducer := _known_as(combiner)) is not None:
             return Reduce(reducer, values, axes, condition, init=_starts(name, init, values))
         starts = _starts(name, init, values)
-        results = tuple(Reduce(name, values, axes, condition, combiner, index, starts) for index in range(len(values)))
+        results = tuple(
+            Reduce(
+                reducer=name, values=values, axes=axes, condition=condition, combiner=combiner, index=index, init=starts
+            )
+            for index in range(len(values))
+        )
         return results if several else results[0]
 
     reduce.__name__ = name

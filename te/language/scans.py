@@ -81,7 +81,15 @@ def scan(
         fail(f"te.scan: expected each state once (stage '{name}')")
     if current_tag() and tag:
         fail("te.scan: nested tag is not allowed for now")
-    op = ScanOp(name, inits, updates, states, inputs or (), tag or current_tag(), dict(attrs or {}))
+    op = ScanOp(
+        name=name,
+        init=inits,
+        update=updates,
+        state=states,
+        inputs=inputs or (),
+        tag=tag or current_tag(),
+        attrs=dict(attrs or {}),
+    )
     return op.outputs[0] if isinstance(state_placeholder, Tensor) else op.outputs
 
 

@@ -118,7 +118,9 @@ def _tensor_compute(
         )
     else:
         body = rebuilt(whole, change)
-    return TensorComputeOp(name, [*outer, *inner], body, tag, attrs, call.intrin, len(outer))
+    return TensorComputeOp(
+        name=name, axes=[*outer, *inner], body=body, tag=tag, attrs=attrs, intrin=call.intrin, outer=len(outer)
+    )
 
 
 def _same(wanted: Sequence[Extent], actual: Sequence[Extent]) -> bool:

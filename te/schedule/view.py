@@ -84,7 +84,15 @@ def loops(schedule: StageTable[StageState], stage: StageState, extents: Mapping[
         groups = [group for group in schedule.scan_groups if group.scan is stage.producer]
         inside[steps[-1]] = [s.label for group in groups for s in group.members if s.attach is None and not s.inlined]
     return [
-        Loop(axis.name, extents[axis], axis.kind, axis.reduce, tuple(inside.get(axis, ())), _notes(axis), depth)
+        Loop(
+            name=axis.name,
+            extent=extents[axis],
+            kind=axis.kind,
+            reduce=axis.reduce,
+            computes=tuple(inside.get(axis, ())),
+            notes=_notes(axis),
+            depth=depth,
+        )
         for axis in shown
         for depth in [stage.script.depth(axis) if isinstance(stage, LoopPrimitives) and stage.script else None]
     ]

@@ -172,7 +172,14 @@ def build(weights: Array) -> Artifact:
     main = main_program(program)
     main.verify()
     snapshots = (Snapshot("fused", module),)
-    return Artifact.of(program, KERNELS, native(main), Target.native(), Ledger(), snapshots=snapshots)
+    return Artifact(
+        **vars(program),
+        kernels=KERNELS,
+        main=native(main),
+        target=Target.native(),
+        ledger=Ledger(),
+        snapshots=snapshots,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -412,7 +419,8 @@ def test_a_program_without_calls():
     main.block.add_op(ReturnOp(main.block.args[0]))
     module.body.block.add_op(main)
     program = assemble(module, (), {})
-    runner = load(Artifact.of(program, (), native(main_program(program)), Target.native(), Ledger()))
+    main = native(main_program(program))
+    runner = load(Artifact(**vars(program), kernels=(), main=main, target=Target.native(), ledger=Ledger()))
     np.testing.assert_array_equal(runner.run([random()], thread_pool(1))[0], random())
 
 

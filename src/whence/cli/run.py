@@ -101,7 +101,16 @@ def _run(args: argparse.Namespace) -> int:
         compiled.run(inputs)
         first = time.perf_counter() - start
     outputs, times = run_times(_runner(compiled, args.executor), inputs)
-    ran = _Ran(args, path, compiled, took, inputs, outputs, times, check(outputs, expected))
+    ran = _Ran(
+        args,
+        path,
+        compiled=compiled,
+        took=took,
+        inputs=inputs,
+        outputs=outputs,
+        times=times,
+        checks=check(outputs, expected),
+    )
     if isinstance(compiled, InterpretedExecutable):
         _tell_open(ran, compiled, first)
     else:

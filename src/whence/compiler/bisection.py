@@ -228,7 +228,15 @@ class _Run:
                 events = _events(ledger, start, layer, makers)
                 patterns = tuple(dict.fromkeys(event.pattern for event in events if event.pattern))
                 name = leaf_name(layer[0]) if layer is not None else ""
-                return Bisection(tuple(results), engine, pass_.name, name, by, patterns, tuple(events))
+                return Bisection(
+                    passes=tuple(results),
+                    engine=engine,
+                    pass_name=pass_.name,
+                    layer=name,
+                    layer_difference=by,
+                    patterns=patterns,
+                    events=tuple(events),
+                )
         return Bisection(tuple(results), engine)
 
     def _result(self, name: str, module: ModuleOp, engine: Engine) -> PassResult:

@@ -99,7 +99,9 @@ def tune(
             compiled = compile(source, target=kind, opt_level=opt_level, threads=number, tuned=Records(), **options)
             _check(compiled)
             options_there = {**options, "opt_level": opt_level, "target": kind}
-            run = _Run(source, compiled, options_there, pool, machine, log, scheduler is None)
+            run = _Run(
+                source, compiled, options=options_there, pool=pool, machine=machine, log=log, local=scheduler is None
+            )
             with PassContext.current().at_level(opt_level):
                 arrays = inputs(compiled.inputs) if callable(inputs) else inputs or default_inputs(compiled.inputs)
                 reports.append(run.tune(settings, arrays, progress))
@@ -134,7 +136,15 @@ class _Run:
         if rates is None:
             rates = probe(self.pool, artifact.target, settings.threads, self.machine)
         weights = sum(array.nbytes for array in artifact.params)
-        tuner = Tuner(self.pool, self.machine, rates, settings, self.log, weights, tell or (lambda state: None))
+        tuner = Tuner(
+            pool=self.pool,
+            machine=self.machine,
+            rates=rates,
+            settings=settings,
+            log=self.log,
+            model_bytes=weights,
+            tell=tell or (lambda state: None),
+        )
         results = tuner.tune(tasks)
         score = None
         if self.local and any(result.outcome is not None and result.outcome.won for result in results):
@@ -142,7 +152,15 @@ class _Run:
             score = _interleaved(self.compiled, after, inputs)
         name = Path(os.fspath(self.source)).name if isinstance(self.source, (str, Path)) else "model"
         elapsed, skipped = time.monotonic() - start, self.log.records.skipped
-        return Report(name, spelled(self.machine), tuple(results), elapsed, self.log.path, score, skipped)
+        return Report(
+            model=name,
+            machine=spelled(self.machine),
+            results=tuple(results),
+            elapsed=elapsed,
+            records=self.log.path,
+            run=score,
+            skipped=skipped,
+        )
 
 
 @contextmanager

@@ -81,6 +81,16 @@ def _add_program(builder: Builder, seen: Watched, name: str) -> None:
 
 def _add_kernel(builder: Builder, symbol: str, course: Course, program: int) -> None:
     slots, kernels = Slots(), builder.session.kernels
-    row = Kernel(symbol, program, "", slots.rows, [], -1, 0, 0, "")
+    row = Kernel(
+        symbol=symbol,
+        program=program,
+        compiler="",
+        slots=slots.rows,
+        stages=[],
+        schedule=-1,
+        bytes=0,
+        instructions=0,
+        tuned="",
+    )
     kernels.append(row)
     row.stages += add_course(builder, course, "tir", program, len(kernels) - 1, slots.of_location)

@@ -61,17 +61,17 @@ class Origin:
             except PackageNotFoundError:
                 continue
         return MadeBy(
-            version("whence-compiler"),
-            self.command,
-            self.model,
-            self.sha256,
-            self.target,
-            self.opt_level,
-            thread_count(threads),
-            Target.native().cpu,
-            libraries,
-            self.seconds,
-            self.notes,
+            whence=version("whence-compiler"),
+            command=self.command,
+            model=self.model,
+            sha256=self.sha256,
+            target=self.target,
+            opt_level=self.opt_level,
+            threads=thread_count(threads),
+            cpu=Target.native().cpu,
+            libraries=libraries,
+            compile_seconds=self.seconds,
+            notes=self.notes,
         )
 
 

@@ -134,7 +134,14 @@ def _artifact(function: Exported) -> Artifact:
         assembly=native.assembly,
     )
     main = compile_main(main_program(assembly), function.target, KernelCache())
-    return Artifact.of(assembly, (kernel,), main.object, function.target, Ledger(), (), main.assembly)
+    return Artifact(
+        **vars(assembly),
+        kernels=(kernel,),
+        main=main.object,
+        target=function.target,
+        ledger=Ledger(),
+        main_assembly=main.assembly,
+    )
 
 
 def _specs(function: Exported) -> tuple[TensorSpec, ...]:
