@@ -16,6 +16,7 @@ from ...support.dtypes import Array
 from ..importing import context
 from ..importing.node import Node as ModelNode
 from ..importing.node_parts import Asked, NodePart
+from ..importing.results import Stated
 from ..importing.tensor import Tensor, dtype_of
 from .nests import entries_of, items_of, leaves, whole, wholes
 
@@ -50,6 +51,8 @@ class Node(ModelNode):
     """False for an operation of `keras.ops`, which computes in the dtypes that its operands have."""
     names: tuple[str, ...] = ()
     """The names that the user may call its class by."""
+    results: Sequence[Stated] = ()
+    """The types of its outputs, as far as the file states them."""
 
 
 _TRAINED = ("_initializer", "_regularizer", "_constraint", "_quantizer")

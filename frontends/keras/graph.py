@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-import ml_dtypes
-import numpy as np
 
 from ...runtime.interpreting.flow import Step
 from ...runtime.values.open_specs import Dimension, OpenSpec
@@ -17,9 +14,11 @@ from ..importing.inputs import Inputs, no_element_type
 from ..importing.model import Format, Model
 from ..importing.python_calls import PythonCall
 from ..importing.results import Stated
+from ..importing.tensor import Tensor
 from .context import Context, Node
 from .convert import row_of
 from .kept_states import InputInfo
+from .layers import DTYPES
 from .load import load
 from .rows import Row
 
@@ -27,12 +26,6 @@ BATCH = "batch"
 """The symbol of the first dimension of every input: they agree on it."""
 OF_ANY_LAYER = ("name", "trainable", "dtype", "batch_input_shape", "quantization_config")
 """Entries of the configuration of any layer, which say nothing of what it computes."""
-DTYPES = {
-    **{name: np.dtype(name) for name in ("float16", "float32", "float64", "bool", "int8", "int16", "int32", "int64")},
-    **{name: np.dtype(name) for name in ("uint8", "uint16", "uint32")},
-    "bfloat16": np.dtype(ml_dtypes.bfloat16),
-}
-"""Keras's names of element types -> what holds them."""
 
 
 def open_model(
@@ -86,19 +79,24 @@ def _operator_names(node: Node) -> tuple[str, ...]:
     return () if node.is_mask else node.names
 
 
+def _stated(model: Model, step: Step, context: Context, tensors: Mapping[str, Tensor]) -> Sequence[Stated]:
+    return context.node.results or [Stated() for _ in step.outputs]
+
+
 def _python_call(step: Step, context: Context, stated: Sequence[Stated]) -> PythonCall:
     """Tensors of the call, then the layer's variables; the configuration by name, but for what any layer has."""
     node = context.node
     variables = set(node.weights.values())
     inputs = [number for number in range(len(step.inputs)) if number not in variables]
     config = {name: value for name, value in node.config.items() if name not in OF_ANY_LAYER}
-    return PythonCall([*inputs, *node.weights.values()], stated or [Stated() for _ in step.outputs], config)
+    return PythonCall([*inputs, *node.weights.values()], stated, config)
 
 
 FORMAT = Format(
     name="keras",
     context=Context,
     converter=_converter,
+    stated=_stated,
     operator_names=_operator_names,
     python_call=_python_call,
 )

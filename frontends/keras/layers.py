@@ -7,15 +7,25 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import ml_dtypes
+import numpy as np
+
 from ...support.errors import FrontendError
+from ..importing.results import Stated
 from .archive import Config
-from .nests import entries_of, items_of, leaves, replaced
+from .nests import entries_of, items_of, leaves, replaced, whole
 
 SEQUENTIAL, FUNCTIONAL = ("Sequential",), ("Functional", "Model")
 MODELS = (*SEQUENTIAL, *FUNCTIONAL)
 INPUT = "InputLayer"
 OPERATIONS = "keras.src.ops"
 """The module of operations that were called outside of layers."""
+DTYPES = {
+    **{name: np.dtype(name) for name in ("float16", "float32", "float64", "bool", "int8", "int16", "int32", "int64")},
+    **{name: np.dtype(name) for name in ("uint8", "uint16", "uint32")},
+    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+}
+"""Keras's names of element types -> what holds them."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,8 @@ class Graph:
     layers: dict[str, Layer]
     inputs: Any
     outputs: Any
+    stated: Mapping[Tensor, Stated]
+    """The types of the tensors that calls read, as files of Keras 3 state them."""
 
 
 def tensors_in(nest: Any) -> Iterator[Tensor]:
@@ -92,6 +104,7 @@ class Reader:
 
     def __init__(self, file: str):
         self.file = file
+        self._stated: dict[Tensor, Stated] = {}
 
     def fail(self, layer: str, expected: str, actual: str) -> FrontendError:
         where = f"layer '{layer}': " if layer else ""
@@ -138,12 +151,13 @@ class Reader:
             layers[inner.name] = inner
         if layer.kind in SEQUENTIAL:
             return self._sequential(layer, layers)
+        self._stated = {}
         for inner, entry in zip(layers.values(), entries, strict=True):
             inner.calls = self._calls(inner, (entries_of(entry) or {}).get("inbound_nodes") or [])
         self._count_from_0(layers)
         places = {key: self._places(layer, key) for key in ("input_layers", "output_layers")}
         outputs = self._counted(layers, places["output_layers"])
-        return Graph(layer.name, layers, places["input_layers"], outputs)
+        return Graph(layer.name, layers, places["input_layers"], outputs, self._stated)
 
     def _sequential(self, layer: Layer, layers: dict[str, Layer]) -> Graph:
         """A chain of layers, before which there is an input."""
@@ -161,7 +175,7 @@ class Reader:
             if layers[name].kind == INPUT:
                 raise self.fail(layer.name, "one input at the start", f"another one, '{name}'")
             layers[name].calls = [Call([Tensor(before, 0, 0)], {})]
-        return Graph(layer.name, layers, [Tensor(names[0], 0, 0)], Tensor(names[-1], 0, 0))
+        return Graph(layer.name, layers, [Tensor(names[0], 0, 0)], Tensor(names[-1], 0, 0), {})
 
     # Calls.
 
@@ -229,7 +243,9 @@ class Reader:
         config = entries_of(entries.get("config")) or {}
         match entries.get("class_name"):
             case "__keras_tensor__":
-                return self._tensor(layer, config.get("keras_history"))
+                tensor = self._tensor(layer, config.get("keras_history"))
+                self._stated[tensor] = _stated(config)
+                return tensor
             case "__tuple__":
                 return self._argument(layer, entries.get("items", entries.get("config", [])), depth + 1)
             case "__slice__":
@@ -296,6 +312,13 @@ class Reader:
             return tensor
 
         return replaced(nest, Tensor, own)
+
+
+def _stated(config: Config) -> Stated:
+    """The type that a file says of a tensor."""
+    items, dtype = items_of(config.get("shape")), config.get("dtype")
+    shape = None if items is None else [whole(item) for item in items]
+    return Stated(shape, DTYPES.get(dtype) if isinstance(dtype, str) else None)
 
 
 _DEEPEST = 64

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from ...provenance.span import layer_location
 from ...runtime.interpreting.flow import Region, Step
 from ..importing.constants import Constants, held
+from ..importing.results import Stated
 from .archive import Saved
 from .context import Node, Reference
 from .execution_order import execution_order, removals
@@ -54,8 +55,8 @@ class Reading:
     name_of: Callable[[Tensor], str]
     mask_of: Callable[[Tensor], str | None]
     """The name of the mask that a tensor has when the call runs; None without one."""
-    outputs: int
-    """The number of its outputs that are read."""
+    stated: Sequence[Stated]
+    """The types of its outputs that are read, as far as the file states them."""
 
 
 class Builder:
@@ -173,7 +174,9 @@ class Builder:
                 outputs = self._run(inside, [name_of(tensor) for tensor in tensors])
                 results[layer.name, at] = list(leaves(outputs, str))
             else:
-                reading = Reading(call, name_of, mask_of, wanted[layer.name, at])
+                outputs_read = (Tensor(layer.name, at, k) for k in range(wanted[layer.name, at]))
+                stated = [graph.stated.get(tensor, Stated()) for tensor in outputs_read]
+                reading = Reading(call, name_of, mask_of, stated)
                 results[layer.name, at] = self._step(instance, layer, name, reading)
         return self._named(graph, results)
 
@@ -297,9 +300,10 @@ class Builder:
             major=self.saved.major,
             is_layer=not layer.is_operation,
             names=layer.names,
+            results=reading.stated,
             states=states,
         )
-        results = reading.outputs if carried is None else carried.results + len(carried.widths)
+        results = len(reading.stated) if carried is None else carried.results + len(carried.widths)
         names = [full, *(f"{full}:{at}" for at in range(1, results))]
         if carried is not None:
             self.kept.write(instance.home + layer.name, names[carried.results :])
@@ -309,7 +313,7 @@ class Builder:
         if masks.computed is not None and masks.condition(layer.config, [mask is not None for mask in own_masks]):
             mask = f"{full}.mask"
             self._claim(full, [mask])
-            self.steps.append(Step(tuple(inputs), (mask,), full, source=replace(node, is_mask=True)))
+            self.steps.append(Step(tuple(inputs), (mask,), full, source=replace(node, is_mask=True, results=())))
             self._mask_of[names[0]] = mask
         own = call.keywords.get("mask") if "mask" in masks.reads else None
         explicit = next(tensors_in(own), None)

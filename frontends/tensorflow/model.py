@@ -15,6 +15,7 @@ from ..importing.converter import Converter
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.inputs import Inputs
 from ..importing.model import Format, Model
+from ..importing.results import Stated
 from ..importing.state import State
 from .context import DEFAULT, Context, Conversion
 from .convert import CONVERTERS
@@ -22,9 +23,10 @@ from .graphs import Graph, Ref, tensor_ref
 from .inputs import input_of, stated
 from .model_file import ModelFile
 from .program import Builder
-from .python_calls import python_call_of, stated_results
+from .python_calls import open_extents, python_call_of, stated_results
 from .scopes import Node
 from .source import read
+from .values import DTYPES, value_type
 
 _NO_RESULT = ("Assert", "Const", "NoOp", "Placeholder", "Print", "PrintV2", "Switch", "VarHandleOp")
 """Operators whose nodes are no outputs of a graph that names none."""
@@ -58,7 +60,7 @@ def model_of(
     kept = {state.next: state for state in builder.states}
     return Model(
         format=FORMAT,
-        source=Source(builder, conversion),
+        source=Source(builder, conversion, {name: _stated(info) for name, info in infos.items()}),
         file=file,
         region=region,
         inputs=_inputs(source, builder),
@@ -128,6 +130,12 @@ class Source:
 
     builder: Builder
     conversion: Conversion
+    signed: Mapping[str, Stated]
+    """The types of outputs, as the signature states them."""
+
+
+def _stated(info: Any) -> Stated:
+    return Stated(open_extents(info.tensor_shape), DTYPES.get(value_type(info.dtype)))
 
 
 def _fields(model: Model, node: Node) -> dict[str, Any]:

@@ -45,11 +45,20 @@ def _value(ctx: Context, name: str, value: Any) -> Any:
 
 
 def stated_results(model: Model, step: Step, ctx: Context, tensors: Mapping[str, Tensor]) -> list[Stated]:
-    """Return the results: shapes of `_output_shapes`, element types as the operators' definitions have them."""
+    """Return the results: shapes of `_output_shapes`, element types as the operators' definitions have them.
+
+    Of outputs of the model what the signature says.
+    """
     shapes = list(ctx.node.attributes[SHAPES].list.shape) if SHAPES in ctx.node.attributes else []
     results: list[Stated] = []
-    for at in range(len(step.outputs)):
-        extents = extents_of(shapes[at]) if at < len(shapes) else None
-        stated = None if extents is None else [None if n < 0 else n for n in extents]
-        results.append(Stated(stated, result_dtype(ctx.node, at)))
+    for at, name in enumerate(step.outputs):
+        signed: Stated = model.source.signed.get(name, Stated())
+        shape = signed.shape if signed.shape is not None or at >= len(shapes) else open_extents(shapes[at])
+        results.append(Stated(shape, signed.dtype if signed.dtype is not None else result_dtype(ctx.node, at)))
     return results
+
+
+def open_extents(shape: Any) -> list[int | None] | None:
+    """Return the extents of a TensorShapeProto, None for those that are open; None where even their number is."""
+    extents = extents_of(shape)
+    return None if extents is None else [None if extent < 0 else extent for extent in extents]
