@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import element_type
-from ...dialects.sizes import RESERVED, Ranges, Size, SizeExpr, proves, same, substitute, symbol
+from ...dialects.sizes import RESERVED, Ranges, Size, SizeExpr, proves, same, substitute, symbol, symbols_of
 from ...dialects.sizes.text import parse_size
 from ...dialects.sizes.types import tensor_of
 from ...runtime.values.open_specs import OPEN, Dimension, OpenSpec, spelled
@@ -147,12 +147,11 @@ class Inputs:
                 if text is not None and text not in bound:
                     bound[text] = size
                     self._check_range(spec, shape, text, size)
-        values = {str(size_named(text)): size for text, size in bound.items()}
         result: dict[str, Extents | None] = {}
         for spec in self.specs:
             own: Extents | None = None
             if (dims := spec.dims) is not None:
-                own = [bound.get(n, substitute(size_named(n), values)) if isinstance(n, str) else n for n in dims]
+                own = [_size_after(dim, bound) if isinstance(dim, str) else dim for dim in dims]
             if (shape := wanted.get(spec.name)) is not None:
                 fits = own is None or spec.name in self.usual
                 if not fits and not all(a is None or same(a, b) for a, b in zip(own or (), shape, strict=True)):
@@ -176,6 +175,13 @@ class Inputs:
             f"input '{spec.name}': expected a shape that agrees with the model's {declared}, "
             f"got [{', '.join(map(str, shape))}]"
         )
+
+
+def _size_after(text: str, bound: Mapping[str, Size]) -> Size:
+    """The size that a name of an extent says, for what names are: of an expression its symbols, else its own text."""
+    values = {str(size_named(name)): size for name, size in bound.items()}
+    size = size_named(text)
+    return substitute(size, values) if values.keys() & set(symbols_of(size)) else bound.get(text, size)
 
 
 def _dimension(size: Size | None, stated: Dimension) -> Dimension:
