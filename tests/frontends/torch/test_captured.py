@@ -12,7 +12,7 @@ import whence
 from whence.frontends.torch.archive import Archive
 from whence.frontends.torch.captured import Captured
 from whence.frontends.torch.schema import Reader
-from whence.frontends.torch.tensors import Tensors
+from whence.frontends.torch.tensors import tensors_of
 
 PROGRAMS = Path(__file__).parents[2] / "exports" / "pytorch"
 
@@ -27,7 +27,7 @@ class Stored(Captured):
 
 
 def test_a_graph_in_memory_is_what_the_file_is():
-    weights = Tensors(Stored.archive, Reader("cnn.pt2"))
+    weights = tensors_of(Stored.archive, Reader("cnn.pt2"))
     kept: dict[str, np.ndarray[Any, Any]] = {name: np.ascontiguousarray(value) for name, value in weights.items()}
     shapes = {"image": [2, 3, 16, 16]}
     memory = whence.compile(Stored(None, kept), input_shapes=shapes)  # pyright: ignore[reportArgumentType]
