@@ -68,12 +68,18 @@ def same(results: Iterable[NDArray[Any]], expected: Iterable[NDArray[Any]]) -> N
         np.testing.assert_array_equal(result.view(number), array.view(number))
 
 
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder of the kernels of this file."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def shares_all(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def shares_all(monkeypatch: pytest.MonkeyPatch, apart: Path) -> None:
     """Loops are shared among threads however short they are; kernels of this kind are kept apart."""
     for module in ("common", "script"):
         monkeypatch.setattr(f"whence.lowering.relay_to_te.schedules.{module}.SERIAL_LIMIT", 0)
-    monkeypatch.setenv("WHENCE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("WHENCE_CACHE_DIR", str(apart))
 
 
 @pytest.mark.usefixtures("shares_all")

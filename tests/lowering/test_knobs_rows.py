@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from whence.dialects.relay.reduce import MaxOp, MeanOp, SumOp
 from whence.dialects.relay.transform import ConcatenateOp, PadOp, TransposeOp
 from whence.lowering.llvm_to_native.target import Target
 from whence.lowering.relay_to_te.cost import Rates
-from whence.lowering.relay_to_te.knobs import Space
+from whence.lowering.relay_to_te.knobs import Points, Space
 from whence.lowering.relay_to_te.lower import lower_function
 from whence.lowering.relay_to_te.strategy import schedule_function, space_of
 from whence.lowering.te_to_tir.lower import lower_schedule
@@ -73,7 +74,14 @@ CASES: dict[str, tuple[Build, list[tuple[int, ...]], set[str]]] = {
 
 
 def space(make_net: Any, build: Build, shapes: list[tuple[int, ...]], machine: Machine) -> Space:
-    return space_of(lower_function(function(make_net, build, arrays(shapes))[0]), machine)
+    return space_of(lower_function(function(make_net, build, arrays(shapes))), machine)
+
+
+@cache
+def points_here(make_net: Any, name: str) -> Points:
+    """The points of a case on this machine."""
+    build, shapes, _ = CASES[name]
+    return space(make_net, build, shapes, HOST).points()
 
 
 def arrays(shapes: list[tuple[int, ...]], dtype: str = "float32") -> list[Array]:
@@ -81,12 +89,18 @@ def arrays(shapes: list[tuple[int, ...]], dtype: str = "float32") -> list[Array]
     return [draw.standard_normal(shape).astype(dtype) for shape in shapes]
 
 
-def function(make_net: Any, build: Build, inputs: list[Array]) -> tuple[FuncOp, Array]:
-    """The function of a net, and its result in numpy."""
+def function(make_net: Any, build: Build, inputs: list[Array]) -> FuncOp:
+    """The function of a net."""
     net = make_net(*inputs)
-    module = net.finish(build(net))
-    (wanted,) = evaluate_module(module, inputs)
-    return net.func, wanted
+    net.finish(build(net))
+    return net.func
+
+
+def result_of(make_net: Any, build: Build, inputs: list[Array]) -> Array:
+    """The result of a net in numpy."""
+    net = make_net(*inputs)
+    (wanted,) = evaluate_module(net.finish(build(net)), inputs)
+    return wanted
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -94,12 +108,13 @@ def test_points_are_right(name: str, make_net: Any, run_schedule: Any):
     build, shapes, names = CASES[name]
     # Machines without registers of masks have fewer knobs.
     assert names <= {knob.name for knob in space(make_net, build, shapes, WIDEST).knobs}
-    points = space(make_net, build, shapes, HOST).points()
+    points = points_here(make_net, name)
     assert len(points) > 1
     draw = np.random.default_rng(len(points))
+    wanted = result_of(make_net, build, arrays(shapes))
     for point in draw.choice(len(points), min(POINTS, len(points)), replace=False):
         inputs = arrays(shapes)
-        func, wanted = function(make_net, build, inputs)
+        func = function(make_net, build, inputs)
         decisions = points.decisions(point)
         result = np.zeros_like(wanted)
         run_schedule(schedule_function(lower_function(func), HOST, decisions=decisions), *inputs, result)
@@ -112,14 +127,13 @@ def test_points_of_other_machines_are_schedules(machine: Machine, make_net: Any)
     for build, shapes, _ in CASES.values():
         points = space(make_net, build, shapes, machine).points()
         for point in draw.choice(len(points), 1):
-            func, _ = function(make_net, build, arrays(shapes))
+            func = function(make_net, build, arrays(shapes))
             lower_schedule(schedule_function(lower_function(func), machine, decisions=points.decisions(point)))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_costs_tell_points_apart(name: str, make_net: Any):
-    build, shapes, _ = CASES[name]
-    points = space(make_net, build, shapes, HOST).points()
+    points = points_here(make_net, name)
     costs = points.costs(Rates(threads=2))
     assert np.isfinite(costs).all()
     assert (costs > 0).all()
@@ -127,9 +141,9 @@ def test_costs_tell_points_apart(name: str, make_net: Any):
 
 
 def test_knobs_of_a_kernel_are_the_same_at_all_points(make_net: Any):
-    for build, shapes, _ in CASES.values():
-        points = space(make_net, build, shapes, HOST).points()
-        func, _ = function(make_net, build, arrays(shapes))
+    for name, (build, shapes, _) in CASES.items():
+        points = points_here(make_net, name)
+        func = function(make_net, build, arrays(shapes))
         there = schedule_function(lower_function(func), HOST, decisions=points.decisions(len(points) - 1))
         assert str(there.sequence).count("schedule.knob") == len(points.space.knobs)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
-from makers import judged
+from makers import Verdict, judged
 from xdsl.dialects.builtin import ModuleOp
 
-import whence
-from whence.passes.pipelines import relay_pipeline
-from whence.passes.runner import run_passes
 from whence.provenance.ledger import Ledger
 from whence.provenance.responsible import Responsible
 from whence.support.instrument import PassInfo, PassInstrument
@@ -46,18 +44,23 @@ class Blamed(PassInstrument):
         self.wrong += [f"{info.name}: {op.name} {layers}" for op, layers in self.responsible.wrongly_blamed(mod)]
 
 
-@pytest.mark.parametrize("name", SHAPES)
-def test_ops_name_no_layers_that_they_have_no_part_in(name: str):
+@cache
+def compiled(name: str) -> tuple[Verdict, list[str]]:
+    """What is judged of a model's operators after all passes, and what was wrong after each."""
     ledger = Ledger()
     blamed = Blamed(ledger)
-    module = whence.load(str(EXPORTS / name) if "." in name else name, SHAPES[name])
-    run_passes(module, relay_pipeline(3), ledger=ledger, instruments=[blamed])
-    assert blamed.wrong == []
+    verdict = judged(str(EXPORTS / name) if "." in name else name, SHAPES[name], ledger, [blamed])
+    return verdict, blamed.wrong
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_ops_name_no_layers_that_they_have_no_part_in(name: str):
+    assert compiled(name)[1] == []
 
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_ledger_names_those_patterns_that_made_an_op(name: str):
-    verdict = judged(str(EXPORTS / name) if "." in name else name, SHAPES[name])
+    verdict, _ = compiled(name)
     assert (verdict.wrong, verdict.missing) == ([], [])
     assert verdict.operators > 10
     assert verdict.made > 0

@@ -26,6 +26,7 @@ from whence.passes.pipelines import relay_pipeline
 from whence.passes.runner import run_passes
 from whence.provenance.ledger import Ledger
 from whence.provenance.numbers import number_all, number_of
+from whence.support.instrument import PassInstrument
 
 
 @dataclass(eq=False)
@@ -139,12 +140,17 @@ class Verdict:
     """Patterns that inserted an op, or the one in whose place it came, and are not named."""
 
 
-def judged(source: str, shapes: Mapping[str, Sequence[int]] | None = None) -> Verdict:
+def judged(
+    source: str,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    ledger: Ledger | None = None,
+    instruments: Sequence[PassInstrument] = (),
+) -> Verdict:
     """Run the passes of level 3 on a model, and compare the ledger's makers of all operators with what was seen."""
-    module, ledger = whence.load(source, shapes), Ledger()
+    module, ledger = whence.load(source, shapes), ledger if ledger is not None else Ledger()
     number_all(module)
     with watching() as watcher:
-        run_passes(module, relay_pipeline(3), ledger=ledger)
+        run_passes(module, relay_pipeline(3), ledger=ledger, instruments=instruments)
     return _judge(module, ledger, watcher)
 
 
