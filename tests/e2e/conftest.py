@@ -14,6 +14,8 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from random_weights import randomize_weights
 from reference_runtime import onnxruntime_outputs
 
+from whence.executables.sized import SizedExecutable
+
 Array = NDArray[Any]
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
@@ -131,3 +133,13 @@ def onnxruntime() -> Any:
 @pytest.fixture
 def small_network() -> ModelProto:
     return _small_network()
+
+
+@pytest.fixture
+def no_programs_beside_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has nobody compile programs for sizes that are met often: a test that waits for none leaves them to the next."""
+
+    def nothing(_self: SizedExecutable, _state: object) -> None:
+        pass
+
+    monkeypatch.setattr(SizedExecutable, "_work", nothing)

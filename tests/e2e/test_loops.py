@@ -44,6 +44,7 @@ SAMPLE = [
 ]
 
 
+@pytest.mark.usefixtures("no_programs_beside_calls")
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_loop_is_compiled_once_however_long_it_is(name: str) -> None:
     loop = LOOPS[name]()

@@ -10,6 +10,7 @@ from exported_estimators import KEPT, check
 FILES = sorted(KEPT.glob("*.onnx"))
 
 
+@pytest.mark.usefixtures("no_programs_beside_calls")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 @pytest.mark.filterwarnings("ignore")
 def test_exported_estimators(file: Path):
