@@ -22,21 +22,21 @@ from .tasks import Task
 _FIRST = 12
 """Points that the formula likes best, in the first round."""
 _RANDOM = 4
-"""Points of a round that are drawn: a formula may be wrong."""
+"""The number of random points in a round, as a formula may be wrong."""
 _NEXT = 8
-"""Points of a later round that measurements so far speak for."""
+"""The number of points in a later round that earlier measurements suggest."""
 _NEAR = 4
-"""Points of a later round that differ from the best one in one number."""
+"""The number of points in a later round that differ from the best point in one knob."""
 _PAIRS = 3
 _FINALISTS, _FINAL_PAIRS = 4, 9
 DUEL_PAIRS = 21
 _ABLATION_PAIRS = 9
 _IDLE = 2
-"""Rounds without a gain after which a search ends."""
+"""The number of rounds without a gain after which a search ends."""
 _GAIN = 1.005
-"""A gain that is one."""
+"""The least ratio that counts as a gain."""
 WIDEST = 1.2
-"""The most that the ends of a duel's interval may be apart: of a machine that others use, it says nothing."""
+"""The largest ratio of the ends of a duel's interval; beyond it, the machine is too busy to decide."""
 _RIDGE = 1.0
 
 

@@ -41,11 +41,11 @@ class Undecided(FrontendError):
     ):
         super().__init__(text)
         self.equal = equal
-        """Sizes of which nobody knows whether they are equal, where that is the question."""
+        """Two sizes that may or may not be equal, if the question is about their equality."""
         self.layer = layer
-        """The one that takes no others than equal ones, if there is one."""
+        """The layer that requires them to be equal, if any."""
         self.tensor = tensor
-        """The one whose value is needed."""
+        """The tensor whose value is needed."""
 
 
 @dataclass(eq=False)
@@ -60,17 +60,17 @@ class Tensor:
     made_of: Sequence[Tensor] = ()
     """The known tensors it was evaluated from."""
     items: Sequence[Tensor] | None = None
-    """Of a sequence, what is in it."""
+    """The elements of a sequence."""
     nothing: bool = False
     """True for an optional without a value."""
     narrowed: tuple[SSAValue, int] | None = None
     """The number of valid elements of `value`, and their axis; nothing else can be computed with it in this stretch."""
     counts: np.dtype[Any] = SIZE
-    """As what the sizes of a symbolic `array` count."""
+    """The dtype of the sizes in a symbolic `array`."""
 
     @property
     def plain(self) -> bool:
-        """Return whether it is a tensor, neither a sequence nor nothing."""
+        """Return whether it is a tensor, and neither a sequence nor an optional without a value."""
         return self.items is None and not self.nothing
 
     @property

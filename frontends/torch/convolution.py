@@ -1,4 +1,4 @@
-"""Convolutions of one to three spatial axes. What has no batch gets one of 1 for the while."""
+"""Convolutions of one to three spatial axes. Data without a batch axis get one of extent 1 for the convolution."""
 
 from __future__ import annotations
 

@@ -14,14 +14,14 @@ from whence.reading.models import EXPORTED, model_path
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "How long does a run take? Prints mean, median, max, min and deviation in milliseconds."
+    about = "Measure runs, and print mean, median, max, min and deviation in milliseconds."
     examples = ("light_resnet50", "resnet.tar --threads 1 --repeat 20 --number 5", "model.onnx -i x.npz --json")
     parser = command(commands, "bench", "measure a model", about, examples)
     add_model(parser)
     add_inputs(parser)
     add_threads(parser)
     add_timing(parser, repeat=10, number=1)
-    about = "give inputs by name and take outputs in fresh arrays, as a caller does, in every run"
+    about = "pass inputs by name and return new arrays in every run, as in a caller's program"
     parser.add_argument("--end-to-end", action="store_true", help=about)
     add_json(parser)
     parser.set_defaults(command=_bench)

@@ -28,16 +28,14 @@ def add(commands: Subparsers) -> None:
     about = "Run the model after each pass, and name the pass, pattern and layer where the result first departs from a "
     about += "reference. Exit code 1 when one departs."
     examples = ("model.onnx --seed 0", "model.onnx --input in.npz --ref out.npz --rtol 1e-4")
-    parser = command(commands, "bisect", "which pass makes results wrong", about, examples)
+    parser = command(commands, "bisect", "find the pass that makes results wrong", about, examples)
     add_model(parser)
     add_inputs(parser)
-    about = (
-        ".npz with the expected outputs by name (default: onnxruntime, LiteRT or, of other files, numpy computes them)"
-    )
+    about = ".npz with the expected outputs by name (default: those of onnxruntime, LiteRT or, for other files, numpy)"
     parser.add_argument("--ref", type=Path, metavar="FILE", help=about)
-    about = "what is no departure, as a part of an output's largest number (default 1e-3)"
+    about = "the tolerance, relative to an output's largest number (default 1e-3)"
     parser.add_argument("--rtol", type=amount, default=1e-3, metavar="X", help=about)
-    parser.add_argument("--atol", type=amount, default=1e-6, metavar="X", help="and absolutely (default 1e-6)")
+    parser.add_argument("--atol", type=amount, default=1e-6, metavar="X", help="the absolute tolerance (default 1e-6)")
     about = "run operators in numpy instead of native code"
     parser.add_argument("--numpy", action="store_true", help=about)
     add_json(parser)
@@ -80,7 +78,7 @@ def _bisect(args: argparse.Namespace) -> int:
 
 
 def _module(args: argparse.Namespace, path: Path) -> ModuleOp:
-    """The module of a model; raises PipelineError where values decide its steps."""
+    """Return the module of a model. Raises PipelineError if values decide its steps."""
     import whence
     from whence.executables.virtual_machine import first_step
     from whence.frontends.importing.tensor import Undecided
@@ -102,7 +100,7 @@ def _expected(
     inputs: Mapping[str, Array],
     outputs: Sequence[TensorSpec],
 ) -> tuple[Mapping[str, Array], str]:
-    """The outputs that the model is to have, and who computed them."""
+    """Return the expected outputs of the model, and the name of what computed them."""
     from whence.cli.references import of_file
     from whence.explorer.references import NUMPY, of_runtime
 

@@ -28,7 +28,7 @@ class Check:
 
     output: str
     error: float
-    """The largest absolute difference; nan or inf where one of the two is."""
+    """The largest absolute difference; nan or inf if either value is."""
     relative: float
     """The largest difference relative to the reference."""
     right: bool
@@ -59,8 +59,8 @@ def compare(name: str, found: Array, expected: Array) -> Check:
 
 
 def reference(specs: tuple[TensorSpec, ...], model: Path, given: Path | None, default_input: bool) -> dict[str, Array]:
-    """Output name -> what it should be: from the file `given`, or for a shipped model and its default input from the
-    files beside it; {} when there is nothing to compare with.
+    """Return the expected outputs by name: from the file `given`, or for a shipped model and its default input from
+    the files beside it; {} if there is no reference.
     """
     if given is not None:
         return named(read_arrays(given), specs)

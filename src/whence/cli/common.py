@@ -37,22 +37,22 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-O", "--opt-level", type=int, choices=range(5), metavar="L", help=about)
     about = 'shapes of inputs that the model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
     parser.add_argument("--input-shapes", metavar="SHAPES", help=about)
-    about = "which signature of a TFLite model; inputs and outputs are called as it does"
+    about = "the signature of a TFLite model; it names inputs and outputs"
     parser.add_argument("--signature", metavar="KEY", help=about)
-    about = f'what code is made for: "{TARGET}" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
+    about = f'the machine to compile for: "{TARGET}" (the default), "llvm -mcpu=.. -mattr=..", "onnxruntime, llvm"'
     parser.add_argument("--target", help=about)
     about = "bring operators to this data layout first"
     parser.add_argument("--desired-layout", choices=("NCHW", "NHWC"), help=about)
-    about = f"which operators --desired-layout is for (default {' '.join(_LAYOUT_OPS)})"
+    about = f"the operators that --desired-layout applies to (default {' '.join(_LAYOUT_OPS)})"
     parser.add_argument("--desired-layout-ops", nargs="+", metavar="OP", help=about)
-    about = "what convolutions and products of matrices multiply: f32, f16, bf16, or auto for what is fastest "
-    about += "(default: the model's, or f32 where that is not faster)"
+    about = "the type in which convolutions and matrix products multiply: f32, f16, bf16, or auto for the fastest "
+    about += "(default: the model's, or f32 if that is as fast)"
     parser.add_argument("--precision", metavar="P", help=about)
-    about = "a file, or a folder of files, with records of tuning, from which kernels are decided"
+    about = "a file, or a folder of files, with records of tuning, which choose schedules"
     parser.add_argument("--tuned", "--tuning-records", metavar="PATH", help=about)
     about = "the library that computes operators without support here: onnxruntime or reference (ONNX), torch (PyTorch)"
     parser.add_argument("--fallback", metavar="LIBRARY", help=about)
-    about = "the relay passes that run instead of those of the level, as `whence-opt -p` takes them"
+    about = "the relay passes to run instead of those of the level, in the form of `whence-opt -p`"
     parser.add_argument("--passes", metavar="PIPELINE", help=about)
     add_passes(parser)
 
@@ -70,11 +70,11 @@ def _desired_layouts(args: argparse.Namespace) -> str:
 def add_call(parser: argparse.ArgumentParser) -> None:
     """Which kernel, and which call of it."""
     parser.add_argument("--kernel", metavar="K", help="the name of a kernel call, the symbol of a kernel, or its index")
-    parser.add_argument("--call", metavar="NAME", help="the one call to answer for, of several that share the kernel")
+    parser.add_argument("--call", metavar="NAME", help="the call to answer for, if several share the kernel")
 
 
 def check_kernel(args: argparse.Namespace, *options: str) -> None:
-    """Raise PipelineError for options that say more of a kernel where there is none."""
+    """Raise PipelineError for options about a kernel without --kernel."""
     for name in ("call", *options):
         if getattr(args, name) and args.kernel is None:
             raise PipelineError(f"--{name}: expected --kernel beside it, got none")
@@ -82,13 +82,13 @@ def check_kernel(args: argparse.Namespace, *options: str) -> None:
 
 def add_times(parser: argparse.ArgumentParser) -> None:
     """Add the option to measure kernels, and the sizes to measure them for."""
-    about = "run the model, and tell what kernels take, and layers by their work"
+    about = "run the model, and print the time of kernels, and of layers by their work"
     parser.add_argument("--times", action="store_true", help=about)
     add_sizes(parser)
 
 
 def measured(args: argparse.Namespace, compiled: Executable) -> Times | None:
-    """The times of kernels and layers, where the arguments of `add_times` ask for them."""
+    """Return the times of kernels and layers if the arguments of `add_times` ask for them."""
     from whence.cli.timing import measure
 
     if args.times:
@@ -100,7 +100,7 @@ def measured(args: argparse.Namespace, compiled: Executable) -> Times | None:
 
 
 def print_calls(args: argparse.Namespace, artifact: Artifact, times: Times | None = None) -> None:
-    """A line per kernel call, with what it took if that was measured; data where --json asks for it."""
+    """Print a line per kernel call, with its time if that was measured, or data with --json."""
     answer(args, lambda: _calls_data(artifact, times), lambda: _calls_text(artifact, times))
 
 
@@ -133,7 +133,7 @@ def _calls_data(artifact: Artifact, times: Times | None) -> list[dict[str, objec
 
 
 class Shown(Protocol):
-    """Somewhere that says how far a compilation is."""
+    """A receiver of a compilation's progress."""
 
     def __call__(self, what: str, done: int, total: int) -> None: ...
 
@@ -144,7 +144,7 @@ class Shown(Protocol):
 
 @dataclass
 class Progress:
-    """Tells on stderr what is being compiled: one line that changes on a terminal, else a line per stage."""
+    """Progress of a compilation on stderr: one changing line on a terminal, else a line per stage."""
 
     width: int = 0
     stage: str = ""

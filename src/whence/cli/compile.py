@@ -24,7 +24,7 @@ CODES = ("asm", "ll", "opt.ll", "tir", "relay")
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Compile a model into one file: kernels, parameters, graph, and where everything came from."
+    about = "Compile a model into one file: kernels, parameters, graph, and the origin of everything."
     examples = (
         "light_resnet50 -o resnet.tar",
         "model.onnx -o model.so --c-header whence.h",
@@ -34,16 +34,16 @@ def add(commands: Subparsers) -> None:
     parser = command(commands, "compile", "compile a model into a file to ship", about, examples)
     add_model(parser)
     add_output(parser, "the file to write (default: the model's name with .tar)")
-    about = "tar: objects, no linker is needed; so, o: linked by the system's compiler (default: the file's suffix)"
+    about = "tar: objects, needs no linker; so, o: linked by the system's compiler (default: the file's suffix)"
     parser.add_argument("-f", "--output-format", choices=("tar", "so", "o"), help=about)
-    about = "write the code, too, beside the file: " + ", ".join(CODES) + ", separated by commas"
+    about = "also write the code beside the file: " + ", ".join(CODES) + ", separated by commas"
     parser.add_argument("--dump-code", metavar="FORMATS", help=about)
-    about = "write the module, and each kernel, as they are after every pass, into this folder"
+    about = "write the module and each kernel after every pass into this folder"
     parser.add_argument("--snapshot-dir", type=Path, metavar="DIR", help=about)
-    parser.add_argument("--no-params", action="store_true", help="leave the parameters out; a run has to bring them")
-    about = "write the parameters, too, as a params file"
+    parser.add_argument("--no-params", action="store_true", help="leave the parameters out; load them before a run")
+    about = "also write the parameters, as a params file"
     parser.add_argument("--save-params", type=new_file, metavar="FILE", help=about)
-    about = "write the header by which programs in C run the model, too"
+    about = "also write the header for programs in C"
     parser.add_argument("--c-header", type=new_file, metavar="FILE", help=about)
     parser.add_argument(
         "--module-name", type=identifier, default="default", metavar="NAME", help="part of the names of functions"
@@ -89,7 +89,7 @@ def _compile(args: argparse.Namespace) -> int:
 
 
 def _output(args: argparse.Namespace, source: Path) -> Path:
-    """The file to write; raises PipelineError where its suffix is none of ours, or not that of --output-format."""
+    """Return the file to write. Raises PipelineError for an unknown suffix, or one that contradicts --output-format."""
     suffix = f".{args.output_format}" if args.output_format else (args.output.suffix if args.output else ".tar")
     path: Path = args.output if args.output is not None else Path(source.name).with_suffix(suffix)
     if path.suffix != suffix or suffix not in EXPORTED:
@@ -111,7 +111,7 @@ def _codes(args: argparse.Namespace) -> list[str]:
 def _beside(
     args: argparse.Namespace, path: Path, codes: Sequence[str], artifact: Artifact, plan: GraphPlan
 ) -> list[Path]:
-    """Write what is asked for beside the model; the files."""
+    """Write the requested files beside the model, and return them."""
     from whence.planning.c_interface import HEADER
     from whence.planning.snapshots import SnapshotFolder
     from whence.runtime.values.params import write_params

@@ -14,13 +14,13 @@ SHELLS = ("bash", "zsh", "fish")
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Print the script by which a shell completes commands, options, and names of models."
+    about = "Print the script that makes a shell complete commands, options, and names of models."
     examples = (
         "bash > ~/.local/share/bash-completion/completions/whence",
         "zsh > ~/.zfunc/_whence",
         "fish > ~/.config/fish/completions/whence.fish",
     )
-    parser = command(commands, "completion", "print what completes this in a shell", about, examples)
+    parser = command(commands, "completion", "print the completion script of a shell", about, examples)
     parser.add_argument("shell", choices=SHELLS)
     add_json(parser)
     parser.set_defaults(command=_completion)

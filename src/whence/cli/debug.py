@@ -34,32 +34,34 @@ def add(commands: Subparsers) -> None:
         "model.onnx --seed 0 --compare               # the first layer that departs from onnxruntime",
         "model.onnx --inject conv1=mine.npy --watch fc",
         "model.onnx --sizes batch=1,seq=128 --layers # one of the sizes that a model takes",
-        "model.onnx --step                           # stop, look and go on by hand",
+        "model.onnx --step                           # step through the run",
     )
-    parser = command(commands, "debug", "look into a run, node by node", about, examples)
+    parser = command(commands, "debug", "inspect a run, node by node", about, examples)
     add_model(parser)
     add_inputs(parser)
     add_sizes(parser)
     add_threads(parser)
     parser.add_argument("--no-fuse", action="store_true", help="a kernel per operator, so that all layers have tensors")
-    parser.add_argument("--watch", action="append", default=[], metavar="NAME", help="show what a layer or node gives")
-    about = "with --watch: layers' tensors in the layout in which kernels store them, instead of the model's"
+    parser.add_argument(
+        "--watch", action="append", default=[], metavar="NAME", help="show the tensor of a layer or node"
+    )
+    about = "with --watch: show layers' tensors in the layout of the kernels instead of the model's"
     parser.add_argument("--as-stored", action="store_true", help=about)
     add_output(parser, "with --watch: save the tensors as .npz")
-    about = "put a tensor of a file in the place of what a layer or node gives"
+    about = "replace the tensor of a layer or node by that in a file"
     parser.add_argument("--inject", action="append", default=[], metavar="NAME=FILE", help=about)
     parser.add_argument("--nan", action="store_true", help="find the first node that makes NaN or Inf")
     about = "compare every layer with the tensors of an .npz or .params file by name; without FILE, with those of "
-    about += "onnxruntime (.onnx), LiteRT (.tflite), else of numpy"
+    about += "onnxruntime (.onnx), LiteRT (.tflite) or numpy"
     parser.add_argument("--compare", type=Path, nargs="?", const=Path(), metavar="FILE", help=about)
-    parser.add_argument("--step", action="store_true", help="run by hand: commands are read from the input")
+    parser.add_argument("--step", action="store_true", help="step through the run: read commands from the input")
     parser.add_argument("--layers", action="store_true", help="the time of layers instead of nodes")
-    parser.add_argument("--times", action="store_true", help="start and end of every node, too")
+    parser.add_argument("--times", action="store_true", help="also print start and end of every node")
     parser.add_argument("--dump-root", type=Path, metavar="DIR", help="keep the graph, every tensor and a trace here")
     parser.add_argument(
         "--number", type=whole(1), default=10, metavar="N", help="runs of a node per repeat (default 10)"
     )
-    about = "how often that is repeated (default 1)"
+    about = "the number of repeats (default 1)"
     parser.add_argument("--repeat", type=whole(1), default=1, metavar="N", help=about)
     add_json(parser)
     parser.set_defaults(command=_debug)

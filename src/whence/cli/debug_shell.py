@@ -57,7 +57,7 @@ class DebugShell(cmd.Cmd):
         return self._try(lambda: self._ran(self.module.stepper.resume(self._ran)))
 
     def do_print(self, arg: str) -> bool:
-        """print NAME: what a layer or node gave, as far as the run has come"""
+        """print NAME: show the tensor of a layer or node that has run"""
 
         def found() -> object:
             place = self.module.stepper.value_of(_name(arg))

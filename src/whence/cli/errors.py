@@ -18,7 +18,7 @@ from whence.support.names import shown
 
 
 def guarded(program: str, body: Callable[[], int]) -> int:
-    """The exit code of `body`; an error of it becomes one line `program: error: ...` on stderr and 1.
+    """Return the exit code of `body`. Its errors become one line `program: error: ...` on stderr and exit code 1.
 
     With WHENCE_DEBUG=1 in the environment errors keep their traceback.
     """
@@ -46,7 +46,7 @@ def _warn(program: str, text: Warning | str, *_: object) -> None:
 
 
 def described(error: BaseException) -> str:
-    """The text of an error in one line; where it shows lines of a text, in several."""
+    """Return the text of an error in one line, or in several if it quotes lines of a text."""
     match error:
         case ParseError():
             return one_line(error)

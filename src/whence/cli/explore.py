@@ -28,8 +28,8 @@ DOCUMENTS = (".json", ".json.gz")
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Compile a model, and show all that became of it: every stage, the ledger, kernels, machine code. Without "
-    about += "-o, --report, --text and --export a page in the browser shows it, served to this machine until Ctrl-C."
+    about = "Compile a model, and show the whole compilation: every stage, the ledger, kernels, machine code. Without "
+    about += "-o, --report, --text and --export, open it as a page in the browser, served to this machine until Ctrl-C."
     examples = (
         "light_resnet50",
         "light_resnet50 --report resnet.html       # one file, opened without a network",
@@ -50,12 +50,12 @@ def add(commands: Subparsers) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     """Add the options that say where the answer goes."""
-    about = "write the session document; in gzip where the name ends in .gz"
+    about = "write the session document, as gzip if the name ends in .gz"
     parser.add_argument("-o", "--output", type=new_file, metavar="FILE", help=about)
-    about = "write the page with the session in it, one file that needs no network"
+    about = "write the page with the session as one file, which needs no network"
     parser.add_argument("--report", type=new_file, metavar="FILE", help=about)
     group = parser.add_argument_group("server")
-    group.add_argument("--port", type=whole(0), default=0, metavar="N", help="of this machine (default: a free one)")
+    group.add_argument("--port", type=whole(0), default=0, metavar="N", help="its port (default: a free one)")
     group.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
     # For the processes of the server's jobs.
     group.add_argument("--job", type=new_file, metavar="FILE", help=argparse.SUPPRESS)
@@ -68,12 +68,12 @@ def add_measurements(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--no-times", action="store_true", help="do not run the model to measure layers and lines")
     group.add_argument("--seconds", type=amount, metavar="S", help="how long to sample (default 1)")
     group.add_argument("--tensors", action="store_true", help="statistics of the values of layers")
-    about = "the same, held against onnxruntime's or LiteRT's values of the model"
+    about = "the same, compared with onnxruntime's or LiteRT's values of the model"
     group.add_argument("--reference", action="store_true", help=about)
-    about = "loops and next primitives of each frame of schedules: of those that do most work (hot), of all or none"
+    about = "show loops and next primitives in each frame of schedules: of the hot kernels, of all or of none"
     group.add_argument("--films", choices=("none", "hot", "all"), help=about)
     add_sizes(parser)
-    about = "another session document, or model, that is put beside this one, layer by layer"
+    about = "another session document or model to compare with, layer by layer"
     parser.add_argument("--compare", metavar="OTHER", help=about)
 
 
@@ -144,7 +144,7 @@ def _document(args: argparse.Namespace) -> Session:
 
 
 def request_of(args: argparse.Namespace) -> Request:
-    """Return the model and the options of it that the arguments stand for."""
+    """Return the model and its options from the arguments."""
     from whence.exploring.request import FLAGS, OPTIONS, Request
 
     options: dict[str, tuple[str, ...]] = {name: ("",) for name in FLAGS if getattr(args, name.replace("-", "_"))}
@@ -159,7 +159,7 @@ def request_of(args: argparse.Namespace) -> Request:
 
 
 def recorded(args: argparse.Namespace, watch: Watch | None = None, progress: Shown | None = None) -> Session:
-    """Return the session of the model that the arguments stand for; errors as `compile_model`.
+    """Return the session of the model in the arguments; errors as in `compile_model`.
 
     watch: what takes the compilation down; a new one if left out.
     """
@@ -183,7 +183,7 @@ def _origin(args: argparse.Namespace) -> Origin:
 
 
 def _job(args: argparse.Namespace) -> int:
-    """Do the work of a job: write the session, of a failed compilation what there is of it, and say why it failed."""
+    """Run a job: write the session. For a failed compilation, write the part until the failure and the reason."""
     from whence.cli.errors import described
     from whence.explorer.session.file import write
     from whence.exploring.failing import FailureWatch, failed_session, failure

@@ -1,4 +1,4 @@
-"""`whence explore` as a server: of one user, on this machine, until it is interrupted."""
+"""`whence explore` as a server for one user on this machine, until it is interrupted."""
 
 from __future__ import annotations
 

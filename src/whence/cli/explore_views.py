@@ -21,7 +21,7 @@ _OPTIONS = ("stage", "against", "kernel", "level", "layer", "line", "full")
 def add_views(parser: argparse.ArgumentParser) -> None:
     """Add the options that print a view of the session, or write an export of it."""
     group = parser.add_argument_group("views and exports")
-    about = "print what the page shows, such as summary, passes, stage, diff, why, where (a wrong name lists them all)"
+    about = "print a view of the page: summary, passes, stage, diff, why, where .. (a wrong name lists them all)"
     group.add_argument("--text", metavar="VIEW", help=about)
     about = "write to -o FILE, or print, what another tool reads, such as model-explorer, chrome-trace, speedscope, svg"
     group.add_argument("--export", metavar="KIND", help=about)

@@ -60,7 +60,7 @@ class Audit(PassInstrument):
     before: set[LocationAttr] = field(default_factory=lambda: set[LocationAttr]())
 
     def look(self, module: ModuleOp, name: str) -> None:
-        """Take stock of `module` after `name`."""
+        """Record the locations of `module` after the pass `name`."""
         after = surviving_leaves(module)
         ops = sum(not isinstance(op, ModuleOp) for op in module.walk())
         lost = len(unexplained(self.before, after, self.ledger))
@@ -84,7 +84,7 @@ class Audit(PassInstrument):
 
 @dataclass
 class WrittenSnapshots(PassSnapshots):
-    """Writes snapshots into a folder, each as soon as it is there, instead of keeping them."""
+    """Snapshots that are written into a folder at once instead of kept."""
 
     folder: SnapshotFolder = field(kw_only=True)
 
@@ -106,7 +106,7 @@ class Verifier(PassInstrument):
 
 @dataclass
 class BetweenPasses(PassInstrument):
-    """Prints the module after each of `passes` passes but the last."""
+    """An instrument that prints the module after each of `passes` passes except the last."""
 
     passes: int
     with_locations: bool

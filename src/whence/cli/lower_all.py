@@ -65,7 +65,7 @@ class LowerToLLVM(LLVMTarget):
 
 @dataclass(frozen=True)
 class LowerToAssembly(AssemblyTarget):
-    """The machine code of all kernels, each part of it after the layers and the line of TIR that it serves."""
+    """Return the machine code of all kernels; each part follows its layers and its line of TIR."""
 
     name = "asm"
 

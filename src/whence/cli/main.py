@@ -1,4 +1,4 @@
-"""`whence`: run a model, and ask where everything in it comes from."""
+"""`whence`: run a model, and explain the origin of everything in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`whence memory`: what the memory of a model is for."""
+"""`whence memory`: the use of memory by a model."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from whence.support.errors import PipelineError, expectation
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "What is the memory of a model for? The arena and what lies in it when, parameters and tensors by layer."
+    about = "Show the use of memory: the arena with its values over time, parameters, and tensors by layer."
     examples = (
         "light_resnet50",
         "resnet.tar --svg memory.svg",
         "model.onnx --usmp hill_climb --json",
         "bert.onnx --sizes batch=1,seq=128",
     )
-    parser = command(commands, "memory", "what memory is used for", about, examples)
+    parser = command(commands, "memory", "show the use of memory", about, examples)
     add_model(parser)
-    parser.add_argument("--svg", type=new_file, metavar="FILE", help="draw what lies in the arena, over time")
+    parser.add_argument("--svg", type=new_file, metavar="FILE", help="draw the arena over time")
     add_sizes(parser)
     add_memory(parser)
     add_json(parser)

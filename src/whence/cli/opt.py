@@ -1,4 +1,4 @@
-"""`whence-opt`: xDSL's optimizer driver with models as input, an eye on locations, and machine code as output."""
+"""`whence-opt`: xDSL's optimizer driver with models as input, checks of locations, and machine code as output."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from whence.universe import ALL_PASSES, multiverse, passes_of_others
 
 
 def listed() -> list[str]:
-    """The passes of ours: name, what each does, and what it is called in TVM; then the names of other packages'."""
+    """Return a table of our passes (name, purpose, name in TVM), then the names of other packages' passes."""
     width = max(len(row.name) for row in ALL_PASSES)
     return [
         f"{row.name:{width}}  {row.help}" + (f" (TVM: {row.tvm}, level {row.level})" if row.tvm else "")
@@ -80,7 +80,7 @@ SAVED_MODEL = "saved_model"
 
 
 class _Folder(BytesIO):
-    """The folder of a model in the place of an open file."""
+    """The folder of a model in place of an open file."""
 
     def __init__(self, name: str):
         super().__init__()
@@ -100,7 +100,7 @@ def _know_compilers(passes: Sequence[ModulePass]) -> None:
 
 
 class _Output(StringIO):
-    """Collects what goes to a file; `text` outlives closing."""
+    """A file in memory; `text` outlives closing."""
 
     text = ""
 
@@ -112,7 +112,7 @@ class _Output(StringIO):
 
 @dataclass
 class _Running(PassInstrument):
-    """Says which pass an error is about."""
+    """An instrument that adds the pass to an error."""
 
     tool: WhenceOptMain
 
@@ -137,7 +137,7 @@ class WhenceOptMain(xDSLOptMain):
         words = list(sys.argv[1:] if args is None else args)
         # An option that takes a value or none would swallow the input file after it.
         words = ["--time-passes-json" if word == "--time-passes=json" else word for word in words]
-        super().__init__("Runs passes on a model or module, and shows where everything comes from.", words)
+        super().__init__("Run passes on a model or module, and show the origin of every op.", words)
 
     # Registration
 
@@ -173,7 +173,7 @@ class WhenceOptMain(xDSLOptMain):
         arg_parser.formatter_class = argparse.RawDescriptionHelpFormatter
         lines = "\n  ".join(["", *listed()])
         models = "\n  ".join(["", *shipped_models()])
-        arg_parser.epilog = f"passes of whence (those of xDSL are there, too):{lines}\n\nshipped models:{models}"
+        arg_parser.epilog = f"passes of whence (those of xDSL work, too):{lines}\n\nshipped models:{models}"
         # These take the place of options that xDSL has under the same names.
         add = arg_parser.add_argument_group("whence", conflict_handler="resolve").add_argument
         add("-p", "--passes", default="", help="passes separated by commas: name or name{option=value ..}")
@@ -181,10 +181,10 @@ class WhenceOptMain(xDSLOptMain):
         add("-t", "--target", default="mlir", help=f"what to print: {targets}; options as for passes")
         about = 'of inputs that a model leaves open, such as "data:[1,3,224,224] mask:[1,16]"'
         add("--input-shapes", metavar="SHAPES", help=f"shapes {about}")
-        add("-o", "--output-file", help="file to write: a module with locations, its weights beside it as .params")
+        add("-o", "--output-file", help="file to write: a module with locations; its weights go into .params beside it")
         add("--snapshot-dir", metavar="DIR", help="write the module after each pass, with locations, into DIR")
-        add("--list-passes", action="store_true", help="print the passes of whence with what they do, and end")
-        add("--audit", action="store_true", help="fail when a pass loses a location; print a table on stderr")
+        add("--list-passes", action="store_true", help="print the passes of whence with their purposes, and exit")
+        add("--audit", action="store_true", help="fail if a pass loses a location; print a table on stderr")
         add("--time-passes", action="store_true", help="print times on stderr; --time-passes=json as JSON")
         add("--time-passes-json", action="store_true", help=argparse.SUPPRESS)
 

@@ -1,4 +1,4 @@
-"""Groups of options that commands share, in one style; where tvmc has an option, its name is the same."""
+"""Groups of options that commands share. An option has tvmc's name if tvmc has it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def identifier(text: str) -> str:
 
 
 def new_file(text: str) -> Path:
-    """The type of an option that is a file to write: it can be told at once that its folder is not there."""
+    """Return the path of a file to write. Its folder must exist, so that a wrong path fails before the work."""
     path = Path(text)
     if path.is_dir():
         raise argparse.ArgumentTypeError(f"expected a file to write, got the folder {text}")
@@ -105,12 +105,12 @@ def add_passes(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("passes")
     about = "an option of the compiler, such as tir.disable_vectorize=1; may be repeated"
     group.add_argument("--pass-config", action="append", default=[], metavar="NAME=VALUE", help=about)
-    group.add_argument("--disabled-pass", metavar="NAMES", help="passes that do not run, separated by commas")
-    group.add_argument("--print-pass-times", action="store_true", help="print what each pass took, on stderr")
+    group.add_argument("--disabled-pass", metavar="NAMES", help="passes to skip, separated by commas")
+    group.add_argument("--print-pass-times", action="store_true", help="print the time of each pass on stderr")
 
 
 def opt_level(args: argparse.Namespace) -> int:
-    """The level that was asked for, else the usual one."""
+    """Return the requested level, or the default."""
     return OPT_LEVEL if args.opt_level is None else args.opt_level
 
 
@@ -135,7 +135,7 @@ def pass_context(
 
 
 def checked_passes(names: Sequence[str], what: str = "--disabled-pass") -> Sequence[str]:
-    """The names, all of passes; raises PipelineError for another one."""
+    """Return the names of passes. Raises PipelineError for an unknown one."""
     from whence.passes.registry import PASSES, find_row
 
     for name in names:
@@ -146,7 +146,7 @@ def checked_passes(names: Sequence[str], what: str = "--disabled-pass") -> Seque
 
 
 def configured(texts: Sequence[str], what: str = "--pass-config") -> dict[str, Option]:
-    """Options by name; raises PipelineError for what is no `name=value` of the right type."""
+    """Return options by name. Raises PipelineError unless each is `name=value` of the right type."""
     from whence.support.context import PassContext
 
     types = PassContext.list_configs()
@@ -178,16 +178,16 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
 def add_timing(parser: argparse.ArgumentParser, repeat: int, number: int) -> None:
     """Add the options for the number of runs."""
     group = parser.add_argument_group("timing")
-    about = f"how many times are taken (default {repeat})"
+    about = f"the number of measurements (default {repeat})"
     group.add_argument("--repeat", type=whole(1), default=repeat, metavar="N", help=about)
-    about = f"runs that make one time, their mean (default {number})"
+    about = f"runs per measurement, which is their mean (default {number})"
     group.add_argument("--number", type=whole(1), default=number, metavar="N", help=about)
-    about = "runs make one time until they took so long together"
+    about = "repeat runs for one measurement until they take this long together"
     group.add_argument("--min-repeat-ms", type=amount, default=0.0, metavar="MS", help=about)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Return whether the answer is for a program."""
+    """Return whether --json asks for data."""
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
 

@@ -1,4 +1,4 @@
-"""`whence profile`: where time goes within kernels, line by line."""
+"""`whence profile`: the time of layers and of lines in kernels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add(commands: Subparsers) -> None:
         "light_resnet50 --kernel fused_nn_softmax --asm",
         "model.onnx --folded stacks.txt --chrome-trace trace.json --node-data times.json",
     )
-    parser = command(commands, "profile", "where time goes, by line", about, examples)
+    parser = command(commands, "profile", "show where time goes, by layer and line", about, examples)
     add_model(parser)
     add_inputs(parser)
     add_sizes(parser)

@@ -1,4 +1,4 @@
-"""`whence report`: a compilation as one file to send, if need be without the model in it."""
+"""`whence report`: a compilation as one file to send, optionally without the model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from whence.cli.options import Subparsers, command, new_file
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Compile a model, and write all that became of it into one file to send: a page that opens without a "
-    about += "network, or where its name ends in .json or .json.gz the session document."
+    about = "Compile a model, and write the whole compilation into one file to send: a page that opens without a "
+    about += "network, or the session document if the name ends in .json or .json.gz."
     examples = (
         "light_resnet50 -o resnet.html",
-        "model.onnx --strip            # without weights, and with hashes in the place of names",
+        "model.onnx --strip            # without weights, and with hashes instead of names",
         "session.json.gz --strip -o stripped.json.gz",
     )
     parser = command(commands, "report", "the whole compilation as one file to send", about, examples)
@@ -25,7 +25,7 @@ def add(commands: Subparsers) -> None:
     add_inputs(parser)
     about = "the file to write (default: report.html)"
     parser.add_argument("-o", "--output", type=new_file, default=Path("report.html"), metavar="FILE", help=about)
-    about = "leave out values, and put hashes in the place of the names of layers, tensors, functions and files"
+    about = "leave out values, and replace the names of layers, tensors, functions and files by hashes"
     parser.add_argument("--strip", action="store_true", help=about)
     add_measurements(parser)
     parser.set_defaults(command=_report)

@@ -1,4 +1,4 @@
-"""`whence run`: compile a model, run it, check it, and say where the time went."""
+"""`whence run`: compile a model, run it, check it, and show its times."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SAMPLED = 0.5
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Compile a model, run it, compare it with a reference, and show what each level holds and each layer takes."
+    about = "Compile a model, run it, compare it with a reference, and show each level and the time of layers."
     examples = (
         "light_resnet50",
         "resnet.tar -i x.npz -o y.npz --print-top 5",
@@ -45,9 +45,9 @@ def add(commands: Subparsers) -> None:
     add_output(parser, "save the outputs by name, as .npz")
     parser.add_argument("--print-top", type=whole(1), metavar="N", help="the N largest elements of each output")
     add_threads(parser)
-    about = "native: a call for the whole model; graph: node by node, as TVM's graph executor (default native)"
+    about = "native: one call for the whole model; graph: node by node, like TVM's graph executor (default native)"
     parser.add_argument("--executor", choices=("native", "graph"), default="native", help=about)
-    parser.add_argument("--profile", action="store_true", help="the time of every kernel call, too")
+    parser.add_argument("--profile", action="store_true", help="also print the time of every kernel call")
     parser.add_argument("--print-time", action="store_true", help="a summary of times, of --repeat and --number")
     add_timing(parser, repeat=10, number=1)
     add_memory(parser)

@@ -1,4 +1,4 @@
-"""`whence tir`: the loops of a kernel, the layers of each line beside it."""
+"""`whence tir`: the loops of a kernel, with the layers of each line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whence.cli.options import Subparsers, add_json, command
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "The TIR of a kernel, each line with its number, its machine instructions and the layers that it serves."
+    about = "Show the TIR of a kernel; each line has its number, its machine instructions and its layers."
     about += " Without --kernel: list the kernel calls."
     examples = (
         "light_resnet50",
@@ -25,7 +25,7 @@ def add(commands: Subparsers) -> None:
     add_inputs(parser)
     add_call(parser)
     add_json(parser)
-    about = "with --kernel: its code as te, schedule, tir, ll (LLVM IR), opt.ll (after LLVM's passes) or s, as text"
+    about = "with --kernel: print its code as te, schedule, tir, ll (LLVM IR), opt.ll (after LLVM's passes) or s"
     parser.add_argument("--emit", metavar="FORMAT", help=about)
     parser.set_defaults(command=_tir)
 

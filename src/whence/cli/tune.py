@@ -27,7 +27,7 @@ _BAR = 20
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Measure other schedules of a model's kernels, beside the default ones, and keep those that are faster."
+    about = "Measure other schedules of a model's kernels beside the default ones, and keep the faster ones."
     examples = (
         "light_resnet50",
         "model.onnx --budget 2m -o tuned/",
@@ -40,20 +40,20 @@ def add(commands: Subparsers) -> None:
     add_threads(parser)
     about = "the time for all kernels: 600, 10m or 1h (default 10m)"
     parser.add_argument("--budget", type=duration, default=600.0, metavar="TIME", help=about)
-    about = "candidates of a kernel that are measured at most (default 96)"
+    about = "the maximal number of measured candidates per kernel (default 96)"
     parser.add_argument("--trials", type=whole(1), default=96, metavar="N", help=about)
-    about = "of what is drawn (default 0): the same seed and the same measurements decide the same"
+    about = "the seed of the search (default 0): the same seed and measurements give the same decisions"
     parser.add_argument("--search-seed", type=whole(0), default=0, metavar="N", help=about)
-    about = "the time for one candidate, in seconds; then it is taken for one that hangs (default 10)"
+    about = "seconds after which a candidate counts as hanging (default 10)"
     parser.add_argument("--timeout", type=amount, default=10.0, metavar="S", help=about)
-    about = "the folder, or the file, of the records; what is there is gone on with (default tuned)"
+    about = "the folder or file of the records; an existing one is continued (default tuned)"
     parser.add_argument("-o", "--output", type=Path, default=Path("tuned"), metavar="PATH", help=about)
     group = parser.add_argument_group("measuring on other machines")
     about = "the address of a dask scheduler, such as tcp://HOST:8786; each machine runs "
     about += "`dask worker tcp://HOST:8786 --nthreads 1 --resources measure=1`"
     group.add_argument("--scheduler", metavar="ADDRESS", help=about)
     for name, about in (
-        ("ca-file", "the certificate of who signed the others' (tls://HOST:8786)"),
+        ("ca-file", "the certificate of the authority that signed the others' (tls://HOST:8786)"),
         ("cert", "this side's certificate"),
         ("key", "its key"),
     ):
@@ -72,7 +72,7 @@ def duration(text: str) -> float:
 
 @dataclass
 class Bar:
-    """Tells on stderr how far tuning is: one line that changes on a terminal, else a line per kernel."""
+    """Progress of tuning on stderr: one changing line on a terminal, else a line per kernel."""
 
     width: int = 0
     kernel: int = 0
@@ -101,7 +101,7 @@ class Bar:
 
 
 def _security(args: argparse.Namespace) -> object:
-    """The certificates that the arguments name; raises PipelineError where they are not all there."""
+    """Return the certificates that the arguments name. Raises PipelineError unless all three are given."""
     files = [args.tls_ca_file, args.tls_cert, args.tls_key]
     if not any(files):
         return None

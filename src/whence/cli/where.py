@@ -1,4 +1,4 @@
-"""`whence where`: what became of a layer, or of all of them."""
+"""`whence where`: the fate of a layer, or of all layers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from whence.support.errors import PipelineError
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "What became of a layer, from relay to machine code? Without --layer: list the layers."
+    about = "Show what a layer became, from relay to machine code. Without --layer: list the layers."
     examples = ("light_resnet50 --layer n0", "resnet.tar --all", "light_resnet50 --all --times --json")
     parser = command(commands, "where", "what became of a layer", about, examples)
     add_model(parser)
     add_inputs(parser)
     parser.add_argument("--layer", metavar="NAME", help="the name of a layer or tensor of the model")
-    parser.add_argument("--all", action="store_true", help="a line per layer: what it became at each level")
+    parser.add_argument("--all", action="store_true", help="print a line per layer with its ops at each level")
     add_times(parser)
     add_json(parser)
     parser.set_defaults(command=_where)

@@ -1,4 +1,4 @@
-"""`whence why`: the layers and passes behind a kernel or a line of it."""
+"""`whence why`: the layers and passes behind a kernel or one of its lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whence.support.errors import PipelineError
 
 def add(commands: Subparsers) -> None:
     """Add the subcommand."""
-    about = "Why is this kernel, or this line of its TIR, here? Without --kernel: list the kernel calls."
+    about = "Show the layers and passes behind a kernel or a line of its TIR. Without --kernel: list the kernel calls."
     examples = (
         "light_resnet50",
         "resnet.tar --kernel fused_nn_softmax --line 3",
@@ -24,7 +24,7 @@ def add(commands: Subparsers) -> None:
     add_model(parser)
     add_inputs(parser)
     add_call(parser)
-    parser.add_argument("--all", action="store_true", help="the answers for all kernels, one after the other")
+    parser.add_argument("--all", action="store_true", help="print the answers for all kernels, one after the other")
     parser.add_argument("--line", type=whole(1), metavar="N", help="a line of the kernel's TIR")
     add_times(parser)
     add_json(parser)
