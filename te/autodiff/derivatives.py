@@ -156,7 +156,7 @@ def derivatives(root: Expr, wanted: Callable[[Read], bool]) -> list[tuple[Read, 
 
 
 def _bottom_up(root: Expr) -> list[Expr]:
-    """Every node below the root once, children first; what indices are made of is left out."""
+    """Yield every node below the root once, children first, without the parts of indices."""
     order: dict[int, Expr] = {}
     stack = [(root, False)]
     while stack:

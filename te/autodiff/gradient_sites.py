@@ -1,4 +1,4 @@
-"""Which points of a compute read an element of a tensor: the index map of a read, solved for the compute's axes."""
+"""The points of a compute that read an element of a tensor: the index map of a read, solved for the compute's axes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def number(extent: Extent) -> int:
 
 
 def solve(indices: Sequence[AffineExpr], shape: Sequence[int], axes: Sequence[Axis]) -> Site:
-    """Where reads at `indices`, whose dims are numbered as in `Site`, of a tensor of `shape` meet each element."""
+    """Return the points at which reads at `indices` (dims as in `Site`) of a tensor of `shape` meet each element."""
     rank = len(shape)
     starts = [number(axis.start) for axis in axes]
     ends = [start + number(axis.extent) - 1 for axis, start in zip(axes, starts, strict=True)]

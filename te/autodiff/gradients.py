@@ -243,7 +243,7 @@ class _Gradient:
 
 
 def _indices(read: Read, axes: Sequence[Axis]) -> tuple[AffineExpr | Expr, ...]:
-    """The indices of a read by the dims of `Site`; those that are computed as they are."""
+    """Return the indices of a read by the dims of `Site`; computed indices stay unchanged."""
     dims: dict[Axis, AffineExpr] = {axis: AffineDimExpr(read.tensor.ndim + i) for i, axis in enumerate(axes)}
     indices: list[AffineExpr | Expr] = []
     for index in read.indices:

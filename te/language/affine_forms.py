@@ -24,7 +24,7 @@ AXIS_SEPARATOR = "axis_separator"
 
 
 FLOORED = {"div": "floordiv", "truncdiv": "floordiv", "truncmod": "floormod"}
-"""Of indices, which are not negative, all divisions are one."""
+"""For indices, which are not negative, all kinds of division are the same."""
 
 
 def affine_binary(op: str, a: AffineExpr, b: AffineExpr) -> AffineExpr | None:
@@ -103,7 +103,7 @@ def bounds_of(condition: AffineSetAttr) -> list[AffineExpr]:
 
 
 def layout_map(function: Callable[..., Any], names: Sequence[str]) -> tuple[AffineMapAttr, list[int]]:
-    """The layout that a lambda of the axes gives, and where AXIS_SEPARATOR stands in it."""
+    """Return the layout that a lambda of the axes defines, and the positions of AXIS_SEPARATOR."""
     axes = [Axis(name, 1) for name in names]
     dims: dict[Axis, AffineExpr] = {axis: AffineExpr.dimension(i) for i, axis in enumerate(axes)}
     answer: Any = function(*axes)

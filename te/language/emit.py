@@ -123,7 +123,7 @@ class _FunctionEmitter:
         return label
 
     def _compute(self, op: ComputeOp, label: str) -> None:
-        """One te.compute for all outputs of an operation."""
+        """Emit one te.compute for all outputs of an operation."""
         for a, b in op.alike:
             found, other = extent_value(a, self.sizes), extent_value(b, self.sizes)
             if not same(found, other):

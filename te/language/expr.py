@@ -139,7 +139,7 @@ class Axis(Expr):
 
     @property
     def var(self) -> Axis:
-        """The expression that stands for it: itself."""
+        """The expression of the variable: itself."""
         return self
 
     @property
@@ -418,7 +418,7 @@ def _folds(value: Expr) -> TypeGuard[Const]:
 
 
 _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1}
-"""The operands that leave an integer as it is."""
+"""The operands that leave an integer unchanged."""
 
 
 def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:

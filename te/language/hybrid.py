@@ -182,7 +182,7 @@ _parsed: WeakKeyDictionary[Callable[..., Any], Script] = WeakKeyDictionary()
 
 
 def script_of(value: object) -> Script | None:
-    """The script that a name stands for; None for anything else."""
+    """Return the script of a name; None for any other value."""
     return _parsed.get(value) if isinstance(value, FunctionType) else None
 
 

@@ -288,7 +288,7 @@ class _Body:
         self._set(element, value)
 
     def _set(self, element: Read, value: Expr) -> None:
-        """Store an element. In a branch, what was there is stored when the branch is not taken."""
+        """Store an element. In a branch, the old value is stored if the branch is not taken."""
         value = value.astype(element.dtype)
         if self.condition is not None:
             value = Select(self.condition, value, element, True)
@@ -314,7 +314,7 @@ class _Body:
         return result if isinstance(result, int) else None
 
     def _number(self, name: str, value: ast.expr) -> int | None:
-        """Return the int that a name stands for throughout the script; None for everything else."""
+        """Return the int that a name has throughout the script; None for any other value."""
         if name in self.values or (number := self._static(value)) is None:
             return None
         names = (node for node in ast.walk(self.script.tree) if isinstance(node, ast.Name) and node.id == name)

@@ -76,7 +76,7 @@ class IndexForms:
         return FLOORED[op] if at_least(bounds(a, self._ranges())[0], 0) else op
 
     def _chosen(self, op: str, a: AffineExpr, b: AffineExpr) -> AffineExpr | None:
-        """Which of the two the minimum or maximum is, where that is the same at all points."""
+        """Return the operand that is the minimum or maximum at all points, or None if that depends on the point."""
         low, high = bounds(a - b, self._ranges())
         if at_least(low, 0):
             return b if op == "min" else a

@@ -1,4 +1,4 @@
-"""Where operations are made: the line of the user's Python, or what `located` says."""
+"""Locations of new operations: the line of the user's Python, or that of `located`."""
 
 from __future__ import annotations
 

@@ -99,6 +99,6 @@ MATH: dict[str, type[Operation]] = {
 }
 """Functions of one float."""
 ROUNDING = frozenset({"ceil", "floor", "nearbyint", "round", "trunc"})
-"""Functions that leave integers as they are."""
+"""Functions that leave integers unchanged."""
 BITS: dict[str, type[Operation]] = {"popcount": math.CtPopOp, "clz": math.CountLeadingZerosOp}
 """Functions of one integer."""

@@ -114,7 +114,7 @@ min = _known("min", "min")
 
 
 def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name: str = "reduce") -> Callable[..., Any]:
-    """A reducer of one's own: commutative and associative, of numbers or of tuples of them.
+    """Make a reducer of your own: commutative and associative, of numbers or of tuples of them.
 
     fcombine: two operands (of a tuple reduction: two lists) -> the combination. fidentity: a dtype per operand -> the
     constants it starts from. The result is called as `te.sum` is: `(expr or tuple, axis, where, init)`; of a tuple it
@@ -159,7 +159,7 @@ def comm_reducer(fcombine: Callable[[Any, Any], Any], fidentity: Identity, name:
 
 
 def _known_as(combiner: Combiner) -> str | None:
-    """The reducer that has a name of its own and is this one."""
+    """Return the named reducer that is equal to this one."""
     match combiner.result[0]:
         case Binary(op="add", a=a, b=b) if combiner.identity[0].value == 0:
             reducer = "sum"

@@ -109,13 +109,13 @@ class ScalarEmitter(IndexForms):
     # Index expressions
 
     def index(self, expr: Expr, guarded: bool = False) -> AffineExpr:
-        """`expr` as an index; what is not affine is computed and becomes an index operand. guarded: as in `value`."""
+        """Return `expr` as an index; a part that is not affine becomes an index operand. guarded: as in `value`."""
         for node in operands_first([expr], done := self.places[guarded], self._summands):
             done[id(node)] = self._index(node, done, guarded)
         return done[id(expr)]
 
     def _summands(self, expr: Expr) -> Sequence[Expr]:
-        """The operands of a sum that is not affine: what of it is affine stays so, for the lanes of a vector."""
+        """Return the operands of a sum that is not affine; its affine part stays affine, for the lanes of a vector."""
         sum_ = isinstance(expr, Binary) and expr.op in ("add", "sub") and not expr.over_axes
         return children(expr) if sum_ and not is_unsigned(expr.dtype) and self.affine(expr) is None else ()
 

@@ -108,7 +108,7 @@ class ComputeOp(Operation):
 
 
 class FullOp(ComputeOp):
-    """One number at every point. It is spelled where it is read, so that only an output of a function is a stage."""
+    """A tensor of one number. Its readers contain the number, so only an output of a function is a stage."""
 
     def __init__(self, name: str, axes: Sequence[Axis], number: Const):
         super().__init__(name, axes, [number], "", {})
@@ -127,7 +127,7 @@ class FullOp(ComputeOp):
 
 
 class Tensor(WholeTensor):
-    """One output of an operation. `T[i, j]` and `T(i, j)` read an element; fewer indices give a slice.
+    """An output of an operation. `T[i, j]` and `T(i, j)` read an element; fewer indices give a slice.
 
     `T(i - 1, j, otherwise=0.0)` reads a padded tensor: the number where the point lies outside.
     """

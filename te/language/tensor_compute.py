@@ -56,7 +56,7 @@ class IntrinCall(InnerCompute):
 
 
 class TensorComputeOp(ComputeOp):
-    """A compute whose inner axes are those of an intrinsic: they stay as they are."""
+    """A compute whose inner axes are those of an intrinsic; primitives cannot change these axes."""
 
     def __init__(
         self,

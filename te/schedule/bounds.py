@@ -1,4 +1,4 @@
-"""Bound inference: what part of its tensor each stage computes at its attach point, and how often its loops run.
+"""Bound inference: the part of its tensor that each stage computes at its attach point, and the extents of its loops.
 
 A stage at the root covers its whole tensor. An attached one covers what one iteration of its host's loop reads: the
 loops around that point stand still, those inside it (and the reduce axes of readers) run. Its start is then an affine
@@ -33,7 +33,7 @@ _BLOCK, _THREAD = SCOPES.index("global"), SCOPES.index("shared")
 """A loop bound to blocks, and one bound to threads, runs for each buffer of scopes up to this one."""
 
 Reading: TypeAlias = tuple[StageState, tuple[AffineExpr, ...]]
-"""A stage that reads and the point it reads: dim i is its axis i, those after its axes stand for computed indices."""
+"""A reading stage and the point it reads: dim i is its axis i, and the dims after its axes are computed indices."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Bounds:
     region: list[Interval]
     """The part of its tensor; dim i of a start is loop `around[i]`."""
     extents: dict[IterVar, Size]
-    """Of all its iteration variables."""
+    """The extents of all its iteration variables."""
 
 
 def attach_axis(attach: Attach) -> IterVar | None:
@@ -112,7 +112,7 @@ def composed(
     point: tuple[AffineExpr, ...],
     computed: dict[tuple[SSAValue, tuple[AffineExpr, ...]], int],
 ) -> tuple[AffineExpr, ...]:
-    """Where a read is in the loops of a host that has its reader at a point; `computed` numbers computed indices."""
+    """Return the point of a read in the loops of its reader's host; `computed` numbers computed indices."""
     rank = len(host.block.args)
     position: dict[SSAValue, int] = {argument: i for i, argument in enumerate(reader.block.args)}
 

@@ -137,11 +137,11 @@ class Body(NamedTuple):
     """The events at one point of a compute, and of the computes that are inlined in it."""
 
     extents: tuple[int, ...]
-    """Of its axes, reduce axes last."""
+    """The extents of its axes, reduce axes last."""
     operations: int
     """Scalar operations, as `operations_at_point` counts them."""
     reads: tuple[Access, ...]
-    """Where elements are loaded from buffers; what is read twice at one point is loaded once."""
+    """The loads of elements from buffers; an element that is read twice at one point is loaded once."""
     writes: tuple[Access, ...]
 
     @property
@@ -189,11 +189,11 @@ class Nest:
         self.extents = [*self.around, *(nominal(bounds.extents[axis]) for axis in self.own)]
         self.kinds = [*(axis.kind for axis in bounds.around), *(axis.kind for axis in self.own)]
         self.extent = {axis: nominal(extent) for axis, extent in bounds.extents.items()}
-        """Of all iteration variables of the stage."""
+        """The extents of all iteration variables of the stage."""
 
     @property
     def iterations(self) -> int:
-        """The number of times that the body runs; what a tail leaves out counts, too."""
+        """The number of times that the body runs, including iterations that a tail skips."""
         return prod(self.extents)
 
     @property

@@ -113,7 +113,7 @@ def between(
 
 
 def group_scans(table: StageTable[Stage]) -> list[ScanGroup]:
-    """A group per scan of what its updates read that depends on its states; the stages are told."""
+    """Make a group per scan of the stages between its states and its updates, and set it in the stages."""
     groups: list[ScanGroup] = []
     for op in [stage.producer for stage in table.stages if isinstance(stage.producer, te.ScanOp)]:
         members = [stage for stage in between(table, op.updates, op.states, False) if stage.is_compute]

@@ -105,7 +105,7 @@ def _body(producer: te.ComputeOp, read: te.ReadOp) -> list[SSAValue]:
 
 
 def _replace(producer: te.ComputeOp, read: te.ReadOp, values: Sequence[SSAValue]) -> None:
-    """Put what the producer computes at its point in the place of a read."""
+    """Replace a read by the producer's expression at its point."""
     result = values[cast(OpResult, read.tensor).index]
     if read.otherwise is not None:
         block = read.parent_block()

@@ -1,4 +1,4 @@
-"""Intervals of affine expressions: what an index covers while some loops stand still and others run.
+"""Intervals of affine expressions: the values of an index while some loops are fixed and others run.
 
 The start is the expression at the lower end of the loops that run, the extent the span that they cover.
 """

@@ -1,4 +1,4 @@
-"""Tensor intrinsics: what computes a tile of a stage in place of its innermost loops."""
+"""Tensor intrinsics, which compute a tile of a stage in place of its innermost loops."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def thread_axis(dom: int | tuple[int, int] | str | None = None, tag: str = "", n
 
 
 class IterVar:
-    """One iteration variable of a stage."""
+    """An iteration variable of a stage."""
 
     def __init__(self, name: str, extent: Size, sort: Sort = "data"):
         self.name = name
@@ -84,7 +84,7 @@ class IterVar:
 
     @property
     def var(self) -> IterVar:
-        """The expression that stands for it: itself."""
+        """The expression of the variable: itself."""
         return self
 
     @property
@@ -93,7 +93,7 @@ class IterVar:
 
     @property
     def iter_type(self) -> int:
-        """TVM's number of what it runs over; what it is marked as is in the stage's `iter_var_attrs`."""
+        """TVM's number for its kind of range; the stage's `iter_var_attrs` has its marks."""
         return ITER_TYPES[self.sort]
 
     @property
@@ -116,7 +116,7 @@ class Split:
     tail: Tail | None = None
 
     def extents(self, parent: Size) -> tuple[Size, Size]:
-        """Of outer and inner, when the parent has this extent."""
+        """The extents of outer and inner if the parent has this extent."""
         if not isinstance(parent, int):
             parts = self.nparts
             return (ceil_div(parent, self.factor), self.factor) if parts is None else (parts, ceil_div(parent, parts))
@@ -189,7 +189,7 @@ class Transform:
     inverse: tuple[AffineExpr, ...]
 
     def extents(self, originals: Sequence[Size]) -> list[Size]:
-        """Of the transformed, when the originals have these extents."""
+        """The extents of the new loops if the originals have these extents."""
         if any(same(extent, 0) for extent in originals):
             return [0] * len(self.transformed)
         ranges = [(0, extent - 1) for extent in originals]

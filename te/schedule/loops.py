@@ -129,7 +129,7 @@ class LoopPrimitives(StageState):
         self.fail(primitive, f"axis {axis.name} is not part of the schedule of this stage")
 
     def handle(self, axis: IterVar) -> SSAValue:
-        """The value that stands for an axis of this stage in the sequence."""
+        """Return the value of an axis of this stage in the sequence."""
         return self.record.axis(self, axis)
 
     def _serial(self, primitive: str, axis: IterVar) -> int:

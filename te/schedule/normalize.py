@@ -1,4 +1,4 @@
-"""A schedule as it is lowered: without inlined stages, each stage attached to a loop that there is."""
+"""A schedule ready for lowering: without inlined stages, and with each stage attached to an existing loop."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class SchedulePrimitives(StageTable[Stage]):
 
     @property
     def groups(self) -> list[GroupState]:
-        """Those of the scans, then what `create_group` made."""
+        """The groups of the scans, then those of `create_group`."""
         return [*self.scan_groups, *self.record.groups]
 
     def _made(self, stage: Stage, op: ops.CacheReadOp | ops.CacheWriteOp | ops.RfactorOp) -> Stage:

@@ -1,4 +1,4 @@
-"""The record of what is done to a schedule: a `schedule.sequence`, and the values that stand for things in it."""
+"""The record of the primitives on a schedule: a `schedule.sequence`, and its values for stages, axes and tensors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OpT = TypeVar("OpT", bound=IRDLOperation)
 
 _ROOT = __name__.partition(".")[0]
 _OURS = (__name__.rpartition(".")[0], f"{_ROOT}.support")
-"""The packages in which a primitive is carried out, whoever issued it."""
+"""The packages that carry out primitives, for every caller."""
 
 
 def _issued() -> str:
@@ -70,23 +70,23 @@ class Record:
             return self._builder.add(op)
 
     def knob(self, name: str, candidates: Sequence[int], decision: int, location: LocationAttr) -> None:
-        """Record a choice, of which what is recorded from here on may be a consequence."""
+        """Record a choice, on which later primitives may depend."""
         with self._builder.located(location):
             self._builder.add(ops.KnobOp(name, candidates, decision))
 
     def stage(self, stage: StageState) -> SSAValue:
-        """The value that stands for a stage."""
+        """Return the value of a stage."""
         if stage not in self._stages:
             self.name_stage(stage, self.add(ops.StageOp(stage.label), stage).stage)
         return self._stages[stage]
 
     def name_stage(self, stage: StageState, value: SSAValue) -> None:
-        """Let a value stand for a stage."""
+        """Set the value of a stage."""
         value.name_hint = name_hint(stage.label)
         self._stages[stage] = value
 
     def axis(self, stage: StageState, axis: IterVar) -> SSAValue:
-        """The value that stands for an axis of a stage."""
+        """Return the value of an axis of a stage."""
         if axis not in self._axes:
             roots = [*stage.axes, *stage.reduce_axes]
             if axis not in roots:
@@ -97,28 +97,28 @@ class Record:
         return self._axes[axis]
 
     def name_axis(self, axis: IterVar, value: SSAValue) -> None:
-        """Let a value stand for an axis."""
+        """Set the value of an axis."""
         value.name_hint = name_hint(axis.name)
         self._axes[axis] = value
 
     def thread(self, thread: ThreadAxis) -> SSAValue:
-        """The value that stands for a thread."""
+        """Return the value of a thread."""
         if thread not in self._threads:
             self._threads[thread] = self._builder.add(ops.ThreadOp(thread.tag, thread.extent)).thread
             self._threads[thread].name_hint = name_hint(thread.name)
         return self._threads[thread]
 
     def group(self, group: GroupState) -> SSAValue:
-        """The value that stands for a group."""
+        """Return the value of a group."""
         return self._groups[group]
 
     def name_group(self, group: GroupState, value: SSAValue) -> None:
-        """Let a value stand for a group."""
+        """Set the value of a group."""
         value.name_hint = "group"
         self._groups[group] = value
 
     def tensor(self, tensor: SSAValue) -> SSAValue:
-        """The value that stands for a tensor: that of its stage, or of an argument of the function."""
+        """Return the value of a tensor: that of its stage, or of an argument of the function."""
         if not isinstance(tensor, BlockArgument):
             return self.stage(self.table[tensor])
         if tensor not in self._arguments:

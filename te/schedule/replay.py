@@ -81,7 +81,7 @@ class _Replay:
         return self.hosts[self.axes[axis]]
 
     def _name(self, stage: Stage, handles: Sequence[SSAValue], axes: Sequence[IterVar]) -> None:
-        """Let handles stand for axes of a stage, as many as there are of either."""
+        """Bind handles to axes of a stage, as many as both have."""
         self.axes.update(zip(handles, axes, strict=False))
         self.hosts.update(dict.fromkeys(axes, stage))
 

@@ -122,7 +122,7 @@ class Schedule(SchedulePrimitives):
         return schedule
 
     def copy(self) -> Schedule:
-        """A schedule that stands for itself, with the same record."""
+        """Return an independent copy of the schedule, with the same record."""
         return self.snapshot()
 
     def normalize(self) -> Schedule:

@@ -1,4 +1,4 @@
-"""The loops of a hybrid script: what the primitives do to its body of tir."""
+"""The loops of a hybrid script, and the primitives on its tir body."""
 
 from __future__ import annotations
 

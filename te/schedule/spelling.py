@@ -39,7 +39,7 @@ _FUNCTIONS = {
     **dict.fromkeys(("absf", "absi"), "abs"),
     **dict.fromkeys(("powf", "fpowi", "ipowi"), "pow"),
 }
-"""Ops that have another name as a function; all others are called as they are."""
+"""Ops with another name as a function; all others keep their name."""
 _CASTS = {"extf", "truncf", "sitofp", "uitofp", "fptosi", "fptoui", "trunci", "extsi", "extui"}
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _UPDATES = {"sum": "+=", "prod": "*="}
@@ -52,7 +52,7 @@ class _Text:
     binding: int = _ATOM
 
     def inside(self, binding: int) -> str:
-        """As an operand of something that binds with `binding`."""
+        """Return the text as an operand of an operator of precedence `binding`."""
         return self.text if self.binding >= binding else f"({self.text})"
 
 

@@ -31,7 +31,7 @@ from .stage_state import Attach
 SCAN_UPDATE = "Cannot specify compute_at for scan updates"
 
 _CHECKED = 1 << 24
-"""Elements of the largest tensor whose layout can be checked to give each a place of its own."""
+"""The elements of the largest tensor whose layout is checked to be one to one."""
 
 
 def _rank(layout: AffineMapAttr) -> int:
@@ -51,12 +51,12 @@ class Stage(LoopPrimitives):
 
     @property
     def shape(self) -> tuple[Size, ...]:
-        """Of the tensors that the stage computes."""
+        """The shape of the tensors that the stage computes."""
         return extents_of(self._type)
 
     @property
     def dtype(self) -> str:
-        """Of the first tensor that the stage computes."""
+        """The dtype of the first tensor that the stage computes."""
         return dtype_name(self._type.element_type)
 
     @property

@@ -46,7 +46,7 @@ class Storage:
     align: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
     """Data axis -> factor and offset: its stride is offset modulo factor."""
     layout: AffineMapAttr | None = None
-    """Where element (i, j, ..) is; None: there."""
+    """The position of element (i, j, ..); None for (i, j, ..) itself."""
     separators: tuple[int, ...] = ()
     double_buffer: bool = False
     rolling_buffer: bool = False
@@ -89,7 +89,7 @@ class GroupState:
         self.parent = parent
         """The group that this one is in."""
         self.placed: Attach | None = None
-        """Where it was put; None: where the group around it is."""
+        """Its attach point; None for that of the group around it."""
 
     @property
     def label(self) -> str:
@@ -97,7 +97,7 @@ class GroupState:
 
     @property
     def attach(self) -> Attach | None:
-        """Where members that were put nowhere else are computed; None: at the root."""
+        """The attach point of members without one of their own; None for the root."""
         group: GroupState | None = self
         while group is not None and group.placed is None:
             group = group.parent
@@ -110,7 +110,7 @@ class GroupState:
 
 
 class StageState:
-    """One operation of the function, and how its loops are arranged."""
+    """An operation of the function, and the arrangement of its loops."""
 
     def __init__(self, producer: Producer):
         self.producer: Producer = producer
@@ -119,7 +119,7 @@ class StageState:
         self._reset_axes()
         self.relations: list[Relation] = []
         self.placed: Attach | None = None
-        """Where it was put; None: where its group is."""
+        """Its attach point; None for that of its group."""
         self.inlined = False
         self.scope = "global"
         self.storage = Storage()
@@ -150,7 +150,7 @@ class StageState:
 
     @property
     def attach(self) -> Attach | None:
-        """Where it is computed; None: at the root, in full, before its consumers."""
+        """Where it is computed; None for the root: in full, before its consumers."""
         if self.placed is not None or self.group is None or self.inlined:
             return self.placed
         return self.group.attach
@@ -179,7 +179,7 @@ class StageState:
 
     @property
     def inputs(self) -> Sequence[SSAValue]:
-        """The tensors read, each once, in order of their first read; those that a scan starts and goes on from."""
+        """The tensors read, each once, in order of their first read; for a scan, its initial values and its updates."""
         return [] if isinstance(self.producer, BlockArgument) else te.inputs_of(self.producer)
 
     @property

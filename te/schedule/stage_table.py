@@ -36,7 +36,7 @@ class StageTable(Generic[StageT_co]):
         self.arguments: dict[Tensor, SSAValue] = {}
         """The function's arguments by their placeholders, when it was built from them."""
         self.before: dict[IterVar, IterVar] = {}
-        """Of a schedule that was normalized: its iteration variables by those from before."""
+        """The iteration variables of a normalized schedule by those from before."""
         self.scan_groups: list[GroupState] = []
         """The stages that run in the steps of each scan."""
         self._places: dict[Axis, tuple[StageT_co, int]] = {}

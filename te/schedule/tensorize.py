@@ -29,7 +29,7 @@ class Tile:
     inputs: dict[SSAValue, tuple[te.ReadOp, list[int]]] = field(
         default_factory=dict[SSAValue, tuple[te.ReadOp, list[int]]]
     )
-    """The pattern's argument -> the read of the stage that it stands for, and the dimensions."""
+    """Argument of the pattern -> the read of the stage that it matches, and the dimensions."""
 
 
 def match_tile(
@@ -102,7 +102,7 @@ class _Match:
         return tile
 
     def _axes(self, mine: list[SSAValue], theirs: list[SSAValue]) -> list[int]:
-        """The position of the axis that each of the intrinsic's stands for."""
+        """The position of the stage's axis for each axis of the intrinsic."""
         inner = {argument: self._inside(self.roots[argument]) for argument in mine}
         moving = [argument for argument in mine if inner[argument].terms]
         compute = self.intrin.compute

@@ -37,7 +37,7 @@ _LAYERS = 3
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop of a stage as it is shown."""
+    """A loop of a stage for display."""
 
     name: str
     extent: Size

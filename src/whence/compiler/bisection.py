@@ -285,7 +285,7 @@ class _Run:
     def _layer(
         self, before: _Valued, after: _Valued, engine: Engine
     ) -> tuple[LayerValue | None, Difference | None, set[int]]:
-        """Return the first value that departs in a pass, of those from which outputs do, by how much, and its makers.
+        """Return the first departing value behind the departing outputs of a pass, its departure, and its makers.
 
         Those are the numbers of the ops that computed it before, and of those that do now, back to right values.
         """

@@ -152,7 +152,7 @@ def compile(
 
 
 def _records(tuned: object, machine: Target) -> Tuned | None:
-    """The records of tuning that an argument stands for. Raises PipelineError for any other object."""
+    """Return the records of tuning in an argument. Raises PipelineError for any other object."""
     if tuned is None:
         return TUNED.get()
     if isinstance(tuned, str | PathLike):

@@ -96,7 +96,7 @@ class Opened:
     """A model as far as it can be imported before a call."""
 
     module: ModuleOp | None
-    """None: there is no module for all sizes, or the caller wants none."""
+    """None if there is no module for all sizes, or if the caller wants none."""
     reopen: Callable[[], Model] | None = None
     """Callback that reads the model once more. None: the source is a relay module."""
     model: Model | None = None

@@ -1,4 +1,4 @@
-"""Programs for certain sizes, compiled by a process of its own, so that calls never wait for a compiler's Python.
+"""Programs for certain sizes, compiled by another process, so that calls never wait for a compiler's Python.
 
 The module and what is made of it travel in files without names, as packages (runtime/loading/package.py): who ends, or
 is killed, leaves nothing behind. The process ends with its work, or with the one that started it.

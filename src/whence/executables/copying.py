@@ -15,9 +15,9 @@ _NAME = "executable.tar"
 
 
 def exported_bytes(export: Callable[[Path], None]) -> bytes:
-    """The bytes of the file that `export`, the `export_library` of an executable, writes.
+    """Return the bytes of the file that `export`, the `export_library` of an executable, writes.
 
-    Raises PipelineError, which names it, for an executable that there is no file of.
+    Raises PipelineError, with the name of the executable, if it has no such file.
     """
     with tempfile.TemporaryDirectory(prefix="whence") as folder:
         path = Path(folder) / _NAME

@@ -191,9 +191,9 @@ class Executable(Calls):
     def sample(
         self, inputs: Mapping[str, Array], seconds: float = 1.0, period: float = 2.5e-4, runs: int = 1
     ) -> Samples:
-        """Where the program counter is while the model runs, for so many seconds and runs at least.
+        """Run the model for at least so many seconds and runs, and return samples of the program counter.
 
-        Raises PipelineError where the system has no sampler (see `lowering/llvm_to_native/sampler.py`).
+        Raises PipelineError if the system has no sampler (see `lowering/llvm_to_native/sampler.py`).
         """
         from whence.explorer.samples import sample
 

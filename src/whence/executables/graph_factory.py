@@ -1,4 +1,4 @@
-"""A compiled model as a graph of calls: what TVM's graph executor and debugger run."""
+"""A compiled model as a graph of calls, which TVM's graph executor and debugger run."""
 
 from __future__ import annotations
 

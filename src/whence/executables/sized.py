@@ -1,4 +1,4 @@
-"""One program for all sizes, and beside it programs for sizes that are met often: two tiers."""
+"""Two tiers: one program for all sizes, and programs for frequent sizes beside it."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ class SizedExecutable(Executable):
 
     @staticmethod
     def _give_up(state: _State, error: BaseException | None) -> None:
-        """Note for the requested programs why nobody compiles them, where an error ended the thread that would."""
+        """Record for the requested programs the error that ended their compiling thread."""
         if error is not None:
             with state.lock:
                 for key in state.waiting:
@@ -226,8 +226,7 @@ class SizedExecutable(Executable):
                 state.worker = None
 
     def _made(self, source: Source | None, key: _Key) -> Executable | None:
-        """The program for some sizes, made by a process of its own where one can do that, else here; None if there is
-        none."""
+        """Return the program for some sizes, compiled by another process if possible; None if there is none."""
         if source is not None:
             with suppress(CannotStart, OSError):
                 apart = source.compiled(self._named(key))
@@ -260,7 +259,7 @@ class SizedExecutable(Executable):
         return list(product(*numbers))
 
     def forked(self) -> None:
-        """Begin anew in a forked process: what was being compiled is asked for again."""
+        """Start afresh in a forked process, and request the unfinished programs again."""
         before = self._state.special
         self._state = _State(special=before)
         for special in before.values():
@@ -297,7 +296,7 @@ class SizedExecutable(Executable):
 _COUNTED = 1024
 """The largest number of sizes whose calls are counted."""
 _compiling = threading.Lock()
-"""One compilation beside calls at a time, of all executables."""
+"""At most one compilation beside calls at a time, among all executables."""
 _SWITCH = 0.0005
 """Seconds after which a thread that compiles lets go of the interpreter for one that waits."""
 

@@ -1,4 +1,4 @@
-"""The connections of a server: so many, of which few may be strangers, who have not shown the token."""
+"""The connections of a server: a bounded number, with a smaller bound for clients without the token."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from contextlib import suppress
 MOST = 128
 """Connections at a time; one thread answers each."""
 STRANGERS = 32
-"""Of these, connections without the token. A browser opens six before it has it."""
+"""The bound on connections without the token. A browser opens six before it has it."""
 
 
 class Connections:
-    """Those that are open, by age."""
+    """The open connections of a server, by age."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -24,7 +24,7 @@ _HEIGHT = 800
 
 @doors()
 class Exploration:
-    """All that became of a model: the session document and what is asked of it. A notebook shows it as the page."""
+    """A recorded compilation: the session document, and questions to it. A notebook shows it as the page."""
 
     def __init__(self, session: Session):
         self.session = session
@@ -55,7 +55,7 @@ class Exploration:
         return _of("export", EXPORTS, kind)(self.session, Choice(**choice))
 
     def stripped(self) -> Exploration:
-        """Return the same without weights, and with hashes in the place of names."""
+        """Return the session without weights, and with hashes instead of names."""
         return Exploration(stripped(self.session))
 
     def _repr_html_(self) -> str:

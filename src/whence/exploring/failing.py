@@ -1,4 +1,4 @@
-"""A compilation that failed: the stages up to then, what the error is about, and the command that makes it again."""
+"""A failed compilation: the stages up to the failure, the subject of the error, and the command that repeats it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of the jobs of a server, and those who wait for its changes."""
+"""The state of a server's jobs, and the listeners that wait for its changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Status = Literal["idle", "running", "finished", "failed", "cancelled"]
 
 
 class Feed:
-    """The last state; whoever listens gets it at once, then each change, but no more often than it can listen."""
+    """The last state. A listener gets it at once, and then the changes, as fast as it can receive them."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -28,7 +28,7 @@ class Feed:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Let all who listen go."""
+        """Release all listeners."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -1,4 +1,4 @@
-"""Who may ask the server: this machine's own page, with the secret of this server, and nobody else."""
+"""Access control of the server: only this machine's own page, with the secret of this server, may send requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import cast
 BODY_LIMIT = 16 << 20
 """The most bytes of a JSON body."""
 LOGIN_LIMIT = 1 << 12
-"""The most bytes of a JSON body of who has not shown the token."""
+"""The most bytes of a JSON body of a client without the token."""
 UPLOAD_LIMIT = 512 << 20
 """The most bytes of a model."""
 TOKEN_HEADER = "X-Whence-Token"
@@ -29,7 +29,7 @@ class Refusal(Exception):
     status: int
     reason: str
     more: dict[str, int] = field(default_factory=dict[str, int])
-    """Said beside the reason."""
+    """The text beside the reason."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Jobs: what the page asks to compile, one at a time, each in a process of its own with limits."""
+"""Jobs: compilations that the page requests, one at a time, each in a process of its own with limits."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class Job:
     failure: dict[str, Any] | None = None
     """The reason that its process gives for there being no compiled model."""
     outcome: tuple[Status, dict[str, Any]] | None = None
-    """The last thing that is told of it."""
+    """Its final status and the facts of it."""
 
 
 class Jobs:
-    """Starts processes, tells the feed what they say, and keeps the sessions that they write."""
+    """The runner of jobs: starts processes, passes their messages to the feed, and keeps their sessions."""
 
     def __init__(self, command: Sequence[str], store: Store, feed: Feed, folder: Path, limits: Limits) -> None:
         """command: the program, which takes the words of a request, `--job FILE` and `--job-memory BYTES`."""

@@ -18,7 +18,7 @@ except ImportError:  # no such system
     resource = None
 
 _BYTES = 8 << 30
-"""Of memory that the process may take."""
+"""The most bytes of memory that the process may take."""
 
 
 def main() -> None:

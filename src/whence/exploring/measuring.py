@@ -25,7 +25,7 @@ class Wishes:
     """The measurements and films that a session is to have."""
 
     seconds: float = 0.0
-    """How long to sample; 0: no times."""
+    """Seconds to sample; 0 for no times."""
     tensors: bool = False
     reference: Callable[[Artifact, Mapping[str, Any]], References | None] | None = None
     """Computes what values of layers are held against, for a program and its inputs."""

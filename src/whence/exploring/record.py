@@ -47,7 +47,7 @@ class Origin:
     opt_level: int = 3
     sha256: str = ""
     seconds: float = 0.0
-    """What compiling took."""
+    """Seconds of the compilation."""
     notes: list[str] = field(default_factory=list[str])
     kind: str = "relay"
     """Of a model in memory, as `Source.kind` has it."""

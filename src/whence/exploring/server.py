@@ -54,17 +54,17 @@ class Server(ThreadingHTTPServer):
         self.guard = Guard(self.server_address[1])
         self.connections = Connections()
         self.stopped = threading.Event()
-        """Set when nobody answers any more."""
+        """Set when the server has stopped answering."""
         self.failure = ""
         """The reason, where that is an error."""
 
     @property
     def address(self) -> str:
-        """The address to open, with the token behind the `#`, which browsers send to nobody."""
+        """The address to open, with the token after the `#`, which browsers do not send."""
         return f"http://127.0.0.1:{self.server_address[1]}/#token={self.guard.token}"
 
     def ended(self, error: BaseException | None) -> None:
-        """Let those go who wait for the end of this server."""
+        """Release the threads that wait for the end of this server."""
         self.failure = reason(error) if error is not None else ""
         self.stopped.set()
 
@@ -146,7 +146,7 @@ class Handler(BaseHTTPRequestHandler):
                     left -= len(data)
 
     def _answer(self, method: str) -> None:
-        """Answer a request, whatever happens: an error that nobody foresaw has an answer, too."""
+        """Answer a request; an unexpected error has an answer, too."""
         self._begun = False
         if method != "POST" and (self.headers.get("Content-Length") or self.headers.get("Transfer-Encoding")):
             # A body that nobody reads is no request.

@@ -1,4 +1,4 @@
-"""All that the requests of one server are about."""
+"""The state that the requests of one server share."""
 
 from __future__ import annotations
 

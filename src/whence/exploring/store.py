@@ -14,7 +14,7 @@ from whence.exploring.request import Request
 MOST = 8
 """Sessions that are kept."""
 MOST_BYTES = 256 << 20
-"""Of parts in gzip that are kept for pages that ask again."""
+"""The most bytes of gzipped parts that are kept for repeated requests."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Kept:
     number: int
     session: Session
     request: Request | None
-    """None: a document out of a file, of which nothing can be compiled again."""
+    """None for a document from a file, which cannot be compiled again."""
     about: str
-    """What differs from the one before."""
+    """The differences from the previous session."""
 
 
 class Store:

@@ -12,7 +12,7 @@ from whence.reading.models import SUFFIXES
 
 _CHUNK = 1 << 20
 MOST_BYTES = 4 * UPLOAD_LIMIT
-"""Of all files together."""
+"""The most bytes of all files together."""
 MOST_FILES = 1024
 
 

@@ -1,4 +1,4 @@
-"""From te schedules or TIR to functions on numpy arrays: what a kernel engineer works with."""
+"""From te schedules or TIR to functions on numpy arrays: tools of a kernel engineer."""
 
 from whence.kernels.building import build as build
 from whence.kernels.building import build_prim_func as build_prim_func

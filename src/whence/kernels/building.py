@@ -1,4 +1,4 @@
-"""From a te schedule or tir text to loops, and to a function on numpy arrays: what a kernel engineer works with."""
+"""From a te schedule or tir text to loops, and to a function on numpy arrays: tools of a kernel engineer."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def build(
     name: str | None = None,
     threads: int | None = None,
 ) -> Function:
-    """Compile a schedule, a `tir.prim_func` or the text of one; the schedule or function stays as it is.
+    """Compile a schedule, a `tir.prim_func` or the text of one, without changing it.
 
     args: the tensors that a call has arrays for, in this order: `f(a, b, c)` writes c where that is an output, and
     `f(a, b)` returns it. Variables among args are numbers of a call. Without it: as in `build_schedule`.
@@ -184,9 +184,9 @@ def build(
 
 @door()
 def build_schedule(schedule: Schedule, *, target: str | Target = "native", threads: int | None = None) -> Function:
-    """Compile a schedule to a function on numpy arrays; the schedule stays as it is.
+    """Compile a schedule to a function on numpy arrays, without changing the schedule.
 
-    Where sizes are open, the arrays of a call say what they are. Raises ScheduleError when the schedule cannot be
+    The arrays of a call decide open sizes. Raises ScheduleError when the schedule cannot be
     carried out, PipelineError where an option does not fit.
     """
     return _build(schedule, None, target, None, threads)
@@ -223,7 +223,7 @@ def _build(
 def build_prim_func(
     func: PrimFuncOp | HoldsModule | str, *, target: str | Target = "native", threads: int | None = None
 ) -> Function:
-    """Compile a `tir.prim_func`, its text, or a `tir.PrimFunc`, to a function on numpy arrays; the op stays as it is.
+    """Compile a `tir.prim_func`, its text, or a `tir.PrimFunc`, to a function on numpy arrays, without changing the op.
 
     The function takes what comes before the last `outputs` arguments, and makes those. Where a `tir.assert` does not
     hold, or under `tir.instrument_bound_checkers` an access leaves its buffer, a call of it raises WhenceError.

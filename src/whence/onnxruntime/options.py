@@ -39,10 +39,7 @@ class ExecutionOrder(IntEnum):
 @doors()
 @dataclass
 class SessionOptions:
-    """The options of a session.
-
-    Threads, the level of optimisation and the numbers for open dimensions are what compilation is told.
-    """
+    """The options of a session. Compilation uses threads, the level of optimisation and numbers for open dimensions."""
 
     graph_optimization_level: GraphOptimizationLevel = GraphOptimizationLevel.ORT_ENABLE_ALL
     intra_op_num_threads: int = 0
@@ -79,7 +76,7 @@ class SessionOptions:
         return self.entries[key]
 
     def register_custom_ops_library(self, path: str) -> None:
-        """Raise PipelineError: Python functions compute operators of one's own."""
+        """Raise PipelineError, which names the alternative: Python functions for your own operators."""
         expected = "custom_ops of whence.compile, which are Python functions"
         raise PipelineError(expectation("register_custom_ops_library", expected, path))
 
@@ -109,7 +106,7 @@ class RunOptions:
 
 
 def get_available_providers() -> list[str]:
-    """Return the providers that there are: the CPU's."""
+    """Return the available providers: the CPU's."""
     return [PROVIDER]
 
 

@@ -111,7 +111,7 @@ class InferenceSession:
         return {PROVIDER: {}}
 
     def set_providers(self, providers: Sequence[Any], provider_options: Sequence[Any] | None = None) -> None:
-        """Take providers, of which only the CPU's is here; a warning names others."""
+        """Accept providers. Only the CPU's is available, and a warning names others."""
         names = [provider if isinstance(provider, str) else str(provider[0]) for provider in providers]
         if others := [name for name in names if name != PROVIDER]:
             text = f"providers: expected {PROVIDER}, which is used, got {', '.join(others)} as well"

@@ -17,7 +17,7 @@ from whence.support.errors import FrontendError
 
 
 def default_inputs(specs: Sequence[TensorSpec]) -> dict[str, Array]:
-    """0, 1/n, 2/n, ... for every input: what the onnx package's own tests feed to the light models."""
+    """0, 1/n, 2/n, ... for every input, as in the onnx package's own tests of the light models."""
     _check_closed(specs)
     return {spec.name: _ramp(spec) for spec in specs}
 

@@ -1,4 +1,4 @@
-"""Files of other tools that people take for models: what they are, and the line that makes a readable file of them."""
+"""Files of other tools that look like models: their kind, and the line of code that makes a readable file of them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Sample:
     """The parts of a file that tell its kind."""
 
     suffix: str
-    """Of its name, in lower case; "" for bytes in memory."""
+    """The suffix of its name, in lower case; "" for bytes in memory."""
     head: bytes
     entries: Sequence[str] = ()
     """The names in a zip archive, or in a folder."""
@@ -39,7 +39,7 @@ class ForeignFormat(NamedTuple):
 
     kind: str
     way: str
-    """How to come to a file that is read."""
+    """Instructions for a readable file."""
     matches: Test
 
 

@@ -71,7 +71,7 @@ def decoded(data: bytes, name: str) -> str:
 
 
 def relay_module(text: str, path: Path) -> ModuleOp:
-    """The module of Relay text that stands in `path`.
+    """Return the module of the Relay text in `path`.
 
     The parameters of @main that a .params file beside it names have their values from there.
     """

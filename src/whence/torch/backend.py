@@ -32,7 +32,7 @@ _numbers = count()
 
 
 class Capture:
-    """One graph of Dynamo's: its parts, and who asked for it."""
+    """A graph of Dynamo's: its parts, and the call of `torch.compile` that requested it."""
 
     def __init__(self, requester: Any, owner: Any):
         self._requester = ref(requester) if requester is not None else None
@@ -132,7 +132,7 @@ def _asks_for_gradients(graph: GraphModule, inputs: Sequence[Any]) -> bool:
 
 
 def _requester(model: Any) -> Any:
-    """The object that stands for one call of `torch.compile`."""
+    """The object that represents one call of `torch.compile`."""
     context = getattr(model, "dynamo_ctx", None)
     callback = getattr(context if context is not None else model, "callback", None)
     if callback is None:

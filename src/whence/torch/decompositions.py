@@ -93,7 +93,7 @@ def _multi_head_attention(
     average_attn_weights: bool = True,
     mask_type: int | None = None,
 ) -> Any:
-    """Attention of a tensor to itself; what else there is stays as it is."""
+    """Attention of a tensor to itself; other kinds stay whole."""
     if need_weights or query is not key or query is not value:
         return NotImplemented
     kept = _kept(mask, mask_type)

@@ -19,7 +19,7 @@ Order = tuple[int, ...]
 
 
 def lift_constants(graph: GraphModule) -> list[torch.Tensor]:
-    """Make tensors that a graph has of its own its last inputs, in place; return these."""
+    """Make the graph's own tensors its last inputs, in place, and return these."""
     constants: list[torch.Tensor] = []
     nodes = list(graph.graph.nodes)
     last = [node for node in nodes if node.op == "placeholder"][-1:]
@@ -73,12 +73,12 @@ def set_views_apart(graph: GraphModule) -> list[Node]:
 
 
 def _storages(node: Node) -> set[int]:
-    """Numbers that stand for the memory of the tensors that a node gives."""
+    """Numbers that identify the memory of a node's tensors."""
     return {tensor.untyped_storage()._cdata for tensor in tensors_in(node.meta.get("val"))}
 
 
 def _whole(node: Node) -> Node | None:
-    """The argument that a node gives a view of; None where it gives memory of its own."""
+    """The argument that the node's result is a view of; None if the result has memory of its own."""
     if node.op != "call_function":
         return None
     own = _storages(node)
@@ -147,12 +147,12 @@ class Input:
     order: Order | None = None
     """The order of its axes in memory, where it is not its own."""
     number: bool = False
-    """True if the argument is a number, of which the program takes a tensor."""
+    """True if the argument is a number, which the program takes as a tensor."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """A result of a graph: one of its program, one of its own arguments, or a constant."""
+    """A result of a graph: a result of its program, one of its arguments, or a constant."""
 
     result: int = -1
     position: int = -1

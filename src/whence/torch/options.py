@@ -21,7 +21,7 @@ class Options:
     target: str = "native"
     opt_level: int = 3
     threads: int | None = None
-    """None: as many as torch has when the graph is compiled."""
+    """None for torch's number of threads when the graph is compiled."""
     tier: Tier = "symbolic"
     precision: str | None = None
     tuned: Any = None

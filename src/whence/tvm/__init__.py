@@ -1,4 +1,4 @@
-"""All that has TVM's names: `from whence import tvm`, then `tvm.relay`, `tvm.te` and so on.
+"""Everything with TVM's names: `from whence import tvm`, then `tvm.relay`, `tvm.te` and so on.
 
 The rooms of this folder are installed beside it, as `whence.relay`, `whence.topi` and so on, through links in
 `src/whence/`; `whence.tvm.relay` is the same module.

@@ -1,4 +1,4 @@
-"""The functions that are known by name, where TVM has them."""
+"""The registry of functions by name, under TVM's path."""
 
 from whence._ffi import base as base
 from whence._ffi import registry as registry

@@ -1,4 +1,4 @@
-"""Arithmetic on integer expressions of te, by TVM's names: what they are equal to, and between which numbers they lie.
+"""Arithmetic on integer expressions of te, by TVM's names: simplification and bounds.
 
 >>> from whence import arith, te
 >>> x, analyzer = te.var("x"), arith.Analyzer()

@@ -1,4 +1,4 @@
-"""`Analyzer`: what is known of variables, and what follows for expressions."""
+"""`Analyzer`: facts about variables, and their consequences for expressions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ModularSet:
 
 
 class Analyzer:
-    """Simplifies integer expressions, and tells bounds and divisors, with what is bound of their variables.
+    """An analyzer of integer expressions: simplifies them, and derives bounds and divisors from those of variables.
 
     Numbers are taken for as wide as they need be: that a computation overflows is nobody's wish.
     """

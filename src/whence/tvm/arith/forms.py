@@ -39,7 +39,7 @@ _KINDS = {
 
 
 class Range(language.Range):
-    """The numbers from `begin` on, below `end`; of one number, those from 0 on below it. It has `min` and `extent`."""
+    """The numbers from `begin` to below `end`; with one argument, from 0 to below it. It has `min` and `extent`."""
 
     def __new__(cls, begin: ExprLike, end: ExprLike | None = None) -> Range:
         low, high = (0, begin) if end is None else (begin, end)
@@ -81,7 +81,7 @@ class Forms:
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, atom: Expr) -> int:
-        """The dim that stands for a variable, or for what is no affine expression."""
+        """Return the dim of a variable, or of an expression that is not affine."""
         name = key(atom)
         if name not in self._numbers:
             ends = self._ends(atom)
@@ -91,7 +91,7 @@ class Forms:
         return self._numbers[name]
 
     def _ends(self, atom: Expr) -> Ends:
-        """Between which numbers an atom lies, as far as what it is made of tells."""
+        """Return the bounds of an atom, as far as its parts determine them."""
         match atom:
             case Axis(start=int() as start, extent=int() as extent):
                 return start, start + max(extent, 1) - 1

@@ -27,7 +27,7 @@ class IntSet:
 
     @staticmethod
     def single_point(point: ExprLike) -> IntervalSet:
-        """One number."""
+        """The set of one number."""
         return IntervalSet(point, point)
 
     @staticmethod
@@ -37,7 +37,7 @@ class IntSet:
 
     @staticmethod
     def vector(vec: ExprLike) -> IntervalSet:
-        """The values of an expression, whatever its variables."""
+        """The set of the values of an expression, for any values of its variables."""
         return IntervalSet(vec, vec)
 
     @staticmethod
@@ -75,7 +75,7 @@ def _interval(given: IntSet | language.Range) -> IntervalSet:
 
 
 def EvalSet(expr: ExprLike, dom_map: Mapping[Var | Axis, IntSet | language.Range]) -> IntervalSet:
-    """The interval that an expression lies in, where variables lie in theirs; other variables stay as they are."""
+    """Return the interval of an expression if some variables lie in theirs; other variables stay in the result."""
     return eval_set(integer(expr), dom_map, Forms().simplify)
 
 

@@ -15,7 +15,7 @@ FILLS = ("random", "zeros", "ones", "ramp")
 
 
 def filled(specs: Sequence[TensorSpec], given: Mapping[str, Array], mode: str, seed: int) -> dict[str, Array]:
-    """The inputs, those that were not given made up; what was given for no input stays, to be complained about.
+    """Return the inputs, with generated values for missing ones. Values without an input stay, and are an error later.
 
     Raises PipelineError for another mode, FrontendError for open shapes that nothing was given for.
     """

@@ -27,9 +27,9 @@ class Map(dict[Any, Any]):
 
 
 def convert(value: Any) -> Any:
-    """An object: numbers become constants, lists and tuples an Array, dicts a Map, functions a PackedFunc.
+    """Return an object: numbers become constants, lists and tuples an Array, dicts a Map, functions a PackedFunc.
 
-    Objects and None stay as they are. Raises ValueError for values and keys of other kinds.
+    Objects and None are returned unchanged. Raises ValueError for values and keys of other kinds.
     """
     if value is None or isinstance(value, Array | Map | PackedFunc | RelayExpr | Expr | TypeView):
         return value

@@ -1,4 +1,4 @@
-"""Pass instruments, where TVM has them."""
+"""Pass instruments, under TVM's path."""
 
 from whence.instrument import PassInstrument as PassInstrument
 from whence.instrument import PassTimingInstrument as PassTimingInstrument

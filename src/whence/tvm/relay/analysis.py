@@ -73,7 +73,7 @@ def all_vars(expr: Expr) -> list[Var]:
 def detect_feature(
     what: Expr | IRModule | ModuleOp | None = None, also: Expr | IRModule | None = None
 ) -> frozenset[Feature]:
-    """Which features of the language are used, in an expression, in a module or in both."""
+    """Return the language features that an expression, a module or both use."""
     collected: set[Feature] = set()
     for source in (what, also):
         if isinstance(source, ModuleOp):

@@ -13,7 +13,7 @@ from whence.syntax.relay.expr import Constant, Expr, Function, Var
 
 
 def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
-    """The function with constants for the parameters of these names; what is no parameter is left out.
+    """Return the function with constants for the parameters of these names; other names are ignored.
 
     Raises FrontendError where a value is not of the type that the parameter states.
     """
@@ -25,7 +25,7 @@ def bind_params_by_name(func: Function, params: Mapping[str, Any]) -> Function:
 
 
 def bind(expr: Expr, binds: Mapping[Var, Any]) -> Expr:
-    """An expression with others in the place of variables; parameters of a function that go are none any more."""
+    """Return an expression with variables replaced; replaced parameters of a function are removed."""
     bindings: dict[Expr, Expr] = {var: as_expr(value) for var, value in binds.items()}
     if not isinstance(expr, Function):
         return substituted(expr, bindings)

@@ -1,4 +1,4 @@
-"""Who calls whom among the functions of a module, TVM's `relay.analysis.CallGraph`."""
+"""The graph of calls between the functions of a module, TVM's `relay.analysis.CallGraph`."""
 
 from __future__ import annotations
 

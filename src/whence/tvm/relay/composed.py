@@ -67,7 +67,7 @@ def concatenate(data: Any, axis: int = 0) -> Expr:
 
 
 def split(data: Expr, indices_or_sections: Any, axis: int = 0) -> TupleWrapper:
-    """So many equal parts, or parts that begin at the given indices."""
+    """Return this number of equal parts, or parts that begin at the given indices."""
     sections = isinstance(indices_or_sections, int)
     count = indices_or_sections if sections else len(indices_or_sections) + 1
     call = builder("split")(data, indices_or_sections=indices_or_sections, axis=axis)
@@ -85,7 +85,7 @@ def batch_norm(
     center: bool = True,
     scale: bool = True,
 ) -> TupleWrapper:
-    """The normalised data, and the moving mean and variance as they are."""
+    """Return the normalised data, and the unchanged moving mean and variance."""
     operands = (data, gamma, beta, moving_mean, moving_var)
     call = builder("nn.batch_norm")(*operands, axis=axis, epsilon=epsilon, center=center, scale=scale)
     return TupleWrapper(call, 3)

@@ -33,7 +33,7 @@ def method_for(functor: object, name: str, expected: str, node: object) -> Calla
 
 
 class ExprFunctor:
-    """Calls `visit_call` and its like for each kind of node; what they give for a node is in `memo_map`."""
+    """A dispatcher to `visit_call` and its like for each kind of node; `memo_map` has their results."""
 
     def __init__(self) -> None:
         self.memo_map: dict[Expr, Any] = {}

@@ -72,7 +72,7 @@ def sparse_transpose(x: Any) -> TupleWrapper:
 
 
 def sparse_reshape(sparse_indices: Any, prev_shape: Any, new_shape: Any) -> TupleWrapper:
-    """Where the elements are in the new shape, and that shape."""
+    """Return the positions of the elements in the new shape, and that shape."""
     return TupleWrapper(builder("sparse_reshape")(*map(as_expr, (sparse_indices, prev_shape, new_shape))), 2)
 
 

@@ -48,7 +48,7 @@ def dft(re_data: Any, im_data: Any, inverse: bool = False) -> TupleWrapper:
 def quantized_leaky_relu(
     x: Any, alpha: float, scale: Any, zero_point: Any, output_scale: Any, output_zero_point: Any
 ) -> Expr:
-    """A leaky relu of what integers stand for."""
+    """Return a leaky relu of quantised data."""
     return builder("qnn.leaky_relu")(x, scale, zero_point, output_scale, output_zero_point, alpha=alpha)
 
 
@@ -67,7 +67,7 @@ def quantized_avg_pool2d(
     layout: str = "NHWC",
     out_layout: str = "",
 ) -> Expr:
-    """The averages of windows of what integers stand for."""
+    """Return averages of windows of quantised data."""
     scales = input_scale, input_zero_point, output_scale, output_zero_point
     window = {"pool_size": pool_size, "strides": strides, "padding": padding, "dilation": dilation}
     options = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad}
@@ -82,7 +82,7 @@ def all_class_non_max_suppression(
     score_threshold: Any = -1.0,
     output_format: str = "onnx",
 ) -> TupleWrapper:
-    """Which boxes are kept for each class of each image, and how many, a vector of one number."""
+    """Return the kept boxes for each class of each image, and their number as a vector of one element."""
     limits = map(as_expr, (max_output_boxes_per_class, iou_threshold, score_threshold))
     call = builder("vision.all_class_non_max_suppression")(boxes, scores, *limits, output_format=output_format)
     number = builder("reshape")(TupleGetItem(call, 1), newshape=[1])

@@ -1,4 +1,4 @@
-"""`SpanCheck`: a pass that tells which expressions say nothing of where they come from."""
+"""`SpanCheck`: a pass that lists expressions without an origin."""
 
 from __future__ import annotations
 

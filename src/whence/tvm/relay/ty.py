@@ -25,7 +25,7 @@ from whence.syntax.relay.unify import HOLE
 
 
 class TypeKind(IntEnum):
-    """The kind of thing that a type variable stands for."""
+    """The kind of a type variable."""
 
     Type = 0
     ShapeVar = 1

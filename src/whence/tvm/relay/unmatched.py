@@ -22,7 +22,7 @@ class _Answer(Enum):
     FITS = auto()
     CLASHES = auto()
     OPEN = auto()
-    """It depends on what stands for a wildcard of the case."""
+    """The answer depends on the value of a wildcard of the case."""
 
 
 def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:

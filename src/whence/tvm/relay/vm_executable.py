@@ -46,7 +46,7 @@ _OPCODES: dict[type[Operation], str] = {
 
 @doors()
 class VMExecutable:
-    """A compiled module. What `whence.Executable` tells, such as `why` and `where`, it tells, too."""
+    """A compiled module. It answers the questions of `whence.Executable`, such as `why` and `where`."""
 
     def __init__(self, module: ModuleOp, target: Any = "llvm", params: Any = None):
         executor = create_executor("vm", module, target=target, params=params)
@@ -112,7 +112,7 @@ class VMExecutable:
         return len(self.get_function_params(func_name))
 
     def save(self) -> tuple[bytearray, VMExecutable]:
-        """The program as bytes, which `load_exec` takes, and what can be run as it is."""
+        """Return the program as bytes, for `load_exec`, and the object that runs it."""
         return bytearray(astext(view.view(self.module)).encode()), self
 
     def export_library(

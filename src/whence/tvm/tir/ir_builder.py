@@ -131,7 +131,7 @@ class IRBuilder:
         return BufferVar(self, buf)
 
     def likely(self, expr: Expr) -> Expr:
-        """The condition: what is likely is decided elsewhere."""
+        """The condition itself; likelihood is decided elsewhere."""
         return expr
 
     def get(self) -> Stmt:
@@ -142,7 +142,7 @@ class IRBuilder:
 
 
 def _joined(parts: Sequence[Any]) -> Stmt:
-    """Statements in a row; what names something takes those behind it as its body."""
+    """A sequence of statements; one that defines a name takes the following ones as its body."""
     stmts: list[Stmt] = []
     for part in reversed(parts):
         if isinstance(part, Stmt):

@@ -40,7 +40,7 @@ class Buffer:
         self._scope = scope or "global"
 
     def scope(self) -> str:
-        """Where it lies: `global`, or `local` to a thread."""
+        """The scope: `global`, or `local` to a thread."""
         return self._scope
 
     def __getitem__(self, indices: Any) -> Read:

@@ -26,5 +26,5 @@ def post_order_visit(node: Stmt | Expr, fvisit: Callable[[Any], object]) -> None
 
 
 def substitute(node: Expr, vmap: Mapping[Var, Any]) -> Expr:
-    """An expression with others in the place of variables."""
+    """Return an expression with variables replaced."""
     return rebuilt(node, substitution(vmap))

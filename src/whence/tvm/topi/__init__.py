@@ -89,7 +89,7 @@ def _function(name: str) -> Callable[..., Any]:
 
 
 def _over(value: Any, variables: dict[Tensor, Var]) -> Any:
-    """`value` with a relay variable in the place of each te tensor."""
+    """Return `value` with a relay variable for each te tensor."""
     match value:
         case Tensor():
             if not all(isinstance(extent, int) for extent in value.shape):

@@ -29,7 +29,7 @@ def _each(value: int | Sequence[int], rank: int) -> list[int]:
 
 
 def _same(extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> list[int]:
-    """The pads of "SAME": results are extents by strides, rounded up; what is odd goes behind."""
+    """Return the pads of "SAME": a result is extent / stride, rounded up; an odd element of padding is at the end."""
     whole = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(extents, kernel, strides, strict=True)]
     return [*(total // 2 for total in whole), *(total - total // 2 for total in whole)]
 
@@ -132,7 +132,7 @@ def layer_norm_python(data: Array, gamma: Array, beta: Array, axis: Any = -1, ep
 
 
 def one_hot(indices: Array, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str) -> Array:
-    """One of two numbers, along a new axis of `depth`."""
+    """Return one of two numbers, along a new axis of `depth`."""
     values = [relay.const(value, dtype) for value in (on_value, off_value)]
     return np.asarray(_numpy(relay.one_hot(relay.const(indices), *values, depth, axis, dtype)))
 
@@ -163,7 +163,7 @@ def sequence_mask(data: Array, valid_length: Array, mask_value: float, axis: int
 
 
 def searchsorted_ref(sorted_sequence: Array, values: Array, right: bool, out_dtype: str) -> Array:
-    """Where values belong in sorted sequences."""
+    """Return the positions of values in sorted sequences."""
     return _one(relay.searchsorted, sorted_sequence, values, right=right, dtype=out_dtype)
 
 

@@ -1,4 +1,4 @@
-"""Which executor a program is for."""
+"""The kind of executor of a program."""
 
 from __future__ import annotations
 

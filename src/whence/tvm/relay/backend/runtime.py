@@ -1,4 +1,4 @@
-"""Which runtime a program is for."""
+"""The kind of runtime of a program."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from whence.relay.backend.kinds import Kind
 
 
 class Runtime(Kind):
-    """`cpp`, what whence has, or `crt`, which the C interface of exported files stands for."""
+    """`cpp`, whence's runtime, or `crt`, the C interface of exported files."""
 
     _KNOWN: ClassVar[Mapping[str, tuple[str, ...]]] = {"cpp": ("system-lib",), "crt": ("system-lib",)}
 

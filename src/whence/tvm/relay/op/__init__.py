@@ -73,7 +73,7 @@ class OpPattern:
 
 
 def register_pattern(op_name: str, pattern: int, level: int = 10) -> Any:
-    """Say how an operator fuses, one of `OpPattern`: what `Op.get_attr("TOpPattern")` gives from then on."""
+    """Set the fusion pattern of an operator, one of `OpPattern`, which `Op.get_attr("TOpPattern")` then returns."""
     return register_op_attr(op_name, "TOpPattern", pattern, level)
 
 

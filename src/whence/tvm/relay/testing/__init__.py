@@ -31,7 +31,7 @@ from whence.syntax.relay.nodes import post_order
 
 
 def run_opt_pass(expr: Expr, opt_pass: transform.Pass | list[transform.Pass], import_prelude: bool = False) -> Any:
-    """Return the result of one or several passes on a function or an expression, whatever the opt level is."""
+    """Return the result of one or several passes on a function or an expression, at any opt level."""
     mod = IRModule.from_expr(expr)
     if import_prelude:
         mod.import_from_std("prelude.rly")
@@ -53,5 +53,5 @@ def count_ops(expr: Expr) -> int:
 
 
 def ctx_list() -> list[tuple[str, Any]]:
-    """The targets and devices that there are."""
+    """Return the available targets and devices."""
     return [("llvm", cpu(0))]
