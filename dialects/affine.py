@@ -165,11 +165,11 @@ def _split(inner: Linear, factor: Size) -> tuple[Linear, Linear]:
     for atom, c in inner.terms:
         if isinstance(c, int) and isinstance(factor, int):
             # 9 i is 8 i + i; a negative coefficient stays as it is.
-            whole, left = divmod(c, factor) if c > 0 or c % factor == 0 else (0, c)
+            multiple, remainder = divmod(c, factor) if c > 0 or c % factor == 0 else (0, c)
         else:
-            whole, left = _multiples(c, factor)
-        quotient[atom] = whole
-        rest[atom] = left
+            multiple, remainder = _multiples(c, factor)
+        quotient[atom] = multiple
+        rest[atom] = remainder
     if isinstance(inner.constant, int) and isinstance(factor, int):
         q, r = divmod(inner.constant, factor)
     else:
@@ -178,17 +178,17 @@ def _split(inner: Linear, factor: Size) -> tuple[Linear, Linear]:
 
 
 def _multiples(size: Size, factor: Size) -> tuple[Size, Size]:
-    """`(whole, rest)`: `size = whole * factor + rest`, the terms in `whole` that are multiples of `factor`."""
-    whole: Size = 0
+    """`(multiples, rest)`: `size = multiples * factor + rest`; `factor` divides the terms in `multiples`."""
+    multiples: Size = 0
     rest: Size = 0
     terms = [SizeExpr({f: c}) if f else c for f, c in size.terms.items()] if isinstance(size, SizeExpr) else [size]
     for term in terms:
         quotient = term // factor
         if same(quotient * factor, term):
-            whole = whole + quotient
+            multiples = multiples + quotient
         else:
             rest = rest + term
-    return whole, rest
+    return multiples, rest
 
 
 def _quotient_of(low: Size, high: Size, factor: Size) -> Size | None:
@@ -245,14 +245,14 @@ def _floordiv(inner: Linear, factor: Size, ranges: tuple[Range, ...]) -> Linear:
         match rest.terms[0][0]:
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.FloorDiv, lhs=lhs, rhs=AffineConstantExpr(value=first)):
                 # floor((floor(x / a) + b) / c) = floor((x + a b) / (a c))
-                whole = linear(lhs, ranges).plus(Linear((), rest.constant * first))
-                return quotient.plus(_floordiv(whole, first * factor, ranges))
+                dividend = linear(lhs, ranges).plus(Linear((), rest.constant * first))
+                return quotient.plus(_floordiv(dividend, first * factor, ranges))
             case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Mod, lhs=lhs, rhs=AffineConstantExpr(value=first)) if (
                 first % factor == 0 and same(rest.constant, 0)
             ):
                 # floor((x mod (a b)) / b) = floor(x / b) mod a
-                whole = _floordiv(linear(lhs, ranges), factor, ranges)
-                return quotient.plus(_mod(whole, first // factor, ranges))
+                dividend = _floordiv(linear(lhs, ranges), factor, ranges)
+                return quotient.plus(_mod(dividend, first // factor, ranges))
             case _:
                 pass
     return quotient.plus(Linear(((_binary(AffineBinaryOpKind.FloorDiv, rest.expr, factor), 1),), 0))

@@ -200,10 +200,10 @@ def row_of(name: str) -> Row:
     return _BY_NAME[name]
 
 
-def info_of(one: ModulePass) -> PassInfo:
+def info_of(pass_: ModulePass) -> PassInfo:
     """Return the description of a pass that instruments receive, also for a pass that is not registered here."""
-    row = _BY_NAME.get(one.name)
-    return replace(row.info if row is not None else PassInfo(one.name), write=one.pipeline_pass_spec)
+    row = _BY_NAME.get(pass_.name)
+    return replace(row.info if row is not None else PassInfo(pass_.name), write=pass_.pipeline_pass_spec)
 
 
 _OWN_NAMES = {tvm: name for name, tvm in TVM_NAMES.items()}

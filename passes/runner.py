@@ -63,9 +63,9 @@ def run_under_instruments(
     return result
 
 
-def is_ours(one: ModulePass) -> bool:
+def is_ours(pass_: ModulePass) -> bool:
     """Return whether a pass comes with Whence: those keep the ledger."""
-    return type(one).__module__.startswith("whence.")
+    return type(pass_).__module__.startswith("whence.")
 
 
 def pass_context() -> Context:
@@ -187,21 +187,21 @@ def run_passes(
         ledger = Ledger()
     given = list(passes)
     context = context or pass_context()
-    foreign = [one.name for one in given if not is_ours(one)]
+    foreign = [pass_.name for pass_ in given if not is_ours(pass_)]
     around = [AuditInstrument(ledger, foreign), *instruments] if audit and ledger is not None else [*instruments]
     if spans_enabled():
         around.append(Losses(ledger, foreign))
-    for one in given:
-        told = [*around, _Told(one, on_pass)] if on_pass is not None else around
-        with recording(ledger, one.name) if ledger is not None else nullcontext():
-            run_under_instruments(info_of(one), module, lambda one=one: apply(one, context, module), told)
+    for pass_ in given:
+        told = [*around, _Told(pass_, on_pass)] if on_pass is not None else around
+        with recording(ledger, pass_.name) if ledger is not None else nullcontext():
+            run_under_instruments(info_of(pass_), module, lambda pass_=pass_: apply(pass_, context, module), told)
 
 
-def apply(one: ModulePass, context: Context, module: ModuleOp) -> None:
+def apply(pass_: ModulePass, context: Context, module: ModuleOp) -> None:
     """Run a pass, and nothing around it, in place; one that works function by function does not see closed ones."""
     row = find_row(one.name)
     if row is None:
         # It may ask operators for the patterns that come with their dialect.
         DIALECTS["relay"]()
     with nullcontext() if row is None or row.whole else closed_aside(module):
-        one.apply(context, module)
+        pass_.apply(context, module)

@@ -237,7 +237,7 @@ def _partition_passes(external: Sequence[str], opt_level: int) -> tuple[ModulePa
 
 def _split(pipeline: Sequence[ModulePass]) -> tuple[Sequence[ModulePass], Sequence[ModulePass]]:
     """Return the passes up to the last that makes parts for external compilers, and those behind it."""
-    partitions = [number for number, one in enumerate(pipeline) if one.name == "relay-partition-graph"]
+    partitions = [number for number, pass_ in enumerate(pipeline) if pass_.name == "relay-partition-graph"]
     cut = partitions[-1] + 1 if partitions else 0
     return pipeline[:cut], pipeline[cut:]
 
@@ -305,7 +305,7 @@ def compile_kernels(
     """
     functions = primitive_functions(module)
     jobs: list[Future[Kernel]] = []
-    found: list[Applied | None] = []
+    records: list[Applied | None] = []
     index: dict[str, int] = {}
     kernel_of: dict[str, int] = {}
     redraft = any(instrument.every_kernel for instrument in PassContext.current().instruments)
@@ -317,7 +317,7 @@ def compile_kernels(
             key = code_key(target, text, applied.text if applied is not None else "")
             if key not in index:
                 index[key] = len(jobs)
-                found.append(applied)
+                records.append(applied)
                 stored = _stored(cache, key, Kernel)
                 with recording(Ledger(), "lower") if redraft else nullcontext():
                     if stored is not None and redraft:
@@ -331,7 +331,7 @@ def compile_kernels(
     _warn(functions, kernels, kernel_of)
     used = {
         kernel.symbol: applied
-        for kernel, applied in zip(kernels, found, strict=True)
+        for kernel, applied in zip(kernels, records, strict=True)
         if applied is not None and kernel.decisions == dict(applied.decisions)
     }
     return Kernels(kernels, kernel_of, used)

@@ -47,11 +47,11 @@ def placed(steps: Sequence[Step[Size]], outside: Set[int], values: SizeValues, p
 def _in_groups(steps: Sequence[Step[Size]], outside: Set[int], values: SizeValues) -> Placed:
     groups = plan_groups(steps, outside, values.ranges)
     starts: list[Value] = []
-    end = values.number(0, fuse(location for place in groups.places[:1] for location in place.locations))
-    for place in groups.places:
+    end = values.number(0, fuse(location for block in groups.places[:1] for location in block.locations))
+    for block in groups.places:
         starts.append(Value(end))
-        location = fuse(dict.fromkeys(place.locations))
-        members = tuple(values.number(size, location) for size in place.sizes.values())
+        location = fuse(dict.fromkeys(block.locations))
+        members = tuple(values.number(size, location) for size in block.sizes.values())
         end = values.end_of(Group(end, members), location)
     plan = Plan({}, (-1,) * len(steps), _most(groups, values.ranges), 0, SYMBOLIC, ())
     buffers = {buffer: starts[at] for buffer, at in groups.buffers.items()}
@@ -61,8 +61,8 @@ def _in_groups(steps: Sequence[Step[Size]], outside: Set[int], values: SizeValue
 def _most(groups: Groups, ranges: Ranges) -> int:
     """The bytes of the arena for the largest sizes in range; 0 where one of them has no bound."""
     total = 0
-    for place in groups.places:
-        highest = [bounds(size, ranges)[1] for size in place.sizes.values()]
+    for block in groups.places:
+        highest = [bounds(size, ranges)[1] for size in block.sizes.values()]
         finite = [high for high in highest if high is not None]
         if len(finite) < len(highest):
             return 0

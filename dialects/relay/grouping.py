@@ -77,12 +77,12 @@ def ancestor_in(op: Operation, block: Block) -> Operation | None:
     return current
 
 
-def replace_uses(given: Mapping[SSAValue, SSAValue], users: Iterable[Operation] | None = None) -> None:
+def replace_uses(replacements: Mapping[SSAValue, SSAValue], users: Iterable[Operation] | None = None) -> None:
     """Have ops read other values in the place of those given: all that read them, or these `users` only.
 
     Each user is changed once, however many of the values it reads.
     """
     if users is None:
-        users = {use.operation: None for value in given for use in value.uses}
+        users = {use.operation: None for value in replacements for use in value.uses}
     for user in users:
-        user.operands = tuple(given.get(operand, operand) for operand in user.operands)
+        user.operands = tuple(replacements.get(operand, operand) for operand in user.operands)

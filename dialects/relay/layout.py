@@ -35,11 +35,11 @@ def logical_shape(shape: Sequence[int], axes: Sequence[Axis]) -> dict[str, int]:
 
 def shape_in(sig: Signature, full: Mapping[str, int], axes: Sequence[Axis]) -> list[int]:
     """The shape in the layout `axes` of a tensor of these full extents; complains of odd blocks through `sig`."""
-    whole = [stride * (axis.factor or 1) for axis, stride in zip(axes, strides(axes), strict=True)]
-    for axis, count in zip(axes, whole, strict=True):
+    spans = [stride * (axis.factor or 1) for axis, stride in zip(axes, strides(axes), strict=True)]
+    for axis, count in zip(axes, spans, strict=True):
         if full[axis.letter] % count:
             sig.fail(f"axis {axis.letter} divisible by {count}", f"extent {full[axis.letter]}")
-    return [axis.factor or full[axis.letter] // count for axis, count in zip(axes, whole, strict=True)]
+    return [axis.factor or full[axis.letter] // count for axis, count in zip(axes, spans, strict=True)]
 
 
 def blocked_shape(sig: Signature, shape: Sequence[int]) -> list[int]:

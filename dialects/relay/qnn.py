@@ -32,7 +32,7 @@ def parameter(sig: Signature, index: int, shape: Sequence[int], axis: int) -> No
     if len(own) == 1 and rank and own[0] == shape[sig.axis(axis, rank)]:
         return
     pairs = zip(reversed(own), reversed(shape), strict=False)
-    if 1 < len(own) <= rank and all(same(extent, 1) or extent == whole for extent, whole in pairs):
+    if 1 < len(own) <= rank and all(same(extent, 1) or extent == full for extent, full in pairs):
         return
     sig.fail(f"operand {index} of one number, or one per index of axis {axis} of {list(shape)}", str(sig.types[index]))
 
@@ -185,8 +185,8 @@ class RequantizeOp(Rescaled):
                 return quantized(steps, new_zero_point, dtype)
             steps = steps + new_zero_point.astype(number)
             if sig.str("rounding") == "TONEAREST":
-                whole = np.trunc(steps)
-                return np.clip(whole + np.trunc(2 * (steps - whole)), *limits(dtype))
+                truncated = np.trunc(steps)
+                return np.clip(truncated + np.trunc(2 * (steps - truncated)), *limits(dtype))
             return np.clip(np.floor(steps + steps.dtype.type(0.5)), *limits(dtype))
         multiplier, shift = fixed_point(scale.astype(np.float64) / new_scale.astype(np.float64))
         moved = multiplied(centred, multiplier, shift, sig.str("rounding")).astype(np.int64)

@@ -428,10 +428,10 @@ class BatchToSpaceNdOp(Batches):
     @classmethod
     def extents(cls, sig: Signature) -> Sequence[int]:
         old, blocks, crops = sig.shape(0), sig.ints("block_shape"), cls.pairs(sig, "crops")
-        whole = [e * b - x - y for e, b, (x, y) in zip(old[1 : 1 + len(blocks)], blocks, crops, strict=True)]
-        if old[0] % prod(blocks) or min(whole) < 0:
+        cropped = [e * b - x - y for e, b, (x, y) in zip(old[1 : 1 + len(blocks)], blocks, crops, strict=True)]
+        if old[0] % prod(blocks) or min(cropped) < 0:
             sig.fail(f"a batch in multiples of {prod(blocks)}, crops that leave something", str(sig.types[0]))
-        return (old[0] // prod(blocks), *whole, *old[1 + len(blocks) :])
+        return (old[0] // prod(blocks), *cropped, *old[1 + len(blocks) :])
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> AnyArray:
@@ -442,5 +442,7 @@ class BatchToSpaceNdOp(Batches):
         for i in range(count):
             order += [count + 1 + i, i]
         cells = cells.transpose(*order, *range(2 * count + 1, cells.ndim))
-        whole = cells.reshape(batch, *(e * b for e, b in zip(x.shape[1:], blocks, strict=False)), *x.shape[1 + count :])
-        return whole[(slice(None), *(slice(a, n - b) for (a, b), n in zip(crops, whole.shape[1:], strict=False)))]
+        merged = cells.reshape(
+            batch, *(e * b for e, b in zip(x.shape[1:], blocks, strict=False)), *x.shape[1 + count :]
+        )
+        return merged[(slice(None), *(slice(a, n - b) for (a, b), n in zip(crops, merged.shape[1:], strict=False)))]

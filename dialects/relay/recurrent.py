@@ -253,8 +253,8 @@ class LSTMOp(Recurrent):
         pi, po, pf = widened(peephole) if peephole is not None else np.zeros((3, 1), rows.dtype)
 
         def step(gates: AnyArray, state: AnyArray, cell: AnyArray) -> tuple[AnyArray, ...]:
-            operand = steps_of_range(state[:, : rows.shape[-2]]) if sig.get("quantized_state") else state
-            i, o, forget, c = np.split(gates, 4, axis=1) + product(operand, rows)
+            hidden = steps_of_range(state[:, : rows.shape[-2]]) if sig.get("quantized_state") else state
+            i, o, forget, c = np.split(gates, 4, axis=1) + product(hidden, rows)
             into = f(i + pi * cell)
             kept = 1 - into if sig.get("input_forget") else f(forget + pf * cell)
             cell = kept * cell + into * g(c)

@@ -40,8 +40,8 @@ class DftOp(Operator):
 
     @classmethod
     def evaluate(cls, sig: Signature, re: AnyArray, im: AnyArray) -> tuple[AnyArray, ...]:
-        whole = re.astype(np.float64) + 1j * im.astype(np.float64)
-        spectrum = np.fft.ifft(whole) if sig.get("inverse") else np.fft.fft(whole)
+        signal = re.astype(np.float64) + 1j * im.astype(np.float64)
+        spectrum = np.fft.ifft(signal) if sig.get("inverse") else np.fft.fft(signal)
         return spectrum.real, spectrum.imag
 
 
@@ -92,9 +92,9 @@ class StftOp(Operator):
     def evaluate(cls, sig: Signature, data: AnyArray, window: AnyArray) -> AnyArray:
         n_fft, hop, win = sig.int("n_fft"), sig.int("hop_length"), sig.int("win_length")
         left = (n_fft - win) // 2
-        whole = np.pad(window.astype(np.float64), (left, n_fft - win - left))
+        padded = np.pad(window.astype(np.float64), (left, n_fft - win - left))
         starts = np.arange(int(cls.frames(sig))) * hop
-        spectrum = np.fft.fft(data.astype(np.float64)[:, starts[:, None] + np.arange(int(n_fft))] * whole)
+        spectrum = np.fft.fft(data.astype(np.float64)[:, starts[:, None] + np.arange(int(n_fft))] * padded)
         if sig.get("normalized"):
             spectrum = spectrum / np.sqrt(n_fft)
         kept = spectrum[..., : cls.frequencies(sig)].transpose(0, 2, 1)

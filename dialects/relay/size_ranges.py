@@ -51,12 +51,12 @@ def ranges_of(func: FuncOp) -> Ranges:
     return ranges_in(func.attributes.get(SIZES))
 
 
-def ranges_in(found: Attribute | None) -> Ranges:
+def ranges_in(note: Attribute | None) -> Ranges:
     """As `ranges_of`, of the note."""
-    if not isinstance(found, DictionaryAttr):
+    if not isinstance(note, DictionaryAttr):
         return {}
     ranges: dict[str, Range] = {}
-    for name, entry in found.data.items():
+    for name, entry in note.data.items():
         numbers = [n.value.data for n in cast("ArrayAttr[Any]", entry)] if isinstance(entry, ArrayAttr) else []
         if len(numbers) not in (1, 2) or not all(isinstance(n, int) for n in numbers):
             raise VerifyException(f"{SIZES}: expected [low] or [low, high] of {name}, got {entry}")

@@ -187,8 +187,8 @@ class UniqueOp(Operator):
 
     @classmethod
     def infer(cls, sig: Signature) -> Sequence[Tensor]:
-        whole = tensor_of(DTYPES["int64"], sig.rank(0, 1, 2)[:1])
-        return [sig.types[0], whole, whole, whole, tensor_of(DTYPES["int64"], ())]
+        vector = tensor_of(DTYPES["int64"], sig.rank(0, 1, 2)[:1])
+        return [sig.types[0], vector, vector, vector, tensor_of(DTYPES["int64"], ())]
 
     @classmethod
     def evaluate(cls, sig: Signature, x: AnyArray) -> tuple[AnyArray, ...]:
@@ -200,8 +200,8 @@ class UniqueOp(Operator):
         rank = np.empty_like(by)
         rank[by] = np.arange(by.size)
         padded = [np.zeros(x.shape, x.dtype), *(np.zeros(len(x), np.int64) for _ in range(3))]
-        for whole, part in zip(padded, (values[by], first[by], rank[inverse.ravel()], counts[by]), strict=True):
-            whole[: len(part)] = part
+        for target, part in zip(padded, (values[by], first[by], rank[inverse.ravel()], counts[by]), strict=True):
+            target[: len(part)] = part
         return (*padded, np.asarray(first.size))
 
 

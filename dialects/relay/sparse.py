@@ -142,8 +142,8 @@ class SparseDenseOp(CompressedRows):
             for at in range(ends[row], ends[row + 1]):
                 first = columns[at] * width
                 out[:, row] += x[:, first : first + width] @ blocks[at].T
-        whole = out.reshape(len(x), rows * height)
-        return whole.T if sig.get("sparse_lhs") else whole
+        flat = out.reshape(len(x), rows * height)
+        return flat.T if sig.get("sparse_lhs") else flat
 
 
 @irdl_op_definition

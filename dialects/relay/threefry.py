@@ -71,11 +71,11 @@ def encrypted(words: type[Words], key: Sequence[Any], counter: Sequence[Any]) ->
     parity = words.const(PARITY)
     for word in key:
         parity = words.xor(parity, word)
-    whole, x = [*key, parity], list(counter)
+    key_schedule, x = [*key, parity], list(counter)
     for done in range(ROUNDS):
         if done % 4 == 0:
             block = done // 4
-            x = [word + whole[(block + j) % 5] for j, word in enumerate(x)]
+            x = [word + key_schedule[(block + j) % 5] for j, word in enumerate(x)]
             x[3] = x[3] + words.const(block)
         for j, turn in enumerate(ROTATIONS[done % 8]):
             a, b = x[2 * j : 2 * j + 2]

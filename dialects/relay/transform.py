@@ -129,14 +129,14 @@ class ReshapeOp(Reshaping):
         if len(left) > 1 or any(proves(extent, "<", -1) for extent in new):
             sig.fail("a newshape of sizes with at most one -1", str(new))
         if left:
-            whole, rest = prod(others), -prod(written)
-            if same(rest, 0) or not same(whole % rest, 0):
-                divided = 0 if same(rest, 0) else whole // rest * rest
-                if (fits := decide(divided, "==", whole)) is None:
-                    raise UndecidedSize(f"whether {rest} divides {whole} elements", (divided, whole))
-                if not fits or same(rest, 0):
+            elements, divisor = prod(others), -prod(written)
+            if same(divisor, 0) or not same(elements % divisor, 0):
+                divided = 0 if same(divisor, 0) else elements // divisor * divisor
+                if (fits := decide(divided, "==", elements)) is None:
+                    raise UndecidedSize(f"whether {divisor} divides {elements} elements", (divided, elements))
+                if not fits or same(divisor, 0):
                     sig.fail(f"a newshape that divides {prod(old)} elements", str(new))
-            new[left[0]] = whole // rest
+            new[left[0]] = elements // divisor
         sig.require_equal(prod(new), prod(old), f"a newshape of {prod(old)} elements", str(new))
         return new
 

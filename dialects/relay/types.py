@@ -153,7 +153,7 @@ def _paired(first: Attribute, second: Attribute) -> list[tuple[Attribute, Attrib
 
 def fits(expected: Attribute, found: Attribute) -> bool:
     """Return whether a value of type `found` may stand where `expected` is wanted: an open extent fits every extent."""
-    stack = [(expected, found)]
+    stack = [(expected, actual)]
     while stack:
         a, b = stack.pop()
         if a == b:
@@ -206,7 +206,7 @@ def type_arguments(general: Forall, special: FunctionType) -> dict[str, Attribut
     return arguments
 
 
-def substituted(type_: Attribute, given: dict[str, Attribute]) -> Attribute:
+def substituted(type_: Attribute, substitution: dict[str, Attribute]) -> Attribute:
     """A type with types in the place of type variables, those that an inner `Forall` binds apart."""
     if isinstance(type_, TypeVar):
         return given.get(type_.hint.data, type_)

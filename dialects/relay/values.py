@@ -73,8 +73,8 @@ class Edge:
             if name in definition.names():
                 tag = definition.names().index(name)
                 return lambda *fields: Adt(tag, name, fields)
-        known = ", ".join(choice for definition in self.types.values() for choice in definition.names()) or "none"
-        raise FrontendError(f"expected a constructor among {known}, got {name!r}")
+        names = ", ".join(choice for definition in self.types.values() for choice in definition.names()) or "none"
+        raise FrontendError(f"expected a constructor among {names}, got {name!r}")
 
     def spec(self, name: str, type_: Attribute) -> OpenSpec:
         """Return the specification of an input or output of a type."""

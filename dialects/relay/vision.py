@@ -176,10 +176,10 @@ class AllClassNonMaxSuppressionOp(Operator):
         boxes, scores = sig.rank(0, 3), sig.rank(1, 3)
         if boxes[2] != 4 or scores[0] != boxes[0] or scores[2] != boxes[1] or sig.str("output_format") != "onnx":
             sig.fail("boxes (b, n, 4), scores (b, c, n), output_format onnx", f"{sig.types[0]}, {sig.types[1]}")
-        for index, what in enumerate(("max_output_boxes_per_class", "iou_threshold", "score_threshold"), 2):
-            sig.require_scalar(index, what)
-        whole = scores[0] * scores[1] * cls.bound(sig)
-        return [tensor_of(DTYPES["int64"], (whole, 3)), tensor_of(DTYPES["int64"], ())]
+        for index, name in enumerate(("max_output_boxes_per_class", "iou_threshold", "score_threshold"), 2):
+            sig.require_scalar(index, name)
+        rows = scores[0] * scores[1] * cls.bound(sig)
+        return [tensor_of(DTYPES["int64"], (rows, 3)), tensor_of(DTYPES["int64"], ())]
 
     @classmethod
     def evaluate(
@@ -232,8 +232,8 @@ class SoftNonMaxSuppressionOp(Operator):
         sig.of(FLOATS, 1)
         if boxes != (count, 4) or sig.int("max_output_size") < 0:
             sig.fail("boxes (n, 4), scores (n), some wanted", f"{sig.types[0]}, {sig.types[1]}")
-        for index, what in enumerate(("iou_threshold", "score_threshold", "sigma"), 2):
-            sig.require_scalar(index, what)
+        for index, name in enumerate(("iou_threshold", "score_threshold", "sigma"), 2):
+            sig.require_scalar(index, name)
         most = (sig.int("max_output_size"),)
         return [
             tensor_of(DTYPES["int64"], most),
@@ -272,5 +272,5 @@ def overlap_of(a: AnyArray, b: AnyArray) -> Any:
     """The shared part of two boxes' union."""
     sides = np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2])
     shared = np.prod(np.maximum(sides, 0))
-    whole = np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - shared
-    return shared / whole if shared > 0 and whole > 0 else 0
+    union = np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - shared
+    return shared / union if shared > 0 and union > 0 else 0

@@ -63,8 +63,8 @@ class Col2ImOp(Injective):
         strides, dilations, rank = sig.ints("strides"), sig.ints("dilations"), len(sig.ints("image_shape"))
         counts, (n, channels, _) = cls.windows(sig), x.shape
         parts = widened(x).reshape(n, channels // prod(block), *block, *counts)
-        whole = [e + a + b for e, a, b in zip(image, pads[:rank], pads[rank:], strict=True)]
-        out = np.zeros((n, channels // prod(block), *whole), parts.dtype)
+        padded = [e + a + b for e, a, b in zip(image, pads[:rank], pads[rank:], strict=True)]
+        out = np.zeros((n, channels // prod(block), *padded), parts.dtype)
         for offset in product(*map(range, block)):
             axes = zip(offset, dilations, strides, counts, strict=True)
             target = tuple(slice(o * d, o * d + s * (c - 1) + 1, s) for o, d, s, c in axes)

@@ -32,12 +32,12 @@ def lower_scheduled(
     many = lower_schedule(schedule)
     if product is not None and single is not None:
         rows, location = product
-        one = lower_schedule(schedule_function(single, machine, few_rows=True))
+        few = lower_schedule(schedule_function(single, machine, few_rows=True))
         branch = tir.IfOp.make(affine_map(0, (lifted(rows - 2),)), [], orelse=True)
         branch.location = location
         assert branch.orelse is not None
-        values: dict[SSAValue, SSAValue] = dict(zip(one.block.args, many.block.args, strict=True))
-        for source, target in ((many, branch.block), (one, branch.orelse.block)):
+        values: dict[SSAValue, SSAValue] = dict(zip(few.block.args, many.block.args, strict=True))
+        for source, target in ((many, branch.block), (few, branch.orelse.block)):
             ops: list[Operation] = list(source.block.ops)
             for op in ops:
                 op.detach()

@@ -74,14 +74,14 @@ def rows(data: bytes) -> list[Row]:
 
 def _relocations(data: bytes, sections: list[_Section], number: int) -> Iterator[tuple[int, tuple[int, int]]]:
     """Place in a section -> the section and offset that an address there stands for."""
-    for one in sections:
-        if one.kind != _RELA or one.target != number:
+    for section in sections:
+        if section.kind != _RELA or section.target != number:
             continue
-        symbols = sections[one.link].offset
-        for at in range(one.offset, one.offset + one.size, _RELOCATION.size):
-            place, info, addend = cast("tuple[int, int, int]", _RELOCATION.unpack_from(data, at))
+        symbols = sections[section.link].offset
+        for at in range(section.offset, section.offset + section.size, _RELOCATION.size):
+            offset, info, addend = cast("tuple[int, int, int]", _RELOCATION.unpack_from(data, at))
             symbol = cast("tuple[int, ...]", _SYMBOL.unpack_from(data, symbols + (info >> 32) * _SYMBOL.size))
-            yield place, (symbol[3], symbol[4] + addend)
+            yield offset, (symbol[3], symbol[4] + addend)
 
 
 class _Program:

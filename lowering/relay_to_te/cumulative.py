@@ -19,9 +19,9 @@ def _carried(function: Callable[[Expr, Expr], Expr], neutral: int) -> Callable[[
     def lowered(op: Operator, x: Tensor) -> Tensor:
         sig, extents = op.signature, shape(x)
         axis = sig.get("axis")
-        whole = (prod(extents),) if axis is None else extents
-        at = (axis or 0) % len(whole)
-        outer, extent, inner = prod(whole[:at]), whole[at], prod(whole[at + 1 :])
+        dims = (prod(extents),) if axis is None else extents
+        at = (axis or 0) % len(dims)
+        outer, extent, inner = prod(dims[:at]), dims[at], prod(dims[at + 1 :])
         number = wide(dtype_of(op))
         first, step = (extent - 1, -1) if sig.get("reverse") else (0, 1)
 

@@ -154,8 +154,8 @@ def yolo_reorg(op: Operator, x: Tensor) -> Tensor:
 
     def element(*i: Expr) -> Expr:
         image, y, x_, channel, row, column = unflatten(flat_index(i, extents), apart)
-        whole = [images, channels // (stride * stride), height, stride, width, stride]
-        return x(*unflatten(flat_index([image, channel, row, y, column, x_], whole), shape(x)))
+        interleaved = [images, channels // (stride * stride), height, stride, width, stride]
+        return x(*unflatten(flat_index([image, channel, row, y, column, x_], interleaved), shape(x)))
 
     return compute(extents, element, label(op))
 

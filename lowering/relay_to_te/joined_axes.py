@@ -255,11 +255,11 @@ def _rewrite(compute: te.ComputeOp, joining: _Joining) -> None:
         argument.name_hint = ".".join(old[axis].name_hint or "" for axis in group) or None
         argument.location = fuse(old[axis].location for axis in group)
         new.append(argument)
-    made = list(values)[len(old) :]
-    stands += [AffineDimExpr(len(groups) + number) for number in range(len(made))]
-    new += made
+    computed = list(values)[len(old) :]
+    stands += [AffineDimExpr(len(groups) + number) for number in range(len(computed))]
+    new += computed
     sizes = [prod(extents[axis] for axis in group) for group in groups]
-    ranges: tuple[Range, ...] = (*((0, size - 1) for size in sizes), *[(-FAR, FAR)] * len(made))
+    ranges: tuple[Range, ...] = (*((0, size - 1) for size in sizes), *[(-FAR, FAR)] * len(computed))
     for op in list(block.ops):
         if isinstance(op, te.ReadOp):
             shape = _shape(op.tensor)

@@ -20,8 +20,8 @@ def einsum(op: Operator, data: Sequence[Tensor]) -> Tensor:
     equation, dtype = relay.EinsumOp.parsed(op.signature), dtype_of(op)
     number = wide(dtype)
     k = {
-        name: te.reduce_axis((0, equation.extents[name]), name=f"k{place}")
-        for place, name in enumerate(equation.summed)
+        name: te.reduce_axis((0, equation.extents[name]), name=f"k{position}")
+        for position, name in enumerate(equation.summed)
     }
 
     def element(*i: Expr) -> Expr:

@@ -18,16 +18,16 @@ def nll_loss(op: Operator, predictions: Tensor, targets: Tensor, weights: Tensor
 
     def target(i: list[Expr]) -> tuple[Expr, Expr]:
         """Return whether a target counts, and its class, which is one of the classes also where it does not."""
-        given = targets(*i).astype("int64")
-        return given != sig.int("ignore_index"), te.minimum(te.maximum(given, 0), classes - 1)
+        target_class = targets(*i).astype("int64")
+        return target_class != sig.int("ignore_index"), te.minimum(te.maximum(target_class, 0), classes - 1)
 
     def weight(i: list[Expr], position: Expr | int = 0) -> Expr:
-        counts, place = target(i)
-        return te.select(counts, weights(place).astype(number), te.const(0, number))
+        counts, class_index = target(i)
+        return te.select(counts, weights(class_index).astype(number), te.const(0, number))
 
     def loss(i: list[Expr], position: Expr | int = 0) -> Expr:
-        counts, place = target(i)
-        value = predictions(i[0], place, *i[1:]).astype(number) * weights(place).astype(number)
+        counts, class_index = target(i)
+        value = predictions(i[0], class_index, *i[1:]).astype(number) * weights(class_index).astype(number)
         return te.select(counts, -value, te.const(0, number))
 
     if sig.str("reduction") == "none":

@@ -42,14 +42,14 @@ def quantize(op: Operator, x: Tensor, scale: Tensor, zero_point: Tensor) -> Tens
         low, high = limits(dtype)
         if dtype in _EXACT:
             # Between the ends, rounded to an integer at once: what is added to that then cannot leave the dtype.
-            zero, known = _parameter(zero_point, axis, i).astype("int32"), literal(zero_point)
-            if known is not None:
-                least, most = (te.const(end - known, "float32") for end in (low, high))
+            zero, zero_value = _parameter(zero_point, axis, i).astype("int32"), literal(zero_point)
+            if zero_value is not None:
+                least, most = (te.const(end - zero_value, "float32") for end in (low, high))
             else:
                 least, most = (te.const(end, "float32") - zero.astype("float32") for end in (low, high))
             raised = te.select(steps < least, least, steps)
-            whole = te.nearbyint(te.select(most < raised, most, raised)).astype("int32")
-            return (whole if known == 0 else whole + zero).astype(dtype)
+            rounded_steps = te.nearbyint(te.select(most < raised, most, raised)).astype("int32")
+            return (rounded_steps if zero_value == 0 else rounded_steps + zero).astype(dtype)
         steps = te.nearbyint(steps)
         if (start := literal(zero_point)) is None:
             steps = steps + _parameter(zero_point, axis, i).astype("float32")
@@ -148,8 +148,8 @@ class _Window:
     before: int
     after: int
 
-    def start(self, place: Expr) -> Expr:
-        return place * self.stride - self.before
+    def start(self, position: Expr) -> Expr:
+        return position * self.stride - self.before
 
     def last(self, places: int) -> int:
         """The last element that any window of so many has."""
@@ -160,13 +160,13 @@ class _Window:
         before: list[Expr] = [point >= 0] if self.before else []
         return before if self.last(places) < self.extent else [*before, point < self.extent]
 
-    def count(self, place: Expr, places: int, padded: bool) -> Expr | int:
+    def count(self, position: Expr, places: int, padded: bool) -> Expr | int:
         """Return the number of the window's elements that are in the image, or in the padded image."""
         low, high = (-self.before, self.extent + self.after) if padded else (0, self.extent)
         last = self.last(places)
         if -self.before >= low and last < high:
             return self.kernel
-        start = self.start(place)
+        start = self.start(position)
         first = (start * -1 + (low + self.dilation - 1)) // self.dilation
         past = (start * -1 + (high + self.dilation - 1)) // self.dilation
         return te.minimum(past, self.kernel) - te.maximum(first, 0)
@@ -181,7 +181,7 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
     windows = [_Window(axis, shape(x)[axis], *size) for axis, size in zip(axes, sizes, strict=True)]
     extents = shape_of(op.results[0])
     taps = [te.reduce_axis((0, window.kernel), name=f"k{at}") for at, window in enumerate(windows)]
-    whole = all(same(extents[axis], 1) for axis in axes)
+    is_global = all(same(extents[axis], 1) for axis in axes)
 
     def one(tensor: Tensor) -> Expr:
         return tensor(*([0] * len(shape(tensor))))
@@ -191,7 +191,7 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
         for window, tap in zip(windows, taps, strict=True):
             point[window.axis] = window.start(i[window.axis]) + tap * window.dilation
         number = x(*point, otherwise=0).astype("int32")
-        if whole:
+        if is_global:
             return te.sum(number, axis=taps)
         real = (number - one(zero)).astype("float32") * one(scale)
         tests = [test for window in windows for test in window.tests(point[window.axis], extents[window.axis])]
@@ -200,7 +200,7 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
         # A product that is an operand of the sum itself would not be rounded.
         return te.sum(real + 0.0, axis=taps)
 
-    total = compute(extents, summed, label(op), tag="adaptive_pool_sum" if whole else "pool_sum")
+    total = compute(extents, summed, label(op), tag="adaptive_pool_sum" if is_global else "pool_sum")
     low, high = limits(x.dtype)
     include = bool(sig.get("count_include_pad"))
 
@@ -212,7 +212,7 @@ def avg_pool2d(op: Operator, x: Tensor, scale: Tensor, zero: Tensor, new_scale: 
 
     def element(*i: Expr) -> Expr:
         start, size = one(new_zero).astype("float32"), te.maximum(count(i, include), 1).astype("float32")
-        if whole:
+        if is_global:
             above = (total(*i) - one(zero) * count(i, False)).astype("float32")
             number = te.nearbyint(above * (one(scale) / (one(new_scale) * size))) + start
         else:

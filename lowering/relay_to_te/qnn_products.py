@@ -51,16 +51,16 @@ def along_axis0(zero_point: Tensor, point: Sequence[Expr], rank: int) -> Expr:
 
 def _above(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequence[Expr]) -> Expr:
     """Return the distance of an integer from its zero point, an int32; 0 outside, where `inside` does not hold."""
-    if (known := literal(zero_point)) is not None:
-        return (x(*point, otherwise=known) if inside else x(*point)).astype("int32") - known
+    if (zero_value := literal(zero_point)) is not None:
+        return (x(*point, otherwise=zero_value) if inside else x(*point)).astype("int32") - zero_value
     number = x(*point).astype("int32") - along_axis0(zero_point, point, len(shape(x)))
     return te.if_then_else(te.all(*inside), number, te.const(0, "int32")) if inside else number
 
 
 def _byte(x: Tensor, zero_point: Tensor, point: Sequence[Expr], inside: Sequence[Expr]) -> Expr:
     """A byte of data; outside, the zero point."""
-    if (known := literal(zero_point)) is not None:
-        return x(*point, otherwise=known) if inside else x(*point)
+    if (zero_value := literal(zero_point)) is not None:
+        return x(*point, otherwise=zero_value) if inside else x(*point)
     number = x(*point)
     if inside:
         zero = along_axis0(zero_point, point, len(shape(x))).astype(x.dtype)

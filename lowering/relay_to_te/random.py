@@ -53,9 +53,9 @@ def uniform(op: Operator, state: Tensor | None = None) -> Tensor:
         else:
             bits = te.shift_right(x, te.const(32 - kept, _WORD))
         # As int32 and int64, of which there are vectors of floats made; no number has the last bit.
-        whole = bits.astype("int64" if kept > 32 else "int32").astype(number)
+        integer = bits.astype("int64" if kept > 32 else "int32").astype(number)
         low, high = sig.get("low"), sig.get("high")
-        return (whole * 2.0**-kept * (high - low) + low).astype(dtype)
+        return (integer * 2.0**-kept * (high - low) + low).astype(dtype)
 
     return compute(extents, element, label(op).replace(".", "_"))
 

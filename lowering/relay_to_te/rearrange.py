@@ -23,16 +23,16 @@ def _moved(op: Operator, x: Tensor, point: _Point) -> Tensor:
 
 def tile(op: Operator, x: Tensor) -> Tensor:
     """Rows that are repeated as a whole: an axis that is not repeated is part of one that is, before it."""
-    whole = shape_of(op.results[0])
-    extents = (*[1] * (len(whole) - len(shape(x))), *shape(x))
+    result_extents = shape_of(op.results[0])
+    extents = (*[1] * (len(result_extents) - len(shape(x))), *shape(x))
     groups: list[list[int]] = []
-    for axis, (extent, times) in enumerate(zip(extents, whole, strict=True)):
+    for axis, (extent, times) in enumerate(zip(extents, result_extents, strict=True)):
         if groups and same(extent, times):
             groups[-1].append(axis)
         else:
             groups.append([axis])
     rows, results = (
-        [cast(int, product(each[axis] for axis in group)) for group in groups] for each in (extents, whole)
+        [cast(int, product(each[axis] for axis in group)) for group in groups] for each in (extents, result_extents)
     )
 
     def element(*i: Expr) -> Expr:
@@ -42,16 +42,18 @@ def tile(op: Operator, x: Tensor) -> Tensor:
             for group, at in zip(groups, inside, strict=True)
             for index in unflatten(at, [extents[axis] for axis in group])
         ]
-        return x(*point[len(whole) - len(shape(x)) :])
+        return x(*point[len(result_extents) - len(shape(x)) :])
 
     repeated = compute(results, element, label(op))
-    if len(groups) == len(whole):
+    if len(groups) == len(result_extents):
         return repeated
 
     def part(*i: Expr) -> Expr:
-        return repeated(*(flat_index([i[axis] for axis in group], [whole[axis] for axis in group]) for group in groups))
+        return repeated(
+            *(flat_index([i[axis] for axis in group], [result_extents[axis] for axis in group]) for group in groups)
+        )
 
-    return compute(whole, part, f"{label(op)}_whole")
+    return compute(result_extents, part, f"{label(op)}_whole")
 
 
 def repeat(op: Operator, x: Tensor) -> Tensor:
@@ -183,9 +185,9 @@ def batch_to_space_nd(op: Operator, x: Tensor) -> Tensor:
     batch = shape_of(op.results[0])[0]
 
     def point(*i: Expr) -> Sequence[Expr | int]:
-        whole = [index + skipped for index, skipped in zip(i[1 : 1 + count], before, strict=True)]
-        inner = [index % block for index, block in zip(whole, blocks, strict=True)]
-        outer = [index // block for index, block in zip(whole, blocks, strict=True)]
+        positions = [index + skipped for index, skipped in zip(i[1 : 1 + count], before, strict=True)]
+        inner = [index % block for index, block in zip(positions, blocks, strict=True)]
+        outer = [index // block for index, block in zip(positions, blocks, strict=True)]
         return (flat_index((*inner, i[0]), (*blocks, batch)), *outer, *i[1 + count :])
 
     return _moved(op, x, point)

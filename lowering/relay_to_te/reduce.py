@@ -76,8 +76,8 @@ def _is_long(dtype: str, reducer: Callable[..., Expr], extents: Sequence[Size], 
     if reducer is not te.sum or dtype != "float32" or not axes:
         return False
     count = product(extents[axis] for axis in axes)
-    whole = axes[-1] == len(extents) - 1 and same(count % _CHAINS, 0)
-    return not below(count, (_LONG * _CHAINS if whole and isinstance(count, int) else _LONG) + 1)
+    chained = axes[-1] == len(extents) - 1 and same(count % _CHAINS, 0)
+    return not below(count, (_LONG * _CHAINS if chained and isinstance(count, int) else _LONG) + 1)
 
 
 def mean(op: Operator, x: Tensor) -> Tensor:

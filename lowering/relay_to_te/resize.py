@@ -127,25 +127,27 @@ def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolatio
     return compute(extents, lambda *i: inside(total(*i), *i), name) if how.mode == "tf_crop_and_resize" else total
 
 
-def _weights(how: Resizing, taps: int, place: Callable[[Expr, Expr, Expr], Expr], dtype: str, name: str) -> Tensor:
+def _weights(
+    how: Resizing, taps: int, tap_position: Callable[[Expr, Expr, Expr], Expr], dtype: str, name: str
+) -> Tensor:
     """Return the weight of each tap for each new element, (taps, size)."""
     extent = te.const(how.extent, "float64")
 
     def weight(tap: Expr, i: Expr) -> Expr:
         left, ratio = _left(how, i)
-        at = place(tap, left, ratio)
+        at = tap_position(tap, left, ratio)
         distance = te.abs(at - left - ratio)
-        found = _weight(how, distance * te.minimum(_scale(how), 1.0) if how.antialias else distance)
-        return te.select(te.all(at >= 0.0, at < extent), found, 0.0) if how.exclude else found
+        share = _weight(how, distance * te.minimum(_scale(how), 1.0) if how.antialias else distance)
+        return te.select(te.all(at >= 0.0, at < extent), share, 0.0) if how.exclude else share
 
     if not (how.antialias or how.exclude):
         return compute((taps, how.size), lambda *i: weight(*i).astype(dtype), f"{name}_weights", keep=True)
-    found = compute((taps, how.size), weight, f"{name}_shares", keep=True)
+    shares = compute((taps, how.size), weight, f"{name}_shares", keep=True)
     k = te.reduce_axis((0, taps), name="k")
-    whole = compute((how.size,), lambda *i: te.sum(found(k, *i), axis=k), f"{name}_whole", tag="comm_reduce")
+    totals = compute((how.size,), lambda *i: te.sum(shares(k, *i), axis=k), f"{name}_whole", tag="comm_reduce")
 
     def part(tap: Expr, i: Expr) -> Expr:
-        return (found(tap, i) / whole(i)).astype(dtype)
+        return (shares(tap, i) / totals(i)).astype(dtype)
 
     return compute((taps, how.size), part, f"{name}_weights", keep=True)
 

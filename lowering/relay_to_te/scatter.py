@@ -51,9 +51,9 @@ def scatter_elements(op: Operator, x: Tensor, indices: Tensor, updates: Tensor) 
     axis = op.signature.int("axis") % len(extents)
     count = prod(shape(indices))
 
-    def place(given: Tensor, number: Expr) -> Expr | int:
+    def place(points: Tensor, number: Expr) -> Expr | int:
         point = unflatten(number, shape(indices))
-        return flat_index((*point[:axis], inside(given(*point), extents[axis]), *point[axis + 1 :]), extents)
+        return flat_index((*point[:axis], inside(points(*point), extents[axis]), *point[axis + 1 :]), extents)
 
     act = _act(op.signature.str("reduction"), x.dtype)
     return scripts.scatter_elements(x, updates, indices, prod(extents), count, place, act)
@@ -63,9 +63,9 @@ def scatter_nd(op: Operator, x: Tensor, indices: Tensor, updates: Tensor) -> Ten
     extents, (rank, *rest) = shape(x), shape(indices)
     outer, inner = extents[:rank], extents[rank:]
 
-    def row(given: Tensor, number: Expr) -> Expr | int:
+    def row(points: Tensor, number: Expr) -> Expr | int:
         point = unflatten(number, rest)
-        return flat_index([inside(given(m, *point), extent) for m, extent in enumerate(outer)], outer)
+        return flat_index([inside(points(m, *point), extent) for m, extent in enumerate(outer)], outer)
 
     act = _act(op.signature.str("mode"), x.dtype)
     if same(prod(inner), 1):

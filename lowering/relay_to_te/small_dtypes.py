@@ -82,8 +82,8 @@ def byte_of(number: Expr, dtype: str, mode: str = "") -> Expr:
     power of two goes that is none, "up", "down" or to the nearest.
     """
     if not is_float(dtype):
-        whole = number.astype("int32") if is_float(number.dtype) or number.dtype == BOOL else number
-        return te.bitwise_and(whole.astype("int32"), (1 << bits(dtype)) - 1).astype("uint8")
+        integer = number.astype("int32") if is_float(number.dtype) or number.dtype == BOOL else number
+        return te.bitwise_and(integer.astype("int32"), (1 << bits(dtype)) - 1).astype("uint8")
     x = te.reinterpret("int32", number.astype("float32"))
     magnitude = te.bitwise_and(x, 0x7FFFFFFF)
     if dtype == _POWERS:
@@ -91,8 +91,8 @@ def byte_of(number: Expr, dtype: str, mode: str = "") -> Expr:
     form = _FORMATS[dtype]
     dropped = _MANTISSA - form.mantissa
     odd = te.bitwise_and(te.shift_right(magnitude, dropped), 1)
-    whole = te.shift_right(magnitude + odd + ((1 << (dropped - 1)) - 1), dropped)
-    normal = whole - ((_BIAS - form.bias) << form.mantissa)
+    integer = te.shift_right(magnitude + odd + ((1 << (dropped - 1)) - 1), dropped)
+    normal = integer - ((_BIAS - form.bias) << form.mantissa)
     # Numbers without a leading bit are multiples of the smallest.
     steps = te.minimum(te.reinterpret("float32", magnitude) * 2.0 ** (form.bias - 1 + form.mantissa), 256.0)
     least = (_BIAS - form.bias + 1) << _MANTISSA

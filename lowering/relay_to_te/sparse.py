@@ -31,11 +31,11 @@ def segment_sum(op: Operator, x: Tensor, ids: Tensor) -> Tensor:
         return compute(extents, lambda *i: te.const(0, x.dtype), label(op))
     segments, width = extents[0], prod(extents[1:])
 
-    def added(total: Expr, given: Tensor, u: Expr, number_there: Expr) -> Expr:
-        return te.select(_within(given(u).astype("int64"), segments), total + number_there.astype(number), total)
+    def added(total: Expr, tensor: Tensor, u: Expr, number_there: Expr) -> Expr:
+        return te.select(_within(tensor(u).astype("int64"), segments), total + number_there.astype(number), total)
 
-    def row(given: Tensor, u: Expr) -> Expr:
-        return te.minimum(te.maximum(given(u).astype("int64"), 0), segments - 1)
+    def row(tensor: Tensor, u: Expr) -> Expr:
+        return te.minimum(te.maximum(tensor(u).astype("int64"), 0), segments - 1)
 
     total = scripts.segment_sum(x, ids, extents, (segments, width, shape(x)[0]), te.const(0, number), row, added)
     return rounded(total, x.dtype)
@@ -51,16 +51,16 @@ def sparse_to_dense(op: Operator, indices: Tensor, values: Tensor, default: Tens
     if not count or not prod(extents):
         return compute(extents, lambda *i: elsewhere(), label(op))
 
-    def coordinates(given: Tensor, u: Expr) -> list[Expr]:
-        points = [given(u, axis) for axis in range(len(extents))] if rank == 2 else [given(u) if rank else given()]
+    def coordinates(tensor: Tensor, u: Expr) -> list[Expr]:
+        points = [tensor(u, axis) for axis in range(len(extents))] if rank == 2 else [tensor(u) if rank else tensor()]
         return [point.astype("int64") for point in points]
 
-    def place(given: Tensor, u: Expr) -> Expr | int:
-        points = zip(coordinates(given, u), extents, strict=True)
+    def place(tensor: Tensor, u: Expr) -> Expr | int:
+        points = zip(coordinates(tensor, u), extents, strict=True)
         return flat_index([te.minimum(te.maximum(at, 0), extent - 1) for at, extent in points], extents)
 
-    def chosen(old: Expr, new: Expr, given: Tensor, u: Expr) -> Expr:
-        points = zip(coordinates(given, u), extents, strict=True)
+    def chosen(old: Expr, new: Expr, tensor: Tensor, u: Expr) -> Expr:
+        points = zip(coordinates(tensor, u), extents, strict=True)
         return te.select(te.all(*(_within(at, extent) for at, extent in points)), new, old)
 
     filled = compute(extents, lambda *i: elsewhere(), f"{label(op)}_default", keep=True)
@@ -103,13 +103,13 @@ def sparse_reshape(op: Operator, indices: Tensor, before: Tensor, after: Tensor)
 
     def known(*i: Expr) -> Expr:
         """The number that takes the place of -1."""
-        whole, rest = one, one
+        elements, rest = one, one
         for k in range(rank):
-            whole = whole * before(k).astype("int64")
+            elements = elements * before(k).astype("int64")
         for k in range(own):
             extent = after(k).astype("int64")
             rest = rest * te.select(extent.equal(-1), one, extent)
-        return te.floordiv(whole, te.maximum(rest, one))
+        return te.floordiv(elements, te.maximum(rest, one))
 
     left = compute((1,), known, "left", keep=True)
 
@@ -125,8 +125,8 @@ def sparse_reshape(op: Operator, indices: Tensor, before: Tensor, after: Tensor)
         stride = one
         for k in range(own):
             stride = stride * te.select(axis < k, new(k), one)
-        place = te.floordiv(flat, te.maximum(stride, one))
-        return te.floormod(place, te.maximum(new(axis), one)).astype(indices.dtype)
+        quotient = te.floordiv(flat, te.maximum(stride, one))
+        return te.floormod(quotient, te.maximum(new(axis), one)).astype(indices.dtype)
 
     points = compute((shape(indices)[0], own), element, label(op))
     return points, compute((own,), lambda *i: new(*i).astype(dtype), "new_shape")

@@ -75,11 +75,11 @@ def _corners(boxes: Tensor, centred: bool) -> Tensor:
         return te.minimum(first, second) if side == 0 else te.maximum(first, second)
 
     def element(*i: Expr) -> Expr:
-        b, what, box = i
+        b, channel, box = i
         ends = [corner(b, side, at, box) for side in (0, 1) for at in (0, 1)]
         value = (ends[2] - ends[0]) * (ends[3] - ends[1])
         for position, end in enumerate(ends):
-            value = te.select(what.equal(position), end, value)
+            value = te.select(channel.equal(position), end, value)
         return value
 
     batch, count, _ = shape(boxes)
@@ -130,8 +130,8 @@ def soft_non_max_suppression(
     number, dtype = te.const(0, "int64"), wide(scores.dtype)
     nothing = te.const(0, scores.dtype)
     if same(count * most, 0):
-        made = compute((most,), lambda *i: number, "taken"), compute((most,), lambda *i: nothing, "lowered")
-        return *made, compute((), lambda *i: number, "number")
+        empty = compute((most,), lambda *i: number, "taken"), compute((most,), lambda *i: nothing, "lowered")
+        return *empty, compute((), lambda *i: number, "number")
     spread, zero = as_vector(sigma, dtype), te.const(0, dtype)
 
     def wide_box(*i: Expr) -> Expr:
@@ -142,8 +142,8 @@ def soft_non_max_suppression(
 
     corners = _corners(compute((1, count, 4), wide_box, "boxes", keep=True), False)
     limits = as_vector(iou, dtype), as_vector(least, dtype), compute((1,), factor, "factor", keep=True)
-    taken, lowered, found = scripts.suppress_softly(corners, in_dtype(scores, dtype, "scores"), *limits, most)
-    return taken, in_dtype(lowered, scores.dtype, "lowered"), found
+    selected, lowered, valid = scripts.suppress_softly(corners, in_dtype(scores, dtype, "scores"), *limits, most)
+    return selected, in_dtype(lowered, scores.dtype, "lowered"), valid
 
 
 TABLE = {

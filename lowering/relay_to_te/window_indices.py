@@ -80,14 +80,14 @@ def max_pool_with_argmax(op: Operator, x: Tensor) -> tuple[Tensor, Tensor]:
             widened,
         )
 
-    def whole(tensor: Tensor) -> Tensor:
+    def unfolded(tensor: Tensor) -> Tensor:
         def element(*i: Expr) -> Expr:
-            n, c, *place = i
-            return tensor(n * channels + c, *[0] * missing, *place)
+            n, c, *position = i
+            return tensor(n * channels + c, *[0] * missing, *position)
 
         return compute(shape_of(op.results[0]), element, label(op))
 
-    return whole(values), whole(places)
+    return unfolded(values), unfolded(places)
 
 
 def deformable_conv2d(op: Operator, data: Tensor, offset: Tensor, weight: Tensor, mask: Tensor | None) -> Tensor:
@@ -98,10 +98,10 @@ def deformable_conv2d(op: Operator, data: Tensor, offset: Tensor, weight: Tensor
     top, left, _, _ = expand_padding(sig, sig.ints("padding"))
     groups, per_moved = sig.int("groups"), channels // sig.int("deformable_groups")
     _, _, oh, ow = shape_of(op.results[0])
-    taken = kh * kw
+    taps = kh * kw
 
     starts = ((sy, dy, top, height), (sx, dx, left, width))
-    rows = (channels // per_moved) * taken
+    rows = (channels // per_moved) * taps
 
     def place_along(side: int) -> Tensor:
         """Where each tap is in rows, or in columns: (n, taps of all offset groups, places)."""
@@ -109,7 +109,7 @@ def deformable_conv2d(op: Operator, data: Tensor, offset: Tensor, weight: Tensor
 
         def at(b: Expr, tap: Expr, place: Expr) -> Expr:
             y, x = place // ow, place % ow
-            window, own = (y, tap % taken // kw) if side == 0 else (x, tap % kw)
+            window, own = (y, tap % taps // kw) if side == 0 else (x, tap % kw)
             moved = offset(b, tap * 2 + side, y, x).astype(number)
             return (window * stride + own * dilation - before).astype(number) + moved
 
@@ -152,20 +152,20 @@ def deformable_conv2d(op: Operator, data: Tensor, offset: Tensor, weight: Tensor
     shares = [share(pair) for pair in range(len(pairs))]
 
     def sample(b: Expr, row: Expr, place: Expr) -> Expr:
-        channel = row // taken
-        tap = channel // per_moved * taken + row % taken
+        channel = row // taps
+        tap = channel // per_moved * taps + row % taps
         total: Expr = te.const(0, number)
         for part, ((y, _), (x, _)) in zip(shares, pairs, strict=True):
             total = total + part(b, tap, place) * data(b, channel, y(b, tap, place), x(b, tap, place)).astype(number)
         return total
 
-    sampled = te.compute((n, channels * taken, oh * ow), sample, "sampled", "", {"keep": True})
+    sampled = te.compute((n, channels * taps, oh * ow), sample, "sampled", "", {"keep": True})
     per_group = outputs // groups
-    k = te.reduce_axis((0, depth * taken), name="k")
+    k = te.reduce_axis((0, depth * taps), name="k")
 
     def product(b: Expr, g: Expr, m: Expr, place: Expr) -> Expr:
-        left_side = weight(g * per_group + m, k // taken, k % taken // kw, k % kw).astype(number)
-        return te.sum(left_side * sampled(b, g * (depth * taken) + k, place), axis=k)
+        left_side = weight(g * per_group + m, k // taps, k % taps // kw, k % kw).astype(number)
+        return te.sum(left_side * sampled(b, g * (depth * taps) + k, place), axis=k)
 
     total = te.compute((n, groups, per_group, oh * ow), product, "deformable_conv2d", "dense")
 

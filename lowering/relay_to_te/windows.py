@@ -22,11 +22,11 @@ def col2im(op: Operator, x: Tensor) -> Tensor:
         window: list[Expr] = []
         for axis, offset in enumerate(k):
             at = i[2 + axis] + pads[axis] - offset * sig.ints("dilations")[axis]
-            place = at // strides[axis]
-            tests += [place >= 0, place < counts[axis]]
+            position = at // strides[axis]
+            tests += [position >= 0, position < counts[axis]]
             if strides[axis] > 1:
                 tests.append((at % strides[axis]).equal(0))
-            window.append(place)
+            window.append(position)
         channel = flat_index((i[1], *k), (1, *block))
         value = x(i[0], channel, flat_index(window, counts), otherwise=0).astype(number)
         return te.sum(te.if_then_else(te.all(*tests), value, te.const(0, number)), axis=k)

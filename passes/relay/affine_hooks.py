@@ -62,8 +62,8 @@ class RegisteredRules(RewritePattern):
                 op, "an expression and a TensorAffineType", f"{type(out).__name__}, {type(affine).__name__}"
             )
         ops, (data, scale, zero) = computed(Tuple([out, affine.scale, affine.zero_point]), values, self.module)
-        if (found := dtype_name(element_of(data))) != affine.dtype:
-            raise self._refused(op, f"integers of {affine.dtype}, as its type has it", found)
+        if (actual := dtype_name(element_of(data))) != affine.dtype:
+            raise self._refused(op, f"integers of {affine.dtype}, as its type has it", actual)
         outer = DequantizeOp(data, scale, zero, axis=affine.axis)
         used = list(op.operands)
         rewriter.replace(op, (*(stands_for(new, op) for new in ops), stands_for(outer, *inner)), [outer.result])
@@ -79,11 +79,11 @@ class RegisteredRules(RewritePattern):
 
         def known(value: SSAValue) -> Expr:
             source = value.owner
-            made: Expr = Var(value.name_hint or "x", value.type, type=value.type)
+            expr: Expr = Var(value.name_hint or "x", value.type, type=value.type)
             if isinstance(source, ConstantOp):
-                made = Constant(source.value(self.module), type=value.type)
-            values[made] = value
-            return made
+                expr = Constant(source.value(self.module), type=value.type)
+            values[expr] = value
+            return expr
 
         integers = known(owner.data)
         scale, zero = known(owner.input_scale), known(owner.input_zero_point)

@@ -89,8 +89,8 @@ def panel_width(rows: int, lanes: int = CHANNEL_BLOCK) -> int:
     Else all of them where that is 4 vectors at most, the last one cut off, or the multiple of `lanes` of least work,
     what is left over in the last panel included: vectors of a panel that is no multiple of them lie in two cache lines.
     """
-    if whole := next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0):
-        return whole
+    if width := next((lanes * count for count in _PANELS if rows % (lanes * count) == 0), 0):
+        return width
     if rows <= max(_PANELS) * lanes:
         return rows
 

@@ -47,14 +47,14 @@ class _Sets:
     def __init__(self, size: int):
         self._parents = list(range(size))
 
-    def find(self, one: int) -> int:
-        while self._parents[one] != one:
-            self._parents[one] = one = self._parents[self._parents[one]]
-        return one
+    def find(self, member: int) -> int:
+        while self._parents[member] != member:
+            self._parents[member] = member = self._parents[self._parents[member]]
+        return member
 
-    def join(self, one: int, other: int) -> None:
+    def join(self, member: int, other: int) -> None:
         """Make the set of `other` a part of that of `one`."""
-        self._parents[self.find(other)] = self.find(one)
+        self._parents[self.find(other)] = self.find(member)
 
 
 def find_regions(block: Block) -> list[Region]:
@@ -69,10 +69,10 @@ def find_regions(block: Block) -> list[Region]:
 
     def enter(op: Operation, compiler: str, inner: Iterable[Operation]) -> None:
         here = position[op]
-        for one in inner:
-            sets.join(here, position[one])
-            if compilers.setdefault(position[one], compiler) != compiler:
-                both = f"{compilers[position[one]]} and {compiler}"
+        for producer in inner:
+            sets.join(here, position[producer])
+            if compilers.setdefault(position[producer], compiler) != compiler:
+                both = f"{compilers[position[producer]]} and {compiler}"
                 raise PipelineError(message(op.name, "operands marked for one compiler", both, op.location))
         compilers[here] = compiler
 
@@ -82,11 +82,15 @@ def find_regions(block: Block) -> list[Region]:
         if isinstance(op, CompilerBeginOp):
             enter(op, op.compiler.data, ())
         elif isinstance(op, CompilerEndOp):
-            inside = [one for one in producers if isinstance(one, Operation)]
-            enter(op, op.compiler.data, [one for one in inside if not isinstance(one, ConstantOp)])
+            inside = [producer for producer in producers if isinstance(producer, Operation)]
+            enter(op, op.compiler.data, [producer for producer in inside if not isinstance(producer, ConstantOp)])
         elif not isinstance(op, ReturnOp | YieldOp):
-            inside = [one for one in producers if isinstance(one, Operation) and not isinstance(one, CompilerEndOp)]
-            marked = [one for one in inside if position[one] in compilers]
+            inside = [
+                producer
+                for producer in producers
+                if isinstance(producer, Operation) and not isinstance(producer, CompilerEndOp)
+            ]
+            marked = [producer for producer in inside if position[producer] in compilers]
             if marked:
                 enter(op, compilers[position[marked[0]]], marked)
     regions: dict[int, Region] = {}

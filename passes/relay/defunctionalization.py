@@ -216,12 +216,12 @@ class _Converter:
         replace_uses(dict(zip(new.results, replacement.results, strict=True)))
         if (ledger := current_ledger()) is not None:
             gone = list(new.walk())
-            places = [a.location for one in gone for region in one.regions for a in region.block.args]
+            places = [a.location for inner in gone for region in inner.regions for a in region.block.args]
             ledger.record(
                 "Defunctionalize",
                 removed=gone,
                 created=[replacement],
-                before=[*(one.location for one in gone), *places],
+                before=[*(inner.location for inner in gone), *places],
             )
         new.detach()
         new.erase()

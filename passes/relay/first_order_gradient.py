@@ -96,8 +96,8 @@ def gradient(func: FuncOp, module: ModuleOp, higher_order: bool = False) -> Func
     gradients = backward.run(_first(values, straight, backward.builder) if higher_order else values)
     builder = backward.builder
     with builder.located(end.location):
-        whole = values[0] if len(values) == 1 else builder.add(TupleOp(values)).result
-        builder.add(ReturnOp(whole, builder.add(TupleOp(gradients))))
+        output = values[0] if len(values) == 1 else builder.add(TupleOp(values)).result
+        builder.add(ReturnOp(output, builder.add(TupleOp(gradients))))
     end.erase()
     straight.update_type()
     return straight

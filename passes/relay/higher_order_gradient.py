@@ -203,8 +203,8 @@ class _Reverse:
     def _call(self, op: CallOp, builder: LocatedBuilder) -> list[SSAValue]:
         types, arguments = [dual(type_) for type_ in op.result_types], [self._value(value) for value in op.arguments]
         output = types[0] if len(types) == 1 else tuple_type(types)
-        whole = builder.add(InvokeOp(self._closure(op.callee), arguments, output, impure=True)).result
-        return [whole] if len(types) == 1 else [_part(whole, index, builder) for index in range(len(types))]
+        results = builder.add(InvokeOp(self._closure(op.callee), arguments, output, impure=True)).result
+        return [results] if len(types) == 1 else [_part(results, index, builder) for index in range(len(types))]
 
     def _operator(self, op: Operator, builder: LocatedBuilder) -> list[SSAValue]:
         """Compute the results, with gradients of zeros, and push the step that takes these to the operands."""
@@ -247,10 +247,10 @@ def _flat(block: Block) -> Iterator[Operation]:
             yield op
 
 
-def _part(whole: SSAValue, index: int, builder: LocatedBuilder) -> SSAValue:
-    if isinstance(op := whole.owner, TupleOp):
+def _part(tuple_value: SSAValue, index: int, builder: LocatedBuilder) -> SSAValue:
+    if isinstance(op := tuple_value.owner, TupleOp):
         return op.fields[index]
-    return builder.add(TupleGetItemOp(whole, index)).result
+    return builder.add(TupleGetItemOp(tuple_value, index)).result
 
 
 def _pair(value: SSAValue, builder: LocatedBuilder) -> SSAValue:

@@ -105,7 +105,7 @@ class _Inference:
                 self.waiting[outer] = None
             outer = outer.parent_op()
 
-    def _body(self, func: FuncOp, whole: bool) -> None:
+    def _body(self, func: FuncOp, everything: bool) -> None:
         """Ops in order, an op with regions after what is in them."""
         self.dirty.add(func)
         stack: list[tuple[Operation, Iterator[Operation]]] = [(func, iter(list(inside(func))))]
@@ -116,7 +116,7 @@ class _Inference:
                 stack.pop()
                 self.dirty.discard(around)
                 self._infer(around)
-            elif whole or op in self.dirty:
+            elif everything or op in self.dirty:
                 if op.regions:
                     self._enter(op)
                     stack.append((op, iter(list(inside(op)))))
@@ -194,9 +194,9 @@ class _Inference:
             case _:
                 return None
 
-    def _check_arguments(self, op: Operation, wanted: list[Attribute], found: list[Attribute]) -> None:
-        if len(wanted) != len(found) or not all(map(fits, wanted, found)):
-            fail(op, f"arguments {_list(wanted)}", _list(found))
+    def _check_arguments(self, op: Operation, wanted: list[Attribute], actual: list[Attribute]) -> None:
+        if len(wanted) != len(actual) or not all(map(fits, wanted, actual)):
+            fail(op, f"arguments {_list(wanted)}", _list(actual))
 
     def _function(self, func: FuncOp) -> None:
         before = func.function_type

@@ -67,15 +67,15 @@ class Retype(RewritePattern):
 
     def _cast(self, value: SSAValue, element: Attribute, op: Operation, rewriter: PatternRewriter) -> SSAValue:
         """`value` as another dtype, cast once, right behind what makes it, for all that ask."""
-        if (known := self.casts.get((value, element))) is not None:
-            known.location = fuse([known.location, op.location])
-            return known.result
-        made = CastOp(value, dtype=dtype_name(element), location=op.location)
+        if (cached := self.casts.get((value, element))) is not None:
+            cached.location = fuse([cached.location, op.location])
+            return cached.result
+        converted = CastOp(value, dtype=dtype_name(element), location=op.location)
         owner = value.owner
         point = InsertPoint.after(owner) if isinstance(owner, Operation) else InsertPoint.at_start(owner)
-        rewriter.insert(made, point)
-        self.casts[value, element] = made
-        return made.result
+        rewriter.insert(converted, point)
+        self.casts[value, element] = converted
+        return converted.result
 
     def _restore(self, value: SSAValue, original: Attribute, op: Operation, rewriter: PatternRewriter) -> None:
         """Have what is no operator read `value` as it was."""

@@ -144,8 +144,8 @@ def _common_layout(op: Operator, trait: Layout, sources: Sources) -> Arrangement
         return first if all(layout == first for layout in layouts) else None
     channels = [_channels(value, len(first.plain)) for value in op.operands]
     if trait.takes is Takes.BROADCAST:
-        whole = {extent for extent in channels if not same(extent, 1)} or {1}
-        blocks = [layout.block(1) for index, layout in zip(sources, layouts, strict=True) if channels[index] in whole]
+        extents = {extent for extent in channels if not same(extent, 1)} or {1}
+        blocks = [layout.block(1) for index, layout in zip(sources, layouts, strict=True) if channels[index] in extents]
         return Arrangement(in_blocks(first.plain, max(blocks)), first.plain) if blocks else None
     # Parts along the channels need a common block that divides the channels of each.
     block, shared = max(layout.block(1) for layout in layouts), gcd(*channels)

@@ -23,14 +23,14 @@ from .to_graph_normal_form import dissolve_all
 
 def scopes(root: Operation) -> list[Block]:
     """The blocks of functions, closures, branches and clauses in `root`, outer ones first; no primitive functions."""
-    found: list[Block] = []
+    blocks: list[Block] = []
     kernels: set[Operation] = set()
     for op in pre_order(root):
         if (isinstance(op, FuncOp) and op.primitive is not None) or op.parent_op() in kernels:
             kernels.add(op)
         elif isinstance(op, FuncOp | FnOp | IfOp | MatchOp):
-            found += [region.block for region in op.regions]
-    return found
+            blocks += [region.block for region in op.regions]
+    return blocks
 
 
 def bind_in_scopes(root: ModuleOp, ends: Callable[[Block], Callable[[Operation], bool]]) -> list[Block]:

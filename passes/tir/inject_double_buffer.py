@@ -170,17 +170,17 @@ def _steps(loop: ForOp, split: int) -> tuple[list[ForOp], list[ForOp]]:
     """The loops that stand for `loop`, and those of them, or in them, that are to be written out."""
     if split == 1:
         return [loop], []
-    whole = loop.trip_count // split * split
+    full_trips = loop.trip_count // split * split
     steps: list[ForOp] = []
     alternating: list[ForOp] = []
-    if whole:
-        part = subrange(loop, 0, whole, {})
+    if full_trips:
+        part = subrange(loop, 0, full_trips, {})
         outer = strip_mine(part, split, {})
         part.erase()
         steps.append(outer)
         alternating += [op for op in outer.block.ops if isinstance(op, ForOp)]
-    if whole < loop.trip_count:
-        rest = subrange(loop, whole, loop.trip_count, {})
+    if full_trips < loop.trip_count:
+        rest = subrange(loop, full_trips, loop.trip_count, {})
         steps.append(rest)
         alternating.append(rest)
     loop.erase()

@@ -121,8 +121,8 @@ def _transpose(loop: ForOp, readers: Sequence[int], ranges: Ranges) -> None:
     """Replace a loop by one whose iterations do 4 of its, and by one of the iterations that are left."""
     extent = loop.trip_count
     assert isinstance(extent, int)
-    whole = extent // _SIDE * _SIDE
-    parts = [strided(loop, _SIDE, first, whole, ranges) for first in range(_SIDE)]
+    covered = extent // _SIDE * _SIDE
+    parts = [strided(loop, _SIDE, first, covered, ranges) for first in range(_SIDE)]
     outer, *others = parts
     where = {position: list(outer.block.ops)[position] for position in readers}
     rows = [list(part.block.ops) for part in parts]
@@ -139,7 +139,7 @@ def _transpose(loop: ForOp, readers: Sequence[int], ranges: Ranges) -> None:
             ops[position].results[0].replace_all_uses_with(value)
             ops[position].detach()
             ops[position].erase()
-    parts = [outer, *([subrange(loop, whole, extent, ranges)] if extent > whole else [])]
+    parts = [outer, *([subrange(loop, covered, extent, ranges)] if extent > covered else [])]
     assert loop.parent is not None
     loop.parent.insert_ops_before(parts, loop)
     record("Transpose", loop, f"{_SIDE} iterations at once read rows and transpose them", parts)

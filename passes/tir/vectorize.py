@@ -149,25 +149,25 @@ def _strip_mined(loop: ForOp, ranges: Ranges, machine: Machine) -> list[ForOp]:
         raise Obstacle("it stores nothing" if many else f"its extent is {extent}")
     if (width := register // max(sizes)) < 2:
         raise Obstacle("a register holds no two of its elements")
-    whole = extent // width * width
+    covered = extent // width * width
     loops: list[ForOp] = []
-    if not same(whole, 0):
-        full = subrange(loop, 0, whole, ranges)
-        if not below(whole, width + 1):
+    if not same(covered, 0):
+        full = subrange(loop, 0, covered, ranges)
+        if not below(covered, width + 1):
             loops.append(strip_mine(full, width, ranges))
             full.erase()
         else:
             loops.append(full)
-    if proves(extent, "<=", whole):
+    if proves(extent, "<=", covered):
         return loops
     if isinstance(extent, int) and not machine.mask_registers and _has_bytes(loop):
-        begin = cast(int, whole)
+        begin = cast(int, covered)
         while width := width // 2:
             if extent & width:
                 loops.append(subrange(loop, begin, begin + width, ranges))
                 begin += width
         return loops
-    rest = subrange(loop, whole, extent, ranges)
+    rest = subrange(loop, covered, extent, ranges)
     loops.append(rest if rest.is_known else _if_any(rest, width))
     return loops
 

@@ -111,9 +111,9 @@ class Pass(ABC):
 class NamedPass(Pass):
     """A pass of the registry, or any of xDSL's, on a copy of the module."""
 
-    def __init__(self, one: xdsl.ModulePass, info: PassInfo):
+    def __init__(self, pass_: xdsl.ModulePass, info: PassInfo):
         super().__init__(info)
-        self.one = one
+        self.one = pass_
 
     def run(self, work: Work) -> Work:
         copy = work.owned()
@@ -216,12 +216,12 @@ class Sequential(Pass):
         return result[0]
 
 
-def named(one: xdsl.ModulePass, name: str = "") -> NamedPass:
+def named(pass_: xdsl.ModulePass, name: str = "") -> NamedPass:
     """A pass of xDSL's kind as one of this module's; `name` is what instruments are told, TVM's if left out."""
-    row = find_row(one.name)
+    row = find_row(pass_.name)
     if row is None:
-        return NamedPass(one, PassInfo(name or one.name))
-    return NamedPass(one, PassInfo(name or row.tvm or row.name, row.tvm, row.level, required=row.required))
+        return NamedPass(pass_, PassInfo(name or pass_.name))
+    return NamedPass(pass_, PassInfo(name or row.tvm or row.name, row.tvm, row.level, required=row.required))
 
 
 def _needed(info: PassInfo) -> list[Pass]:

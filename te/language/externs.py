@@ -129,8 +129,8 @@ def extern(
         C = te.extern((n, m), [A, B], lambda ins, outs: te.call_packed("matmul", ins[0], ins[1], outs[0]))
     """
     single = isinstance(shape, int | Expr | SizeExpr) or not shape or isinstance(shape[0], int | Expr)
-    given = cast(Sequence[Sequence[Extent] | Extent], (shape,) if single else shape)
-    shapes = [check_shape(one, "te.extern") for one in given]
+    extents = cast(Sequence[Sequence[Extent] | Extent], (shape,) if single else shape)
+    shapes = [check_shape(one, "te.extern") for one in extents]
     if dtype is None:
         known = {tensor.dtype for tensor in inputs}
         if len(known) != 1:

@@ -181,10 +181,10 @@ def _combiner(
     combined = fcombine(list(lhs), list(rhs)) if several else fcombine(lhs[0], rhs[0])
     result = tuple(map(convert, _several(combined)))
     identity = list(map(convert, _several(cast(Callable[..., object], fidentity)(*dtypes))))
-    for what, parts in (("fcombine", result), ("fidentity", identity)):
+    for role, parts in (("fcombine", result), ("fidentity", identity)):
         if [part.dtype for part in parts] != list(dtypes):
             actual = ", ".join(part.dtype for part in parts)
-            fail(f"te.comm_reducer '{name}': expected {what} to give ({', '.join(dtypes)}), got ({actual})")
+            fail(f"te.comm_reducer '{name}': expected {role} to give ({', '.join(dtypes)}), got ({actual})")
     constants = tuple(part for part in identity if isinstance(part, Const))
     if len(constants) != len(identity):
         fail(f"te.comm_reducer '{name}': expected fidentity to give constants")

@@ -132,9 +132,9 @@ def _same(wanted: Sequence[Extent], actual: Sequence[Extent]) -> bool:
 class _Region:
     """The part of a tensor that an input of an intrinsic is: each of its dimensions is one of the tensor's."""
 
-    def __init__(self, wanted: Tensor, given: TensorSlice | Tensor, where: str):
-        self.tensor = given if isinstance(given, Tensor) else given.tensor
-        indices: list[ExprLike | slice] = [] if isinstance(given, Tensor) else list(given.indices)
+    def __init__(self, wanted: Tensor, actual: TensorSlice | Tensor, where: str):
+        self.tensor = actual if isinstance(actual, Tensor) else actual.tensor
+        indices: list[ExprLike | slice] = [] if isinstance(actual, Tensor) else list(actual.indices)
         indices += [slice(None)] * (self.tensor.ndim - len(indices))
         if len(indices) != self.tensor.ndim:
             fail(

@@ -140,12 +140,12 @@ class StageState:
         arguments = list(self.compute.block.args)
         extents = (*self.compute.shape, *self.compute.reduce_shape)
         rank = len(self.compute.shape)
-        made = [
+        iter_vars = [
             IterVar(argument.name_hint or f"ax{i}", extent, "reduce" if i >= rank else "data")
             for i, (argument, extent) in enumerate(zip(arguments, extents, strict=True))
         ]
-        self.axes, self.reduce_axes = made[:rank], made[rank:]
-        self.leaf = list(made)
+        self.axes, self.reduce_axes = iter_vars[:rank], iter_vars[rank:]
+        self.leaf = list(iter_vars)
         """The loops, outermost first."""
 
     @property
@@ -237,8 +237,8 @@ class StageState:
     @property
     def all_iter_vars(self) -> list[IterVar]:
         """The root axes and the threads around them, then what the relations made, in order."""
-        made = [child for relation in self.relations for child in relation.children]
-        return [*self.axes, *self.reduce_axes, *self.threads, *made]
+        children = [child for relation in self.relations for child in relation.children]
+        return [*self.axes, *self.reduce_axes, *self.threads, *children]
 
     @property
     def scheduled(self) -> bool:

@@ -55,8 +55,8 @@ def pixel_tile(columns: Size, channels: int, per_block: int, machine: Machine, *
 
     def cost(tile: tuple[int, int]) -> tuple[bool, float, int]:
         width, vectors = tile[0], tile[1] * per_block
-        whole, rest = divmod(many, width)
-        cycles = whole * _cycles(width, vectors) + (_cycles(rest, vectors) if rest else 0)
+        full, rest = divmod(many, width)
+        cycles = full * _cycles(width, vectors) + (_cycles(rest, vectors) if rest else 0)
         return rest > 0 or width * vectors < enough, cycles / vectors, -width * vectors
 
     fits = [

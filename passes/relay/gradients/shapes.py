@@ -125,8 +125,8 @@ def _tile(s: Site, g: Sequence[SSAValue]) -> Gradients:
     old = (1,) * (len(result_shape) - len(shape)) + shape
     split = [
         part
-        for extent, whole in zip(old, result_shape, strict=True)
-        for part in (whole // extent if extent else 1, extent)
+        for extent, repeated in zip(old, result_shape, strict=True)
+        for part in (repeated // extent if extent else 1, extent)
     ]
     total = s.add(SumOp(s.reshape(g[0], split), axis=list(range(0, len(split), 2))))
     return [s.reshape(total, shape)]

@@ -39,11 +39,11 @@ def operand_gradients(
         return
     if rule is None:
         fail(op, "an operator with a gradient", op.name.removeprefix("relay."))
-    whole = [
+    filled = [
         gradient if gradient is not None else builder.add(ZerosLikeOp(result)).result
         for result, gradient in zip(op.results, gradients, strict=True)
     ]
-    for index, gradient in enumerate(rule(Site(op, module, builder), whole)):
+    for index, gradient in enumerate(rule(Site(op, module, builder), filled)):
         operand = op.operands[index]
         if gradient is not None and not isinstance(operand.owner, ConstantOp) and is_smooth(operand):
             yield index, gradient

@@ -65,8 +65,8 @@ def reduce_lanes(loop: ForOp, ranges: Ranges, copies: Copies, register: int) -> 
     extent = loop.trip_count
     if not isinstance(extent, int):
         raise Obstacle(f"its extent is {extent}")
-    whole = register // element_bytes(buffer_of(update.store.buffer).element_type)
-    width = min(whole, extent & -extent)
+    register_lanes = register // element_bytes(buffer_of(update.store.buffer).element_type)
+    width = min(register_lanes, extent & -extent)
     if not is_width(width, register):
         raise Obstacle(f"its extent is {extent}")
     parts: list[tuple[ForOp, Lanes, _Update]] = []

@@ -51,22 +51,22 @@ def pieces(loop: ForOp, ranges: Ranges, asked: bool) -> tuple[Size, list[ForOp]]
     height, rows = tile.height, tile.rows
     # Of a large tile a quarter has sums enough for a core, and less code.
     part = height // 4 if asked and height >= _POINTERS else (height + 1) // 2
-    whole = rows // height
+    full_tiles = rows // height
     if asked or height > _POINTERS or loop.kind.data == "parallel":
-        plan = [(part, whole * height, ceil_div(rows - whole * height, part))]
+        plan = [(part, full_tiles * height, ceil_div(rows - full_tiles * height, part))]
     else:
         # A last tile that is more than half full is done as the whole ones are.
-        tiles, whole = (rows + height - part - 1) // height, 0
+        tiles, full_tiles = (rows + height - part - 1) // height, 0
         plan = [(height, 0, tiles), (part, tiles * height, ceil_div(rows, height) - tiles)]
-    found: list[ForOp] = []
+    loops: list[ForOp] = []
     for one, start, count in plan:
         piece = _Piece(loop, tile, one, start, count, inside)
-        found.append(piece.loop)
+        loops.append(piece.loop)
         if not piece.fill():
-            for made in found:
+            for made in loops:
                 made.erase()
             return None
-    return whole, found
+    return full_tiles, loops
 
 
 def _tile(loop: ForOp, ranges: Ranges) -> _Tile | None:

@@ -58,12 +58,12 @@ def compare(name: str, found: Array, expected: Array) -> Check:
     return Check(name, *largest, right, flat, float(b.flat[0]) if b.size else 0.0)
 
 
-def reference(specs: tuple[TensorSpec, ...], model: Path, given: Path | None, default_input: bool) -> dict[str, Array]:
+def reference(specs: tuple[TensorSpec, ...], model: Path, path: Path | None, default_input: bool) -> dict[str, Array]:
     """Return the expected outputs by name: from the file `given`, or for a shipped model and its default input from
     the files beside it; {} if there is no reference.
     """
-    if given is not None:
-        return named(read_arrays(given), specs)
+    if path is not None:
+        return named(read_arrays(path), specs)
     files = shipped_references(model) if default_input else ()
     if len(files) != len(specs):
         return {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from whence.runtime.values.tensors import TensorSpec
 
 
-def of_file(given: Path, model: Path, signature: str | None, specs: Sequence[TensorSpec]) -> References:
+def of_file(path: Path, model: Path, signature: str | None, specs: Sequence[TensorSpec]) -> References:
     """The tensors of an .npz, .npy, .pb or .params file.
 
     signature: the key of that of a TFLite model. specs: the outputs of the model, for files that do not name theirs.
@@ -27,4 +27,4 @@ def of_file(given: Path, model: Path, signature: str | None, specs: Sequence[Ten
         from whence.explorer import litert
 
         layers = litert.layer_tensors(model, signature)
-    return References(named(read_arrays(given), specs), layers, str(given))
+    return References(named(read_arrays(path), specs), layers, str(path))

@@ -106,26 +106,26 @@ def _parsed(text: str) -> GivenShapes:
     return collected.done()
 
 
-def given_shapes(given: InputShapes) -> GivenShapes:
+def given_shapes(shapes: InputShapes) -> GivenShapes:
     """Return shapes and bounds; raises PipelineError for other text, and for extents that are no integers or sizes."""
-    if isinstance(given, str):
-        return _parsed(given)
+    if isinstance(shapes, str):
+        return _parsed(shapes)
     collected = _Given()
     try:
-        for name, shape in given.items():
+        for name, shape in shapes.items():
             collected.shapes[name] = tuple(
-                collected.extent(_text(extent), repr(given), name, axis) for axis, extent in enumerate(shape)
+                collected.extent(_text(extent), repr(shapes), name, axis) for axis, extent in enumerate(shape)
             )
     except TypeError as error:
-        raise PipelineError(f"input shapes: expected extents by the names of inputs, got {given!r}") from error
+        raise PipelineError(f"input shapes: expected extents by the names of inputs, got {shapes!r}") from error
     return collected.done()
 
 
-def input_shapes_of(given: InputShapes) -> dict[str, tuple[int, ...]]:
+def input_shapes_of(input_shapes: InputShapes) -> dict[str, tuple[int, ...]]:
     """Return input name -> shape, of numbers; raises PipelineError as `given_shapes` does, and for symbols."""
-    shapes = given_shapes(given)
+    shapes = given_shapes(input_shapes)
     if (numbers := shapes.numbers) is None:
-        raise PipelineError(f"input shapes: expected numbers, got sizes that a call decides in {given!r}")
+        raise PipelineError(f"input shapes: expected numbers, got sizes that a call decides in {input_shapes!r}")
     return numbers
 
 

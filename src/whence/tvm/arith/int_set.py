@@ -66,11 +66,11 @@ class IntervalSet(IntSet):
         return f"IntervalSet[{self.min_value}, {self.max_value}]"
 
 
-def _interval(given: IntSet | language.Range) -> IntervalSet:
-    if isinstance(given, IntervalSet):
-        return given
-    if isinstance(given, language.Range):
-        return IntervalSet(given.min, binary("sub", binary("add", given.min, given.extent), 1))
+def _interval(domain: IntSet | language.Range) -> IntervalSet:
+    if isinstance(domain, IntervalSet):
+        return domain
+    if isinstance(domain, language.Range):
+        return IntervalSet(domain.min, binary("sub", binary("add", domain.min, domain.extent), 1))
     return IntSet.everything()
 
 
