@@ -24,7 +24,7 @@ class Known:
     slots: frozenset[int]
     lines: frozenset[int]
     share: float
-    """Of the lines that have a slot, the part whose slot has a layer."""
+    """The fraction of lines with a slot whose slot has a layer."""
 
 
 def known_parts(artifact: Artifact) -> list[Known]:

@@ -23,7 +23,7 @@ class Difference:
     scale: float
     """The largest absolute number of the reference."""
     index: tuple[int, ...]
-    """Where the error is."""
+    """The index of the error."""
     right: bool
     steps: int = 0
     """The number of elements that differ, of quantised values; 0 of others."""

@@ -87,7 +87,7 @@ class AnnotatedLine:
     """A line of a kernel's TIR or assembly."""
 
     line: int
-    """Of the TIR; 0 where none is known, and within a run of instructions."""
+    """The line of TIR; 0 if it is unknown, and within a run of instructions."""
     samples: int
     layers: tuple[str, ...]
     text: str

@@ -28,17 +28,17 @@ class Param:
     name: str
     type: str
     calls: tuple[str, ...]
-    """Who reads it."""
+    """The calls that read it."""
 
 
 @dataclass(frozen=True)
 class KernelParts:
-    """Of a kernel, per slot, what serves it."""
+    """For each slot of a kernel, the lines and instructions that serve it."""
 
     stages: Mapping[int, tuple[str, ...]]
     lines: Mapping[int, Sequence[int]]
     text: Sequence[str]
-    """Of line 1 first."""
+    """The lines from line 1 on."""
     llvm: Counter[int]
     """LLVM instructions by line, and below machine instructions: all, and those whose line is inferred."""
     native: Counter[int]
@@ -102,7 +102,7 @@ class Index:
 
     @cached_property
     def functions(self) -> Mapping[str, FuncOp]:
-        """Those of the fused module by name."""
+        """The functions of the fused module by name."""
         return functions(snapshot(self.artifact, "fused"))
 
     @cached_property

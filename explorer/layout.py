@@ -22,9 +22,9 @@ class Layout:
     """Places of the nodes of a graph."""
 
     x: list[float]
-    """Of each node the middle."""
+    """The middle of each node."""
     row: list[int]
-    """Of each node, from 0 at the top."""
+    """The row of each node, from 0 at the top."""
     bends: dict[tuple[int, int], list[float]]
     """Edge, as source and target -> its x in each of the rows between, where it goes round what is in them."""
     width: float

@@ -13,7 +13,7 @@ from ..support.dtypes import Array
 from ..support.errors import FrontendError, expectation
 
 _KERNELS = "BUILTIN_REF", "AUTO"
-"""Those whose integers ours are equal to; and all, for operators that have no others."""
+"""The reference kernels, whose integers ours equal; and all kernels, for operators without reference kernels."""
 
 
 def layer_tensors(path: Path, key: str | None = None) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Where the memory of a compiled model goes: what lies in it, from when to when, for which layers."""
+"""The use of memory by a compiled model: its values, their lifetimes and their layers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Life:
     kind: str
     """`tensor` or `workspace`."""
     layers: LocationAttr
-    """Of a tensor, whose output it is; of a workspace, whom the call serves."""
+    """The layers whose output a tensor is, or the layers that the call of a workspace serves."""
     bytes: int
     offset: int
     """In bytes of the arena."""

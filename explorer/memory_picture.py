@@ -92,7 +92,7 @@ def _axis(calls: Sequence[str], across: float, bottom: float) -> list[str]:
 
 
 def _colour(life: Life) -> str:
-    """Of a layer always the same; workspaces are grey."""
+    """Return the colour of a layer, always the same one; workspaces are grey."""
     if life.kind == "workspace":
         return "#c8c8c8"
     digest = crc32((layer_names(life.layers) or (life.name,))[0].encode())

@@ -1,4 +1,4 @@
-"""Where the memory of a program for all sizes goes: formulas, and for some sizes numbers."""
+"""The use of memory by a program for all sizes: formulas, and numbers for chosen sizes."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ class OpenMemoryReport:
     """`1 <= seq <= 512`, of each symbol."""
     blocks: tuple[OpenBlock, ...]
     io: str
-    """Of inputs and outputs."""
+    """The bytes of inputs and outputs."""
     constant_bytes: int
     arena_bytes: int
-    """Of the largest sizes; 0 where a symbol has no bound."""
+    """The bytes for the largest sizes; 0 if a symbol has no bound."""
     at: Mapping[str, int] | None
     """The sizes that `numbers` are for."""
     numbers: MemoryReport | None

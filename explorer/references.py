@@ -22,7 +22,7 @@ class References(NamedTuple):
     layers: Mapping[str, tuple[str, ...]]
     """Layer -> the names of what it gives, in order; a layer that is not in it gives what is called as itself."""
     source: str
-    """Who computed it."""
+    """The runtime that computed it."""
 
 
 NUMPY = "numpy, of the module as it was imported"

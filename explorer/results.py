@@ -1,4 +1,4 @@
-"""Which layers' values the tensors of a model are."""
+"""The layers whose values the tensors of a model are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where time goes within kernels: samples of the program counter, joined with debug info.
+"""The distribution of time within kernels: samples of the program counter, joined with debug info.
 
 A sample has the kernel call that it was taken in. Its program counter leads to a run of instructions in the kernel's
 object, that to a line of the kernel's TIR, and that, by the call, to layers.
@@ -38,13 +38,13 @@ class CallSamples:
     runs: Counter[int] = field(default_factory=Counter[int])
     """By the number of the run of instructions in the object's line table."""
     elsewhere: int = 0
-    """Of the calling thread outside the kernel's code: in the thread pool, in C functions, in the system."""
+    """Samples of the calling thread outside the kernel's code: in the thread pool, in C functions, in the system."""
     workers: tuple[int, ...] = ()
     """Of `runs` those of each other thread of the pool."""
 
     @cached_property
     def total(self) -> int:
-        """Of all threads."""
+        """The number of samples of all threads."""
         return sum(self.runs.values()) + self.elsewhere
 
 

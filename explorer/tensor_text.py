@@ -20,7 +20,7 @@ class TensorText:
     shape: tuple[int, ...]
     dtype: str
     least: float | None
-    """Of the elements that are finite, as the next two; None where none is."""
+    """The least finite element, like the next two fields; None if there is none."""
     most: float | None
     mean: float | None
     nan: int

@@ -20,11 +20,11 @@ class LayerTime:
     """The CPU time of a layer in all kernel calls that serve it."""
 
     layer: Layer | None
-    """None: what no layer is known of."""
+    """None for time without a known layer."""
     seconds: float
     calls: tuple[str, ...]
     estimated: float = 0.0
-    """Of the seconds those that are an estimate."""
+    """The part of the seconds that is an estimate."""
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ class Walked(NamedTuple):
 
     layer: Layer
     output: int
-    """Which of those that the layer gives."""
+    """The number of the layer's output."""
     call: str
     """The kernel call that makes it."""
     array: Tensor
-    """As the kernel stores it; gone after the visit."""
+    """The tensor as the kernel stores it; invalid after the visit."""
     move: Move
     """The moves that bring it to the layout and shape of the model."""
 

@@ -1,4 +1,4 @@
-"""Where did this layer go? What became of it at every level, or which passes took it away."""
+"""The fate of a layer: its ops at every level, or the passes that removed it."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Where:
     steps: tuple[str, ...] = ()
     """The parts of it that the interpreter does, not native code: relay ops, or the source's name of its operator."""
     interpreter: str = "the virtual machine"
-    """Which one that is."""
+    """The name of the interpreter."""
     lines: tuple[SourceLine, ...] = ()
     """The lines of the exported program that called it."""
 

@@ -73,7 +73,7 @@ class LayerPart:
 
 @dataclass(frozen=True)
 class CallOrigin:
-    """One call of the kernel."""
+    """A call of the kernel."""
 
     name: str
     layers: tuple[LayerPart, ...]
@@ -119,7 +119,7 @@ class Line:
     lines: tuple[SourceLine, ...] = ()
     """The lines of the exported program that called these layers."""
     places: tuple[str, ...] = ()
-    """Where an operator of the user's has the line from, if it is a kernel with places of its own."""
+    """The origins of the line in your own operator, if it is a kernel with locations of its own."""
 
     def __str__(self) -> str:
         lines = [f"line {self.number}: {self.text.strip()}", *(f"  from {shown(at)}" for at in self.places)]
@@ -145,7 +145,7 @@ class Why:
 
     symbol: str
     calls: tuple[CallOrigin, ...]
-    """Those asked for."""
+    """The requested calls."""
     twins: tuple[str, ...]
     """Other calls of the same machine code."""
     line: Line | None

@@ -1,4 +1,4 @@
-"""Where an artifact came from, as bytes, so that a file can answer the questions that it can."""
+"""The origins of an artifact as bytes, so that a file can answer the same questions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CallOrigin:
 
 @dataclass(frozen=True)
 class History:
-    """All of an artifact that speaks of locations and of ops."""
+    """The parts of an artifact that contain locations and ops."""
 
     calls: tuple[CallOrigin, ...]
     returned: LocationAttr
@@ -70,7 +70,7 @@ class _Leaf:
     name: str | None
     """None of a place alone."""
     positions: tuple[Position, ...]
-    """Where it stands, if that is known, and then what called that."""
+    """Its position, if known, and then the calls that led there."""
 
     @staticmethod
     def of(location: NameLoc | FileLineColLoc) -> _Leaf:
@@ -94,7 +94,7 @@ class _Tables:
     locations: tuple[_Leaf | tuple[int, ...], ...]
     """Each once; of a fused location the numbers of its leaves."""
     ops: int
-    """How many there are; they count from 1."""
+    """The number of ops, which count from 1."""
     history: Any
 
 

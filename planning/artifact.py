@@ -80,10 +80,10 @@ class Assembly:
     params: tuple[Array, ...]
     """C-contiguous at 64-byte boundaries; never written."""
     calls: tuple[Call, ...]
-    """Those of `program`, with their layers."""
+    """The calls of `program`, with their layers."""
     plan: Plan
     returned: LocationAttr
-    """Of what the main function returns: copies are made for its sake."""
+    """The location of the main function's results, for which copies are made."""
     formulas: tuple[Formula, ...]
     """The values that the program computes from its sizes, in order, behind the symbols."""
 

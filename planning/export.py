@@ -59,7 +59,7 @@ class Contents:
     params: bool = True
     """True if the parameters are in it."""
     entry: Sequence[int] | None = None
-    """Of a function: where among the arguments of a call each of the program's is."""
+    """For a function: the position of each argument of the program among those of a call."""
 
 
 def export(

@@ -62,7 +62,7 @@ class _Builder:
         self.nodes: list[Node] = []
         self.specs: list[tuple[TensorSpec, ...]] = []
         self.places: dict[Slot, Ref] = {}
-        """Where each slot was written last."""
+        """The last write of each slot."""
         self.names = _Names()
         self.params: dict[str, Array] = {}
         self.functions: dict[tuple[int, tuple[int, ...]], str] = {}

@@ -57,7 +57,7 @@ class _Part:
     def __init__(self, region: flow.Region, location: LocationAttr):
         self.region = region
         self.location = location
-        """Of the function that it is in."""
+        """The location of the function around it."""
         self.native: Operators | None = None
         self.external: FuncOp | None = None
         """The function for an external compiler that it is."""
@@ -85,7 +85,7 @@ class _Translator:
         self.same: dict[SSAValue, SSAValue] = {}
         """Values that are others: what let-blocks yield, what is taken out of tuples that are known."""
         self.reads: dict[Operation, set[SSAValue]] = {}
-        """Of an op with regions, what these read of the values around."""
+        """For an op with regions, the values from outside that the regions read."""
         self._counts: dict[str, int] = {}
         self._emit: dict[type[Operation], Callable[[_Part, Operation], None]] = {
             TupleOp: self._tuple,

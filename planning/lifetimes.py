@@ -20,7 +20,7 @@ SizeT = TypeVar("SizeT", bound=Size)
 
 @dataclass(frozen=True)
 class Step(Generic[SizeT]):
-    """One kernel call: the buffers it reads, the buffers it writes with their sizes, its scratch. Sizes in bytes."""
+    """A kernel call: the buffers it reads, the buffers it writes with their sizes, its scratch. Sizes in bytes."""
 
     inputs: tuple[int, ...]
     outputs: tuple[tuple[int, SizeT], ...]
@@ -30,7 +30,7 @@ class Step(Generic[SizeT]):
 
 
 def last_uses(steps: Sequence[Step[SizeT]]) -> dict[int, int]:
-    """Of each buffer that some step writes, the last step that reads it; the one that writes it, where none does.
+    """Return the last step that reads each written buffer; if no step reads it, the step that writes it.
 
     Raises ValueError when a buffer is written twice.
     """

@@ -1,4 +1,4 @@
-"""Where buffers and workspaces lie in the arena: at numbers, or where sizes are open at values of the program."""
+"""Offsets of buffers and workspaces in the arena: numbers, or for open sizes values of the program."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ class Pools:
     """The requests of a compilation to its memory plan."""
 
     algorithm: str | None = None
-    """One of USMP's; None: whatever is best."""
+    """One of USMP's algorithms; None for the best."""
     pools: tuple[PoolInfo, ...] = ()
-    """Where buffers may lie, first choice first; none: a pool that grows as needed."""
+    """The pools for buffers, first choice first; empty for a pool that grows as needed."""
 
     @staticmethod
     def current(pools: Sequence[PoolInfo] = ()) -> Pools:
@@ -49,7 +49,7 @@ class Pools:
 
 
 def plan_in_pools(lifetimes: Lifetimes, asked: Pools) -> Plan:
-    """Where everything lies, by the algorithm that was asked for.
+    """Plan all offsets by the requested algorithm.
 
     Raises PipelineError when the pools are too small; the text says what is needed, what is there, and which layers'
     buffers live when the most bytes do.

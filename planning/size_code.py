@@ -81,7 +81,7 @@ class _Emitter:
                 return self.number(formula.what)
 
     def end_of(self, group: Group) -> SSAValue:
-        """Where a group ends: its start, and the greatest of its members in whole units of the alignment."""
+        """Return the end of a group: its start plus the greatest of its members, rounded up to the alignment."""
         most = self.value(group.members[0])
         for member in group.members[1:]:
             most = self.extreme("max", most, self.value(member))

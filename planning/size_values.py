@@ -34,7 +34,7 @@ class Formula:
 
     what: Size | Group
     location: LocationAttr
-    """Of what asked for it."""
+    """The location of the op that needs it."""
 
 
 class SizeValues:

@@ -14,7 +14,7 @@ _log = logging.getLogger(__name__)
 
 
 def source_folder(cache: Path | None) -> str:
-    """Where the sources of the kernels in a cache lie; "" without a cache."""
+    """Return the folder of the sources of the kernels in a cache; "" without a cache."""
     return str(cache.absolute() / SOURCES) if cache is not None else ""
 
 

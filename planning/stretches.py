@@ -30,9 +30,9 @@ class Operators:
     """Operators that follow one another, and what is left of them."""
 
     module: ModuleOp
-    """Where they are from; it has their constants."""
+    """Their module, which has their constants."""
     location: LocationAttr
-    """Of the function that they are in."""
+    """The location of the function around them."""
     operators: list[tuple[Operator, tuple[SSAValue, ...]]] = field(
         default_factory=list[tuple[Operator, tuple[SSAValue, ...]]]
     )

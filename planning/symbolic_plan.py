@@ -34,7 +34,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Groups:
-    """Which group each buffer, and each step's workspace, lies in."""
+    """The group of each buffer, and of each step's workspace."""
 
     places: list[Place]
     buffers: dict[int, int]

@@ -34,7 +34,7 @@ class BufferInfo:
     name: str
     size_bytes: int
     pool_candidates: tuple[PoolInfo, ...]
-    """Where it may lie; the first one that has room is taken."""
+    """The pools for it; the first one with room is taken."""
     alignment: int = 1
     conflicts: frozenset[str] = frozenset()
     """The names of buffers in use at the same time. One of two that says so is enough."""
@@ -42,7 +42,7 @@ class BufferInfo:
 
 @dataclass(frozen=True)
 class PoolAllocation:
-    """Where a buffer lies."""
+    """The allocation of a buffer."""
 
     pool: PoolInfo
     byte_offset: int
@@ -230,8 +230,7 @@ def algorithm_named(name: str) -> Algorithm:
 
 
 def plan_pools(buffers: Sequence[BufferInfo], algorithm: str = "greedy_by_size") -> Plan:
-    """Where each buffer lies, by name.
-
-    Raises PipelineError for an algorithm that there is none of, and when no pool has room for a buffer.
+    """Return the allocation of each buffer by name. Raises PipelineError for an unknown algorithm, and if no pool has
+    room for a buffer.
     """
     return algorithm_named(algorithm)(buffers)

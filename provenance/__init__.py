@@ -1,3 +1,3 @@
-"""Where things come from: spans, the located builder, the rewrite driver, the ledger and the audit."""
+"""The origin of ops: spans, the located builder, the rewrite driver, the ledger and the audit."""
 
 from . import culprit as culprit

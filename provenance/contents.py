@@ -18,7 +18,7 @@ def arguments_in(op: Operation) -> Iterator[BlockArgument]:
 
 
 def places_in(root: Operation) -> list[LocationAttr]:
-    """Where an op, the ops in it, and the arguments of its blocks come from."""
+    """Return the locations of an op, the ops in it, and the arguments of its blocks."""
     return [
         location
         for op in walk(root)

@@ -27,7 +27,7 @@ LayerValue: TypeAlias = tuple[LocationAttr, int]
 
 
 class Entry(NamedTuple):
-    """One event: `pattern` of `pass_name` turned ops that came from `before` into ops that have `after`."""
+    """An event: `pattern` of `pass_name` turned ops with the locations `before` into ops with `after`."""
 
     pass_name: str
     pattern: str
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
     targets: tuple[OpNumber, ...] = ()
     """Numbers of the ops that came, and of those that changed."""
     moves: tuple[ValueMove, ...] = ()
-    """What became of values, in order."""
+    """The moves of values, in order."""
 
     def __str__(self) -> str:
         gone = ", ".join(self.removed) or "nothing"

@@ -1,4 +1,4 @@
-"""One match of a pattern: what it inserted, replaced, changed and erased, and what new ops stand for."""
+"""A match of a pattern: the ops that it inserted, replaced, changed and erased, and the ops that new ones stand for."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class _Erased:
 
 @dataclass(eq=False, slots=True)
 class _Replacement:
-    """One replaced op, and what its results became."""
+    """A replaced op, and the replacements of its results."""
 
     op: Operation
     values: tuple[SSAValue | None, ...]
     users: tuple[Operation, ...]
-    """Who read its results until then."""
+    """The readers of its results before."""
     twin: bool
     """True if the op whose results take its place computes the same."""
 

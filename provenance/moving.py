@@ -17,9 +17,9 @@ class MovesElements(OpTrait):
     """The one result has the elements of the first operand, each once, in another order or shape."""
 
     step: Callable[[Any], Step | None]
-    """What an op does; None where sizes of the call decide it."""
+    """The step of an op; None if sizes of the call decide it."""
     back: Callable[[Any], Step | None]
-    """What undoes it."""
+    """The step that undoes it."""
 
 
 class Moved(NamedTuple):

@@ -28,7 +28,7 @@ class Shape:
     """Op -> those that stand in it, in order."""
     names: Mapping[int, str]
     silent: frozenset[int]
-    """Those that give no results."""
+    """The ops without results."""
 
     @staticmethod
     def of(root: Operation) -> Shape:

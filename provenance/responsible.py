@@ -28,13 +28,13 @@ class Blame:
 
     own: LocationAttr
     read: tuple[LocationAttr, ...]
-    """Of an op that follows from constants: those of all of them, and of the ops between."""
+    """For an op that follows from constants, the locations of the constants and of the ops between."""
 
 
 def blame_of(root: Operation) -> dict[int, Blame]:
     """The locations of all ops at and below `root`, by the ops' numbers."""
     constant: dict[Operation, tuple[LocationAttr, ...]] = {}
-    """What follows from constants -> the locations of all that it follows from."""
+    """Op that follows from constants -> the locations of all ops that it follows from."""
     blames: dict[int, Blame] = {}
     for op in walk(root):
         read = tuple(map(value_location, op.operands))

@@ -63,7 +63,7 @@ def _layer_location(name: str, file: str, index: int, column: int, callers: tupl
 
 
 def positions(leaf: Attribute) -> tuple[Position, ...]:
-    """Where a leaf stands, and then what called that; none of a leaf that is only a name."""
+    """Return the position of a leaf, then the calls that led there; empty for a leaf that is only a name."""
     result: list[Position] = []
     waiting: list[Attribute] = [leaf]
     while waiting:
@@ -151,7 +151,7 @@ _fused: dict[tuple[int, ...], tuple[tuple[LocationAttr, ...], LocationAttr]] = {
 
 
 def fuse(locations: Iterable[LocationAttr]) -> LocationAttr:
-    """One location for several: flat, without unknowns, the first of equals kept, order kept.
+    """Return one location for several: flat, without unknowns and duplicates, in order.
 
     None known -> unknown; one -> itself.
     """
@@ -195,7 +195,7 @@ class Span:
     end_column: int = 0
     file: str = ""
     callers: tuple[Caller, ...] = ()
-    """Of a layer, the calls that led to its place, the innermost first."""
+    """The calls that led to the position of a layer, the innermost first."""
 
     def same_as(self, other: object) -> bool:
         """Return whether it is the same object."""
@@ -300,7 +300,7 @@ class SequentialSpan(Span):
 
 
 def value_location(value: SSAValue) -> LocationAttr:
-    """Where a value comes from: the op that makes it, or the argument that it is."""
+    """Return the location of a value: that of its op, or of the block argument."""
     if isinstance(value, BlockArgument):
         return value.location
     assert isinstance(value, OpResult)

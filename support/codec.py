@@ -113,7 +113,7 @@ class _Form:
     holds: Callable[[Any], bool]
     """Tells whether a value is of the type."""
     keys: frozenset[str] = frozenset()
-    """Of an object."""
+    """The keys of an object."""
 
 
 class Codec:
@@ -208,7 +208,7 @@ class Codec:
         return _Form(_OBJECTS, read, write, lambda value: type(value) is cls, frozenset(forms))
 
     def _union(self, arguments: Sequence[Any]) -> _Form:
-        """One of several types, by the type that JSON has for it; of several objects, that with most of the keys."""
+        """Return the form of a union: the JSON type selects the member; among objects, the most matching keys do."""
         forms = [self._form(argument) for argument in arguments]
         objects = sorted((form for form in forms if form.keys), key=lambda form: -len(form.keys))
 

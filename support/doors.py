@@ -193,7 +193,7 @@ def _culprits(error: BaseException) -> tuple[str, str]:
 
 
 def _mistyped(function: Callable[..., object], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Which argument of a call is not what the signature says, or why the call fits no signature; "" if all do."""
+    """Return the argument of a call that contradicts the signature, or why the call does not fit; "" if all fit."""
     try:
         bound = signature(function).bind(*args, **kwargs)
     except TypeError as error:

@@ -15,7 +15,7 @@ class PassInfo:
     """The facts about a pass that an instrument gets."""
 
     name: str
-    """As in the text form of pipelines: `relay-fuse-ops`."""
+    """The name in the text form of pipelines: `relay-fuse-ops`."""
     tvm_name: str = ""
     """TVM's name of the pass, "" where it has none: `FuseOps`."""
     opt_level: int = 0

@@ -78,19 +78,19 @@ class Machine:
     name: str
     """LLVM's name of the CPU, or the architecture's where none is named; of a registered record any other name."""
     vector_bits: int
-    """Of the vectors that code is made of; those of one float where there are none."""
+    """The width of vectors in bits; that of a float on a machine without vectors."""
     vector_registers: int
     features: frozenset[str] = field(default=frozenset(), repr=False)
     """Instruction set extensions by LLVM's names, without a plus: `avx512vnni`."""
     l1: int = _COMMON_CACHES[0]
-    """Of a core's cache of data."""
+    """The bytes of a core's data cache."""
     l2: int = _COMMON_CACHES[1]
     l3: int = _COMMON_CACHES[2]
-    """Of what all cores share."""
+    """The bytes of the cache that all cores share."""
     cores: int = 1
     cache_line: int = 64
     part: int = 16
-    """Of the parts of a vector within which a shuffle is cheap."""
+    """The bytes of the parts of a vector within which a shuffle is cheap."""
     mask_registers: bool = False
     """True if masked vectors cost no more than whole ones: their masks have registers of their own."""
     vnni: bool = False
@@ -156,7 +156,7 @@ class Machine:
 
     @property
     def vector_bytes(self) -> int:
-        """Of a vector: also the most lanes that one has, of a byte each."""
+        """The bytes of a vector, which is also its greatest number of lanes."""
         return self.vector_bits // 8
 
     def lanes(self, element: int = 4) -> int:
@@ -186,7 +186,7 @@ class Machine:
 
     @property
     def text(self) -> str:
-        """All that code may depend on besides its features; the number of cores is nothing of it."""
+        """Return everything that code may depend on besides the features; the number of cores is not part of it."""
         caches = f"{self.l1} {self.l2} {self.l3} {self.cache_line}"
         facts = f"masks {self.mask_registers:d} vnni {self.vnni:d} pmaddwd {self.pmaddwd} part {self.part}"
         facts += f" halves {self.fma_f16:d}{self.dot_bf16:d}"

@@ -24,7 +24,7 @@ from .jobs import Collection, Failed, Job, Outcome, Part, parts
 from .pool import Machines
 
 _TRIES = 3
-"""How often a part is asked for that a worker fails to measure."""
+"""The number of attempts at a part that workers fail to measure."""
 _SECONDS = 1.0
 """Seconds between looks at who works."""
 _AHEAD = 2

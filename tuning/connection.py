@@ -18,7 +18,7 @@ from .jobs import Part
 from .machines import Facts, machine_here
 
 RESOURCE = "measure"
-"""Of which a worker has as much as jobs that it measures at once."""
+"""The resource of a worker: the number of jobs that it measures at once."""
 _FACTS_SECONDS = 60.0
 """Seconds in which workers say what they are: the first time they import the compiler."""
 _CLOSE_SECONDS = 2.0

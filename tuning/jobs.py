@@ -49,7 +49,7 @@ class Job:
     candidates: tuple[Code, ...]
     protocol: Protocol
     machine: Facts
-    """That the kernels are for: `machines.machine_here()`, or what a pool says (`Pool.machines`)."""
+    """The machine that the kernels are for: `machines.machine_here()`, or one of a pool (`Pool.machines`)."""
 
     def packed(self) -> bytes:
         """Return the job as sealed bytes (see `runtime.loading`). Raises PipelineError for an unknown machine."""

@@ -1,4 +1,4 @@
-"""Who measures: the processes of this machine, or those of others."""
+"""Pools that measure: the processes of this machine, or those of others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Machines(NamedTuple):
     """Machines of one kind."""
 
     facts: Facts
-    """Those of one of them; jobs for it are jobs for all."""
+    """The facts of one of the machines; jobs for it are jobs for all."""
     workers: int
     """The number of jobs that they measure at once."""
 

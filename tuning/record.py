@@ -65,9 +65,9 @@ class Record:
     compiler: str
     """`compiler_key` of who made the code."""
     decisions: Decisions
-    """Those that are not the defaults; none for the default itself."""
+    """The decisions that differ from the defaults; empty for the default itself."""
     ratio: float
-    """How many times as fast as the default."""
+    """The speed relative to the default."""
     interval: tuple[float, float]
     """The ratio's, of 95 %."""
     default_seconds: float
@@ -79,7 +79,7 @@ class Record:
     context: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The state of the machine meanwhile: load, governor, versions; values of JSON."""
     seed: int = 0
-    """Of the search."""
+    """The seed of the search."""
     layers: tuple[str, ...] = ()
     """The names of layers that the kernel serves, for people."""
     ablation: Mapping[str, float] = field(default_factory=dict[str, float])

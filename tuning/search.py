@@ -50,7 +50,7 @@ class Score:
     high: float
     """The interval of 95 % around that; of few alternations the least and the largest."""
     seconds: float
-    """Of a call."""
+    """Seconds of a call."""
     default_seconds: float
 
 
@@ -65,7 +65,7 @@ class Found:
     """The outcome of a search."""
 
     decisions: dict[str, int] = field(default_factory=dict[str, int])
-    """Those of the winner; empty where the default stays."""
+    """The decisions of the winner; empty if the default stays."""
     duel: Score | None = None
     """The winner, or the best that did not win, beside the default at the end."""
     ablation: dict[str, float] = field(default_factory=dict[str, float])

@@ -172,7 +172,7 @@ def _called(
         arguments[position] = tuple(arrays)
 
     def visit(call: Call, seconds: float, outputs: list[Tensor]) -> None:
-        """Nothing is asked of results."""
+        """Visit a call without a use of its outputs."""
 
     runner.walk(inputs, pool, visit, enter)
     return arguments

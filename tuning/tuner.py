@@ -56,7 +56,7 @@ class Settings:
     """Candidates of a kernel that are measured at most."""
     seed: int = 0
     threads: int = 1
-    """Of a kernel, as in the model that it is for."""
+    """The threads of a kernel, as in its model."""
     timeout: float = 10.0
     """The most seconds that measuring one candidate may take; then it hangs."""
 
@@ -67,19 +67,19 @@ class Result:
 
     task: Task
     default_seconds: float
-    """Of a call, weights as cold as in the model."""
+    """Seconds of a call, with weights as cold as in the model."""
     bound: float
     """The seconds that no schedule can do without."""
     share: float
     """The part of the run's time that the calls of the kernel take."""
     outcome: Found | None = None
-    """None: it was not searched."""
+    """None if it was not searched."""
     reason: str = ""
     """The reason why not."""
 
     @property
     def seconds(self) -> float:
-        """Of a call with what was decided."""
+        """Seconds of a call with the decisions."""
         if self.outcome is None or not self.outcome.won or self.outcome.duel is None:
             return self.default_seconds
         return self.default_seconds / self.outcome.duel.ratio
@@ -91,14 +91,14 @@ class State:
 
     kernel: str
     number: int
-    """Of the kernel, from 1."""
+    """The number of the kernel, from 1."""
     kernels: int
     measured: int
     """Candidates of all kernels so far."""
     best: float
     """The best ratio of this kernel so far."""
     gained: float
-    """How many times as fast the run is by what was decided so far, as far as its kernels say."""
+    """The speed of the run relative to the default, by the decisions so far and the times of kernels."""
     elapsed: float
 
 

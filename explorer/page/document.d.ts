@@ -7,7 +7,7 @@ export interface MadeBy {
   /** The command that makes the document again. */
   command: string;
   model: string;
-  /** Of the model's bytes; "" for a module in memory. */
+  /** The hash of the model's bytes; "" for a module in memory. */
   sha256: string;
   target: string;
   opt_level: number;
@@ -45,7 +45,7 @@ export interface Layers {
   ordinal: number[];
   /** The name scope, `layer1/block0`; "" for none. */
   scope: string[];
-  /** Of a tensor the row of its layer; of a layer its own row. */
+  /** The row of a tensor's layer; for a layer its own row. */
   owner: number[];
   /** The lines of an exported program that called it, `net.py:12 return self.conv(x)`, the innermost first. */
   code: string[][];
@@ -72,10 +72,10 @@ export interface Kernel {
   stages: number[];
   /** Index into `Session.schedules`. */
   schedule: number;
-  /** Of machine code. */
+  /** The bytes of machine code. */
   bytes: number;
   instructions: number;
-  /** What tuning decided about it, `rows = 4 (exact, ..)`; "" for one made by rule. */
+  /** The decisions of tuning about it, `rows = 4 (exact, ..)`; "" for a kernel made by rule. */
   tuned: string;
 }
 
@@ -121,7 +121,7 @@ export interface Body {
 
 /** A text of one level: of a whole program, or of a kernel. */
 export interface Stage {
-  /** What the text is after: `imported`, a pass, `lowered`. */
+  /** The step that the text is from: `imported`, a pass, `lowered`. */
   name: string;
   level: "model" | "relay" | "te" | "schedule" | "tir" | "llvm" | "asm";
   program: number;
@@ -284,7 +284,7 @@ export interface Cost {
 
 /** A primitive that is legal after a frame. */
 export interface NextPrimitive {
-  /** As Python says it: `s["C"].split(i, 16)`. */
+  /** The primitive as a call in Python: `s["C"].split(i, 16)`. */
   call: string;
   /** The lines of text that are appended to those of the frame to choose it. */
   lines: string[];
@@ -293,7 +293,7 @@ export interface NextPrimitive {
 
 /** A schedule after one more primitive; the first frame is that before any. */
 export interface Frame {
-  /** As the text has it; "" for the first frame. */
+  /** The primitive in the text; "" for the first frame. */
   primitive: string;
   /** file:line that issued it. */
   at: string;
@@ -345,7 +345,7 @@ export interface Timeline {
 /** CPU seconds of all threads per run, as `whence profile` has them: layers add up to calls, in each and in all. */
 export interface Times {
   program: number;
-  /** How many were sampled. */
+  /** The number of sampled runs. */
   runs: number;
   /** Per call of the program, in order. */
   calls: number[];
@@ -389,7 +389,7 @@ export interface Tensors {
   name: string[];
   dtype: string[];
   shape: number[][];
-  /** Of the finite values, as maximum and mean; 0.0 where there are none. */
+  /** The minimum of the finite values, like maximum and mean; 0.0 if there are none. */
   minimum: number[];
   maximum: number[];
   mean: number[];
@@ -413,7 +413,7 @@ export interface ComparedLayer {
   second: number;
   seconds: [number, number];
   instructions: [number, number];
-  /** Of machine code. */
+  /** The bytes of machine code. */
   bytes: [number, number];
   /** Largest difference between the values, where both have them; else -1.0. */
   error: number;

@@ -12,7 +12,7 @@ from .document import ComparedLayer, Comparison, Session, Tensors
 
 _NO_LAYER = -1
 _Values: TypeAlias = tuple[str, list[int], list[float], tuple[int, int]]
-"""What tells a tensor from another: inputs of the run, shape, some values, and how many are not finite."""
+"""The identity of a tensor: inputs of the run, shape, some values, and the number of non-finite ones."""
 
 
 def compare_sessions(a: Session, b: Session) -> Comparison:

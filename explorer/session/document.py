@@ -67,7 +67,7 @@ class MadeBy:
     """The command that makes the document again."""
     model: str
     sha256: str
-    """Of the model's bytes; "" for a module in memory."""
+    """The hash of the model's bytes; "" for a module in memory."""
     target: str
     opt_level: int
     threads: int
@@ -109,7 +109,7 @@ class Layers(Columns):
     scope: list[str] = field(default_factory=list[str])
     """The name scope, `layer1/block0`; "" for none."""
     owner: list[LayerOrNone] = field(default_factory=list[int])
-    """Of a tensor the row of its layer; of a layer its own row."""
+    """The row of a tensor's layer; for a layer its own row."""
     code: list[list[str]] = field(default_factory=list[list[str]])
     """The lines of an exported program that called it, `net.py:12  return self.conv(x)`, the innermost first."""
 
@@ -140,10 +140,10 @@ class Kernel:
     schedule: ScheduleOrNone
     """Index into `Session.schedules`."""
     bytes: Count
-    """Of machine code."""
+    """The bytes of machine code."""
     instructions: Count
     tuned: str
-    """What tuning decided about it, `rows = 4 (exact, ..)`; "" for one made by rule."""
+    """The decisions of tuning about it, `rows = 4 (exact, ..)`; "" for a kernel made by rule."""
 
 
 @dataclass
@@ -197,7 +197,7 @@ class Stage:
     """A text of one level: of a whole program, or of a kernel."""
 
     name: str
-    """What the text is after: `imported`, a pass, `lowered`."""
+    """The step that the text is from: `imported`, a pass, `lowered`."""
     level: Level
     program: ProgramOrNone
     kernel: KernelOrNone
@@ -339,7 +339,7 @@ class Times:
 
     program: ProgramRow
     runs: Count
-    """How many were sampled."""
+    """The number of sampled runs."""
     calls: list[Amount]
     """Per call of the program, in order."""
     layers: list[tuple[LayerOrNone, Amount, bool]]
@@ -387,7 +387,7 @@ class Tensors(Columns):
     dtype: list[str] = field(default_factory=list[str])
     shape: list[list[CountOrNone]] = field(default_factory=list[list[int]])
     minimum: list[float] = field(default_factory=list[float])
-    """Of the finite values, as maximum and mean; 0.0 where there are none."""
+    """The minimum of the finite values, like maximum and mean; 0.0 if there are none."""
     maximum: list[float] = field(default_factory=list[float])
     mean: list[float] = field(default_factory=list[float])
     nan: list[Count] = field(default_factory=list[int])
@@ -413,7 +413,7 @@ class ComparedLayer:
     seconds: tuple[AmountOrNone, AmountOrNone]
     instructions: tuple[CountOrNone, CountOrNone]
     bytes: tuple[CountOrNone, CountOrNone]
-    """Of machine code."""
+    """The bytes of machine code."""
     error: AmountOrNone
     """Largest difference between the values, where both have them; else -1.0."""
 

@@ -90,7 +90,7 @@ class NextPrimitive:
     """A primitive that is legal after a frame."""
 
     call: str
-    """As Python says it: `s["C"].split(i, 16)`."""
+    """The primitive as a call in Python: `s["C"].split(i, 16)`."""
     lines: list[str]
     """The lines of text that are appended to those of the frame to choose it."""
     cost: Cost | None
@@ -101,7 +101,7 @@ class Frame:
     """A schedule after one more primitive; the first frame is that before any."""
 
     primitive: str
-    """As the text has it; "" for the first frame."""
+    """The primitive in the text; "" for the first frame."""
     at: str
     """file:line that issued it."""
     lines: Count

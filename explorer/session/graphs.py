@@ -24,7 +24,7 @@ def add_graphs(builder: Builder, artifact: Artifact, program: int) -> int:
 
 
 def _call_graph(builder: Builder, artifact: Artifact, program: int) -> Graph:
-    """As the graph executor has it; parameters are listed by their readers."""
+    """Append the graph of the graph executor; parameters are listed by their readers."""
     plan = graph_plan(artifact)
     graph = plan.graph
     calls = calls_of(builder.session, program)

@@ -54,7 +54,7 @@ def plan_graph(plan: GraphPlan, origins: Mapping[str, Origin], hidden: Collectio
 
 
 def _scope(origin: Origin) -> str:
-    """That of the layer that does most."""
+    """Return the scope of the layer with the most work."""
     if not origin.layers:
         return ""
     return scope_of(origin.layers[max(range(len(origin.layers)), key=origin.shares.__getitem__)])

@@ -26,7 +26,7 @@ _TRIED = 40
 _ALIKE = 3
 """The most that are kept of one primitive on one stage."""
 MOST = 12
-"""Of those that are legal, the cheapest are kept."""
+"""The number of legal primitives that are kept, the cheapest ones."""
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,11 @@ from .watching import IMPORTED, Watched, relay_course
 
 @dataclass(frozen=True)
 class Recorded:
-    """Where the rows of a program are."""
+    """The positions of a program's rows."""
 
     program: int
     calls: range
-    """Of `Session.calls`, in the order of the artifact's."""
+    """The rows in `Session.calls`, in the order of the artifact's calls."""
     kernels: list[int]
     """Kernel number of the artifact -> row."""
 

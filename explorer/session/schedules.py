@@ -47,7 +47,7 @@ from .next_primitives import next_primitives
 from .trees import Forester, arguments_of
 
 Detail: TypeAlias = Literal["trees", "loops", "last", "all"]
-"""What frames have: stages and costs alone, loops besides, the last one next primitives, too, or all of them."""
+"""The details of frames: stages and costs, also loops, also next primitives in the last frame, or in all frames."""
 Films: TypeAlias = Literal["none", "hot", "all"]
 """The kernels of which films are made in detail; without any there are no films."""
 _FRAMES = 48
@@ -82,7 +82,7 @@ class Recipe(NamedTuple):
 
 
 def recipe(schedule: Schedule) -> Recipe:
-    """All of a schedule as text: what `Schedule.module` holds, without the module around it."""
+    """Return a whole schedule as text: the contents of `Schedule.module`, without the module around it."""
     *before, sequence = schedule.module().ops
     head = "".join(f"{printed(op)}\n" for op in before)
     text, lines = print_with_lines(sequence)

@@ -1,4 +1,4 @@
-"""Where passes and their patterns are written: file and line of a class or a function."""
+"""The source of passes and their patterns: file and line of a class or a function."""
 
 from __future__ import annotations
 

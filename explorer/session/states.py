@@ -37,7 +37,7 @@ def _position(block: Block, around: Operation) -> int:
 
 
 class State(NamedTuple):
-    """All that makes an op the same as it was. Names of values are none of it."""
+    """The properties that make an op the same as before, without the names of values."""
 
     operands: tuple[SSAValue, ...]
     attributes: dict[str, Attribute]
@@ -118,9 +118,9 @@ class Ops:
         self.states: dict[int, State] = {}
         self.order: list[int] = []
         self.names: dict[int, str] = {}
-        """Of all ops that were ever there."""
+        """The names of all ops ever met."""
         self.locations: dict[int, LocationAttr] = {}
-        """Of all ops that were ever there, when they were last met."""
+        """The locations of all ops ever met, at their last meeting."""
 
     def close(self) -> None:
         """Forget how ops were, but for their names and locations."""

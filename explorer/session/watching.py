@@ -93,7 +93,7 @@ class Course:
 
 @dataclass
 class Watched:
-    """All that was seen of the compilation of one program."""
+    """The observed compilation of one program."""
 
     relay: Course
     kernels: dict[str, Course] = field(default_factory=dict[str, Course])
@@ -111,10 +111,10 @@ class Watch(PassInstrument):
         """The time that watching took."""
         self._current: Watched | None = None
         self._running: list[tuple[Course | None, int]] = []
-        """Of each pass that runs the course, and the number of entries when it began."""
+        """The course of each running pass, and the number of entries at its beginning."""
 
     def of(self, ledger: Ledger) -> Watched | None:
-        """All that was seen of the program whose passes wrote a ledger."""
+        """Return the observed compilation of the program whose passes wrote a ledger."""
         return self.programs.get(id(ledger))
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
