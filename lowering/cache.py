@@ -36,7 +36,7 @@ _MAGIC = b"WHENCE\x00\x02"
 _HEADER = struct.Struct("<8sQ32s")
 _LENGTH = struct.Struct("<Q")
 _EFFORT = 1
-"""Of compression: the best is a quarter smaller and takes five times as long."""
+"""The level of compression; the best one is a quarter smaller and takes five times as long."""
 
 
 def default_folder() -> Path | None:
@@ -132,7 +132,7 @@ def _check(key: str) -> None:
 
 
 def _digest(key: str, data: bytes) -> bytes:
-    """Of the key, too: a file under another's name is a damaged one."""
+    """Return the digest of data and key, so that a file under another's name counts as damaged."""
     return hashlib.sha256(key.encode() + data).digest()
 
 

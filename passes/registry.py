@@ -19,7 +19,7 @@ def _words(name: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One pass. `classes.pass_class` gives its class."""
+    """A pass; `classes.pass_class` returns its class."""
 
     name: str
     """In the text form of pipelines."""

@@ -135,7 +135,7 @@ class AuditInstrument(PassInstrument):
         """The module that the last pass left; its leaves then are in `before`."""
         self.before: set[LocationAttr] = set()
         self.responsible: Responsible | None = None
-        """Of the pass that runs, if that is a foreign one."""
+        """The blame of the running pass, if it is a foreign one."""
 
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
         assert isinstance(mod, Operation)

@@ -66,7 +66,7 @@ class ConvTranspose(Operator):
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray, weight: AnyArray) -> AnyArray:
-        """One matrix product per tap of the kernel, added where it belongs."""
+        """Compute a matrix product per tap of the kernel, and add it at its position."""
         plain, result = "NC" + cls.SPATIAL, sig.str("out_layout") or sig.str("data_layout")
         x = factor(layout_view(data, sig.str("data_layout"), plain), sig.str("out_dtype"))
         w = factor(layout_view(weight, sig.str("kernel_layout"), "IO" + cls.SPATIAL), sig.str("out_dtype"))

@@ -22,7 +22,7 @@ from .vision import corners_of, overlap_of
 
 @irdl_op_definition
 class GetValidCountsOp(Operator):
-    """Of boxes (b, n, k) those with a score above `score_threshold`, in order, first: how many there are of each batch,
+    """Move the boxes (b, n, k) with a score above `score_threshold` to the front, in order: their number in each batch,
     the boxes, and the numbers they had; -1 behind. With `id_index` >= 0, a class below 0 is left out, too.
     """
 
@@ -197,7 +197,7 @@ class MultiboxPriorOp(Operator):
 
     @classmethod
     def halves(cls, sig: Signature) -> list[tuple[float, float]]:
-        """Of the boxes of a pixel half the width, in heights of the image, and half the height."""
+        """Return half the width (in heights of the image) and half the height of the boxes of a pixel."""
         sizes, ratios = sig.get("sizes"), sig.get("ratios")
         further = [(sizes[0] * sqrt(ratio) / 2, sizes[0] / sqrt(ratio) / 2) for ratio in ratios[1:]]
         return [(size / 2, size / 2) for size in sizes] + further

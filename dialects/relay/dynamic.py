@@ -91,7 +91,7 @@ class Dynamic(Operator):
 
     @classmethod
     def _parted(cls, sig: Signature, values: Sequence[T]) -> tuple[list[T], list[T | None]]:
-        """Of one value for each operand, the static operator's and those that decide."""
+        """Split one value for each operand into those of the static operator and those that decide the shape."""
         named: dict[str, T | None] = {}
         for group, value in zip(cls.operand_groups(), sig.arguments(values), strict=True):
             named[group.name] = None if isinstance(value, tuple) else value

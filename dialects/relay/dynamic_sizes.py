@@ -22,7 +22,7 @@ from .transform import ExpandDimsOp, PadOp, SqueezeOp
 
 
 class _Single(Dynamic):
-    """One whose operands that decide are one number each: scalars, or vectors of one element."""
+    """An operator whose deciding operands are one number each: scalars, or vectors of one element."""
 
     @classmethod
     def completed(cls, known: dict[str, Value]) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""One operator run in numpy: whatever folds, interprets or checks asks here; `interpret` runs programs.
+"""Evaluation of one operator in numpy, for folding, interpreting and checking; `interpret` runs programs.
 
 Values have exactly the dtype the IR states; half precision is computed in float32 and rounded once per operator.
 """

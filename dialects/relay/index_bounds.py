@@ -22,10 +22,10 @@ class IndexBound(NamedTuple):
 
     input: int
     extents: tuple[Size, ...]
-    """One for all elements, or one for each place along the last axis."""
+    """One extent for all elements, or one for each position along the last axis."""
     location: LocationAttr
     ignored: tuple[int, ...] | None = None
-    """Of classes, which lie from 0 to `extent - 1`: values that stand for none."""
+    """For classes from 0 to `extent - 1`, the values that mean no class."""
 
 
 def set_index_bounds(func: FuncOp, bounds: Sequence[IndexBound]) -> None:

@@ -1,4 +1,4 @@
-"""Which elements of an axis, with which weights, each element of a resized axis is made of, as ONNX says.
+"""The elements of an axis, with their weights, that make each element of a resized axis, as in ONNX.
 
 Coordinates are float64; a weight is that of the neighbours of a coordinate, edges repeated.
 """
@@ -47,7 +47,7 @@ class Resizing:
     antialias: bool = False
     roi: tuple[float, float] = (0.0, 1.0)
     ratio: tuple[int, int] | None = None
-    """Of two sizes; None for that of the new extent to the old one."""
+    """The scale as a ratio of two sizes; None for that of the new extent to the old one."""
 
     @property
     def open(self) -> bool:
@@ -81,7 +81,7 @@ class Resizing:
         return size_max(ceil_div(self.reach * less, size_max(more, 1)), self.reach)
 
     def coordinates(self) -> AnyArray:
-        """Where each new element lies among the old ones."""
+        """Return the coordinate of each new element among the old ones."""
         assert self.scale is not None
         x = np.arange(self.size).astype(np.float64)
         length = self.scale * self.extent
@@ -104,7 +104,7 @@ class Resizing:
                 return (x + 0.5) / self.scale - 0.5
 
     def outside(self) -> AnyArray:
-        """Where a new element lies outside of the old ones and has the extrapolation value."""
+        """Return a mask of the new elements outside the old ones, which have the extrapolation value."""
         at = self.coordinates()
         return ((at < 0) | (at > self.extent - 1)) & (self.mode == "tf_crop_and_resize")
 

@@ -119,7 +119,7 @@ class OwnLayouts(OpTrait):
 
     attributes: tuple[str, ...] = ("layout",)
     blocks: tuple[str, ...] = ("",)
-    """Of each of them the letters of axes that may be in blocks."""
+    """For each of them, the letters of the axes that may be in blocks."""
     among: tuple[str, ...] = ()
     """The layouts that the first may be; any order of its axes where none are named."""
 

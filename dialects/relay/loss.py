@@ -66,7 +66,7 @@ class NLLLossOp(Operator):
 
 
 class _CrossEntropy(Operator):
-    """Of two matrices (batch, classes), the second of probabilities: one number, the mean over the batch."""
+    """A loss of two matrices (batch, classes), the second of probabilities: one number, the mean over the batch."""
 
     predictions = operand_def(TensorType)
     targets = operand_def(TensorType)

@@ -139,7 +139,7 @@ class LRNOp(SameType):
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:
-        """Of an even `size` the neighbour more is the later one (ONNX LRN)."""
+        """Normalise across channels; for an even `size`, the extra neighbour is the later one (ONNX LRN)."""
         x = widened(data)
         size, axis = sig.int("size"), sig.int("axis") % x.ndim
         before = (size - 1) // 2

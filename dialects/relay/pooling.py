@@ -237,7 +237,7 @@ class AdaptivePool(Pool):
 
     @classmethod
     def evaluate(cls, sig: Signature, data: AnyArray) -> AnyArray:
-        """One axis after the other: the windows of several axes are products of those of one."""
+        """Pool one axis after the other, as the windows of several axes are products of those of one."""
         x = widened(data)
         for axis, size in zip(cls.image_axes(sig), cls.sizes(sig), strict=True):
             extent = x.shape[axis]
@@ -250,7 +250,7 @@ class AdaptivePool(Pool):
 
     @classmethod
     def combined(cls, x: AnyArray, axis: int) -> AnyArray:
-        """One element of all along `axis`, which stays."""
+        """Combine all elements along `axis` into one, and keep the axis."""
         raise NotImplementedError
 
 

@@ -19,7 +19,7 @@ class PythonFunction(NamedTuple):
 
     operator: str
     function: Function | None
-    """None: the text of a module was read, which does not hold it."""
+    """The function; None if the op was read from text, which does not contain it."""
 
 
 @irdl_attr_definition

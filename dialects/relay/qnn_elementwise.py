@@ -227,7 +227,7 @@ def _without(shape: Sequence[int], axis: int) -> tuple[int, ...]:
 
 @irdl_op_definition
 class ConcatenateOp(Operator):
-    """Of tensors in steps of their own scales; the result is in steps of `output_scale`."""
+    """Concatenate tensors in steps of their own scales; the result is in steps of `output_scale`."""
 
     name = "relay.qnn.concatenate"
     data = var_operand_def(TensorType)

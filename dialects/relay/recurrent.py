@@ -158,7 +158,7 @@ class Recurrent(Operator):
         lengths: AnyArray | None,
         step: Callable[..., tuple[AnyArray, ...]],
     ) -> tuple[AnyArray, ...]:
-        """All steps: `step(gates of the input, *states)` gives the next states, of which the first is the result."""
+        """Run all steps: `step(gates of the input, *states)` returns the next states, first the result."""
         time, batch, _ = data.shape
         last = np.full(batch, time) if lengths is None else lengths.astype(np.int64)
         now, out = [state.copy() for state in states], np.zeros((time, *states[0].shape), data.dtype)
@@ -185,7 +185,7 @@ def rows_of(weight: AnyArray) -> AnyArray:
 
 
 def product(state: AnyArray, rows: AnyArray) -> AnyArray:
-    """That of a state (batch, units) with rows (.., hidden, columns): of its units that are no filling."""
+    """Return the product of a state (batch, units), without padding units, and rows (.., hidden, columns)."""
     return state[:, : rows.shape[-2]] @ rows
 
 

@@ -210,7 +210,7 @@ class MatrixSetDiagOp(Operator):
 
     @classmethod
     def place(cls, sig: Signature, number: int) -> int:
-        """Where the row of diagonal `number` starts in `diagonal`."""
+        """Return the start of the row of diagonal `number` in `diagonal`."""
         rows, columns = sig.shape(0)[-2:]
         upper, lower = sig.str("align").split("_")
         length = min(rows + min(number, 0), columns + min(-number, 0))

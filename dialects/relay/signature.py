@@ -66,7 +66,7 @@ def is_tensor_of(type_: Tensor, element: Attribute, shape: Sequence[Size]) -> bo
 
 @dataclass(frozen=True)
 class Group:
-    """One operand that an operator declares: a single value, one that may be missing, or any number of values."""
+    """A declared operand of an operator: a single value, one that may be missing, or any number of values."""
 
     name: str
     optional: bool = False
@@ -89,7 +89,7 @@ class Signature:
     """The number of operands in each group."""
 
     def arguments(self, values: Sequence[T]) -> list[T | tuple[T, ...] | None]:
-        """One entry for each declared operand: its value, None when it is missing, all of a variadic one."""
+        """Return an entry for each declared operand: its value, None if it is missing, a tuple for a variadic one."""
         rest = iter(values)
         arguments: list[T | tuple[T, ...] | None] = []
         for group, size in (self.groups or {}).items():

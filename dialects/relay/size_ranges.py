@@ -52,7 +52,7 @@ def ranges_of(func: FuncOp) -> Ranges:
 
 
 def ranges_in(note: Attribute | None) -> Ranges:
-    """As `ranges_of`, of the note."""
+    """Return the ranges in the attribute, like `ranges_of`."""
     if not isinstance(note, DictionaryAttr):
         return {}
     ranges: dict[str, Range] = {}

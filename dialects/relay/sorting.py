@@ -135,7 +135,7 @@ class TopKOp(Operator):
 
 @irdl_op_definition
 class SearchSortedOp(Operator):
-    """Where each of `values` goes into its row of `sorted_sequence`, the last axis: before equals, or (`right`) behind.
+    """The positions of `values` in their rows of `sorted_sequence`, the last axis: before equals, or (`right`) after.
 
     A sequence of one dimension is for all values; else all dimensions but the last are those of the values.
     """
@@ -207,7 +207,7 @@ class UniqueOp(Operator):
 
 @irdl_op_definition
 class InvertPermutationOp(Operator):
-    """Where each index stands in a permutation."""
+    """The position of each index in a permutation."""
 
     name = "relay.invert_permutation"
     data = operand_def(TensorType)

@@ -67,7 +67,7 @@ class TupleOp(IRDLOperation):
 
 @irdl_op_definition
 class TupleGetItemOp(IRDLOperation):
-    """One value of a tuple: `%a = relay.tuple_get_item %t[0] : tuple<tensor<4xf32>, tensor<i1>>`."""
+    """A value of a tuple: `%a = relay.tuple_get_item %t[0] : tuple<tensor<4xf32>, tensor<i1>>`."""
 
     name = "relay.tuple_get_item"
     tuple_value = operand_def(TupleType)

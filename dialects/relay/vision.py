@@ -25,7 +25,7 @@ class Pooled(Operator):
     """Regions of images (n, c, h, w), each brought to `pooled_size`: `rois` (r, 5) are image, x1, y1, x2, y2."""
 
     LAYOUTS: ClassVar[Sequence[str]] = ("NCHW",)
-    """Those that images and the result may have."""
+    """The layouts that images and the result may have."""
     data = operand_def(TensorType)
     rois = operand_def(TensorType)
     result = result_def(TensorType)

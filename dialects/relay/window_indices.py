@@ -144,7 +144,7 @@ class DeformableConv2DOp(Operator):
     def evaluate(
         cls, sig: Signature, data: AnyArray, offset: AnyArray, weight: AnyArray, mask: AnyArray | None
     ) -> AnyArray:
-        """All taps sampled, then one product per group."""
+        """Sample all taps, then compute one product per group."""
         x, w = widened(data), widened(weight)
         (n, c, height, width), (o, depth, kh, kw) = x.shape, w.shape
         groups, moved = sig.int("groups"), sig.int("deformable_groups")

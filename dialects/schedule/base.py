@@ -48,7 +48,7 @@ class ThreadType(ParametrizedAttribute, TypeAttribute):
 
 
 SCOPES = ("global", "shared", "local")
-"""Where a stage's buffer can be: everybody reaches it, the threads of a block, or one thread."""
+"""The scopes of a stage's buffer: visible to all threads, to the threads of a block, or to one thread."""
 STAGE = StageType()
 AXIS = AxisType()
 THREAD = ThreadType()

@@ -117,7 +117,7 @@ class _Mark(Primitive):
 
 @irdl_op_definition
 class VectorizeOp(_Mark):
-    """One vector operation instead of the loop."""
+    """A vector operation in place of the loop."""
 
     name = "schedule.vectorize"
 

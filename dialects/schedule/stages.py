@@ -304,7 +304,7 @@ class TransformLayoutOp(Primitive):
 
 @irdl_op_definition
 class SetAxisSeparatorsOp(Primitive):
-    """Where the dimensions of the stage's buffer fall into groups; each is flattened alone."""
+    """The positions that split the dimensions of the stage's buffer into groups; each group is flattened alone."""
 
     name = "schedule.set_axis_separators"
     stage = operand_def(StageType)

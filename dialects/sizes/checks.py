@@ -1,4 +1,4 @@
-"""That functions use no sizes but their own."""
+"""The check that functions use only their own sizes."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def kernel_size(number: int) -> SizeExpr:
 
 
 def number_of(name: str) -> int:
-    """Which of its sizes a kernel calls so; raises VerifyException for a name that no kernel's size has."""
+    """Return the number of a kernel's size by its name. Raises VerifyException for a name that no size has."""
     if not name.startswith("s") or not name[1:].isdigit():
         raise VerifyException(f"expected a size of a kernel, s0, s1, .., got {name}")
     return int(name[1:])

@@ -13,7 +13,7 @@ Polynomial: TypeAlias = "Mapping[Factors, int]"
 """Monomials and their coefficients, which are never 0."""
 
 MOST_TERMS = 512
-"""Of a polynomial: a product of sums has as many as the product of their numbers."""
+"""The most terms of a polynomial; a product of sums has as many as the product of their numbers."""
 MOST_TEXT = 1 << 13
 """Characters of a polynomial, those inside of its atoms included."""
 

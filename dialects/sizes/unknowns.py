@@ -35,7 +35,7 @@ class Unknowns:
     def __init__(self, terms: Sequence[tuple[int, int]], met: Sequence[int], names: Sequence[str]):
         called: dict[int, str] = {}
         self.values: dict[str, int] = {}
-        """Those of the symbols, in that case."""
+        """The values of the symbols in that case."""
         for (number, added), extent, name in zip(terms, met, names, strict=True):
             if number >= 0 and number not in called:
                 called[number] = _identifier(name, self.values)

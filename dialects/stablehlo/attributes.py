@@ -171,7 +171,7 @@ class ConvAttr(ParametrizedAttribute):
         return f"{data}x{kernel}->{result}"
 
     def labels(self) -> tuple[tuple[str, ...], ...]:
-        """Those of the data, the kernel and the result."""
+        """Return the labels of the data, the kernel and the result."""
         return tuple(tuple(label.data for label in labels) for labels in (self.data, self.kernel, self.result))
 
 

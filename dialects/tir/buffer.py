@@ -18,7 +18,7 @@ from ..sizes import Size, product
 from ..sizes.kernel import size_attribute, size_in
 
 SCOPES = ("global", "local")
-"""Where a buffer lives: `global` in memory shared by all threads, `local` in the registers or stack of one."""
+"""The scopes of buffers: `global` is memory that all threads share, `local` is the registers or stack of one."""
 _BYTES: dict[Attribute, int] = {f16: 2, bf16: 2, f32: 4, f64: 8}
 
 

@@ -38,21 +38,21 @@ class Dot(IRDLOperation):
 
 @irdl_op_definition
 class Dot2Op(Dot):
-    """Of the two int16 in each word, the one in the low bits first: `a0 * b0 + a1 * b1`."""
+    """The dot product of the two int16 in each word, the one in the low bits first: `a0 * b0 + a1 * b1`."""
 
     name = "tir.dot2"
 
 
 @irdl_op_definition
 class Dot4Op(Dot):
-    """Of the four uint8 in the first word and the four int8 in the second."""
+    """The dot product of the four uint8 in the first word and the four int8 in the second."""
 
     name = "tir.dot4"
 
 
 @irdl_op_definition
 class DotBf16Op(IRDLOperation):
-    """Of the two bfloat16 in each word, the one in the low bits first: `a0 * b0 + a1 * b1` in float32.
+    """The dot product of the two bfloat16 in each word, the low bits first: `a0 * b0 + a1 * b1` in float32.
 
     How often that is rounded, and if subnormal numbers count as 0, the machine decides.
     """

@@ -67,7 +67,7 @@ def _kind(type: Attribute) -> str:
 
 
 def _mask(type: Attribute) -> Attribute:
-    """One i1 per lane of `type`."""
+    """Return the type with an i1 per lane of `type`."""
     return VectorType(i1, shape) if (shape := lanes(type)) else i1
 
 

@@ -42,7 +42,7 @@ from .text import parse_end, parse_not_negative, parse_point, parse_stride, pars
 
 @irdl_op_definition
 class MaskOp(IRDLOperation):
-    """One bit per lane: set where every expression, plus its step times the number of the lane, is at least 0."""
+    """A bit per lane: set if every expression, plus its step times the number of the lane, is at least 0."""
 
     name = "tir.mask"
     indices = var_operand_def(IndexType)
@@ -100,7 +100,7 @@ def _check(op: MaskedLoadOp | MaskedStoreOp, value: Attribute) -> None:
 
 @irdl_op_definition
 class MaskedLoadOp(IRDLOperation):
-    """As `tir.load` of a vector, but lanes whose bit is not set read nothing and have the value after `else`."""
+    """A `tir.load` of a vector in which lanes without a set bit read nothing and have the value after `else`."""
 
     name = "tir.masked_load"
     mask = operand_def(VectorType)
@@ -165,7 +165,7 @@ class MaskedLoadOp(IRDLOperation):
 
 @irdl_op_definition
 class MaskedStoreOp(IRDLOperation):
-    """As `tir.store` of a vector, but only lanes whose bit is set are written."""
+    """A `tir.store` of a vector that writes only lanes with a set bit."""
 
     name = "tir.masked_store"
     value = operand_def(VectorType)

@@ -35,7 +35,7 @@ class Graph:
     initializers: list[TensorProto] = field(default_factory=lambda: list["TensorProto"]())
     names: dict[SSAValue, str] = field(default_factory=lambda: dict[SSAValue, str]())
     layers: str = ""
-    """Of the operator in hand."""
+    """The layers of the current operator."""
 
     def constant(self, array: Array) -> str:
         """The name of a constant."""

@@ -1,4 +1,4 @@
-"""One primitive function through te, tir and llvm to machine code: the unit of compilation."""
+"""A primitive function on its way through te, tir and llvm to machine code: the unit of compilation."""
 
 from __future__ import annotations
 

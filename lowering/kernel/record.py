@@ -40,7 +40,7 @@ class Draft:
     work: tuple[tuple[int, int], ...]
     """Per slot the operations and bytes that its op is worth (see work.py)."""
     sites: tuple[tuple[str, tuple[int, ...]], ...]
-    """Where accesses are tested as they run (see tir-instrument-bound-checkers): per number buffer and slots."""
+    """The accesses tested at run time (see tir-instrument-bound-checkers): buffer and slots by number."""
     sizes: int
     """The number of sizes that it takes, as integers of 64 bits behind its buffers."""
     refusal: str

@@ -22,7 +22,7 @@ class Applied:
     source: Source = "exact"
     """Borrowed: they were measured on another machine, or with the code of another compiler."""
     ratio: float = 1.0
-    """How many times as fast as the default, as it was measured."""
+    """The measured speed relative to the default."""
 
     @property
     def text(self) -> str:

@@ -47,7 +47,7 @@ def is_soft(target: Target, kind: type[Attribute]) -> bool:
 
 
 class Writer(Protocol):
-    """Where instructions go."""
+    """A receiver of instructions."""
 
     def put(self, text: str) -> None: ...
 

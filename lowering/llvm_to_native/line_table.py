@@ -193,7 +193,7 @@ def line_table(data: bytes) -> LineTable:
 
 
 def code_range(data: bytes, symbol: str, address: int) -> tuple[int, int, int]:
-    """Where the section of a loaded function lies, from begin to end, and its number: (0, 0, 0) when it is unknown."""
+    """Return begin, end and number of the section of a loaded function; (0, 0, 0) if it is unknown."""
     symbols = list(functions(data))
     for function in symbols:
         if function.name == symbol:

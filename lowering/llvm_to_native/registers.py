@@ -30,7 +30,7 @@ _CLOBBERED: tuple[Cell, ...] = (
     *_VECTORS,
     *(f"k{number}" for number in range(8)),
 )
-"""What a function that is called may change."""
+"""The registers that a called function may change."""
 
 _OPERAND = re.compile(r"(?:[^,(]|\([^)]*\))+")
 _REGISTER = re.compile(r"%(\w+)")
@@ -46,7 +46,7 @@ _REPLACES = re.compile(
     r"v\w+|k\w+|mov\w+|lea\w|pop\w?|cvt\w+|sqrt\w+|r(?:sqrt|cp|ound)\w+|pshuf(?:d|lw|hw)|pabs\w|pmov\w+|pextr\w|"
     r"(?:andn|bextr|bzhi|pdep|pext|rorx|sarx|shlx|shrx|mulx|blsr|blsi|blsmsk|popcnt|[lt]zcnt|bs[fr])[lq]?"
 )
-"""What their last operand held before is gone; others compute with it."""
+"""Instructions that overwrite their last operand without reading it."""
 _ADDS_TO = re.compile(
     r"vfn?m\w+|vpdp\w+|vdpbf16ps|vpternlog\w|vperm[ti]2\w+|vpmadd52\w+|vfixupimm\w+|vp?gather\w+|vpsh[lr]dv\w|"
     r"mov(?:[lh]p[sd]|lhps|hlps)"
@@ -77,7 +77,7 @@ _IMPLICIT: tuple[tuple[re.Pattern[str], tuple[Cell, ...], tuple[Cell, ...]], ...
     # A jump to another function is a call, the last thing that this one does.
     (re.compile(r"jmp (?!\.L)"), (*_ARGUMENTS, STACK), ()),
 )
-"""What instructions read and write that their operands do not say."""
+"""The implicit reads and writes of instructions."""
 
 
 class Effect(NamedTuple):

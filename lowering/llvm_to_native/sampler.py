@@ -182,7 +182,7 @@ class Sampler:
     """
 
     tag: npt.NDArray[np.int64]
-    """One element; what stands in it is noted with each sample. -1 at first."""
+    """An array of one element, which is recorded with each sample; -1 at first."""
     period: float
 
     _running = threading.Lock()
@@ -233,7 +233,7 @@ class Sampler:
 
     @property
     def samples(self) -> npt.NDArray[np.int64]:
-        """Of each sample of the thread that entered, shape (samples, 2), a copy: tag and program counter.
+        """Return tag and program counter of each sample of the thread that entered, a copy of shape (samples, 2).
 
         Of all ticks at which the thread did not run, as it waited or others had its CPU, there is one sample.
         """
@@ -241,5 +241,5 @@ class Sampler:
 
     @property
     def others(self) -> list[npt.NDArray[np.int64]]:
-        """As `samples`, of each further thread."""
+        """Return `samples` of each further thread."""
         return [thread.samples for thread in self._others]

@@ -188,7 +188,7 @@ class Target:
         return _machine(self)
 
     def assembler(self) -> Any:
-        """One for modules without code to generate: setting up what optimises code is half the time of an object."""
+        """Return a target machine for modules without code: setting up an optimiser takes half the time."""
         return _assembler(self)
 
     @property

@@ -57,7 +57,7 @@ def _window_axes(kernel: Sequence[int]) -> list[Expr]:
 
 
 def _taken(windows: Sequence[_Window], point: Sequence[Expr], k: Sequence[Expr]) -> list[Expr]:
-    """Where in the padded image the elements of the windows at `point` are."""
+    """Return the indices in the padded image of the windows' elements at `point`."""
     return [at * w.stride + tap * w.dilation for w, at, tap in zip(windows, point, k, strict=True)]
 
 

@@ -121,7 +121,7 @@ def multibox_transform_loc(op: Operator, likely: Tensor, moves: Tensor, anchors:
         return te.full((batch, count, 6), -1, dtype), te.full((batch,), 0, "int32")
 
     def end(b: Expr, box: Expr, side: int) -> Expr:
-        """One side of a box as it is moved."""
+        """Return a side of a moved box."""
         axis = side % 2
         lower, upper = anchors(0, box, axis).astype(number), anchors(0, box, axis + 2).astype(number)
         shift, stretch = (

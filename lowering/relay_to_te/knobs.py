@@ -58,13 +58,13 @@ class Knob:
     """A choice of a schedule function."""
 
     name: str
-    """One of its own in the kernel."""
+    """The name, unique in the kernel."""
     candidates: tuple[int, ...]
     """In increasing order."""
     default: int
     legal: Legal | None = None
     names: Names = field(default_factory=Names)
-    """Of it, and of those before it in its function."""
+    """The names of its knobs, and of those before it in its function."""
 
     def allows(self, values: Mapping[str, Any]) -> Any:
         """Return whether numbers of a kernel's knobs, or arrays of them, go together as far as this one knows."""

@@ -42,7 +42,7 @@ def _float_quotient(rounding: Callable[[Expr], Expr]) -> Callable[[Expr, Expr], 
 
 
 def _integer_remainder(x: Expr, y: Expr) -> Expr:
-    """Of the division towards zero; 0 of the divisions by 0 and by -1, which the machine would refuse."""
+    """Return the remainder of division towards zero; 0 for divisions by 0 and -1, which the machine would refuse."""
     one = te.const(1, x.dtype)
     trap = y == _zero(y) if is_unsigned(x.dtype) else te.any(y == _zero(y), y == -1)
     return te.select(trap, _zero(x), te.truncmod(x, te.select(trap, one, y)))

@@ -260,7 +260,7 @@ def rnn(
     wide: Callable[[Any], Any],
     f: Callable[[Any], Any],
 ) -> Any:
-    """One gate."""
+    """Compute one gate."""
     out = output_tensor((steps, batch, units), dtype)
     last_h = output_tensor((batch, units), dtype)
     state = allocate((2, batch, units), number, "global")

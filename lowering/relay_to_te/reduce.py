@@ -20,7 +20,7 @@ _LONG = 1 << 16
 """A chain of additions of more float32 numbers is one of float64: its error grows with its length. Memory, from which
 so many come, is slower than the additions."""
 _CHAINS = 64
-"""As many are beside each other along whole vectors."""
+"""The number of chains side by side along whole vectors."""
 
 
 def _reduction(reducer: Callable[..., Expr]) -> Callable[[Operator, Tensor], Tensor]:

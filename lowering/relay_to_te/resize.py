@@ -51,7 +51,7 @@ def _as(value: Expr, dtype: str) -> Expr:
 
 
 def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: float, name: str, keep: bool) -> Tensor:
-    """One axis resized, in numbers of `dtype`; `keep`: in a stage that has a buffer."""
+    """Resize one axis in numbers of `dtype`; `keep`: in a stage with a buffer."""
     if how.open:
         return _along_open(data, axis, how, dtype, extrapolation, name)
     indices, factors = how.table()
@@ -86,7 +86,7 @@ def _along(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: fl
 
 
 def _along_open(data: Tensor, axis: int, how: Resizing, dtype: str, extrapolation: float, name: str) -> Tensor:
-    """One axis of an extent or to one that a call knows: it makes the tables."""
+    """Resize one axis of open extent, old or new; the call makes the tables."""
     extent, size = how.extent, how.size
     if dtype == data.dtype and (times := _times(how)):
         return _repeated(data, axis, times, name)
@@ -179,7 +179,7 @@ def _scale(how: Resizing) -> Expr:
 
 
 def _coordinate(how: Resizing, i: Expr) -> Expr:
-    """Where a new element lies among the old ones (float64)."""
+    """Return the coordinate of a new element among the old ones (float64)."""
     x, scale = i.astype("float64"), _scale(how)
     extent, size = te.const(how.extent, "float64"), te.const(how.size, "float64")
     length = size if how.scale is None and how.ratio is None else scale * extent

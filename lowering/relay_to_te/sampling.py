@@ -90,7 +90,7 @@ def _tap(number: Expr, start: Expr, offsets: tuple[int, ...]) -> Expr:
 
 
 def _weight(method: str, offset: Expr, ratio: Expr, number: str) -> Expr:
-    """Of the pixel at `offset` from the left one of a coordinate that lies `ratio` behind that."""
+    """Return the weight of the pixel at `offset` from the left neighbour of a coordinate, which is `ratio` after it."""
     d = te.abs(ratio - offset)
     if method == "nearest":
         return te.const(1, number)
@@ -151,7 +151,7 @@ def crop_and_resize(op: Operator, data: Tensor, boxes: Tensor, indices: Tensor) 
     nearest = sig.str("method") == "nearest_neighbor"
 
     def coordinate(axis: int) -> Callable[[Expr, Expr], Expr]:
-        """Of box `b`, sample `at`."""
+        """Return the coordinate of sample `at` of box `b`."""
         extent, size = extents[axis], sizes[axis]
 
         def found(b: Expr, at: Expr) -> Expr:

@@ -84,7 +84,7 @@ def transform(parts: Tensor, inverse: bool) -> Tensor:
 
 
 def _direct(parts: Tensor, inverse: bool) -> Tensor:
-    """As `transform`, of a length whose factors no program knows: for each frequency a sum along the signal."""
+    """Transform parts whose length has unknown factors: a sum along the signal for each frequency."""
     rows, _, length = shape(parts)
     step = (2 * pi if inverse else -2 * pi) / te.const(length, "float64")
 

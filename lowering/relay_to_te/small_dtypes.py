@@ -15,7 +15,7 @@ from ...support.dtypes import BOOL, SMALL, bits, is_float, is_unsigned, numpy_of
 from ...te import Expr
 
 _MANTISSA, _BIAS = 23, 127
-"""Of float32."""
+"""The mantissa bits and the bias of float32."""
 _INFINITY = 0x7F800000
 
 

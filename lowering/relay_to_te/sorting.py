@@ -17,7 +17,7 @@ from .stages import ROWS_APART, compute, label, shape, wide
 from .transform import flat_index
 
 _FULL = 4
-"""Where more than one in this many elements is selected, all are sorted."""
+"""If more than one in this many elements is selected, all are sorted."""
 
 
 def _key(dtype: str) -> Callable[[Expr], Expr]:

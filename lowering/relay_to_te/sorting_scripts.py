@@ -149,7 +149,7 @@ def insertion_sort_rows(x: Any, rows: Any, width: Any, before: Any) -> Any:
 
 @te.hybrid.script
 def distinct(x: Any, order: Any, rows: Any, width: Any, ascending: Any) -> Any:
-    """What `relay.padded_unique` gives behind the elements: first places, inverse, counts, number. `order` sorts."""
+    """Compute the further results of `relay.padded_unique`: first positions, inverse, counts, number. `order` sorts."""
     indices = output_tensor((rows,), "int64")
     inverse = output_tensor((rows,), "int64")
     counts = output_tensor((rows,), "int64")
@@ -209,7 +209,7 @@ def binary_search(rows: Any, x: Any, outer: Any, extent: Any, inner: Any, goes_o
 
 @te.hybrid.script
 def inverted(x: Any) -> Any:
-    """Where each index stands in a permutation `x` of one dimension."""
+    """Return the position of each index in a permutation `x` of one dimension."""
     y = output_tensor(x.shape, x.dtype)
     for i in range(x.shape[0]):
         y[i] = 0

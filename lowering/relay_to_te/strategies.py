@@ -42,7 +42,7 @@ class Strategy:
 
     name: str
     tag: str
-    """Of the stage: what kind of operator it computes. Empty for stages that no other row is for."""
+    """The tag of the stage, which is the kind of its operator; empty for stages without another row."""
     schedule: Schedules
     when: When = always
     plevel: int = 10
@@ -51,7 +51,7 @@ class Strategy:
 
     @property
     def text(self) -> str:
-        """All that what it does may depend on: names, and hashes of the sources of its two functions."""
+        """Return everything that its effect depends on: names, and hashes of the sources of its two functions."""
         return f"{self.name} {self.tag} {self.plevel} {self.group} {_hash(self.schedule)} {_hash(self.when)}"
 
 

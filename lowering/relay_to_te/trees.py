@@ -13,7 +13,7 @@ from . import trees_scripts as scripts
 from .stages import ROWS_APART, compute, label, shape
 
 _ROWS = 32
-"""Of a block: what a thread does at a time."""
+"""The rows of a block, the unit of work of a thread."""
 _ACTS: dict[str, Callable[[Expr, Expr], Expr]] = {
     "sum": lambda total, weight: total + weight,
     "min": te.minimum,

@@ -64,7 +64,7 @@ def roi_pool(op: Operator, data: Tensor, rois: Tensor) -> Tensor:
 
 
 def _corners(boxes: Tensor, centred: bool) -> Tensor:
-    """Of boxes (b, n, 4) lower and upper corners, and areas: (b, 5, n)."""
+    """Return lower and upper corners and areas (b, 5, n) of boxes (b, n, 4)."""
     number = wide(boxes.dtype)
 
     def corner(b: Expr, side: Expr | int, at: int, box: Expr) -> Expr:

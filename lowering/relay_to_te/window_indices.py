@@ -104,7 +104,7 @@ def deformable_conv2d(op: Operator, data: Tensor, offset: Tensor, weight: Tensor
     rows = (channels // per_moved) * taps
 
     def place_along(side: int) -> Tensor:
-        """Where each tap is in rows, or in columns: (n, taps of all offset groups, places)."""
+        """Return the row or column of each tap: (n, taps of all offset groups, places)."""
         stride, dilation, before, _ = starts[side]
 
         def at(b: Expr, tap: Expr, place: Expr) -> Expr:

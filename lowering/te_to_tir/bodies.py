@@ -43,7 +43,7 @@ class BodyLowering:
     def __init__(self, builder: LocatedBuilder):
         self.builder = builder
         self.storage: dict[SSAValue, Stored] = {}
-        """Where each tensor's elements are."""
+        """The storage of each tensor's elements."""
         self.vars: list[SSAValue] = []
         self.ranges: list[Range] = []
         self.past_the_end = False

@@ -36,7 +36,7 @@ class BufferLowering(BodyLowering):
 
     @staticmethod
     def stored(buffer: SSAValue) -> Stored:
-        """All of a tensor, as it is."""
+        """Return the storage of a whole tensor in its own order."""
         return Stored(buffer, [ZERO] * len(tir.buffer_of(buffer).shape))
 
     def results(self, outputs: Sequence[OpResult]) -> list[SSAValue]:

@@ -21,7 +21,7 @@ Lower = Callable[[Schedule, Part], tir.PrimFuncOp]
 
 
 def lower_part(intrin: TensorIntrin, part: Part, lower: Lower) -> tir.PrimFuncOp:
-    """All that an intrinsic computes, what its reduction starts from, or its terms alone."""
+    """Lower a part of an intrinsic: the whole, the start of its reduction, or only its terms."""
     own = {"all": None, "init": intrin.reset, "update": intrin.update}[part]
     if own is None and intrin.update is not None and part == "init":
         return lower(Schedule(intrin.pattern.clone()), "init")

@@ -19,7 +19,7 @@ from ...provenance.builder import LocatedBuilder
 _Binary = Callable[[SSAValue, SSAValue], IRDLOperation]
 
 _EITHER_ZERO = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
-"""Of zeros of two signs either is the largest: half the instructions."""
+"""Flags by which either of two signed zeros may be the largest, for half the instructions."""
 
 _FLOAT: dict[str, tuple[float, _Binary]] = {
     "sum": (0.0, arith.AddfOp),

@@ -1,4 +1,4 @@
-"""Which stages a scan runs, one row at a time, and its loops over time."""
+"""The stages that a scan runs, one row at a time, and its loops over time."""
 
 from __future__ import annotations
 

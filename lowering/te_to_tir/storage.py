@@ -1,4 +1,4 @@
-"""Where the elements of a tensor are in its buffer: regions, alignment, layouts, circular buffers."""
+"""The storage of a tensor's elements in its buffer: regions, alignment, layouts, circular buffers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Layout:
 
     shape: tuple[Size, ...]
     exprs: tuple[AffineExpr, ...] | None
-    """None: the same point."""
+    """None for the same point."""
 
 
 def layout_of(stage: StageState, shape: Sequence[Size]) -> Layout:
@@ -68,7 +68,7 @@ def attributes_of(stage: StageState) -> dict[str, Attribute]:
 
 
 class Stored:
-    """Where a tensor's elements are: element `i` of the tensor at `i - starts` of the region that is kept.
+    """The storage of a tensor's elements: element `i` of the tensor is at `i - starts` of the kept region.
 
     rolling: dimension and length of a circular buffer, where element `i` is at `i mod length`.
     """
@@ -86,7 +86,7 @@ class Stored:
         self.rolling = rolling
 
     def place(self, point: Sequence[AffineExpr]) -> list[AffineExpr]:
-        """Where in the buffer a point of the tensor is."""
+        """Return the position in the buffer of a point of the tensor."""
         exprs = [expr - start for expr, start in zip(point, self.starts, strict=True)]
         if self.rolling is not None:
             dim, length = self.rolling

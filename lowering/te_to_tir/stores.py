@@ -21,7 +21,7 @@ from .bodies import room
 from .buffers import BufferLowering
 
 Part: TypeAlias = Literal["all", "init", "update"]
-"""Of a reduction: the whole, its start, its terms."""
+"""A part of a reduction: the whole, its start, its terms."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Nest:
     region: Sequence[Interval]
     extents: dict[IterVar, Size]
     rounded: frozenset[int] = frozenset()
-    """Of the region the dimensions whose end may lie past that of the tensor: computed, but not read by others."""
+    """The dimensions in which the region may end past the tensor, with elements that are computed but not read."""
 
 
 def _may_be_cut(nest: Nest) -> bool:

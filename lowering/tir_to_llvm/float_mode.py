@@ -17,7 +17,7 @@ from .builder import LLVMBuilder
 from .types import PTR, vector_type
 
 _FLUSH = 1 << 15
-"""Of the register MXCSR. Operands stay as they are: code that decodes small floats makes denormal ones on purpose."""
+"""A bit of MXCSR. Operands are not flushed: code that decodes small floats makes denormal ones on purpose."""
 _MOVES = (
     *(llvm.LoadOp, llvm.ConstantOp, llvm.BitcastOp, llvm.UndefOp, llvm.InsertElementOp, llvm.ShuffleVectorOp),
     *(llvm_ext.PoisonOp, llvm_ext.SplatOp, llvm_ext.ExtractElementOp, llvm_ext.SelectOp),

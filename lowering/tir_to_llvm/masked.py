@@ -54,7 +54,7 @@ def _mask(ctx: Lowering, op: Operation) -> None:
 
 
 class _Lanes:
-    """Where the lanes of an access are, and which of LLVM's intrinsics reads or writes them."""
+    """The addresses of an access's lanes, and the LLVM intrinsic that reads or writes them."""
 
     def __init__(self, ctx: Lowering, op: MaskedLoadOp | MaskedStoreOp, type_: Attribute):
         access = Access(ctx, op, Indices(ctx, op.indices))

@@ -53,7 +53,7 @@ from .sink_layouts import is_other, sinking
 _STEPS = 32
 """Products of float16 that are summed as such, at most."""
 _FEWEST_STEPS = 8
-"""As few do not pay for what widening their sum costs."""
+"""So few steps do not pay for widening their sum."""
 
 
 def _computes(op: Operator, data: SSAValue, weight: SSAValue) -> Attribute | None:

@@ -113,7 +113,7 @@ class Parts:
         self.members: list[list[Operation]] = [region.members for region in regions]
         part_of = {op: number for number, members in enumerate(self.members) for op in members}
         self.first: list[int] = [0] * len(regions)
-        """Where each part begins in the block."""
+        """The position in the block at which each part begins."""
         for index, op in enumerate(block.ops):
             if op not in part_of:
                 part_of[op] = len(self.members)

@@ -102,7 +102,7 @@ class MoveDequantize(RewritePattern):
 
 @dataclass
 class MoveThroughConcatenate(RewritePattern):
-    """Of parts in the same steps the integers are concatenated."""
+    """Concatenate the integers of parts in the same steps."""
 
     module: ModuleOp
 

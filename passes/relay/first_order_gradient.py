@@ -143,7 +143,7 @@ class _Backward:
         self.builder = LocatedBuilder(func.block, func.location)
         self.gradients: dict[SSAValue, SSAValue] = {}
         self.fields: dict[SSAValue, dict[int, SSAValue]] = {}
-        """Of tuples, which have one for each field."""
+        """The gradients of tuples, one for each field."""
 
     def run(self, values: Sequence[SSAValue]) -> list[SSAValue]:
         """The gradients of the parameters."""

@@ -1,4 +1,4 @@
-"""Which operators fuse: TVM's partition of a data-flow graph into groups, by patterns and post-dominators.
+"""The operators that fuse: TVM's partition of a data-flow graph into groups, by patterns and post-dominators.
 
 A node fuses with its immediate post-dominator and all that lies between, when the patterns on the way allow:
 

@@ -157,7 +157,7 @@ class InlinePass(ModulePass):
 
 
 def innermost_first(functions: dict[str, FuncOp]) -> dict[str, None]:
-    """Those of the functions that do not reach themselves through one another, each after those that it calls."""
+    """Return the functions that are not recursive, each after those that it calls."""
     calls = {
         name: {symbol for op in pre_order(func) if isinstance(op, CallOp) and (symbol := symbol_of(op)) in functions}
         for name, func in functions.items()

@@ -44,7 +44,7 @@ class _Phases:
     first: int
     pads: tuple[int, int]
     begin: int
-    """Where the result begins in the phases, interleaved."""
+    """The start of the result in the interleaved phases."""
 
     @staticmethod
     def of(extent: int, kernel: int, stride: int, before: int, out: int) -> _Phases:
@@ -112,7 +112,7 @@ class _Builder:
 
 @dataclass
 class TransposedToConvolution(RewritePattern):
-    """All phases of a transposed convolution, one per place of its strides, by one convolution; then interleaved."""
+    """Compute all phases of a transposed convolution, one per offset in its strides, by one convolution."""
 
     module: ModuleOp
 

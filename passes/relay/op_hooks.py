@@ -36,7 +36,7 @@ class Written:
 
     call: Call
     values: dict[Expr, SSAValue]
-    """Which value an expression stands for."""
+    """The value of each expression."""
 
     @property
     def types(self) -> list[Any]:

@@ -54,7 +54,7 @@ class CombineBranches(RewritePattern):
     least: int
     """The least number of branches."""
     places: dict[Operation, int]
-    """Where an op stands in its function; what comes to a place later has its number."""
+    """The position of an op in its function; an op that is inserted later has the number of its position."""
     seen: set[SSAValue] = field(default_factory=lambda: set[SSAValue]())
 
     @abstractmethod
@@ -67,7 +67,7 @@ class CombineBranches(RewritePattern):
 
     @abstractmethod
     def joined(self, values: Sequence[SSAValue], branches: Sequence[Operator], made: Made) -> SSAValue | None:
-        """One operand of a following operator for its operands in the branches; None when there is none."""
+        """Return one operand of a following operator for its operands in the branches; None if there is none."""
 
     @abstractmethod
     def biased(self, data: SSAValue, ops: Sequence[BiasAddOp], made: Made) -> SSAValue | None:
@@ -154,7 +154,7 @@ class CombineBranches(RewritePattern):
         return users if len(set(users)) == len(users) else None
 
     def _follow(self, value: SSAValue, group: Group, ops: Sequence[Operator], made: Made) -> SSAValue | None:
-        """One operator for `ops`, on the combined value."""
+        """Make one operator for `ops`, on the combined value."""
         biases = [op for op in ops if isinstance(op, BiasAddOp)]
         if biases:
             return self.biased(value, biases, made) if biases[0].data is group[0][-1].results[0] else None
@@ -197,7 +197,7 @@ class JoinAlongAxis(CombineBranches):
     """The combined result holds those of the branches one after the other along an axis."""
 
     _axis: int = field(init=False)
-    """Of the results of the group at hand, and how many they have."""
+    """The axis of the results of the current group, and their rank."""
     _rank: int = field(init=False)
     _sizes: list[int] = field(init=False)
     """The extents of the branches' results along that axis."""

@@ -1,4 +1,4 @@
-"""Which operators compute in half precision: TVM's lists for ToMixedPrecision, and what TVM has no operator for."""
+"""The operators that compute in half precision: TVM's lists for ToMixedPrecision, and operators that TVM lacks."""
 
 ALWAYS = frozenset(
     """

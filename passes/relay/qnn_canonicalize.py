@@ -175,7 +175,7 @@ class Dequantize(Canonical):
 
 
 class Requantize(Canonical):
-    """Of floats the quotient of the scales is multiplied by; else an integer, which must be known."""
+    """Requantise by the quotient of the scales in floats, or by an integer multiplier, which must be known."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: qnn.RequantizeOp, rewriter: PatternRewriter, /) -> None:
@@ -210,7 +210,7 @@ class Requantize(Canonical):
 
 
 class TransposedConvolution(Canonical):
-    """One of quantised tensors is one of int32, of what both are above their zero points."""
+    """A transposed convolution of quantised tensors becomes one of int32, on values above the zero points."""
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: qnn_products.Conv2DTransposeOp, rewriter: PatternRewriter, /) -> None:

@@ -1,4 +1,4 @@
-"""Which functions call themselves, and whether arguments tell which way such a function goes."""
+"""The recursive functions, and whether arguments decide the branches of such a function."""
 
 from __future__ import annotations
 

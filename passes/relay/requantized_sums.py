@@ -21,7 +21,7 @@ from ...support.dtypes import Array
 from .fake_quantization_moves import BYTES, is_one
 
 _APART = 1e-6
-"""How far a bias's scale may be from the products': their product, rounded in some order."""
+"""The tolerance between a bias's scale and the product of scales, which is rounded in some order."""
 
 
 @dataclass

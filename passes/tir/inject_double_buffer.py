@@ -70,7 +70,7 @@ def _marked(func: PrimFuncOp) -> Iterator[AllocOp]:
 
 
 class _Plan(NamedTuple):
-    """Which ops of a loop's body compute the buffer, and which use it; some are needed by both."""
+    """The ops of a loop's body that compute the buffer, and those that use it; some are in both."""
 
     alloc: AllocOp
     loop: ForOp

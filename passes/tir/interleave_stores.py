@@ -26,7 +26,7 @@ from .rewriting.ops import inline_before, record, replace_var
 MOST = 4
 """Vectors that are stored together: shuffles are as many as their square."""
 BYTES = (4, 8)
-"""Of elements that every machine with vectors has shuffles of."""
+"""The bytes of elements that every machine with vectors can shuffle."""
 
 
 def run(func: PrimFuncOp) -> None:

@@ -50,7 +50,7 @@ def run(func: PrimFuncOp) -> None:
 
 
 def _type(type: Attribute, scalar: Attribute) -> Attribute:
-    """As many lanes of `scalar`."""
+    """Return the type with as many lanes of `scalar`."""
     return VectorType(scalar, shape) if (shape := lanes(type)) else scalar
 
 

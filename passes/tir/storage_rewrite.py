@@ -180,7 +180,7 @@ def _in_place(old: _Buffer, new: _Buffer, ranges: Ranges) -> bool:
 
 
 def _share(func: PrimFuncOp, slot: _Slot, order: dict[Operation, int]) -> None:
-    """One alloc for all buffers of a slot, in the innermost block that holds all of them; flat if shapes differ."""
+    """Make one alloc for all buffers of a slot, in the innermost block around all of them; flat if shapes differ."""
     allocs = [buffer.alloc for buffer in sorted(slot.buffers, key=lambda b: order[b.alloc])]
     if len({alloc.result.type.shape for alloc in allocs}) > 1:
         flat = [value.owner for value in flatten(func, [], allocs)]

@@ -26,7 +26,7 @@ MOST_OPS = 4096
 
 @dataclass(frozen=True)
 class Limits:
-    """Which loops are unrolled, with TVM's names and meanings."""
+    """The limits of unrolling, with TVM's names and meanings."""
 
     auto_max_step: int = 0
     """Stores and calls that a serial loop may come to, written out."""

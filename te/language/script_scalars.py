@@ -13,7 +13,7 @@ from .tensor import tensor_of
 
 
 class TirEmitter(ScalarEmitter):
-    """As in a compute, with loads from buffers and index values of tir."""
+    """An emitter like that of a compute, with loads from buffers and index values of tir."""
 
     def read(self, expr: Read, guarded: bool) -> SSAValue:
         buffer = self.tensors[tensor_of(expr)]

@@ -45,7 +45,7 @@ def operations_at_point(op: te.ComputeOp) -> int:
 
 
 def _operations(block: Block) -> int:
-    """Of the ops that depend on an element of a tensor; the others depend on indices only."""
+    """Return the operations of the ops that depend on an element of a tensor, and not only on indices."""
     read: set[SSAValue] = set()
     cost = 0
     for op in block.ops:
@@ -214,7 +214,7 @@ class Nest:
         return spans
 
     def own_spans(self, moving: Sequence[IterVar]) -> list[int]:
-        """As `axis_spans`, while some of its own loops run."""
+        """Return `axis_spans` while some of its own loops run."""
         extent = self.extent
         spans: dict[IterVar, int] = {axis: extent[axis] for axis in moving}
         for relation in reversed(self.stage.relations):

@@ -151,9 +151,9 @@ class _Relayout:
 
     compute: te.ComputeOp
     point: list[AffineExpr]
-    """Where in it the element of the stage is; dim i is the stage's axis i."""
+    """The point in it of the stage's element; dim i is the stage's axis i."""
     inside: AffineSetAttr | None
-    """Which of its points are elements of the stage; None: all of them."""
+    """The points of it that are elements of the stage; None for all."""
 
 
 def _relayout(stage: StageState) -> _Relayout | None:

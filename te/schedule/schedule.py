@@ -81,7 +81,7 @@ class Schedule(SchedulePrimitives):
         return Program(self._origin.clone(), self.sequence.clone(), dict(self.intrinsics))
 
     def module(self) -> ModuleOp:
-        """All of the schedule as text: the intrinsics that it uses, its function, and what is done to it.
+        """Return the whole schedule as a module: its intrinsics, its function and its primitives.
 
         The pass `schedule-apply` makes of it what lowering makes of the schedule.
         """
@@ -138,7 +138,7 @@ class Schedule(SchedulePrimitives):
 
     @property
     def schedule_record(self) -> list[Schedule]:
-        """All snapshots, as long as `primitive_record`."""
+        """Return all snapshots, as many as `primitive_record` has entries."""
         return (
             [] if not self.keep_schedule_record else [self.snapshot(count) for count in range(len(self.primitives) + 1)]
         )

@@ -40,7 +40,7 @@ def _rank(layout: AffineMapAttr) -> int:
 
 @doors(ScheduleError, inherited=True)
 class Stage(LoopPrimitives):
-    """One operation of the function, and how it is scheduled.
+    """An operation of the function and its schedule.
 
     The primitives raise ScheduleError for an operation that is no compute, unless they say otherwise.
     """

@@ -111,7 +111,7 @@ def what(stage: StageState) -> str:
 
 
 def place(stage: StageState) -> str:
-    """Where a stage is computed: `root`, `inlined`, `@ relu.i.outer`, or `@ total.idx` in the steps of a scan.
+    """Return where a stage is computed: `root`, `inlined`, `@ relu.i.outer`, or `@ total.idx` in the steps of a scan.
 
     A loop whose name the host has twice is told by its position: `@ relu.i#1`.
     """

@@ -13,9 +13,9 @@ from .dense import Matrix, tile
 from .normalization import schedule_row_group
 
 _BYTES = 1 << 17
-"""Of the scores of a block of rows, and of what softmax makes of them: a thread's stack has to hold them."""
+"""The most bytes of a block of scores, and of their softmax, which a thread's stack has to hold."""
 _STACK = 2 * _BYTES
-"""Of a buffer of scores, at most."""
+"""The most bytes of a buffer of scores."""
 _ROWS = 12
 """Rows of a block where the first cache holds no more: whole register tiles of any shape."""
 _TILES = (4, 6)

@@ -99,7 +99,7 @@ class Padding(NamedTuple):
     """The padded copies of a depthwise convolution's rows."""
 
     vectors: float
-    """Of a row of it."""
+    """The vectors of a row."""
     stride: int
     """Its rows from one row of the result to the next."""
     window: int

@@ -30,7 +30,7 @@ _UNROLLED = (1, 2, 4, 8)
 _STEPS = 4
 """Steps of a packed product's reduction in one pass of its loop."""
 _OPEN_STEPS = 2
-"""Where only a call knows how many rows there are: as fast, and LLVM has several such tiles to compile then."""
+"""The steps if only a call knows the number of rows: as fast, and LLVM then has several such tiles to compile."""
 _PANELS = 4
 """Panels that are enough for the threads; where there are fewer, they share tiles of rows."""
 _LOADS = 1.5

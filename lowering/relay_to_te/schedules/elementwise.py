@@ -35,7 +35,7 @@ _SIDES = (0.5, 1, 2, 4)
 
 
 def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
-    """One vector loop inside, the rest shared among threads; a stage whose reads are all alike is one long loop."""
+    """Schedule one vector loop inside, the rest shared by threads; a stage with uniform reads is one long loop."""
     axes = work.loops(stage)
     if not axes:
         return

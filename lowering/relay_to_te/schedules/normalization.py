@@ -24,7 +24,7 @@ _ROW_BYTES = 1 << 16
 """Longer rows stay in memory: a thread's stack has to hold what is kept of one."""
 
 _CACHED_BYTES = 1 << 20
-"""Where nothing is kept of a row, it may be as long as a cache of the second level holds."""
+"""The most bytes of a row of which nothing is kept: a cache of the second level."""
 
 _BESIDE = 16
 """Vectors of rows that are computed beside each other: they hide latency; of 16 registers, too,
@@ -88,7 +88,7 @@ def _kept_rows(work: Scheduling, last: Stage, rows: Sequence[IterVar], vectors: 
 
 
 def _several(rows: Sequence[IterVar]) -> tuple[int, int] | None:
-    """Which of the loops over rows, and how many of its passes, hide the latency of each other; the innermost one."""
+    """Return the innermost loop over rows and the number of its passes that hide each other's latency."""
     for at in range(len(rows) - 1, -1, -1):
         extent = rows[at].extent
         if isinstance(extent, int) and (count := largest_divisor(extent, _ROWS)) > 1:

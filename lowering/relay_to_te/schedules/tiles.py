@@ -12,7 +12,7 @@ from ....support.machine import Machine
 _PIXELS = 14
 """Pixels of a row that a tile takes at most."""
 _OPEN_PIXELS = 8
-"""Where only a call knows how many there are: as fast as larger ones, and LLVM has less code to compile."""
+"""The pixels of a tile if only a call knows their number: as fast as more, with less code to compile."""
 _FEWEST = 4
 """Fewer do not pay for the weights that are loaded for them."""
 _BLOCKS = range(1, 9)

@@ -1,4 +1,4 @@
-"""Which values and type variables a piece of a program reads from around it."""
+"""The values and type variables that a piece of a program reads from outside."""
 
 from __future__ import annotations
 

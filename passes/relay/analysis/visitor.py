@@ -99,7 +99,7 @@ class Mutator:
         self.memo: dict[SSAValue, SSAValue] = {}
         """Each value of the old program -> what stands for it in the new one."""
         self.block = Block()
-        """Where `add` puts ops."""
+        """The block to which `add` appends ops."""
 
     def rewrite(self, op: Operation, operands: Sequence[SSAValue]) -> Result:
         """Return the replacement of an op without regions."""

@@ -45,7 +45,7 @@ Callee: TypeAlias = type[Operator] | FuncOp | FnOp | relay.Expr
 Expr: TypeAlias = SSAValue | Operation | Fields | relay.Expr
 """A value, an op that gives a tuple, a tuple that an op reads; or an expression as it was written."""
 Node: TypeAlias = Expr | Callee
-"""All that a pattern may be about."""
+"""The nodes that a pattern may match."""
 
 
 def as_expr(given: Expr) -> Expr:

@@ -1,4 +1,4 @@
-"""Where a pattern matches: groups of expressions, none in two of them, that may be replaced as a whole."""
+"""The matches of a pattern: disjoint groups of expressions that may be replaced as a whole."""
 
 from __future__ import annotations
 

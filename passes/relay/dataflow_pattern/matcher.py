@@ -1,4 +1,4 @@
-"""One attempt to match a pattern: what each of its parts stands for, and the way back from a wrong guess."""
+"""An attempt to match a pattern: the expression for each of its parts, and backtracking from a wrong guess."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Pattern(ABC):
 
     @property
     def fuzzy(self) -> Sequence[Pattern]:
-        """Those of its parts that may stand for several expressions inside of what is matched."""
+        """Return its parts that may match several expressions inside the match."""
         return ()
 
     @abstractmethod

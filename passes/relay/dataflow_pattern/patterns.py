@@ -133,7 +133,7 @@ def _patterns(values: Sequence[object]) -> list[DFPattern]:
 
 
 class ExprPattern(DFPattern):
-    """One expression, or a constant equal to one."""
+    """A given expression, or a constant equal to it."""
 
     def __init__(self, expr: Expr):
         self.expr = as_expr(expr)

@@ -39,7 +39,7 @@ def _mean(s: Site, g: Sequence[SSAValue]) -> Gradients:
 
 
 def _variance(s: Site, g: Sequence[SSAValue]) -> Gradients:
-    """Of the data, and of the mean that is an operand."""
+    """Return the gradients of the data, and of the mean operand."""
     count = _count(s) - bool(s.sig.get("unbiased"))
     part = s.mul(s.mul(spread(s, g[0]), s.sub(s.x, s.op.operands[1])), 2.0 / count)
     return [part, s.neg(s.collapse(part, s.op.operands[1]))]

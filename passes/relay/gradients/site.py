@@ -122,6 +122,6 @@ class Site:
 
 
 Gradients: TypeAlias = Sequence[SSAValue | None]
-"""One for each operand; None for an operand that the results do not depend on smoothly."""
+"""A gradient for each operand; None for an operand that the results do not depend on smoothly."""
 Rule: TypeAlias = Callable[[Site, Sequence[SSAValue]], Gradients]
 """The gradients of the operands for those of the results."""

@@ -27,7 +27,7 @@ _SCALAR_ONLY = {"arith.addui_extended", "arith.mului_extended", "arith.mulsi_ext
 
 
 class _Touch(NamedTuple):
-    """One access of a buffer: element `stride * lane + rest`."""
+    """An access of a buffer: element `stride * lane + rest`."""
 
     op: LoadOp | StoreOp
     stride: int
@@ -67,12 +67,12 @@ class Obstacle(Exception):
 
 @dataclass(frozen=True)
 class _Scope:
-    """Where an op stands."""
+    """The scope of an op."""
 
     ranges: Ranges
-    """Of values, in the lanes that run it."""
+    """The ranges of values in the lanes that run it."""
     loose: Ranges
-    """Of values, in all lanes."""
+    """The ranges of values in all lanes."""
     masked: bool
     """True when only some lanes run it."""
 
@@ -343,7 +343,7 @@ def _differs(expr: AffineExpr, position: int, ranges: tuple[Range, ...]) -> bool
 
 
 def _condition(seen: View, guard: tuple[AffineExpr, ...], position: int) -> Condition:
-    """Which lanes `guard` holds in. Raises Obstacle where it divides the lane."""
+    """Return the lanes in which `guard` holds. Raises Obstacle if it divides the lane."""
     first: list[AffineExpr] = []
     steps: list[int] = []
     for expr in guard:

@@ -33,9 +33,9 @@ class _Tile(NamedTuple):
 
     height: int
     rows: Size
-    """Of all tiles."""
+    """The rows of all tiles."""
     loops: frozenset[Operation]
-    """Those over the rows of a tile."""
+    """The loops over the rows of a tile."""
 
 
 def pieces(loop: ForOp, ranges: Ranges, asked: bool) -> tuple[Size, list[ForOp]] | None:
