@@ -1,4 +1,4 @@
-"""relay-annotate-spans: locations tell where an op stands in the module's text."""
+"""relay-annotate-spans: locations include the position of an op in the module's text."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Places(Printer):
 
 @dataclass(frozen=True)
 class AnnotateSpansPass(ModulePass):
-    """Locates ops where they stand in the printed module, too, as TVM's AnnotateSpans (level 0).
+    """Adds the position of ops in the printed module to their locations, as TVM's AnnotateSpans (level 0).
 
     Line and column, from 1, are those in the text of the module as it is printed without locations; the source has
     TVM's name for it. (TVM forgets what was there.)

@@ -1,4 +1,4 @@
-"""relay-canonicalize-cast: what reads a widened tensor widens it itself."""
+"""relay-canonicalize-cast: operators that read a widened tensor widen it themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies of what stands in blocks, with other values and types in the place of parameters."""
+"""Copies of the ops in blocks, with other values and types for parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Retype: TypeAlias = Callable[[Attribute], Attribute]
 
 
 def with_types(types: Mapping[str, Attribute]) -> Retype | None:
-    """Has types in the place of type variables; None without any."""
+    """A replacement of type variables by types; None without any."""
     bound = dict(types)
     return (lambda type_: substituted(type_, bound)) if bound else None
 
@@ -24,7 +24,7 @@ def with_types(types: Mapping[str, Attribute]) -> Retype | None:
 def clone_block(
     block: Block, given: dict[SSAValue, SSAValue], add: Callable[[Operation], object], typed: Retype | None = None
 ) -> list[SSAValue]:
-    """Copy the ops of a block but the last, and return what that one gives.
+    """Copy the ops of a block except the last, and return copies of its operands.
 
     given: what stands for the block's arguments, or for any other value; what is copied is added.
     add: is called with each copy, in order.
@@ -70,7 +70,7 @@ def _same(type_: Attribute) -> Attribute:
 
 
 def unified(general: Iterable[Attribute], special: Iterable[Attribute]) -> dict[str, Attribute]:
-    """Return the special types that the type variables of the general ones stand for."""
+    """Return the special types for the type variables of the general ones."""
     bindings: dict[str, Attribute] = {}
     stack = list(zip(general, special, strict=True))
     while stack:

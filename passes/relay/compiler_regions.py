@@ -1,4 +1,4 @@
-"""Parts of a function between marks: what belongs to which external compiler, and which parts may become one."""
+"""Parts of a function between marks: the external compiler of each op, and the parts that may become one."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class Parts:
             before = part
         self._sets = _Sets(len(self.members))
         self._clean: dict[int, set[int]] = {}
-        """Part -> others that are not computed from it, as far as somebody asked."""
+        """Part -> parts that do not depend on it, as far as the question came up."""
         self._merged: set[int] = set()
 
     def find(self, part: int) -> int:

@@ -90,7 +90,7 @@ class LayoutConfig:
         LayoutConfig.current = self._around
 
     def skipped(self, module: ModuleOp) -> set[Operation]:
-        """The convolutions of a module that stay as they are."""
+        """Return the convolutions of a module that keep their layout."""
         convolutions = [op for op in module.walk() if isinstance(op, Conv2DOp)]
         return {op for number, op in enumerate(convolutions) if number in self.skip_layers}
 
@@ -102,7 +102,7 @@ class Convert(RewritePattern):
     desired: Mapping[str, tuple[str, str]]
     made: set[Operation]
     skipped: Collection[Operation] = ()
-    """Operators that stay as they are."""
+    """Operators that keep their layout."""
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter, /) -> None:
         wanted = self.desired.get(op.name.removeprefix("relay."))
@@ -140,7 +140,7 @@ def _kernel(op: Operator, data: str) -> str:
 
 @dataclass(frozen=True)
 class ConvertLayoutPass(ModulePass):
-    """Brings operators to layouts that are asked for, and keeps regions of the graph in them, as TVM's ConvertLayout.
+    """Brings operators to the requested layouts, and keeps regions of the graph in them, as TVM's ConvertLayout.
 
     Before: any relay module.
     After: the named operators have those layouts, unless they have blocks of channels. What can compute in any layout,

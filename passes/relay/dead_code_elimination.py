@@ -1,4 +1,4 @@
-"""relay-dead-code-elimination: what nobody reads goes."""
+"""relay-dead-code-elimination: unused values are removed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .let_blocks import dissolve, keep_outputs, move_before
 
 @dataclass(frozen=True)
 class DeadCodeEliminationPass(ModulePass):
-    """Erases what nobody reads and what has no effect, as TVM's DeadCodeElimination (level 1).
+    """Erases unused values and ops without effect, as TVM's DeadCodeElimination (level 1).
 
     inline_once: bindings that only compute, and that are read once, leave their let-block, too; those that a function
     reads stay, as it may be called again.

@@ -38,7 +38,7 @@ class DefuseOpsPass(ModulePass):
     """Undoes `relay-fuse-ops`, as TVM's DefuseOps (level 0).
 
     Before: any relay module.
-    After: no primitive function is called: its operators stand there, and it is gone.
+    After: no primitive function is called: its operators replace the call, and it is gone.
     Locations: operators have those that they had in the primitive function.
 
     ```mlir

@@ -1,4 +1,4 @@
-"""A pattern that asks for the order of quantised numbers, and not for that of what they stand for."""
+"""A pattern that compares quantised numbers instead of the numbers that they represent."""
 
 from __future__ import annotations
 

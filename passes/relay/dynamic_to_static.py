@@ -46,8 +46,7 @@ class Decided(RewritePattern):
 
 @dataclass(frozen=True)
 class DynamicToStaticPass(ModulePass):
-    """Makes operators of which operands decide the shape those that have attributes instead, as TVM's DynamicToStatic
-    (level 2).
+    """Turns operators with a shape operand into those with attributes, as TVM's DynamicToStatic (level 2).
 
     Before: any relay module. After: no `dyn` operator has only constants, what folds to constants, or sizes that have
     names (`tensor<?xf32, #relay.sizes<n>>`) and arithmetic with them, among the operands that decide; types follow.

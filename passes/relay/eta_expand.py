@@ -21,7 +21,7 @@ from .analysis.traversal import functions_of, pre_order
 
 @dataclass(frozen=True)
 class EtaExpandPass(ModulePass):
-    """Has values be closures where they were functions of the module, as TVM's EtaExpand (level 1).
+    """Makes closures of functions of the module that are values, as TVM's EtaExpand (level 1).
 
     expand_constructor: TVM's; a constructor is never a value here, so there is nothing to expand.
     expand_global_var: expand functions of the module.

@@ -1,4 +1,4 @@
-"""relay-fake-quantization-to-integer: what is computed on dequantised tensors is computed on the integers."""
+"""relay-fake-quantization-to-integer: operators on dequantised tensors compute on the integers."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ class AverageIntegers(RewritePattern):
 
 @dataclass(frozen=True)
 class FakeQuantizationToIntegerPass(ModulePass):
-    """Computes on integers what a network computes between dequantising and quantising, as TVM's pass of that name.
+    """Moves operators between dequantising and quantising to integers, as TVM's pass of that name.
 
     complete: all that there are rules for; without it what elementwise operators do stays on floats, where that is as
     fast. hard_fail: operators in between without a rule are an error, as is a user's rule that fails. use_qat: clips

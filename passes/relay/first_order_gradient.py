@@ -32,7 +32,7 @@ from .to_graph_normal_form import dissolve_all
 
 @dataclass(frozen=True)
 class FirstOrderGradientPass(ModulePass):
-    """Has functions give their value and its gradients, as TVM's FirstOrderGradient (level 0).
+    """Makes functions return their value and its gradients, as TVM's FirstOrderGradient (level 0).
 
     function: the one to change; without a name all that are no kernels.
     higher_order: functions that branch, call or match, or hand references on, get one, too, which takes gradients back
@@ -126,7 +126,7 @@ def _straightened(func: FuncOp) -> FuncOp:
 
 
 def _forward_fields(func: FuncOp) -> None:
-    """Have fields of tuples that are at hand read as they are."""
+    """Replace fields of tuples in the same function by the values themselves."""
     for op in list(func.block.ops):
         if isinstance(op, TupleGetItemOp) and isinstance(fields := op.tuple_value.owner, TupleOp):
             replace_uses({op.result: fields.fields[op.index.value.data]})

@@ -1,4 +1,4 @@
-"""relay-fold-constant: what depends on constants only is computed now."""
+"""relay-fold-constant: operators on constants become constants."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class FoldConstant(RewritePattern):
 
 @dataclass(frozen=True)
 class FoldConstantPass(ModulePass):
-    """Replaces what depends on constants only by what it comes to, as TVM's FoldConstant (level 2).
+    """Replaces operators on constants by their results, as TVM's FoldConstant (level 2).
 
     Before: any relay module. Constants whose values are missing (a module read from text without its params) stay.
     After: no operator outside primitive functions has only constant operands, `nn.dropout` apart, and none asks for

@@ -100,7 +100,7 @@ def _spatial(width: Sequence[int], window: _Window) -> list[int] | None:
 
 @dataclass(frozen=True)
 class FoldExplicitPaddingPass(ModulePass):
-    """Takes an `nn.pad` into the convolution or pooling behind it, as TVM's FoldExplicitPadding (level 0).
+    """Merges an `nn.pad` into the convolution or pooling after it, as TVM's FoldExplicitPadding (level 0).
 
     Before: any relay module.
     After: no convolution, max pool or average pool reads a constant padding of its spatial axes that it could do

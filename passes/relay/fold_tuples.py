@@ -17,7 +17,7 @@ from .known_values import GetOfTuple
 
 
 class Unread(RewritePattern):
-    """A tuple that nobody reads goes, and what only it read."""
+    """Remove an unused tuple, and the values that only it read."""
 
     reason: ClassVar[str] = "nobody reads the tuple"
 
@@ -28,7 +28,7 @@ class Unread(RewritePattern):
 
 @dataclass(frozen=True)
 class FoldTuplesPass(ModulePass):
-    """A field of a tuple that is at hand is the field; a tuple that nobody reads any more goes.
+    """Replaces a field of a tuple in scope by its value, and removes unused tuples.
 
     It comes before all that looks at operators only. In TVM FoldConstant does this, from level 2 on.
 

@@ -51,7 +51,7 @@ def put_in_place(
     pattern: str = "Inline",
     given: Mapping[SSAValue, SSAValue] | None = None,
 ) -> list[Operation]:
-    """Put a copy of what a function does in the place of a call with a result for each of the function's.
+    """Replace a call by a copy of the function's body; the call has a result for each of the function's.
 
     body: the block of the function or closure.
     given: what stands for values from outside of it. Returns the copies.
@@ -103,7 +103,7 @@ def stand_for(
 
 @dataclass(frozen=True)
 class InlinePass(ModulePass):
-    """Puts functions that have the attribute `Inline` in the place of their calls, as TVM's Inline (level 1).
+    """Replaces calls of functions with the attribute `Inline` by their bodies, as TVM's Inline (level 1).
 
     Before: any relay module.
     After: no call of a function so marked, unless it calls itself, directly or not, or is primitive or has the

@@ -1,4 +1,4 @@
-"""relay-lambda-lift: what closures do stands in functions of the module."""
+"""relay-lambda-lift: closures become functions of the module."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class MultiplyByZeros(RewritePattern):
 
 @dataclass(frozen=True)
 class LazyGradientInitPass(ModulePass):
-    """Has gradients that are zeros or ones all over not computed with, as TVM's LazyGradientInit.
+    """Removes arithmetic with gradients of only zeros or ones, as TVM's LazyGradientInit.
 
     TVM carries them as values of a data type until somebody reads them; here what is done with them is known.
 

@@ -1,4 +1,4 @@
-"""relay-simplify-expr-post-alter-op: what a change of layouts left over goes."""
+"""relay-simplify-expr-post-alter-op: leftovers of a change of layouts are removed."""
 
 from __future__ import annotations
 

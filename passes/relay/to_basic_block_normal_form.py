@@ -1,4 +1,4 @@
-"""relay-to-basic-block-normal-form: what several scopes read is bound where all of them see it."""
+"""relay-to-basic-block-normal-form: values that several scopes read are bound in a scope around all of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_shared(op: Operation, block: Block) -> bool:
 
 @dataclass(frozen=True)
 class ToBasicBlockNormalFormPass(ModulePass):
-    """Binds in let-blocks what more than one scope reads, as TVM's ToBasicBlockNormalForm (level 1).
+    """Binds values that several scopes read in let-blocks, as TVM's ToBasicBlockNormalForm (level 1).
 
     Scopes are the blocks of functions, closures, branches and clauses. In SSA each value is made in a scope around all
     that read it; raises VerifyException where that does not hold.

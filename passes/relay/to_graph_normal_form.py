@@ -23,7 +23,7 @@ def dissolve_all(root: Operation) -> None:
 
 @dataclass(frozen=True)
 class ToGraphNormalFormPass(ModulePass):
-    """Puts what is in a let-block in the place of the block, as TVM's ToGraphNormalForm (level 1).
+    """Replaces a let-block by its contents, as TVM's ToGraphNormalForm (level 1).
 
     Before: any relay module.
     After: no let-block but those of functions that call themselves, which nothing else can say. Ops keep their order,

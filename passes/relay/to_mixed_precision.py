@@ -1,4 +1,4 @@
-"""relay-to-mixed-precision: what gains by it is computed on halves."""
+"""relay-to-mixed-precision: operators that gain by it compute on halves."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class Convert(Retype):
 
 @dataclass(frozen=True)
 class ToMixedPrecisionPass(ModulePass):
-    """Computes on float16 or bfloat16 what gains by it, and the rest on float32, as TVM's ToMixedPrecision (level 0).
+    """Lets operators that gain by it compute on float16 or bfloat16, others on float32, as TVM's ToMixedPrecision (level 0).
 
     Convolutions, dense layers and products always do; their sums are kept in float32, and rounded once. Operators that
     are as good on halves do where all floats that they read are halves, constants or arguments of the function.

@@ -1,4 +1,4 @@
-"""tir-common-subexpr-elimination: what is computed or read already is not computed or read again."""
+"""tir-common-subexpr-elimination: equal expressions and loads are computed once."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _without(loop: ForOp, branches: Sequence[IfOp]) -> ForOp | None:
 
 
 def _take(branch: IfOp, block: Block | None) -> None:
-    """Let the ops of one of its blocks stand for an `if`."""
+    """Replace an `if` by the ops of one of its blocks."""
     if block is not None:
         inline_before(block, branch)
     branch.detach()
@@ -120,7 +120,7 @@ def _wrap(loop: ForOp, branches: Sequence[IfOp], guard: View, other: ForOp | Non
 
 
 def _around(outer: IfOp, branch: IfOp) -> list[Operation]:
-    """Return the ops that stand for `branch` once its ops are in the loop inside of `outer`."""
+    """Return the ops that replace `branch` once its ops are in the loop inside `outer`."""
     return [outer, *branch.block.ops]
 
 

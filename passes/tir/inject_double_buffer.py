@@ -1,4 +1,4 @@
-"""tir-inject-double-buffer: what the next iteration of a loop needs is computed before this iteration uses its own."""
+"""tir-inject-double-buffer: the data of a loop's next iteration are computed before this iteration uses its own."""
 
 from __future__ import annotations
 

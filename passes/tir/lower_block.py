@@ -74,7 +74,7 @@ def run(func: PrimFuncOp) -> None:
 
 @dataclass(frozen=True)
 class TirLowerBlockPass(ModulePass):
-    """Puts what a `tir.block` holds in its place: TVM's LowerInitBlock, ConvertBlocksToOpaque and LowerOpaqueBlock.
+    """Replaces a `tir.block` by its contents: TVM's LowerInitBlock, ConvertBlocksToOpaque and LowerOpaqueBlock.
 
     Before: any kernels. After: there is no block. A variable is a `tir.index` of its binding; a `where` is a `tir.if`
     around all; the init part is a `tir.if` on the bindings of reduce variables, which are never negative.

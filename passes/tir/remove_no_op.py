@@ -1,4 +1,4 @@
-"""tir-remove-no-op: what has no effect goes."""
+"""tir-remove-no-op: ops without effect are removed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _without_else(op: IfOp) -> None:
 
 @dataclass(frozen=True)
 class TirRemoveNoOpPass(ModulePass):
-    """Removes what does nothing: empty loops and branches, `a[i] = a[i]`, loads, buffers and pure ops without users.
+    """Removes ops without effect: empty loops and branches, `a[i] = a[i]`, loads, buffers and pure ops without users.
 
     Before: any kernels. After: every loop and `if` holds something, every result has a use, and no store of a value
     that was loaded from its place in the same block has no other store to the buffer before it.

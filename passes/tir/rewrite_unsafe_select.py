@@ -1,4 +1,4 @@
-"""tir-rewrite-unsafe-select: what a select does not choose cannot fail."""
+"""tir-rewrite-unsafe-select: the operand that a select does not choose cannot fail."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _divide_by_one(division: Operation, select: Select, position: int) -> None:
 
 @dataclass(frozen=True)
 class TirRewriteUnsafeSelectPass(ModulePass):
-    """Makes what a select does not choose harmless: both of its values are computed, whatever its condition.
+    """Makes the operand that a select does not choose harmless, as a select computes both of its values.
 
     Unsafe is a load whose index may be outside of its buffer, by the bounds of the loops and its own guard, and an
     integer division by what may be 0.

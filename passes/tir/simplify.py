@@ -113,14 +113,14 @@ def _access(op: Mapped, ranges: Ranges) -> None:
 
 
 def _replace(op: Operation, number: ConstantOp, pattern: str, reason: str) -> None:
-    """Let a constant stand for the result of `op`."""
+    """Replace the result of `op` by a constant."""
     assert op.parent is not None
     op.parent.insert_op_before(number, op)
     _substitute(op, number.result, pattern, reason)
 
 
 def _substitute(op: Operation, value: SSAValue, pattern: str, reason: str) -> None:
-    """Let `value` stand for the result of `op`."""
+    """Replace the result of `op` by `value`."""
     op.results[0].replace_all_uses_with(value)
     record(pattern, op, reason, [value.owner] if isinstance(value.owner, Operation) else ())
     op.detach()
@@ -128,7 +128,7 @@ def _substitute(op: Operation, value: SSAValue, pattern: str, reason: str) -> No
 
 
 def _merge(op: Operation, ops: Sequence[Operation]) -> None:
-    """Let `ops` stand for `op` and for those of its operands that nothing else reads."""
+    """Replace `op`, and those of its operands that nothing else reads, by `ops`."""
     assert op.parent is not None
     operands = list(op.operands)
     op.parent.insert_ops_before(ops, op)
@@ -147,8 +147,7 @@ def _merge(op: Operation, ops: Sequence[Operation]) -> None:
 
 
 def _forget(value: SSAValue) -> None:
-    """Take away what computes a value that nobody uses: a load at an index that is data would stand in the way of
-    vectors."""
+    """Remove ops with unused results: a load at an index that is data would prevent vectors."""
     pending = [value]
     while pending:
         owner = pending.pop().owner
@@ -163,7 +162,7 @@ def _forget(value: SSAValue) -> None:
 
 @dataclass(frozen=True)
 class TirSimplifyPass(ModulePass):
-    """Simplifies index maps and guards, and takes away loops, branches, comparisons and arithmetic that do nothing.
+    """Simplifies index maps and guards, and removes loops, branches, comparisons and arithmetic that do nothing.
 
     Before: any kernels. After: every map is linear over distinct loop variables and data-dependent indices, each of
     them used; no guard expression always holds; no loop has an extent below 2; no comparison, minimum or maximum of

@@ -128,7 +128,7 @@ def _loop(loop: ForOp, ranges: Ranges, limits: Limits) -> _Size:
 
 
 def write_out(loop: ForOp, ranges: Ranges) -> None:
-    """Let one copy of its body per iteration stand for a loop; `ranges` are those of variables around and in it."""
+    """Replace a loop by one copy of its body per iteration; `ranges` are those of variables around and in it."""
     block = loop.parent
     assert block is not None
     copies: list[Operation] = []

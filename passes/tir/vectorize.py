@@ -120,7 +120,7 @@ def _loop(loop: ForOp, ranges: Ranges, copies: Copies, machine: Machine) -> None
 
 
 def _open(loop: ForOp, lanes: Lanes, copies: Copies) -> None:
-    """Let the body of a loop stand for it, all lanes at once."""
+    """Replace a loop by its body, all lanes at once."""
     VectorizedBody(loop, lanes, copies).run()
     moved = inline_before(loop.block, loop)
     iterations = loop.trip_count
