@@ -24,7 +24,7 @@ def find_calls(artifact: Artifact, kernel: str | int, call: str | None = None) -
     Raises FrontendError for an unknown kernel or call.
     """
     index, only = _resolve(artifact, kernel)
-    of_kernel = [one for one in artifact.calls if one.kernel == index]
+    of_kernel = [other for other in artifact.calls if other.kernel == index]
     name = call if call is not None else only
     if name is None:
         return Found(index, tuple(of_kernel), ())

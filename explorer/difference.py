@@ -51,13 +51,13 @@ def tolerance(expected: Array, scale: float, rtol: float = RTOL, atol: float = A
 
 
 def difference(
-    found: Array, expected: Array, rtol: float = RTOL, atol: float = ATOL, *, step: bool = False
+    actual: Array, expected: Array, rtol: float = RTOL, atol: float = ATOL, *, step: bool = False
 ) -> Difference:
     """Compare arrays of one shape. Differences are measured against the largest number of the reference.
 
     step: whether quantised values may differ by one, as runtimes round halves differently.
     """
-    a, b = found.astype(np.float64), cast("npt.NDArray[Any]", expected.astype(np.float64))
+    a, b = actual.astype(np.float64), cast("npt.NDArray[Any]", expected.astype(np.float64))
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(all="ignore"):
         gap = np.where(same, 0.0, np.abs(a - b))

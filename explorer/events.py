@@ -11,9 +11,9 @@ def told(entry: Entry) -> tuple[str, str, str]:
     gone = tally(name.removeprefix("relay.") for name in entry.removed)
     came = tally(name.removeprefix("relay.") for name in entry.created)
     if came:
-        what = f"{gone} -> {came}" if gone else f"made {came}"
+        effect = f"{gone} -> {came}" if gone else f"made {came}"
     elif gone:
-        what = f"{gone} {'absorbed' if entry.after else 'removed'}"
+        effect = f"{gone} {'absorbed' if entry.after else 'removed'}"
     else:
-        what = "changed in place"
-    return entry.pass_name, entry.pattern or "(unknown)", what + (f" ({entry.reason})" if entry.reason else "")
+        effect = "changed in place"
+    return entry.pass_name, entry.pattern or "(unknown)", effect + (f" ({entry.reason})" if entry.reason else "")

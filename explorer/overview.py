@@ -100,6 +100,6 @@ def _fate(answer: Where) -> str:
     """`relay-simplify-inference: nn.dropout removed (..)`: the last that happened to a layer that is gone."""
     for entry, _ in reversed(answer.fate):
         if entry.removed:
-            name, _, what = told(entry)
-            return f"{name}: {what}"
+            name, _, effect = told(entry)
+            return f"{name}: {effect}"
     return ""

@@ -69,10 +69,10 @@ class KernelPart:
         ]
 
     @staticmethod
-    def _told_time(own: float, whole: float) -> str:
-        if not whole or isclose(own, whole):
-            return f"{1e3 * whole:.3f} ms"
-        return f"{1e3 * own:.3f} of {1e3 * whole:.3f} ms, {percent(own / whole)} (estimated from work)"
+    def _told_time(own: float, total: float) -> str:
+        if not total or isclose(own, total):
+            return f"{1e3 * total:.3f} ms"
+        return f"{1e3 * own:.3f} of {1e3 * total:.3f} ms, {percent(own / total)} (estimated from work)"
 
     @property
     def _inferred(self) -> str:

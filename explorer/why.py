@@ -103,8 +103,8 @@ class CallOrigin:
     def _share(self, part: LayerPart) -> tuple[str, ...]:
         if self.time is None or part.seconds is None:
             return ()
-        whole = self.time[0] or 1.0
-        return (f"{1e3 * part.seconds:.3f} ms", percent(part.seconds / whole))
+        total = self.time[0] or 1.0
+        return (f"{1e3 * part.seconds:.3f} ms", percent(part.seconds / total))
 
 
 @dataclass(frozen=True)

@@ -344,9 +344,9 @@ class _Translator:
             inputs = tuple(f"{name}.in.{at}" for at in range(len(region.inputs)))
             outputs = tuple(f"{name}.out.{at}" for at in range(len(results)))
             call = steps.Call(inputs, outputs, layer, name=name, region=region)
-            whole = f"{name}.out"
-            packed = steps.MakeTuple(outputs, (whole,), layer)
-            region = flow.Region(inputs, (whole,), [call, packed], {})
+            output = f"{name}.out"
+            packed = steps.MakeTuple(outputs, (output,), layer)
+            region = flow.Region(inputs, (output,), [call, packed], {})
             self.regions.append(region)
         step = steps.Global((), (self.name(op.result),), layer, name=name, region=region)
         part.region.steps.append(step)

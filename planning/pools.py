@@ -117,5 +117,5 @@ def _step(lifetimes: Lifetimes, index: int) -> str:
 def _who(lifetimes: Lifetimes, life: Life) -> str:
     """`fused_nn_conv2d (layer 'conv1', net.onnx node 0)`: who writes a buffer, or whose workspace it is."""
     where = describe(lifetimes.steps[life.first].location)
-    what = "the workspace of " if life.buffer is None else ""
-    return f"{what}{_step(lifetimes, life.first)}{f' ({where})' if where else ''}"
+    prefix = "the workspace of " if life.buffer is None else ""
+    return f"{prefix}{_step(lifetimes, life.first)}{f' ({where})' if where else ''}"

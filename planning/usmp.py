@@ -62,8 +62,8 @@ def _neighbours(buffers: Sequence[BufferInfo]) -> dict[str, set[str]]:
         raise PipelineError("usmp: expected buffers of different names")
     for buffer in buffers:
         if buffer.size_bytes < 0 or buffer.alignment < 1:
-            what = f"{buffer.size_bytes} bytes aligned to {buffer.alignment}"
-            raise PipelineError(f"usmp: expected a size and an alignment of buffer '{buffer.name}', got {what}")
+            request = f"{buffer.size_bytes} bytes aligned to {buffer.alignment}"
+            raise PipelineError(f"usmp: expected a size and an alignment of buffer '{buffer.name}', got {request}")
         if not buffer.pool_candidates:
             raise PipelineError(f"usmp: expected a pool for buffer '{buffer.name}', got none")
         for other in buffer.conflicts & neighbours.keys():

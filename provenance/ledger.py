@@ -49,13 +49,13 @@ class Entry(NamedTuple):
         gone = ", ".join(self.removed) or "nothing"
         came = ", ".join(self.created)
         if came:
-            what = f"{gone} -> {came}"
+            effect = f"{gone} -> {came}"
         elif not self.removed:
-            what = "changed in place"
+            effect = "changed in place"
         else:
-            what = f"{gone} absorbed" if self.after else f"{gone} removed"
-        text = f"{self.pass_name}: {self.pattern or '(unknown)'}: {what}" + (f" ({self.reason})" if self.reason else "")
-        return shown(text)
+            effect = f"{gone} absorbed" if self.after else f"{gone} removed"
+        reason = f" ({self.reason})" if self.reason else ""
+        return shown(f"{self.pass_name}: {self.pattern or '(unknown)'}: {effect}{reason}")
 
 
 class _Index:

@@ -57,7 +57,7 @@ class _Group:
 
     @property
     def before(self) -> list[LocationAttr]:
-        return [*(one.location for one in self.consumed), *(op.location for op in self.died)]
+        return [*(erased.location for erased in self.consumed), *(op.location for op in self.died)]
 
     @cached_property
     def location(self) -> LocationAttr:

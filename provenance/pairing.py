@@ -172,7 +172,7 @@ class Pairing:
                 if child and self._is_new(child):
                     new += [child] if not self._ops[child].results else []
                 else:
-                    yield from ((old, one) for one in new for old in gone.get(child, ()))
+                    yield from ((old, inserted) for inserted in new for old in gone.get(child, ()))
                     new = []
 
     @cached_property

@@ -110,9 +110,9 @@ class PassContext:
         config: Mapping[str, Option | Mapping[str, Option]] | None = None,
         instruments: Sequence[PassInstrument] | None = (),
     ):
-        for what, names in (("required_pass", required_pass), ("disabled_pass", disabled_pass)):
+        for option, names in (("required_pass", required_pass), ("disabled_pass", disabled_pass)):
             if isinstance(names, str):
-                raise PipelineError(f"{what}: expected a list of pass names, got '{names}'")
+                raise PipelineError(f"{option}: expected a list of pass names, got '{names}'")
         options = _flat(config or {})
         for name, value in options.items():
             expected, _ = _known(name)

@@ -131,13 +131,13 @@ class PassTimingInstrument(PassInstrument):
 
     def render(self) -> str:
         """The table; "" when no pass ran."""
-        whole = sum(profile.seconds for profile in self._root.inner) or 1.0
+        total = sum(profile.seconds for profile in self._root.inner) or 1.0
         lines: list[str] = []
-        stack = [(0, whole, profile) for profile in reversed(self._root.inner)]
+        stack = [(0, total, profile) for profile in reversed(self._root.inner)]
         while stack:
             depth, around, profile = stack.pop()
             own = profile.seconds - sum(inner.seconds for inner in profile.inner)
-            shares = f"{profile.seconds / whole:.2%}; {profile.seconds / (around or 1.0):.2%}"
+            shares = f"{profile.seconds / total:.2%}; {profile.seconds / (around or 1.0):.2%}"
             indent = "\t" * depth
             lines.append(f"{indent}{profile.name}: {1e6 * profile.seconds:.0f}us [{1e6 * own:.0f}us] ({shares})\n")
             stack += [(depth + 1, profile.seconds, inner) for inner in reversed(profile.inner)]

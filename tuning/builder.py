@@ -53,7 +53,7 @@ def build(task: Task, decided: Sequence[Mapping[str, int]]) -> list[Code | Faile
                 return Code(symbol, native.object, size)
 
             built.append(workers.submit(finish))
-        return [one.result() if isinstance(one, Future) else one for one in built]
+        return [code.result() if isinstance(code, Future) else code for code in built]
 
 
 def _body(tir: str, symbol: str) -> str:

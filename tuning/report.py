@@ -157,6 +157,9 @@ def _row(result: Result) -> dict[str, object]:
             "decisions": outcome.decisions,
             "duel": _score(outcome.duel),
             "ablation": outcome.ablation,
-            "failed": [{"decisions": decisions, "kind": one.kind, "why": one.why} for decisions, one in outcome.failed],
+            "failed": [
+                {"decisions": decisions, "kind": failure.kind, "why": failure.why}
+                for decisions, failure in outcome.failed
+            ],
         }
     return row

@@ -181,7 +181,9 @@ class _Search:
         if not decided:
             return
         outcomes = self.measure(self.task, decided, _FINAL_PAIRS)
-        scored = [(one, score) for one, score in zip(decided, outcomes, strict=True) if isinstance(score, Score)]
+        scored = [
+            (decisions, score) for decisions, score in zip(decided, outcomes, strict=True) if isinstance(score, Score)
+        ]
         if not scored:
             return
         best = max(scored, key=lambda pair: pair[1].ratio)[0]

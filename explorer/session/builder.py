@@ -111,11 +111,11 @@ class Builder:
         """Add the layers of a program that an interpreter runs: of each op that stands alone for some."""
         layers = self.session.layers
         for op in walk(module):
-            whole = isinstance(op, FuncOp)
+            is_function = isinstance(op, FuncOp)
             for row in map(self.layer, leaves(op.location)):
                 if layers.kind[row] == "unknown" and not isinstance(op, ModuleOp):
                     layers.kind[row], layers.type[row] = (
-                        ("model", "") if whole else ("layer", op.name.partition(".")[2])
+                        ("model", "") if is_function else ("layer", op.name.partition(".")[2])
                     )
 
     def source(self, file: str) -> int:

@@ -114,7 +114,7 @@ def _add_events(
     for (index, _), run in zip(runs, course.runs, strict=True):
         run_of.update(dict.fromkeys(range(*run.entries), index))
     for position, entry in enumerate(ledger.entries):
-        pass_name, _, what = told(entry)
+        pass_name, _, effect = told(entry)
         exact = len(entry.targets) == len(entry.created)
         created = dict(zip(entry.targets, entry.created, strict=False)) if exact else {}
         events.run.append(run_of[position])
@@ -122,7 +122,7 @@ def _add_events(
         events.pattern.append(entry.pattern)
         events.pattern_at.append(pattern_at(pass_name, entry.pattern))
         events.reason.append(entry.reason)
-        events.what.append(what)
+        events.what.append(effect)
         events.sources.append([builder.op(number, names.get(number, "")) for number in entry.sources])
         events.targets.append(
             [builder.op(number, names.get(number, created.get(number, ""))) for number in entry.targets]

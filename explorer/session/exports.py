@@ -98,10 +98,10 @@ def _stacks(session: Session) -> list[Stack]:
             if of is None or not sum(of.samples):
                 stacks += [((layer, name), seconds) for layer, (_, seconds) in zip(layers, parts, strict=True)]
                 continue
-            texts, whole = text_of_stage(session, of.stage), sum(of.samples)
+            texts, total = text_of_stage(session, of.stage), sum(of.samples)
             for line, samples in zip(of.line, of.samples, strict=True):
                 text = f"{line}: {texts[line - 1].strip()}" if line else "no line is known"
-                stacks.append(((", ".join(layers) or NO_LAYER, name, text), spent * samples / whole))
+                stacks.append(((", ".join(layers) or NO_LAYER, name, text), spent * samples / total))
     return stacks
 
 

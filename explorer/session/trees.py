@@ -44,7 +44,7 @@ class Forester:
         axes = stage.all_iter_vars
         number = {axis: position for position, axis in enumerate(axes)}
         shown = [axis for axis in stage.leaf if stage.is_compute or axis.sort != "opaque"]
-        known = {axis: extents.get(axis, axis.extent) for axis in axes}
+        extent_of = {axis: extents.get(axis, axis.extent) for axis in axes}
         reads = [tensor_name(tensor) for tensor in stage.inputs]
         return TreeStage(
             label=stage.label,
@@ -64,9 +64,9 @@ class Forester:
                     depth=position if loop.depth is None else loop.depth,
                     variable=number.get(axis, -1),
                 )
-                for position, (axis, loop) in enumerate(zip(shown, loops(self.schedule, stage, known), strict=True))
+                for position, (axis, loop) in enumerate(zip(shown, loops(self.schedule, stage, extent_of), strict=True))
             ],
-            variables=[Variable(axis.name, str(known[axis]), ITER_TYPES[iteration_type(axis)][0]) for axis in axes],
+            variables=[Variable(axis.name, str(extent_of[axis]), ITER_TYPES[iteration_type(axis)][0]) for axis in axes],
             relations=[
                 Relation(
                     type(relation).__name__.lower(),

@@ -124,7 +124,7 @@ class Convert(Retype):
 
 @dataclass(frozen=True)
 class ToMixedPrecisionPass(ModulePass):
-    """Lets operators that gain by it compute on float16 or bfloat16, others on float32, as TVM's ToMixedPrecision (level 0).
+    """Lets operators that gain by it compute on halves, others on float32, as TVM's ToMixedPrecision (level 0).
 
     Convolutions, dense layers and products always do; their sums are kept in float32, and rounded once. Operators that
     are as good on halves do where all floats that they read are halves, constants or arguments of the function.

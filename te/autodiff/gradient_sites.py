@@ -51,18 +51,18 @@ def solve(indices: Sequence[AffineExpr], shape: Sequence[int], axes: Sequence[Ax
         *((0, max(0, extent - 1)) for extent in shape),
         *((start, max(start, end)) for start, end in zip(starts, ends, strict=True)),
     )
-    found: dict[int, AffineExpr] = {}
+    solutions: dict[int, AffineExpr] = {}
     zero: list[AffineExpr] = []
     # One value: nothing to look for.
     for dim, (low, high) in enumerate(ranges[rank:], rank):
         if low == high:
-            found[dim] = AffineConstantExpr(low)
+            solutions[dim] = AffineConstantExpr(low)
     if (inverse := _inverse(indices, rank, ranges)) is not None:
-        found |= inverse
-        zero += [_replaced(expr, found, ranges) - AffineDimExpr(i) for i, expr in enumerate(indices)]
+        solutions |= inverse
+        zero += [_replaced(expr, solutions, ranges) - AffineDimExpr(i) for i, expr in enumerate(indices)]
     else:
         for i, expr in enumerate(indices):
-            form = linear(_replaced(expr, found, ranges), ranges)
+            form = linear(_replaced(expr, solutions, ranges), ranges)
             dim = _solvable(form, rank, ranges)
             if dim is None:
                 zero.append(form.expr - AffineDimExpr(i))
@@ -73,10 +73,12 @@ def solve(indices: Sequence[AffineExpr], shape: Sequence[int], axes: Sequence[Ax
             if abs(factor) > 1:
                 zero.append(rest % abs(factor))
                 rest = rest // abs(factor)
-            found = {known: substitute(value, _with(len(ranges), {dim: rest})) for known, value in found.items()}
+            solutions = {
+                known: substitute(value, _with(len(ranges), {dim: rest})) for known, value in solutions.items()
+            }
             zero = [substitute(value, _with(len(ranges), {dim: rest})) for value in zero]
-            found[dim] = rest
-    values = {dim: simplify(value, ranges) for dim, value in found.items()}
+            solutions[dim] = rest
+    values = {dim: simplify(value, ranges) for dim, value in solutions.items()}
     positive: list[AffineExpr] = []
     for dim, value in values.items():
         low, high = bounds(value, ranges)
@@ -137,5 +139,5 @@ def expression(expr: AffineExpr, dims: Sequence[Expr]) -> Expr:
 
 def conditions(site: Site, dims: Sequence[Expr]) -> list[Expr]:
     """Return the conditions that hold where there is a point."""
-    found: list[Expr] = [compare("eq", expression(expr, dims), 0) for expr in site.zero]
-    return found + [compare("ge", expression(expr, dims), 0) for expr in site.positive]
+    conditions: list[Expr] = [compare("eq", expression(expr, dims), 0) for expr in site.zero]
+    return conditions + [compare("ge", expression(expr, dims), 0) for expr in site.positive]

@@ -132,10 +132,10 @@ def extern(
     extents = cast(Sequence[Sequence[Extent] | Extent], (shape,) if single else shape)
     shapes = [check_shape(one, "te.extern") for one in extents]
     if dtype is None:
-        known = {tensor.dtype for tensor in inputs}
-        if len(known) != 1:
+        input_dtypes = {tensor.dtype for tensor in inputs}
+        if len(input_dtypes) != 1:
             fail(f"te.extern: Cannot infer output type, please provide dtype argument (stage '{name}')")
-        dtypes = [known.pop()] * len(shapes)
+        dtypes = [input_dtypes.pop()] * len(shapes)
     else:
         dtypes = [dtype] if isinstance(dtype, str) else list(dtype)
     if len(dtypes) != len(shapes):

@@ -162,8 +162,8 @@ class Tensor(WholeTensor):
 
     def __getitem__(self, indices: ExprLike | slice | tuple[ExprLike | slice, ...]) -> Any:
         index_tuple = indices if isinstance(indices, tuple) else (indices,)
-        whole = len(index_tuple) >= self.ndim and not any(isinstance(index, slice) for index in index_tuple)
-        return self(*index_tuple) if whole else TensorSlice(self, index_tuple)
+        is_element = len(index_tuple) >= self.ndim and not any(isinstance(index, slice) for index in index_tuple)
+        return self(*index_tuple) if is_element else TensorSlice(self, index_tuple)
 
     def __iter__(self) -> Iterator[Any]:
         fail(f"te: tensor '{self.name}' cannot be iterated; index it")

@@ -265,16 +265,16 @@ class Stage(LoopPrimitives):
         self._own_buffer("transform_layout", "transform layout")
         if self.storage.align or self.storage.rolling_buffer:
             self.fail("transform_layout", "expected a plain buffer, got one that is aligned or rolling")
-        whole = layout
+        composed = layout
         if (before := self.storage.layout) is not None:
             if layout.data.num_dims != _rank(before):
                 self.fail(
                     "transform_layout",
                     f"expected a layout of {_rank(before)} dimensions, got one of {layout.data.num_dims}",
                 )
-            whole = AffineMapAttr(layout.data.compose(before.data))
-        self._check_layout(whole)
-        self.storage.layout = whole
+            composed = AffineMapAttr(layout.data.compose(before.data))
+        self._check_layout(composed)
+        self.storage.layout = composed
         new_axes = self.follow_layout(layout.data)
         op = self.record.add(ops.TransformLayoutOp(self.record.stage(self), layout, len(new_axes)), self)
         for axis, value in zip(new_axes, op.axes, strict=True):

@@ -73,8 +73,8 @@ class TensorIntrin:
     def packed_calls(self) -> list[te.ExternOp]:
         """Its calls of Python functions, and those of the intrinsics that it is made of."""
         programs = [part for part in (self.body, self.reset, self.update) if part is not None]
-        found = [op for part in programs for op in te.packed_calls(part.func)]
-        return found + [op for part in programs for inner in part.intrinsics.values() for op in inner.packed_calls]
+        calls = [op for part in programs for op in te.packed_calls(part.func)]
+        return calls + [op for part in programs for inner in part.intrinsics.values() for op in inner.packed_calls]
 
     @property
     def op(self) -> ComputeOp | None:
@@ -97,6 +97,6 @@ class TensorIntrin:
                 func, sequence = program.func.clone(), program.sequence.clone()
                 func.sym_name = sequence.target = StringAttr(name)
                 parts += [func, sequence] if sequence.block.ops else [func]
-        made = TensorIntrinOp.make(self.name, parts)
-        made.location = self.pattern.location
-        return made
+        intrin_op = TensorIntrinOp.make(self.name, parts)
+        intrin_op.location = self.pattern.location
+        return intrin_op

@@ -76,8 +76,8 @@ class _Match:
     def run(self) -> Tile:
         mine, theirs = self.stage.compute, self.intrin.compute
         if len(mine.outputs) > 1 or mine.reducer != theirs.reducer:
-            found, wanted = (c.reducer.data if c.reducer is not None else "no reduction" for c in (mine, theirs))
-            self.fail(f"expected {wanted}, got {found}")
+            actual, wanted = (c.reducer.data if c.reducer is not None else "no reduction" for c in (mine, theirs))
+            self.fail(f"expected {wanted}, got {actual}")
         if mixed := [axis.name for axis in self.stage.leaf if axis in mixed_axes(self.stage)]:
             self.fail(f"expected loops over data or over terms, got {mixed[0]} over both")
         partial = any(leaf.reduce for leaf in self.stage.leaf[: self.outer])
@@ -112,7 +112,7 @@ class _Match:
         counts = [known(linear_bounds(inner[argument], self.ranges)[1] + 1) for argument in moving]
         if counts != [extent for extent in wanted if extent != 1]:
             self.fail(f"expected a tile of {wanted}, got {counts}")
-        found: list[int] = []
+        positions: list[int] = []
         free = [i for i, argument in enumerate(mine) if argument not in moving]
         for argument, extent in zip(theirs, wanted, strict=True):
             if extent != 1:
@@ -121,9 +121,9 @@ class _Match:
                 self.fail(f"expected an axis for each of {wanted}")
             else:
                 position = free.pop(0)
-            found.append(position)
+            positions.append(position)
             self.roots[argument] = inner[mine[position]].expr if extent != 1 else ZERO
-        return found
+        return positions
 
     def _operation(self, a: Operation, b: Operation, same: dict[SSAValue, SSAValue], tile: Tile) -> None:
         match a, b:
@@ -133,8 +133,8 @@ class _Match:
                 if a.result.type != b.result.type:
                     self.fail(f"expected a tensor of {b.tensor.type}, got {a.tensor.type}")
                 dims = self._read(a, b)
-                known = tile.inputs.setdefault(b.tensor, (a, dims))
-                if known[0].tensor is not a.tensor:
+                matched = tile.inputs.setdefault(b.tensor, (a, dims))
+                if matched[0].tensor is not a.tensor:
                     self.fail("expected one tensor for each input of the intrinsic")
             case te.IndexOp(), te.IndexOp():
                 self.fail("expected a body that does not use its axes as numbers")

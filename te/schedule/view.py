@@ -67,7 +67,7 @@ def shown_extents(schedule: StageTable[StageState]) -> Mapping[IterVar, Size]:
         ranges = infer_ranges(schedule)
     except ScheduleError:
         return {axis: axis.extent for stage in schedule.stages for axis in stage.all_iter_vars}
-    return {axis: found.extent for axis, found in ranges.items()}
+    return {axis: bounds.extent for axis, bounds in ranges.items()}
 
 
 def loops(schedule: StageTable[StageState], stage: StageState, extents: Mapping[IterVar, Size]) -> list[Loop]:

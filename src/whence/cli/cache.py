@@ -22,11 +22,11 @@ class CacheReport:
     cleared: bool
 
     def __str__(self) -> str:
-        what = "removed" if self.cleared else "size"
+        label = "removed" if self.cleared else "size"
         bound = f"{self.bound / 2**20:.0f} MiB" if self.bound else "none"
         rows = (
             ("folder", self.folder),
-            (what, f"{self.bytes / 2**20:.1f} MiB in {self.files} files"),
+            (label, f"{self.bytes / 2**20:.1f} MiB in {self.files} files"),
             ("bound", bound),
         )
         return "\n".join(f"{name:8}{value}" for name, value in rows)

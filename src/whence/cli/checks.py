@@ -43,11 +43,11 @@ class Check:
         return text + (f"; note: the reference is {self.value:.4g} everywhere, so it tells little" if self.flat else "")
 
 
-def compare(name: str, found: Array, expected: Array) -> Check:
+def compare(name: str, actual: Array, expected: Array) -> Check:
     """Compare an output with its reference; raises FrontendError when their shapes differ."""
-    if found.shape != expected.shape:
-        raise FrontendError(f"check: expected a reference of shape {found.shape} for '{name}', got {expected.shape}")
-    a, b = found.astype(np.float64), cast(_Numbers, expected.astype(np.float64))
+    if actual.shape != expected.shape:
+        raise FrontendError(f"check: expected a reference of shape {actual.shape} for '{name}', got {expected.shape}")
+    a, b = actual.astype(np.float64), cast(_Numbers, expected.astype(np.float64))
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(all="ignore"):
         difference = np.where(same, 0.0, np.abs(a - b))

@@ -46,19 +46,19 @@ def options(parser: argparse.ArgumentParser) -> dict[str, tuple[str, ...]]:
     return words_of
 
 
-def script(shell: str, known: Mapping[str, tuple[str, ...]], models: str) -> str:
+def script(shell: str, options: Mapping[str, tuple[str, ...]], models: str) -> str:
     """The script for a shell."""
-    names = " ".join(known)
+    names = " ".join(options)
     if shell == "fish":
         lines = [f'complete -c whence -n __fish_use_subcommand -a "{names}"']
-        for name, words in known.items():
+        for name, words in options.items():
             seen = f'-n "__fish_seen_subcommand_from {name}"'
             lines.append(f'complete -c whence {seen} -a "{models}"')
             for word in words:
                 kind = f"-l {word[2:]}" if word.startswith("--") else f"-s {word[1:]}"
                 lines.append(f"complete -c whence {seen} {kind}")
         return "\n".join(lines)
-    cases = "\n".join(f'    {name}) words="{" ".join(words)}" ;;' for name, words in known.items())
+    cases = "\n".join(f'    {name}) words="{" ".join(words)}" ;;' for name, words in options.items())
     begin = "#compdef whence\nautoload -U +X bashcompinit && bashcompinit\n" if shell == "zsh" else ""
     return f"""{begin}_whence() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" words

@@ -60,8 +60,8 @@ class DebugShell(cmd.Cmd):
         """print NAME: show the tensor of a layer or node that has run"""
 
         def found() -> object:
-            place = self.module.stepper.value_of(_name(arg))
-            stop = self.kept.get(place)
+            value = self.module.stepper.value_of(_name(arg))
+            stop = self.kept.get(value)
             if stop is None:
                 return f"{arg} has not run"
             return TensorText.of(arg, self.module.stepper.shown(_name(arg), stop.outputs[0]))

@@ -44,8 +44,8 @@ def _where(args: argparse.Namespace) -> int:
         fate = where(artifact, args.layer, times)
         answer(args, lambda: fate, lambda: str(fate))
     elif args.all or times is not None:
-        whole = overview(artifact, times)
-        answer(args, lambda: whole, lambda: str(whole))
+        summary = overview(artifact, times)
+        answer(args, lambda: summary, lambda: str(summary))
     else:
         layers = layers_of(artifact)
         rows = [(layer.name, layer.type, layer.origin) for layer in layers]

@@ -57,18 +57,18 @@ def node_schedule(artifact: Artifact, plan: GraphPlan, index: int) -> Schedule:
     from whence.lowering.relay_to_te.lower import lower_function
     from whence.lowering.relay_to_te.strategy import plain_schedule, schedule_function
 
-    nodes, what = plan.graph.nodes, "get_node_schedule"
+    nodes, operation = plan.graph.nodes, "get_node_schedule"
     number: Any = index
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= index < len(nodes):
-        raise PipelineError(expectation(what, f"the number of a node, 0 to {len(nodes) - 1}", repr(index)))
+        raise PipelineError(expectation(operation, f"the number of a node, 0 to {len(nodes) - 1}", repr(index)))
     node, expected = nodes[index], "a node that calls a kernel"
     if node.is_argument:
         kind = "a parameter" if node.name in plan.params else "an input"
-        raise PipelineError(expectation(what, expected, f"node {index}, '{node.name}', {kind} of the graph"))
+        raise PipelineError(expectation(operation, expected, f"node {index}, '{node.name}', {kind} of the graph"))
     if node.function == NOP:
         of = nodes[node.inputs[0].node].name
         actual = f"node {index}, '{node.name}', which is '{of}' seen with another shape and runs nothing"
-        raise PipelineError(expectation(what, expected, actual))
+        raise PipelineError(expectation(operation, expected, actual))
     call = artifact.calls[plan.calls[node.name]]
     kernel = artifact.kernels[call.kernel]
     func = lower_function(functions(snapshot(artifact, "fused"))[call.name])
@@ -80,5 +80,5 @@ def node_schedule(artifact: Artifact, plan: GraphPlan, index: int) -> Schedule:
         schedule = schedule_function(func, artifact.target.hardware, decisions=decisions)
     if isinstance(kernel, Kernel) and printed(schedule.sequence) != kernel.schedule:
         actual = "others, registered since"
-        raise PipelineError(expectation(what, f"the strategies that made '{node.name}'", actual))
+        raise PipelineError(expectation(operation, f"the strategies that made '{node.name}'", actual))
     return schedule

@@ -121,8 +121,8 @@ class InterpretedExecutable(Executable):
         for part in (*self.last, *self.specializations):
             if name in part.kernels or name in part.layers:
                 return part
-        known = f"a kernel ({', '.join(self.kernels[:3])}) or a layer of what is compiled"
-        raise FrontendError(f"expected {known}, got {name!r}")
+        choices = f"a kernel ({', '.join(self.kernels[:3])}) or a layer of what is compiled"
+        raise FrontendError(f"expected {choices}, got {name!r}")
 
     def report(self) -> str:
         """Return a line for each compiled stretch: its shapes, and why it is not for all sizes where it is not."""
@@ -132,7 +132,7 @@ class InterpretedExecutable(Executable):
         for stretch in self._stretches():
             if not isinstance(part := stretch.report, Executable):
                 continue
-            inputs = some((shortened(str(one), _SHOWN) for one in part.inputs), 4) or "nothing"
+            inputs = some((shortened(str(spec), _SHOWN) for spec in part.inputs), 4) or "nothing"
             because = f"; not for all sizes: {stretch.reason}" if stretch.reason else ""
             shown = f"{count(len(part.layers), 'layer')}, {count(len(part.kernels), 'kernel')} for {inputs}"
             lines.append(shown + because)

@@ -105,13 +105,13 @@ def _artifact(function: Exported) -> Artifact:
         results=outputs,
         name=function.name,
     )
-    whole = fuse(list(slots))
+    location = fuse(list(slots))
     assembly = Assembly(
         Program((run,), (), (KernelEntry(function.name),), inputs, outputs, scratch),
         (),
-        (Call(run, tuple(slots), whole),),
+        (Call(run, tuple(slots), location),),
         Plan({}, (0 if scratch else -1,), scratch, scratch, "one call", ()),
-        whole,
+        location,
         (),
     )
     kernel = Kernel(

@@ -268,9 +268,9 @@ class Function(FunctionModule):
         is_open = bool(self.sizes) and not self._values
         shape = self._shapes[position] if is_open else self._specs[position][0]
         dtype = self._dtypes[position]
-        what = "input" if position < len(self._inputs) else "output"
+        role = "input" if position < len(self._inputs) else "output"
         number = self._order[position] if self._order is not None else position
-        expected = f"{what} {number} '{name}' of {spelled(shape, dtype)}"
+        expected = f"{role} {number} '{name}' of {spelled(shape, dtype)}"
         raise FrontendError(message(f"function '{self.name}'", expected, actual, location))
 
     def _site(self, number: int) -> tuple[str, list[str]]:

@@ -87,11 +87,11 @@ def _read_tensor(path: Path) -> dict[str, Array]:
         raise FrontendError(f"{path}: expected an ONNX tensor, got: {error}") from error
 
 
-def named(found: Mapping[str, Array], specs: Sequence[TensorSpec]) -> dict[str, Array]:
+def named(arrays: Mapping[str, Array], specs: Sequence[TensorSpec]) -> dict[str, Array]:
     """Arrays under the names of `specs`. One array for one specification may have any name, and arrays that numpy
     numbered (`arr_0`, ..) are taken in order; others stay as they are.
     """
     numbered = [f"arr_{index}" for index in range(len(specs))]
-    if len(found) == len(specs) and (len(specs) == 1 or list(found) == numbered):
-        return {spec.name: array for spec, array in zip(specs, found.values(), strict=True)}
-    return dict(found)
+    if len(arrays) == len(specs) and (len(specs) == 1 or list(arrays) == numbered):
+        return {spec.name: array for spec, array in zip(specs, arrays.values(), strict=True)}
+    return dict(arrays)

@@ -54,14 +54,14 @@ def set_views_apart(graph: GraphModule) -> list[Node]:
         if node in views or node.op == "placeholder" or holders[next(iter(_storages(node)))] < 2:
             continue
         chain = [node]
-        while (whole := _whole(chain[-1])) is not None:
-            chain.append(whole)
+        while (base := _whole(chain[-1])) is not None:
+            chain.append(base)
         last = chain.pop()
         for view in reversed(chain):
             if view not in views:
                 with graph.graph.inserting_before(leave):
                     views[view] = graph.graph.node_copy(
-                        view, lambda other, whole=_whole(view): views.get(other, other) if other is whole else other
+                        view, lambda other, base=_whole(view): views.get(other, other) if other is base else other
                     )
                 apart.append(views[view])
         views.setdefault(last, last)

@@ -81,8 +81,8 @@ def EvalSet(expr: ExprLike, dom_map: Mapping[Var | Axis, IntSet | language.Range
 
 def eval_set(expr: Expr, dom_map: Mapping[Any, Any], simplify: Callable[[Expr], Expr]) -> IntervalSet:
     """As `EvalSet`, with what simplifies the ends."""
-    known = {id(var): _interval(given) for var, given in dom_map.items()}
-    low, high = _ends(expr, known)
+    intervals = {id(var): _interval(domain) for var, domain in dom_map.items()}
+    low, high = _ends(expr, intervals)
     ends = [end if end in (_NEG_INF, _POS_INF) else simplify(end) for end in (low, high)]
     return IntervalSet(*ends)
 
@@ -91,19 +91,19 @@ _Known = Mapping[int, IntervalSet]
 _NOWHERE: tuple[Expr, Expr] = (_NEG_INF, _POS_INF)
 
 
-def _ends(expr: Expr, known: _Known) -> tuple[Expr, Expr]:
-    if id(expr) in known:
-        found = known[id(expr)]
-        return found.min_value, found.max_value
-    if not any(id(node) in known for node in walk([expr])):
+def _ends(expr: Expr, intervals: _Known) -> tuple[Expr, Expr]:
+    if id(expr) in intervals:
+        interval = intervals[id(expr)]
+        return interval.min_value, interval.max_value
+    if not any(id(node) in intervals for node in walk([expr])):
         return expr, expr
     match expr:
         case Cast(a=a):
-            return _ends(a, known)
+            return _ends(a, intervals)
         case Select():
-            return _hull(_ends(expr.then, known), _ends(expr.otherwise, known))
+            return _hull(_ends(expr.then, intervals), _ends(expr.otherwise, intervals))
         case Binary(op=op):
-            return _binary(op, _ends(expr.a, known), _ends(expr.b, known))
+            return _binary(op, _ends(expr.a, intervals), _ends(expr.b, intervals))
         case _:
             return _NOWHERE
 

@@ -74,13 +74,13 @@ def detect_clip_bound(expr: ExprLike, var_list: Sequence[Var | Axis]) -> list[Ex
     [] where a comparison is about something else.
     """
     condition, forms = integer(expr), Forms()
-    found: dict[Any, tuple[int, int]] = dict.fromkeys(var_list, (-FAR, FAR))
+    ranges: dict[Any, tuple[int, int]] = dict.fromkeys(var_list, (-FAR, FAR))
     limited = list(limits(condition, forms))
-    if len(limited) != _comparisons(condition) or any(var not in found for var, _, _ in limited):
+    if len(limited) != _comparisons(condition) or any(var not in ranges for var, _, _ in limited):
         return []
     for var, low, high in limited:
-        found[var] = max(found[var][0], low), min(found[var][1], high)
-    ends = [end for var in var_list for end in found[var]]
+        ranges[var] = max(ranges[var][0], low), min(ranges[var][1], high)
+    ends = [end for var in var_list for end in ranges[var]]
     return [None if abs(end) >= FAR else constant(end, "int32") for end in ends]
 
 

@@ -79,10 +79,10 @@ class TVMCResult:
 
     def get_output(self, name: str) -> Tensor:
         """Return an output by TVM's name or the model's; raises FrontendError for an unknown one."""
-        known = {**dict(zip(self.names, self.outputs.values(), strict=False)), **self.outputs}
-        if name not in known:
-            raise FrontendError(expectation("get_output", f"a name among {', '.join(known)}", repr(name)))
-        return known[name]
+        arrays = {**dict(zip(self.names, self.outputs.values(), strict=False)), **self.outputs}
+        if name not in arrays:
+            raise FrontendError(expectation("get_output", f"a name among {', '.join(arrays)}", repr(name)))
+        return arrays[name]
 
     def save(self, output_path: FilePath) -> None:
         """Write the outputs to an .npz file."""

@@ -117,17 +117,17 @@ def unique(data: Expr, is_sorted: bool = True, return_counts: bool = False) -> T
 
 def argwhere(condition: Expr) -> Expr:
     """The points of the elements that are not 0: as many rows of int32 as a run finds."""
-    made = tvm_calls.argwhere([condition], {})
-    assert made is not None
-    return made
+    points = tvm_calls.argwhere([condition], {})
+    assert points is not None
+    return points
 
 
 def meshgrid(data: Any, indexing: str = "ij") -> TupleWrapper:
     """Coordinates of a grid, of vectors of coordinates."""
-    whole = as_expr(data)
-    if not isinstance(whole, Tuple):
+    tensors = as_expr(data)
+    if not isinstance(tensors, Tuple):
         raise FrontendError("meshgrid: expected a list or a tuple of vectors")
-    return TupleWrapper(builder("meshgrid")(whole, indexing=indexing), len(whole.fields))
+    return TupleWrapper(builder("meshgrid")(tensors, indexing=indexing), len(tensors.fields))
 
 
 def pad(data: Expr, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Expr:
@@ -294,8 +294,8 @@ def simulated_dequantize(
     """Return the result of `qnn.dequantize` for integers stored as float32; with `in_dtype` "disable" the data."""
     if in_dtype == "disable":
         return data
-    whole = builder("cast")(data, dtype="int32")
-    return builder("qnn.dequantize")(whole, as_expr(input_scale), as_expr(input_zero_point), axis=axis)
+    integers = builder("cast")(data, dtype="int32")
+    return builder("qnn.dequantize")(integers, as_expr(input_scale), as_expr(input_zero_point), axis=axis)
 
 
 COMPOSED: dict[str, Builder] = {

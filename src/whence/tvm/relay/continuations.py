@@ -107,14 +107,14 @@ def un_cps(func: Function) -> Function:
         params.append(Var(param.name_hint, annotation, span=param.span))
     value = Var("value", types.substituted(output, bindings))
     body = Call(func, [*params, Function([value], value, value.type_annotation)])
-    whole = Function(
+    function = Function(
         params,
         body,
         value.type_annotation,
         [param_name for param_name in func.type_params if param_name not in bindings],
     )
-    spans.fill_empty(whole, func.span)
-    return whole
+    spans.fill_empty(function, func.span)
+    return function
 
 
 def _called(function: Function) -> list[str]:

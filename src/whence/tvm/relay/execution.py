@@ -62,8 +62,8 @@ class Executor:
         known = constructors if self._kind == "debug" else None
 
         def run(*arguments: Any, **named: Any) -> Any:
-            given = {name: _value(value) for name, value in named.items()}
-            return viewed(call(*map(_value, arguments), **given), known)
+            values = {name: _value(value) for name, value in named.items()}
+            return viewed(call(*map(_value, arguments), **values), known)
 
         return run
 

@@ -16,9 +16,9 @@ class Namespace:
         self._prefix = prefix
 
     def __getattr__(self, name: str) -> Builder:
-        whole = f"{self._prefix}{name}"
+        full_name = f"{self._prefix}{name}"
         try:
-            return COMPOSED.get(whole) or builder(whole)
+            return COMPOSED.get(full_name) or builder(full_name)
         except FrontendError as error:
             raise AttributeError(str(error)) from None
 

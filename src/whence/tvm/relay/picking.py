@@ -78,9 +78,9 @@ def sparse_reshape(sparse_indices: Any, prev_shape: Any, new_shape: Any) -> Tupl
 
 def mean_std(data: Expr, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> TupleWrapper:
     """The mean and the root of the variance."""
-    whole = builder("mean")(data, axis=axis, keepdims=True, exclude=exclude)
-    shown = whole if keepdims else builder("mean")(data, axis=axis, keepdims=False, exclude=exclude)
-    spread = builder("variance")(data, whole, axis=axis, keepdims=keepdims, exclude=exclude)
+    mean = builder("mean")(data, axis=axis, keepdims=True, exclude=exclude)
+    shown = mean if keepdims else builder("mean")(data, axis=axis, keepdims=False, exclude=exclude)
+    spread = builder("variance")(data, mean, axis=axis, keepdims=keepdims, exclude=exclude)
     return TupleWrapper(Tuple([shown, builder("sqrt")(spread)]), 2)
 
 

@@ -64,16 +64,16 @@ class VirtualMachineProfiler(VirtualMachine):
         """Run a function, and add its calls."""
         if isinstance(executable, VirtualExecutable):
 
-            def visit(stretch: Stretch, call: Call, taken: float) -> None:
+            def visit(stretch: Stretch, call: Call, duration: float) -> None:
                 part = stretch.report
                 assert isinstance(part, Executable)
-                calls.append((part.artifact, _place(part.artifact, call), taken))
+                calls.append((part.artifact, _place(part.artifact, call), duration))
 
             executable.invoke(func_name, *arguments, visit=visit)
         else:
             names = [spec.name for spec in executable.inputs]
             seconds = executable.profile(dict(zip(names, arguments, strict=True)), 1)[0]
-            calls += [(executable.artifact, place, float(taken)) for place, taken in enumerate(seconds)]
+            calls += [(executable.artifact, place, float(duration)) for place, duration in enumerate(seconds)]
 
 
 def _place(artifact: Artifact, call: Call) -> int:

@@ -71,7 +71,7 @@ def recast(
     count = count_layers(main, chosen)
     skipped = {count + layer if layer < 0 else layer for layer in skip_layers or ()}
     layers = _layers(main, chosen)
-    made = _Recast(
+    rewritten = _Recast(
         dtype, out_dtype, {layer for number, layer in enumerate(layers, 1) if count - number not in skipped}
     ).visit(main)
-    return IRModule.from_expr(made) if isinstance(expr, IRModule) else made
+    return IRModule.from_expr(rewritten) if isinstance(expr, IRModule) else rewritten

@@ -121,8 +121,8 @@ def sliding_window(data: Expr, axis: int, window_shape: Sequence[int], strides: 
 def fifo_buffer(data: Expr, buffer: Expr, axis: int) -> Expr:
     """A buffer to whose end data was moved, and that lost as much at its beginning."""
     kept = _shape(buffer, "nn.fifo_buffer")[axis]
-    whole = builder("concatenate")([buffer, data], axis=axis)
-    return builder("strided_slice")(whole, begin=[-kept], end=[2**63 - 1], axes=[axis])
+    joined = builder("concatenate")([buffer, data], axis=axis)
+    return builder("strided_slice")(joined, begin=[-kept], end=[2**63 - 1], axes=[axis])
 
 
 def bitserial_dense(

@@ -80,11 +80,11 @@ def _loaded(data: Any) -> Any:
         case "Op":
             return Op.get(record["text"])
         case "Expr":
-            made = parse_expr(record["text"])
-            for node in post_order(made):
+            expr = parse_expr(record["text"])
+            for node in post_order(expr):
                 if isinstance(node, Constant):
                     node.data = view(node.data)
-            return made
+            return expr
         case "NDArray":
             return view(cast(Constant, parse_expr(record["text"])).data)
         case "Type":

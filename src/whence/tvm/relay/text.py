@@ -40,8 +40,8 @@ def _diagnose(text: str, context: DiagnosticContext, program: Program) -> None:
         return
     line, column = int(match[1]), int(match[2])
     spans = [span for span in _spans(program) if (span.line, span.column) == (line, column)]
-    whole = max(spans, key=lambda span: (span.end_line, span.end_column), default=context.at(line, column))
-    context.emit(text[: match.start()], whole)
+    enclosing = max(spans, key=lambda span: (span.end_line, span.end_column), default=context.at(line, column))
+    context.emit(text[: match.start()], enclosing)
     context.render()
 
 

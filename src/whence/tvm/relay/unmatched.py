@@ -59,23 +59,23 @@ def _inner(pattern: Pattern) -> tuple[Constructor | None, list[Pattern]] | None:
 
 
 def _fits(pattern: Pattern, case: Pattern) -> _Answer:
-    wanted, given = _inner(pattern), _inner(case)
+    wanted, actual = _inner(pattern), _inner(case)
     if wanted is None:
         return _Answer.FITS
-    if given is None:
+    if actual is None:
         return _Answer.OPEN
-    if wanted[0] is not None and given[0] is not None and wanted[0].name_hint != given[0].name_hint:
+    if wanted[0] is not None and actual[0] is not None and wanted[0].name_hint != actual[0].name_hint:
         return _Answer.CLASHES
-    answers = [_fits(one, part) for one, part in zip(wanted[1], given[1], strict=True)]
+    answers = [_fits(one, part) for one, part in zip(wanted[1], actual[1], strict=True)]
     return next((answer for answer in (_Answer.CLASHES, _Answer.OPEN) if answer in answers), _Answer.FITS)
 
 
 def _expanded(case: Pattern, pattern: Pattern, types: dict[str, TypeData]) -> list[Pattern]:
     """The case with the wildcards that `pattern` looks into taken apart, as many cases as there are."""
-    wanted, given = _inner(pattern), _inner(case)
+    wanted, actual = _inner(pattern), _inner(case)
     if wanted is None:
         return [case]
-    if given is None:
+    if actual is None:
         if wanted[0] is None:
             return [PatternTuple([PatternWildcard() for _ in wanted[1]])]
         name = wanted[0].belong_to
@@ -85,6 +85,8 @@ def _expanded(case: Pattern, pattern: Pattern, types: dict[str, TypeData]) -> li
             PatternConstructor(constructor, [PatternWildcard() for _ in constructor.inputs])
             for constructor in types[name].constructors
         ]
-    parts = product(*(_expanded(part, one, types) for part, one in zip(given[1], wanted[1], strict=True)))
+    parts = product(*(_expanded(part, one, types) for part, one in zip(actual[1], wanted[1], strict=True)))
     combinations = [list(inner) for inner in parts]
-    return [PatternTuple(inner) if given[0] is None else PatternConstructor(given[0], inner) for inner in combinations]
+    return [
+        PatternTuple(inner) if actual[0] is None else PatternConstructor(actual[0], inner) for inner in combinations
+    ]

@@ -84,9 +84,9 @@ def check_host(target: TargetLike, host: TargetLike) -> None:
     """Raise PipelineError where the host that a program names is another machine than the target."""
     if host is None:
         return
-    wanted, found = _machine(target_of(target)), _machine(target_of(host))
-    if wanted.triple != found.triple:
-        raise PipelineError(expectation("target_host", f"the target, {wanted.triple}", found.triple))
+    wanted, actual = _machine(target_of(target)), _machine(target_of(host))
+    if wanted.triple != actual.triple:
+        raise PipelineError(expectation("target_host", f"the target, {wanted.triple}", actual.triple))
 
 
 def params_beside(

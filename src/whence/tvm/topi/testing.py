@@ -30,8 +30,8 @@ def _each(value: int | Sequence[int], rank: int) -> list[int]:
 
 def _same(extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> list[int]:
     """Return the pads of "SAME": a result is extent / stride, rounded up; an odd element of padding is at the end."""
-    whole = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(extents, kernel, strides, strict=True)]
-    return [*(total // 2 for total in whole), *(total - total // 2 for total in whole)]
+    totals = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(extents, kernel, strides, strict=True)]
+    return [*(total // 2 for total in totals), *(total - total // 2 for total in totals)]
 
 
 def _pads(padding: Any, extents: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> list[int]:

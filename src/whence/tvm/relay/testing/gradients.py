@@ -61,16 +61,16 @@ def _value(param: Var, scale: float, mean: float) -> Array:
     return np.asarray(sample, _numpy_of(param.checked_type.dtype))
 
 
-def _quotients(compute: Any, values: Sequence[Any], place: int, eps: float) -> Array:
+def _quotients(compute: Any, values: Sequence[Any], position: int, eps: float) -> Array:
     """Return the derivative of the sum of the result by each element."""
-    base: Array = np.asarray(values[place])
+    base: Array = np.asarray(values[position])
     quotients: Array = np.zeros_like(base)
     for index in np.ndindex(base.shape):
         results: list[Any] = []
         for step in (eps, -eps):
             moved: Any = base.copy()
             moved[index] += step
-            results.append(np.asarray(compute(*values[:place], moved, *values[place + 1 :]), "float64"))
+            results.append(np.asarray(compute(*values[:position], moved, *values[position + 1 :]), "float64"))
         # Elements that stay as they are take nothing from the digits of the sum.
         quotients[index] = np.sum((results[0] - results[1]) / (2 * eps))
     return quotients

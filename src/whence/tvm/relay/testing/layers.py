@@ -8,8 +8,8 @@ from whence import relay
 from whence.syntax.relay.expr import Expr
 
 
-def _weight(name: str, given: Expr | None, suffix: str) -> Expr:
-    return given if given is not None else relay.var(f"{name}_{suffix}")
+def _weight(name: str, expr: Expr | None, suffix: str) -> Expr:
+    return expr if expr is not None else relay.var(f"{name}_{suffix}")
 
 
 def conv2d(data: Expr, weight: Expr | None = None, *, name: str, **attrs: Any) -> Any:
