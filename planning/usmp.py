@@ -20,7 +20,7 @@ UNLIMITED = -1
 
 @dataclass(frozen=True)
 class PoolInfo:
-    """A pool of memory, aligned to whatever a buffer may ask for."""
+    """A pool of memory, aligned for every possible buffer."""
 
     name: str
     size_hint_bytes: int = UNLIMITED

@@ -262,7 +262,7 @@ class Span:
 
 
 class SequentialSpan(Span):
-    """An ordered list of spans, flat, duplicates kept, possibly empty (TVM's RFC 92). As a span it has no place."""
+    """An ordered list of spans, flat, duplicates kept, possibly empty (TVM's RFC 92). It has no position of its own."""
 
     spans: tuple[Span, ...]
 

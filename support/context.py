@@ -94,12 +94,12 @@ def _passes_text(passes: LowerPasses) -> str:
 class PassContext:
     """Options of the passes run inside its `with` scope.
 
-    opt_level: 0-4; a pass of a higher level is left out. Default 3.
-    required_pass, disabled_pass: pass names that run, or do not, whatever their level.
+    opt_level: 0-4; passes of a higher level do not run. Default 3.
+    required_pass, disabled_pass: names of passes that run, or do not, at any level.
     config: option name -> value, or name of a pass -> its options ({"tir.UnrollLoop": {"auto_max_step": 16}}); unknown
     names and wrong types raise PipelineError.
-    instruments: called around every pass, in this order. When one fails as the scope begins or ends, those that began
-    are told of its end, and all are dropped.
+    instruments: called around every pass, in this order. If one fails at the begin or end of the scope,
+    those that began are ended, and all are dropped.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class PassContext:
             raise
 
     def override_instruments(self, instruments: Sequence[PassInstrument] | None) -> None:
-        """Put other instruments in the place of these: the scope ends for these, and begins for the others.
+        """Replace these instruments by others: the scope ends for these, and begins for the others.
 
         When one fails, all are dropped.
         """
@@ -200,7 +200,7 @@ class PassContext:
         return context
 
     def option(self, name: str) -> Option:
-        """The value of an option, its default where none was given; raises PipelineError for an unknown name."""
+        """Return the value of an option, or its default. Raises PipelineError for an unknown name."""
         _, default = _known(name)
         return self.config.get(name, default)
 
@@ -211,7 +211,7 @@ class PassContext:
         return name in self.required_pass or self.opt_level >= level
 
     def shapes_code(self) -> str:
-        """Return what of this context shapes the code of a kernel, as text: part of the key under which one is kept."""
+        """Return the options that shape the code of a kernel, as text, which is part of the key of cached kernels."""
         lines: list[str] = []
         for name, (_, default) in sorted(_OPTIONS.items()):
             value = self.config.get(name, default)

@@ -32,7 +32,7 @@ When = Callable[["Stage", Machine], bool]
 
 
 def always(stage: Stage, machine: Machine) -> bool:
-    """Whatever the stage and the machine."""
+    """Accept every stage and machine."""
     return True
 
 
@@ -62,7 +62,7 @@ _OUTSIDE: dict[str, Strategy] = {}
 def strategy(
     *, tag: str, when: When = always, plevel: int = 10, name: str | None = None, group: bool = False
 ) -> Callable[[Schedules], Schedules]:
-    """A decorator that registers a schedule for stages with a tag: `(work, stage) -> None`.
+    """Return a decorator that registers a schedule for stages with a tag: `(work, stage) -> None`.
 
     work: the schedule in the making (`work.schedule`) and the machine (`work.machine`), with helpers; name: of the row,
     the function's by default. Returns the function as it is. Raises ScheduleError as `register_schedule` does.
@@ -77,7 +77,7 @@ def strategy(
 
 
 def register_schedule(row: Strategy) -> None:
-    """Add a row, in place of one that was registered by its name. Raises ScheduleError for a row that cannot be run."""
+    """Add a row, or replace one of the same name. Raises ScheduleError for an invalid row."""
     if not row.name:
         raise ScheduleError(message("register_schedule", "a row with a name", repr(row.name)))
     for what, function in (("schedule", row.schedule), ("when", row.when)):
@@ -91,7 +91,7 @@ def register_schedule(row: Strategy) -> None:
 
 
 def unregister_schedule(name: str) -> None:
-    """Take a registered row away. Raises ScheduleError when there is none of that name."""
+    """Remove a registered row. Raises ScheduleError for an unknown name."""
     if name not in _OUTSIDE:
         names = ", ".join(_OUTSIDE) or "none"
         raise ScheduleError(message("unregister_schedule", f"a registered row ({names})", repr(name)))

@@ -9,7 +9,7 @@ from ...support.errors import PipelineError, expectation
 
 @dataclass(frozen=True)
 class Device:
-    """Where a model runs."""
+    """A device that runs models."""
 
     device_type: int = 1
     device_id: int = 0

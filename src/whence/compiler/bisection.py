@@ -125,12 +125,12 @@ def bisect(
     engine: Engine | None = None,
     progress: Progress | None = None,
 ) -> Bisection:
-    """Run a module as it is and after each pass, until an output departs; the module itself stays unchanged.
+    """Run a module before the first pass and after each pass, until an output departs; the module itself is unchanged.
 
-    expected: outputs by name. passes: those of `opt_level` when None. rtol: of the largest number of an output.
+    expected: outputs by name. passes: those of `opt_level` if None. rtol: relative to the largest number of an output.
     engine: "native" compiles each module without optimisation, "numpy" runs its operators in numpy, slowly; None is
     native, and numpy if native code departs before any pass.
-    Raises FrontendError when inputs or expected outputs are not the module's.
+    Raises FrontendError if inputs or expected outputs do not fit the module.
     """
     original = module.module if isinstance(module, HoldsModule) else module
     machine = target or Target.native()

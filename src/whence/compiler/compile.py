@@ -62,45 +62,45 @@ def compile(
 ) -> Executable:
     """Compile a model.
 
-    source: as `whence.load` takes it; a relay module is left as it is.
+    source: a source of `whence.load`; a relay module is not changed.
     target: "native", or "llvm -mcpu=.. -mattr=..". Code for another machine can be inspected, not run.
     External compilers before it take the operators that they support, in order: "onnxruntime, llvm"; see docs/byoc.md.
-    opt_level: 0-4, with TVM's level for each pass; what each does to numbers is in docs/relay-passes.md.
-    threads: the number that the model runs on; None: WHENCE_NUM_THREADS, or all CPUs that the process may use.
+    opt_level: 0-4, with TVM's level for each pass; docs/relay-passes.md shows the effect of each on numbers.
+    threads: the number of threads; None for WHENCE_NUM_THREADS, or all CPUs that the process may use.
     input_shapes: of inputs whose shape the model leaves open: name -> shape, or text such as `data:[1,3,224,224]`;
     `shapes` is another name for it. Extents may be sizes with bounds, `ids:[batch,seq<=512]`. For open sizes there is
-    one program for all of them (SizedExecutable); where that is impossible, a program for each set of sizes, compiled
-    by the first call that has them (DynamicExecutable).
-    tier: "symbolic" for the one program only, "static" for a program for each size, "auto" for the one first, and
-    others, compiled beside the calls, for frequent sizes.
-    specialize: sizes to compile programs for at once, `{"batch": 1, "seq": [128, 256]}`.
-    audit: raise LocationError when a pass loses a layer.
+    one program for all of them (SizedExecutable). If that is impossible, each set of sizes has a program, compiled by
+    the first call with them (DynamicExecutable).
+    tier: "symbolic" for only the one program, "static" for a program for each size, "auto" for the one program first,
+    and others for frequent sizes, compiled in the background.
+    specialize: sizes to compile programs for ahead of time, `{"batch": 1, "seq": [128, 256]}`.
+    audit: raise LocationError if a pass loses a layer.
     progress: called with a stage's name, steps done and steps in all.
-    workspace_memory_pools: where intermediate tensors and kernels' workspaces may lie, first choice first; planned by
-    the algorithm that the option `tir.usmp.algorithm` of the current PassContext names. Without pools and without the
-    option `tir.usmp.enable`, in one block by whatever does best.
-    desired_layouts: operator -> its data layout and, if any, kernel layout, which it is brought to first, or text such
-    as `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
+    workspace_memory_pools: pools for intermediate tensors and kernels' workspaces, first choice first. The option
+    `tir.usmp.algorithm` of the current PassContext names the algorithm. Without pools and without the option
+    `tir.usmp.enable`, there is one block, planned by the best algorithm.
+    desired_layouts: operator -> the data layout and optional kernel layout to convert it to first, or text such as
+    `nn.conv2d:NHWC,HWIO;nn.max_pool2d:NHWC`.
     signature: the key of a signature of a TFLite model, which then names the inputs and outputs.
-    ledger: what passes did with a module before, `run_passes(module, passes, ledger=ledger)`; it stays as it is, and
-    the compiled model answers of both times.
-    snapshots: keep the module and each kernel as they are after every pass, in `Executable.snapshots`.
+    ledger: the record of earlier passes on the module, `run_passes(module, passes, ledger=ledger)`. It is not changed,
+    and the compiled model answers questions about both.
+    snapshots: keep the module and each kernel after every pass, in `Executable.snapshots`.
     pipeline: the relay passes that run instead of those of `opt_level`, of layouts and of external compilers: objects,
-    or text as `whence-opt -p` takes it. Some pass has to make kernels, as `relay-fuse-ops` does.
-    precision: of the operands of convolutions, dense layers and products of matrices: "f32", "f16", "bf16", or "auto"
-    for the one that is fastest on the target; the rest is computed in float32. None: products of bfloat16 stay such
-    where the target gains by it, others are computed in float32, and sums are float32. See docs/precision.md.
-    tuned: a file, or a folder of files, with records of tuning, or `whence.tuning.records.Records`; None: those of the
-    scope `whence.autotvm.apply_history_best`, if any. Kernels are made with the decisions that were measured to be
-    faster for them on this machine, else with those that were on a similar one, else by rule. Nothing is measured: the
-    same records give the same code.
-    custom_ops: operators of the model that Python functions compute, by the names that they have in their framework:
-    function, or `whence.CustomOp(function, result)`; see docs/custom-operators.md.
+    or text of `whence-opt -p`. Some pass has to make kernels, such as `relay-fuse-ops`.
+    precision: the type of the operands of convolutions, dense layers and matrix products: "f32", "f16", "bf16", or
+    "auto" for the fastest on the target; the rest is computed in float32. None: products of bfloat16 stay so if the
+    target gains by it, others are computed in float32, and sums are float32. See docs/precision.md.
+    tuned: a file, or a folder of files, with records of tuning, or `whence.tuning.records.Records`; None for those of
+    the scope `whence.autotvm.apply_history_best`, if any. A kernel takes the decisions that were measured to be faster
+    for it on this machine, else those of a similar machine, else those of the rules. Nothing is measured: the same
+    records give the same code.
+    custom_ops: Python functions for operators of the model, by the operators' names in their framework: a function, or
+    `whence.CustomOp(function, result)`; see docs/custom-operators.md.
     fallback: the library that computes an operator without a row, and a node that its row refuses: "onnxruntime" or
-    "reference" (the reference evaluator of the standard) for ONNX, "torch" for PyTorch. Each such node is a kernel of
-    its own, named by `Executable.choice` and `report()`; None: such a model is refused.
-    seed: of the model's random numbers, an integer of 64 bits: each load of the program gives the same ones, call by
-    call. None: the operating system gives one to each load. Nodes that have a seed of their own keep it.
+    "reference" (the reference evaluator of the standard) for ONNX, "torch" for PyTorch. Each such node is a kernel
+    of its own, which `Executable.choice` and `report()` name. None refuses such a model.
+    seed: the seed of the model's random numbers, an integer of 64 bits: each load of the program draws the same ones,
+    call by call. None: the operating system seeds each load. Nodes with a seed of their own keep it.
     Raises FrontendError for a bad model, PipelineError for bad options and for pools that are too small.
     """
     if opt_level not in range(5):

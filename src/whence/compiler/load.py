@@ -38,17 +38,17 @@ def load(
     shapes: InputShapes | None = None,
     signature: str | None = None,
 ) -> ModuleOp:
-    """Return the relay module of a model, in which states kept from call to call have their initial values.
+    """Return the relay module of a model, in which states have their initial values.
 
     source: an ONNX, TFLite, Keras or PyTorch (.pt2) file or model (or its bytes, or a file open for reading them), a
     program of JAX or a text of StableHLO, a frozen graph (or its bytes)
     or the folder of a saved model of TensorFlow, an .mlir or .relay file with its .params beside it, a module (copied),
     or the name of a network that the onnx package ships (`light_resnet50`).
-    shapes: of inputs whose shape the model leaves open, numbers or sizes that have names.
-    signature: the key of the signature of a TFLite or saved model that is wanted, whose names inputs and outputs have.
+    shapes: shapes of inputs that the model leaves open: numbers or named sizes.
+    signature: the key of a signature of a TFLite or saved model, which names inputs and outputs.
 
-    Raises FrontendError when the source is no readable model or the shapes do not fit it, PipelineError for shapes that
-    are none.
+    Raises FrontendError if the source is not a readable model or the shapes do not fit it, PipelineError for malformed
+    shapes.
     """
     requested = given_shapes(shapes) if shapes is not None else GivenShapes({}, {})
     path = _path(source, signature)

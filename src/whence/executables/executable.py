@@ -71,7 +71,7 @@ class Executable(Calls):
             self.runner.share(state)
 
     def reset(self) -> None:
-        """Begin anew with the random numbers of the model, and with what it keeps from call to call."""
+        """Restore the first random numbers of the model, and the first states that it keeps from call to call."""
         if self.random is not None:
             self.random.reset()
 
@@ -88,11 +88,11 @@ class Executable(Calls):
         return revived, (type(self), exported_bytes(self.export_library), self.threads, facts, self.kept())
 
     def kept(self) -> Any:
-        """Return what it keeps from call to call, for `go_on` of a copy."""
+        """Return the states that it keeps from call to call, for `go_on` of a copy."""
         return None
 
     def go_on(self, kept: Any) -> None:
-        """Go on from what another executable of the model keeps."""
+        """Continue from the states of another executable of the model."""
 
     @property
     def pool(self) -> ThreadPool:
@@ -150,15 +150,15 @@ class Executable(Calls):
     def snapshots(self) -> tuple[Snapshot, ...]:
         """The module, and each kernel, before the first pass and after every one; none unless compiled to keep them.
 
-        `text` of one is the module with locations; ops of the same number (`number_of`) in several are the same op.
+        `text` of a snapshot is the module with locations; ops of the same number (`number_of`) are the same op.
         """
         return self.artifact.passes
 
     @property
     def memory(self) -> Any:
-        """The bytes that the model takes, and how they were planned: a `MemoryInfo`.
+        """The bytes that the model takes, and their plan: a `MemoryInfo`.
 
-        Of a program for all sizes an `OpenMemoryReport`: formulas of the sizes.
+        A program for all sizes has an `OpenMemoryReport`: formulas of the sizes.
         """
         if self.artifact.program.sizes is not None:
             from whence.explorer.open_memory import open_memory_report
@@ -206,16 +206,16 @@ class Executable(Calls):
         return self.runner.timeline(self._fed(inputs), self._pool)
 
     def sizes_of(self, inputs: Mapping[str, Array]) -> dict[str, int]:
-        """Return the sizes that a program for all reads off its inputs; none for one of fixed shapes.
+        """Return the sizes that a program for all sizes reads from its inputs; {} for a program of fixed shapes.
 
-        Raises FrontendError when they are not what the model takes.
+        Raises FrontendError if the inputs do not fit the model.
         """
         sizes = self.artifact.program.sizes
         symbols = self.runner.met(self._fed(inputs))[1].symbols
         return dict(zip(sizes.symbols, symbols, strict=True)) if sizes is not None else {}
 
     def at(self, sizes: Mapping[str, int]) -> Executable:
-        """Return the program for all sizes as it is for these, to be looked into: the same code, and numbers for sizes.
+        """Return the program for all sizes at these sizes, for inspection: the same code, with numbers for sizes.
 
         Raises PipelineError unless each symbol has a number within its bounds, and for a program of fixed shapes.
         """
@@ -240,10 +240,10 @@ class Executable(Calls):
         return preformatted(self.report()) + html_table(rows, ("", "name", "type", "shape")) + layers
 
     def export_library(self, path: str | PathLike[str]) -> None:
-        """Write the model, with all that it needs, to a .tar, .so or .o file, whole or not at all.
+        """Write the model, with everything that it needs, to a .tar, .so or .o file. A failed export leaves no file.
 
         A .tar holds objects and needs no linker; the others are linked by the system's compiler (CC).
-        `whence.runtime.load_module` loads each of them, without the compiler. Raises PipelineError where it cannot be
+        `whence.runtime.load_module` loads each of them, without the compiler. Raises PipelineError if it cannot be
         written.
         """
         from whence.executables.exporting import export_artifact
@@ -277,7 +277,7 @@ class Executable(Calls):
         return why(part._index, kernel, line) if part is self else part.why(kernel, line)
 
     def whys(self) -> tuple[Why, ...]:
-        """As `why`, of every kernel with all its calls, in one walk."""
+        """Return `why` of every kernel with all its calls, in one walk."""
         from whence.explorer.why import why_all
 
         return tuple(answer for part in self.parts for answer in why_all(part._index))
@@ -300,7 +300,7 @@ class Executable(Calls):
         return where(self.part(layer)._index, layer)
 
     def wheres(self) -> tuple[Where, ...]:
-        """As `where`, of every layer in the order of the source, in one walk."""
+        """Return `where` of every layer in the order of the source, in one walk."""
         from whence.explorer.where import where_all
 
         return tuple(answer for part in self.parts for answer in where_all(part._index))
@@ -308,7 +308,7 @@ class Executable(Calls):
     def coverage(self) -> dict[str, float]:
         """Return level -> the fraction of its ops, or machine instructions, that name the layers they serve.
 
-        A level that has none, as of a model that external compilers run all of, is not there.
+        A level without ops is missing, for example if external compilers run the whole model.
         """
         from whence.explorer.coverage import coverage
 

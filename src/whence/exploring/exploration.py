@@ -35,19 +35,19 @@ class Exploration:
         return Exploration(file.read(path))
 
     def check(self) -> None:
-        """Hold the document to what it promises; raises FrontendError, one sentence, for a damaged one."""
+        """Check the document. Raises FrontendError with one sentence if it is damaged."""
         check(self.session)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the session document, in gzip where the name ends in .gz."""
+        """Write the session document, as gzip if the name ends in .gz."""
         file.write(path, self.session)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the page with the session in it, one file that needs no network."""
+        """Write the page with the session as one file, which needs no network."""
         write_report(self.session, path)
 
     def text(self, view: str, **choice: Any) -> str:
-        """Return a view as `whence explore --text` prints it. choice: its options, as `Choice` has them."""
+        """Return a view, the output of `whence explore --text`. choice: its options, the fields of `Choice`."""
         return _of("view", VIEWS, view)(self.session, Choice(**choice))
 
     def export(self, kind: str, **choice: Any) -> str:

@@ -171,9 +171,9 @@ def build(
 ) -> Function:
     """Compile a schedule, a `tir.prim_func` or the text of one, without changing it.
 
-    args: the tensors that a call has arrays for, in this order: `f(a, b, c)` writes c where that is an output, and
-    `f(a, b)` returns it. Variables among args are numbers of a call. Without it: as in `build_schedule`.
-    Raises ScheduleError when the schedule cannot be carried out or a tensor is missing among args.
+    args: the tensors that a call passes arrays for, in this order: `f(a, b, c)` writes c if that is an output, and
+    `f(a, b)` returns it. A call passes a number for a variable among args. Default: as in `build_schedule`.
+    Raises ScheduleError if the schedule cannot be carried out or a tensor is missing in args.
     """
     if not isinstance(inputs, Schedule):
         if args is not None:
@@ -225,9 +225,9 @@ def build_prim_func(
 ) -> Function:
     """Compile a `tir.prim_func`, its text, or a `tir.PrimFunc`, to a function on numpy arrays, without changing the op.
 
-    The function takes what comes before the last `outputs` arguments, and makes those. Where a `tir.assert` does not
-    hold, or under `tir.instrument_bound_checkers` an access leaves its buffer, a call of it raises WhenceError.
-    Raises FrontendError for text that is none, VerifyException for what breaks a rule of the dialect.
+    The function takes all arguments but the last `outputs`, and returns these. A call raises WhenceError if a
+    `tir.assert` does not hold, or with `tir.instrument_bound_checkers` if an access leaves its buffer.
+    Raises FrontendError for malformed text, VerifyException for a broken rule of the dialect.
     """
     if not isinstance(func, PrimFuncOp):
         func = _only(_parsed(func) if isinstance(func, str) else func.module)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class IRModule:
     """Global functions and data types.
 
-    It is made of expressions, or of a module of ops, and makes the other when it is asked for. Types are checked when
-    ops are made of expressions.
+    It is made of expressions or of a module of ops, and makes the other form on demand. Types are checked when
+    expressions become ops.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class IRModule:
         return result
 
     def holding(self, module: ModuleOp) -> IRModule:
-        """Return the module of other ops, which are not copied, with the attributes of this one."""
+        """Return a module of other ops, not copied, with the attributes of this one."""
         result = IRModule.of(module)
         result.attrs = dict(self.attrs)
         functions = self._program.functions if self._program is not None else None
