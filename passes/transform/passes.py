@@ -65,10 +65,10 @@ class Work(NamedTuple):
 
 
 class Pass(ABC):
-    """A pass. Calling it on a module gives the module after it; the one given stays as it is.
+    """A pass. Calling it on a module returns the module after the pass, and does not change the argument.
 
-    As in TVM a call runs the pass whatever the opt level is: levels, and names that a PassContext requires or
-    disables, are looked at by `Sequential`. The instruments of the PassContext are called around it.
+    As in TVM, a call runs the pass at any opt level: `Sequential` checks levels, and names that a PassContext requires
+    or disables. The instruments of the PassContext are called around it.
     """
 
     def __init__(self, info: PassInfo):
@@ -182,7 +182,7 @@ class FunctionPass(Pass):
 
 
 class Sequential(Pass):
-    """Passes in a row, those of them that the current PassContext has run; before each, those that it requires.
+    """A sequence of passes: the current PassContext runs the enabled ones, and before each those that it requires.
 
     A pass runs if its opt level is not above the context's, or its name is among the required ones; not if it is among
     the disabled ones. Raises PipelineError when a pass requires one that there is none of, or itself.
@@ -217,7 +217,7 @@ class Sequential(Pass):
 
 
 def named(pass_: xdsl.ModulePass, name: str = "") -> NamedPass:
-    """A pass of xDSL's kind as one of this module's; `name` is what instruments are told, TVM's if left out."""
+    """Return an xDSL pass as one of this module's; `name` is its name for instruments, TVM's by default."""
     row = find_row(pass_.name)
     if row is None:
         return NamedPass(pass_, PassInfo(name or pass_.name))
@@ -306,7 +306,7 @@ def function_pass(
     required: Sequence[str] | None = None,
 ) -> Any:
     """A decorator: of a function (func, module, context) -> func a FunctionPass, of a class with `transform_function`
-    a class of such. What it returns takes the function's place, under its name.
+    a class of such. The result replaces the function, under its name.
 
     name, required: as for `module_pass`.
     """

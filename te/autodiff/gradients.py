@@ -24,15 +24,15 @@ from .gradient_sites import Site, conditions, expression, number, solve
 
 
 def gradient(output: Tensor, inputs: Tensor | Sequence[Tensor], head: Tensor | None = None) -> list[Tensor]:
-    """The derivatives of `output` by each of `inputs`, which may be computes, too.
+    """Return the derivatives of `output` by each of `inputs`, which may be computes, too.
 
-    head: what the result is multiplied with from the left, of shape `(*prefix, *output.shape)`; the adjoints have shape
+    head: the left factor of the result, of shape `(*prefix, *output.shape)`; the adjoints have shape
     `(*prefix, *input.shape)`. Without it, the Jacobians: `(*output.shape, *input.shape)`. Each step back is a compute
-    at the location of the one that it goes through. Where several terms are the maximum or minimum of a reduction, all
-    have the same share. An input that `output` does not depend on has zeros. Where indices are computed, as in
-    `A[I[i]]`, each element gets what all places give that read it.
+    at the location of the compute that it differentiates. If several terms are the maximum or minimum of a reduction,
+    all have the same share. An input that `output` does not depend on has zeros. If indices are computed, as in
+    `A[I[i]]`, each element gets the sum over all its reads.
 
-    Raises ScheduleError for tensors of integers, for what is no compute on the way (scans, externs, hybrid scripts),
+    Raises ScheduleError for tensors of integers, for other operations on the way (scans, externs, hybrid scripts),
     and reductions other than sum, prod, max and min.
 
         dA, dB = te.gradient(loss, [A, B])

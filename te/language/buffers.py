@@ -35,8 +35,8 @@ def decl_buffer(
 ) -> DeclaredBuffer:
     """A buffer for `binds` of `decl_tensor_intrin`.
 
-    strides: in elements; a variable stands for whatever it is. A tile starts at its pointer, so that `elem_offset` and
-    `offset_factor` say nothing more. Raises ScheduleError for an alignment above that of a buffer's elements, and for a
+    strides: in elements; a variable matches any stride. A tile starts at its pointer, so `elem_offset` and
+    `offset_factor` have no effect. Raises ScheduleError for an alignment above that of a buffer's elements, and for a
     scope other than global.
     """
     extents = check_shape(shape, "te.decl_buffer")

@@ -422,7 +422,7 @@ _NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1}
 
 
 def binary(op: str, a: ExprLike, b: ExprLike) -> Expr:
-    """An arithmetic node; constants fold, and what leaves an integer as it is goes.
+    """Return an arithmetic node; constants fold, and operations that do not change an integer are dropped.
 
     Raises ScheduleError when the operator has no meaning on the operands' dtype.
     """

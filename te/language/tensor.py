@@ -291,11 +291,11 @@ def compute(
     attrs: dict[str, Any] | None = None,
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
-    """A tensor whose element at `(i, j, ..)` is `fcompute(i, j, ..)`; several, as a list, when that is a tuple.
+    """Make a tensor whose element at `(i, j, ..)` is `fcompute(i, j, ..)`; a list of tensors if that is a tuple.
 
     Fewer arguments than dimensions are the outer axes of a call of a tensor intrinsic, which computes the others.
-    `lambda *i` gets all axes, called i0, i1, .. or as `varargs_names` says. attrs: become attributes of the stage; True
-    a flag, as in {"keep": True}, False none, and what is no attribute its text.
+    `lambda *i` gets all axes, called i0, i1, .. or as `varargs_names` says. attrs: attributes of the stage; True
+    becomes a flag, as in {"keep": True}, False none, and another value its text.
     Raises ScheduleError when the lambda's arguments do not match the shape.
     """
     extents = check_shape(shape, "te.compute")

@@ -89,7 +89,7 @@ def decl_tensor_intrin(
     scalar_params: Var | Sequence[Var] | None = None,
     default_buffer_params: Mapping[str, Any] | None = None,
 ) -> TensorIntrin | OpenIntrin:
-    """An intrinsic that does what the compute `op` does on its input tensors.
+    """Make an intrinsic that replaces the compute `op` on its input tensors.
 
     fcompute: from tiles for the inputs, in order of first read, and one for the output to what takes the loops' place:
     a tensor; a schedule of one; a call, `te.call_extern("int32", "gemv", ins[0].access_ptr("r"), .., 16)`; or a triple

@@ -88,7 +88,7 @@ def MergeComposite(pattern_table: Table | str) -> Pass:
 
 
 def FoldConstant(fold_qnn: bool = False) -> Pass:
-    """Compute what depends only on constants; with `fold_qnn`, operators on quantised tensors, too."""
+    """Replace operators on constants by constants; with `fold_qnn`, operators on quantised tensors, too."""
     return named(FoldConstantPass(fold_qnn))
 
 
@@ -123,7 +123,7 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]] | str) -> Pass:
 def FakeQuantizationToInteger(
     hard_fail: bool = False, use_qat: bool = False, optional_qnn_ops: Sequence[str] | None = None
 ) -> Pass:
-    """Compute on the integers instead of on dequantised tensors, as far as there are rules for it.
+    """Make operators on dequantised tensors compute on the integers, as far as there are rules for it.
 
     hard_fail: operators between them that have no rule, or one that fails, are an error. use_qat: what no quantisation
     follows, too, as far as it keeps the steps. optional_qnn_ops: operators, such as `nn.softmax`, of which the integers

@@ -49,7 +49,7 @@ class ModularSet:
 class Analyzer:
     """An analyzer of integer expressions: simplifies them, and derives bounds and divisors from those of variables.
 
-    Numbers are taken for as wide as they need be: that a computation overflows is nobody's wish.
+    Integers are unbounded: the analyzer assumes that computations do not overflow.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Records of tuning by AutoTVM's names: what is measured is in files, which compiling reads.
+"""Records of tuning by AutoTVM's names: files have the measurements, and compiling reads the files.
 
 >>> with autotvm.apply_history_best("tuned.jsonl"):
 ...     lib = relay.build(mod, target="llvm", params=params)

@@ -113,9 +113,9 @@ def measured(record: Record, result: MeasureResult) -> Record:
 
 @door()
 def load_from_file(filepath: str | PathLike[str]) -> Iterator[tuple[MeasureInput, MeasureResult]]:
-    """The candidates and results of a file; a warning tells how many lines are none.
+    """Return the candidates and results of a file; a warning counts other lines.
 
-    Raises FrontendError where the file cannot be read.
+    Raises FrontendError if the file cannot be read.
     """
     return iter([(inp, result) for _, inp, result in _loaded(Path(filepath))])
 

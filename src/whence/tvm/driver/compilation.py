@@ -28,7 +28,7 @@ _LAYOUT_OPS = ("nn.conv2d", "qnn.conv2d")
 
 
 def layouts_of(layout: str, names: Sequence[str]) -> str:
-    """The layouts of operators, those of convolutions where none are named, as `relay-convert-layout` has them."""
+    """Return the layouts of operators, by default of convolutions, in the form of `relay-convert-layout`."""
     return ";".join(f"{name}:{layout}" for name in names or _LAYOUT_OPS) if layout else ""
 
 

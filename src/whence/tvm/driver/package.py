@@ -14,7 +14,7 @@ from whence.runtime.values.params import save_param_dict
 class TVMCPackage:
     """A file that `whence compile` or tvmc wrote.
 
-    project_dir: the folder of a file that nobody asked for, which goes with this object.
+    project_dir: the temporary folder of the file, which is removed with this object.
     """
 
     type = "classic"

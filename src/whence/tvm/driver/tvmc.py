@@ -45,7 +45,7 @@ class TVMCModel:
         params: Mapping[str, Array] | None = None,
         model_path: FilePath | None = None,
     ):
-        """Of a module and values of its parameters, or of a file that `save` wrote. Raises PipelineError for both."""
+        """Make a model of a module and its parameters, or of a file of `save`. Raises PipelineError for both."""
         if (mod is None) == (model_path is None):
             got = "neither" if mod is None else "both"
             raise PipelineError(expectation("TVMCModel", "a module, or the path of one", got))
@@ -140,13 +140,13 @@ def compile(
     print_pass_times: bool = False,
     instruments: Sequence[Any] | None = None,
 ) -> TVMCPackage:
-    """Compile a model to a file; without `package_path`, one that goes with the package.
+    """Compile a model to a file; without `package_path`, a temporary one, which is removed with the package.
 
-    output_format: "tar", "so" or "o", where the path's suffix does not say it. cross: what links a shared library, as
-    `export_library` takes it. tuning_records: a file, or a folder of files, with tuning records of whence's; those of
-    TVM decide nothing, as its schedules are others. dump_code: "asm", "ll", "opt.ll", "tir" or "relay", each to a file
-    beside. The rest is as the options of `whence compile`. Raises PipelineError for what is no such option, and errors
-    as `whence.compile`.
+    output_format: "tar", "so" or "o", if the path's suffix does not say it. cross: the linker of a shared library, as
+    in `export_library`. tuning_records: a file, or a folder of files, with tuning records of whence; TVM's records
+    decide nothing, as its schedules differ. dump_code: "asm", "ll", "opt.ll", "tir" or "relay", each written to a file
+    beside the package. Others are options of `whence compile`. Raises PipelineError for an unknown option, and the
+    errors of `whence.compile`.
     """
     from whence.driver.compilation import Wish, compile_to
 
@@ -204,11 +204,11 @@ def tune(
 ) -> str:
     """Tune a model's kernels, and return the file of the records, which `tvmc.compile` takes.
 
-    tuning_records: the file; without it, `tuning.json` in the current folder. prior_records: others, of which what was
-    measured before is taken. hostname, port: of a dask scheduler whose workers measure. trials: of a kernel, at most.
-    timeout: seconds for one candidate. budget: seconds for all kernels, if they are bounded; seed: of what is drawn.
-    enable_autoscheduler, tuner, min_repeat_ms, early_stopping: TVM's ways to search; there is one here, to which they
-    mean nothing but their defaults. Raises PipelineError for others and for an RPC key, and errors as `whence.tune`.
+    tuning_records: the file; by default `tuning.json` in the current folder. prior_records: other records, whose
+    candidates are not measured again. hostname, port: those of a dask scheduler whose workers measure. trials: the most
+    candidates of a kernel. timeout: seconds for one candidate. budget: seconds for all kernels; seed: the seed of the
+    search. enable_autoscheduler, tuner, min_repeat_ms, early_stopping: TVM's options of search, which must have their
+    defaults here. Raises PipelineError for others and for an RPC key, and errors as `whence.tune`.
     """
     import whence
     from whence.driver.compilation import layouts_of
@@ -258,9 +258,9 @@ def run(
     seed: int = 0,
     threads: int | None = None,
 ) -> TVMCResult:
-    """Run a package, `repeat` times `number` runs being measured after one that gives the outputs.
+    """Run a package once for its outputs, then measure `repeat` times `number` runs.
 
-    fill_mode: what inputs hold that are not given: random, zeros, ones or ramp. profile: print what each node takes.
+    fill_mode: the contents of missing inputs: random, zeros, ones or ramp. profile: print the time of each node.
     Raises PipelineError for another device than the CPU and for a remote one, FrontendError for inputs that do not fit.
     """
     from whence.driver.inputs import filled

@@ -55,7 +55,7 @@ def build(
 ) -> GraphExecutorFactoryModule:
     """Compile a module for a graph executor, at the opt level of the current PassContext.
 
-    params: values of arguments of `@main` by name; a mapping in the place of `target_host` is taken for them.
+    params: values of arguments of `@main` by name; a mapping as `target_host` counts as params.
     Outputs in tuples of a tuple are outputs of their own, in order.
     target: "llvm" is this machine, as "native" and None are. target_host: what the target is, as there is no other.
     executor: None, "graph" or "aot". The rest is there for programs written for TVM.

@@ -101,9 +101,9 @@ class TupleWrapper:
 
 
 def const(value: Any, dtype: str | Attribute | TypeView | None = None, span: Any = None) -> Constant:
-    """A constant of a number, a list or an array; without a dtype, Python's ints are int32 and its floats float32.
+    """Return a constant of a number, list or array; without a dtype, Python's ints are int32 and its floats float32.
 
-    dtype: or the type of a tensor, of which only the dtype counts.
+    dtype: a dtype, or the type of a tensor, whose dtype counts.
     """
     array = expected_array("const", value)
     dtype = plain(dtype)

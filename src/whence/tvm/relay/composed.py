@@ -274,7 +274,7 @@ def reverse_reshape(data: Expr, newshape: Any) -> Expr:
 
 
 def lrn(data: Any, size: int = 5, axis: int = 1, bias: float = 2, alpha: float = 0.00001, beta: float = 0.75) -> Expr:
-    """nn.lrn, of which TVM's Python has another alpha than the attribute."""
+    """nn.lrn; alpha in TVM's Python differs from the attribute."""
     return builder("nn.lrn")(data, size, axis, bias, alpha, beta)
 
 

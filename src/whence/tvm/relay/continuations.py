@@ -72,8 +72,8 @@ def _continuation(output: Attribute) -> Attribute:
 def to_cps(func: Function, mod: IRModule | None = None) -> Function:
     """Return a function in continuation-passing style.
 
-    mod: what it may call, in which there is a function `<name>_cps` for each that it calls then. Raises PipelineError
-    for what is no function.
+    mod: the module of the functions that it calls; it gets a function `<name>_cps` for each of these. Raises
+    PipelineError for an expression that is not a function.
     """
     if not isinstance(func, Function):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise PipelineError(f"to_cps: expected a function, got {type(func).__name__}")

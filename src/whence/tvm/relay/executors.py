@@ -90,11 +90,11 @@ def create_executor(
     target: TargetLike = "llvm",
     params: Mapping[str, Array] | None = None,
 ) -> Executor:
-    """An executor of a kind for a module.
+    """Return an executor of a kind for a module.
 
     kind: "graph" and "aot" run static programs, "vm" any, with native code for the tensors in it, "debug" any, op by op
     in numpy.
-    device: only the CPU is one; None stands for it, too.
+    device: the CPU; None is the CPU, too.
     target: "llvm" is this machine, as "native" is.
     params: values of arguments of `@main` by name.
     Raises PipelineError for another kind, no module, and a program that is not static where it has to be.

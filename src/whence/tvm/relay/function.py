@@ -20,7 +20,7 @@ def FunctionWithFields(
     virtual_device: object = None,
     span: Any = None,
 ) -> Function:
-    """The function with other fields, of those that are not None; itself where none is another one."""
+    """Return the function with the fields that are not None replaced; the function itself if no field changes."""
     parts: dict[str, Any] = {
         "params": params,
         "body": body,

@@ -94,10 +94,10 @@ def free_type_vars(expr: Typed, mod: IRModule | None = None) -> list[TypeVar]:
 
 
 def check_kind(t: Attribute | TypeView | GlobalTypeVar | TypeData, mod: IRModule | None = None) -> TypeKind:
-    """Return the kind of a type, which says where it may stand.
+    """Return the kind of a type, which says where it may occur.
 
-    mod: whose data types are known. Raises FrontendError for a data type that is not known, applied to a wrong number
-    of types, or whose name alone stands where a type has to.
+    mod: the module with the data types. Raises FrontendError for an unknown data type, one applied to a wrong number of
+    types, or a bare name in the place of a type.
     """
     t = plain(t)
     if isinstance(t, TypeData):

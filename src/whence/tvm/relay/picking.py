@@ -1,4 +1,4 @@
-"""Builders whose parameters TVM has in an order or a form of its own: what picks elements, and pools whole images."""
+"""Builders whose parameters have another order or form in TVM: for picking elements, and pooling whole images."""
 
 from __future__ import annotations
 

@@ -31,15 +31,15 @@ def enabled() -> bool:
 
 
 class VirtualMachineProfiler(VirtualMachine):
-    """As `VirtualMachine`; `profile` tells what a call takes, kernel by kernel."""
+    """A `VirtualMachine` whose `profile` measures a call, kernel by kernel."""
 
     def profile(
         self, *args: Any, func_name: str = "main", collectors: Sequence[object] | None = None, **kwargs: Any
     ) -> Report:
-        """The calls of one run of a function with their times, after one that warms up and compiles what it meets.
+        """Return the calls of one run of a function with their times, after a run that warms up and compiles.
 
-        Durations are CPU time of all threads. Control and what is done in numpy are in the time of the whole, as no
-        call has them. Raises PipelineError for collectors, of which there are none.
+        Durations are CPU time of all threads. The total includes control flow and operators in numpy, which belong to
+        no call. Raises PipelineError for collectors, which are not supported.
         """
         if collectors:
             raise PipelineError(expectation("profile", "no collectors", str(collectors)))

@@ -29,7 +29,7 @@ SIZED: dict[str, tuple[str, ...]] = {
     "nn.upsampling": ("scale_h", "scale_w"),
     "image.resize2d": ("size", "roi"),
 }
-"""Of operators that have a `dyn` twin, the parameters that are operands of it."""
+"""The parameters of operators with a `dyn` twin that are operands of the twin."""
 _DEFAULTS: dict[str, dict[str, Any]] = {"image.resize2d": {"roi": np.zeros(4, np.float32)}}
 
 

@@ -1,4 +1,4 @@
-"""Which values no clause of a match takes, for expressions without types as TVM's `unmatched_cases` has it."""
+"""The values that no clause of a match takes, for expressions without types, like TVM's `unmatched_cases`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class _Answer(Enum):
 
 
 def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
-    """Patterns that between them stand for all that no clause of `match` takes; none for a complete one.
+    """Return patterns that together cover all values that no clause of `match` takes; none for a complete match.
 
-    mod: has the data types. Raises FrontendError for one that it lacks.
+    mod: the module with the data types. Raises FrontendError for a missing one.
     """
     types = mod.program.types if mod is not None else {}
     cases: list[Pattern] = [PatternWildcard()]

@@ -51,7 +51,7 @@ class Target(metaclass=_Targets):
 
 
 def target_of(target: TargetLike) -> str | LLVMTarget:
-    """A target as `whence.compile` takes it; raises PipelineError for what is none, and for several."""
+    """Return a target of `whence.compile`. Raises PipelineError for an invalid target, and for several."""
     if target is None:
         return LLVMTarget.current() or "native"
     if isinstance(target, LLVMTarget):

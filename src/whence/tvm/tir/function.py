@@ -17,8 +17,8 @@ from whence.tir.statements import Buffer, Stmt
 class PrimFunc:
     """A function on buffers.
 
-    params: buffers, or variables that `buffer_map` gives buffers for. Those that the body writes are outputs, and come
-    last. Raises ScheduleError when they do not, or for what the body may not say.
+    params: buffers, or variables with buffers in `buffer_map`. Buffers that the body writes are outputs and must come
+    last. Raises ScheduleError if they do not, or for an illegal body.
     """
 
     def __init__(

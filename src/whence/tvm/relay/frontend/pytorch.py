@@ -23,12 +23,12 @@ def from_pytorch(
     export_renamed_c_graph_path: str | None = None,
     preserve_pytorch_scopes: bool = False,
 ) -> tuple[IRModule, dict[str, Array]]:
-    """The module of a TorchScript program, and the values of the parameters that its weights are.
+    """Return the module of a TorchScript program, and the values of its weights as parameters.
 
-    script_module: what `torch.jit.trace` or `torch.jit.script` gave, module or function. input_infos: name and shape
-    of each input, in order, `("x", (1, 3))` or `("x", ((1, 3), "int64"))`; of tuples and lists of tensors, those of
-    shapes. custom_convert_map: operator, as "aten::foo" -> a function of its arguments, which are expressions, numbers
-    and lists, and of their element types, that gives an expression or a list of them; it goes before our own.
+    script_module: the result of `torch.jit.trace` or `torch.jit.script`, a module or function. input_infos: name and
+    shape of each input, in order, `("x", (1, 3))` or `("x", ((1, 3), "int64"))`; of tuples and lists of tensors, those
+    of shapes. custom_convert_map: operator, as "aten::foo" -> a function of its arguments, which are expressions,
+    numbers and lists, and of their element types, that gives an expression or a list of them; it goes before our own.
     default_dtype: of inputs whose type neither the graph nor `input_infos` says.
     use_parser_friendly_name: whether names of layers have `_` in place of `:` and `.`. preserve_pytorch_scopes: whether
     layers and weights are called after their modules. export_renamed_c_graph_path: the folder of a file to write, with

@@ -7,7 +7,7 @@ from whence.relay.qnn.op import QNN_LEGALIZE
 
 
 def CanonicalizeOps() -> transform.Pass:
-    """Operators on quantised tensors become arithmetic; products of them stay, which kernels compute as they are."""
+    """Turn operators on quantised tensors into arithmetic, except products, which kernels compute directly."""
     return transform.QnnCanonicalize(written_out=True)
 
 

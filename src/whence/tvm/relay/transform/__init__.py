@@ -64,14 +64,14 @@ class ExprFunctionPass(ExprModulePass):
 def module_pass(
     pass_func: Any = None, opt_level: int | None = None, name: str | None = None, required: Sequence[str] | None = None
 ) -> Any:
-    """As `whence.transform.module_pass`, of a function that gets and gives an IRModule."""
+    """Like `whence.transform.module_pass`, for a function from an IRModule to an IRModule."""
     return decorated(module_pass, ExprModulePass, "transform_module", pass_func, opt_level, name, required)
 
 
 def function_pass(
     pass_func: Any = None, opt_level: int | None = None, name: str | None = None, required: Sequence[str] | None = None
 ) -> Any:
-    """As `whence.transform.function_pass`, of a function from a Function and its IRModule to a Function."""
+    """Like `whence.transform.function_pass`, for a function from a Function and its IRModule to a Function."""
     return decorated(function_pass, ExprFunctionPass, "transform_function", pass_func, opt_level, name, required)
 
 
@@ -99,10 +99,10 @@ def _on_expression(expr: Expr, mod: IRModule, pass_: passes.Pass) -> Expr:
 
 
 def gradient(expr: Expr, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
-    """The function that gives `(value, (gradients...))` of a function, with a gradient for each parameter.
+    """Return the function that returns `(value, (gradients...))` of a function, with a gradient for each parameter.
 
-    mod: what the function may call. mode: "first_order" takes none through branches and calls. Raises PipelineError for
-    another mode, for what is no function, and for what has no gradient.
+    mod: the module of the functions that it calls. mode: "first_order" refuses branches and calls. Raises PipelineError
+    for another mode, for an expression that is not a function, and for operators without a gradient.
     """
     if mode not in ("first_order", "higher_order"):
         raise PipelineError(f"gradient: expected mode first_order or higher_order, got {mode}")
