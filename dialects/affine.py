@@ -101,7 +101,7 @@ def linear(expr: AffineExpr, ranges: tuple[Range, ...]) -> Linear:
 
     Raises ValueError when `expr` is `malformed`.
     """
-    # Of leaves, which are most of what is asked, a cache would cost more than they do.
+    # Most arguments are leaves, which are cheaper than a cache.
     kind = expr.__class__
     if kind is AffineConstantExpr:
         return Linear((), cast(AffineConstantExpr, expr).value)

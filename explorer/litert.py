@@ -72,7 +72,7 @@ def _tensors(
     graph = _invoke(runtime, arrays, numbers, key)
     tensors: dict[str, Array] = {}
     for name, index in numbers.items():
-        # What has no memory, such as the output of an operator that nobody runs, LiteRT refuses.
+        # LiteRT refuses tensors without memory, such as the output of an operator that does not run.
         with suppress(ValueError):
             tensors[name] = np.asarray(runtime.get_tensor(index, graph))
     return tensors

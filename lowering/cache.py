@@ -146,7 +146,7 @@ def _read(name: str, folder: int) -> bytes | None:
             return None
         if problem := doubt(status):
             raise Untrusted(f"{name} in it: {problem}")
-        # What was used last stays longest; another process may have taken it away meanwhile.
+        # The file used last stays longest; another process may have removed it meanwhile.
         with suppress(OSError):
             os.utime(descriptor)
         return file.read()

@@ -117,7 +117,7 @@ def _objects(artifact: Artifact, contents: Contents) -> list[Object]:
     program, target, plan = artifact.program, artifact.target, contents.plan
     arrays = [aligned(array) for array in artifact.params]
     named = {id(array): name for name, array in plan.params.items()}
-    # What no kernel reads has no name in the graph.
+    # A parameter that no kernel reads has no name in the graph.
     names = [named.get(id(array), "") for array in artifact.params]
     specs = [TensorSpec(name, array.shape, array.dtype) for name, array in zip(names, arrays, strict=True)]
     kernels = artifact.kernels

@@ -149,7 +149,7 @@ class Ledger:
         """
         gone, came, kept, dead = list(removed), list(created), list(changed), list(died)
         sources = [number_of(op) for op in _with_contents((*gone, *dead))]
-        # What stands in a new op is new as well, where it is not known from elsewhere.
+        # Ops inside a new op are new as well, unless they are known from elsewhere.
         new = set(map(id, came))
         new_ops = [op for op in _with_contents(came) if id(op) in new or not numbered(op)]
         self.entries.append(

@@ -155,7 +155,7 @@ class Match:
         self.revalued.clear()
         self.replacing = False
 
-    # Who consumed what
+    # The consumers of erased ops
 
     def _died(self, erased: Iterable[_Erased]) -> dict[int, Operation]:
         """Operands' owners that only these erased ops used, pre-order."""

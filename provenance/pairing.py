@@ -72,7 +72,7 @@ class Pairing:
                 reached.add(old)
                 waiting += [maker for maker in self.before.reads.get(old, ()) if maker in self._gone]
                 waiting += self.before.inside.get(old, ()) if old in self._gone else ()
-        # What others are in the place of is theirs.
+        # Ops that others replace belong to those.
         return (reached - (self._replaced - mine) | self._changed_places(number)) - {0, number}
 
     def _changed_places(self, number: int) -> set[int]:
@@ -145,10 +145,10 @@ class Pairing:
                 pairs = [(was, is_) for was, is_ in zip(were, now, strict=True) if was != is_]
             else:
                 came = {is_ for is_ in now if is_ not in were}
-                # What reads others of these was unfolded from the reader.
+                # Ops that read others of these were unfolded from the reader.
                 first = [is_ for is_ in came if is_ and not self._reads(is_, came)]
                 pairs = [(was, is_) for was in were if was not in now for is_ in first]
-            # Of what is itself new, only ops that went may be in the same place.
+            # For a new op, only removed ops may be in the same place.
             waiting += [
                 (was, is_) for was, is_ in pairs if is_ and (old == new or (was in self._gone and self._is_new(is_)))
             ]

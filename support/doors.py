@@ -95,7 +95,7 @@ def leave(
 ) -> NoReturn:
     """Raise what a caller of a door gets for an error that was caught in it."""
     caller = sys._getframe(1).f_back  # pyright: ignore[reportPrivateUsage]
-    # What is still inside may have an answer to the error as it is.
+    # A caller inside the API may handle the original error.
     if isinstance(error, WhenceError | Warning) or (caller is not None and _package(caller) == "whence"):
         raise error
     if _is_theirs(error):

@@ -230,7 +230,7 @@ def _vectors(arch: str, cpu: str, features: str) -> tuple[int, int, bool]:
     if re.match(r"aarch64|arm64", arch):
         return 128, 32, False
     if arch.startswith("riscv"):
-        # Of the vector extension the least that a machine with it has; without it the registers of floats.
+        # The least width of the vector extension; without it, that of float registers.
         return (128 if re.search(r"\+(v|zvl128b)\b", features) else 32), 32, False
     bits = _x86_bits(cpu, features)
     return bits, *_x86_registers(bits)

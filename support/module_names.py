@@ -31,7 +31,7 @@ class FurtherNames(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         home = self._home(module.__name__)
         assert home is not None
-        # What stands in sys.modules after this is what `import` gives.
+        # `import` returns the entry of sys.modules after this.
         sys.modules[module.__name__] = import_module(home)
 
 

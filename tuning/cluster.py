@@ -198,7 +198,7 @@ class _Campaign:
             try:
                 outcomes = outcomes_of(json.loads(self._connection.result(future)))
             except Exception as error:
-                # Whatever befell a worker or the way to it is no fault of the candidates.
+                # A failure of a worker or its connection is not a failure of the candidates.
                 self._tries[running.part] += 1
                 if self._tries[running.part] < _TRIES:
                     self._again(future)

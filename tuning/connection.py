@@ -65,7 +65,7 @@ class Connection:
                 self.address, security=self._security, timeout=self._seconds, set_as_default=False
             )
         except (OSError, ValueError, TypeError, RuntimeError) as error:
-            # Of several errors, one inside the other, the innermost says most.
+            # The innermost of several nested errors says most.
             cause: BaseException = error
             while (inner := cause.__cause__ or cause.__context__) is not None:
                 cause = inner

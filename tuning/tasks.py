@@ -88,7 +88,7 @@ class Task:
         model_bytes: of all parameters of the model; weights come from the last cache if that holds them all.
         """
         operations, reads = map(sum, zip(*self.kernel.work, strict=True))
-        # Of a table that it looks up in, a call reads some rows.
+        # A call reads only some rows of a look-up table.
         weight_bytes = min(self.weight_bytes, reads)
         if model_bytes <= self.target.hardware.l3:
             weights = weight_bytes / rates.l3 / rates.threads

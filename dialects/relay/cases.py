@@ -72,7 +72,7 @@ def infer_cases(infer: Callable[[Signature], Sequence[Tensor]], sig: Signature) 
         if first is not None and first.equal and not fresh:
             raise first
         sig.fail("operands that fit each other for some extents", ", ".join(map(str, sig.types)))
-    # What was taken to be so need not be: it says nothing of names.
+    # An assumption may be wrong, so it says nothing about names.
     return [_common(types, fresh if first is None else None) for types in zip(*results, strict=True)]
 
 

@@ -172,7 +172,7 @@ SinOp = unary("sin", np.sin, FLOATS)
 SinhOp = unary("sinh", np.sinh, FLOATS)
 TanOp = unary("tan", np.tan, FLOATS)
 
-# Of any numbers. `round` takes halves to even, `trunc` goes towards zero.
+# Functions of any numbers. `round` takes halves to even, `trunc` goes towards zero.
 AbsOp = unary("abs", np.abs)
 CeilOp = unary("ceil", np.ceil, ANY, None, FLAT)
 CopyOp = unary("copy", np.copy)

@@ -77,7 +77,7 @@ class MaxPoolWithArgmaxOp(Operator):
             places += np.array(range(0, image[axis] * step, step)).reshape(shape)
         values = np.stack(taps(windows, x, lowest(x.dtype)))
         at = np.stack(taps(windows, places, -1))
-        # What lies outside loses against all that lies inside.
+        # Elements outside lose against all elements inside.
         inside = at >= 0
         best: AnyArray = np.argmax(np.where(inside, values, lowest(x.dtype)), axis=0, keepdims=True)
         first: AnyArray = np.argmax(inside, axis=0, keepdims=True)

@@ -124,7 +124,7 @@ def film(
             done = [
                 op for op, line in written.lines.items() if begin < line <= last_line and isinstance(op, ops.Primitive)
             ]
-            # What only names parts of the schedule is said again by the text that is appended.
+            # The appended text repeats ops that only name parts of the schedule.
             end = max((written.lines[op] for op in done), default=begin)
             bounds, extents = _bounds(now)
             before = rows

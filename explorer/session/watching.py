@@ -120,7 +120,7 @@ class Watch(PassInstrument):
     def run_before_pass(self, mod: object, info: PassInfo) -> None:
         start = perf_counter()
         assert isinstance(mod, Operation)
-        # What a pass runs itself is part of it.
+        # Passes that a pass runs itself are part of it.
         course = self._course(mod) if not self._running else None
         if course is not None:
             if not course.drafts:

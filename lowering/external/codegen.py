@@ -106,7 +106,7 @@ def _work(func: FuncOp) -> tuple[tuple[int, int], ...]:
     slots = len(list(func.block.ops))
     copy = anonymous(func)
     for op in list(copy.block.ops):
-        # Of constants that are no numbers, a kernel has parameters.
+        # Constants that are not scalars are parameters of a kernel.
         if isinstance(op, ConstantOp) and not is_scalar_constant(op):
             op.result.replace_all_uses_with(copy.block.insert_arg(op.result.type, len(copy.block.args)))
             op.detach()

@@ -84,7 +84,7 @@ def _optimized(text: str, target: Target, machine: Any, level: int) -> Any:
         if has_lost(optimized):
             return _parsed(with_lines(optimized, lines_of(text)), target)
         if " = phi " in optimized:
-            # What it does to a loop depends on the order of uses, which is that of the text in all modules so.
+            # LLVM's effect on a loop depends on the order of uses; after parsing, that is the order of the text.
             return _parsed(optimized, target)
     return module
 

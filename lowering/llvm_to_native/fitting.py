@@ -46,7 +46,7 @@ _CONVERTED = _DECIDED | Kind.FLOAT | Kind.LOAD
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("add", "and", "or", "xor"), _SUM),
     **dict.fromkeys(("mul", "shl", "lshr", "ashr"), _WHOLE),
-    # What is compared may be a difference.
+    # A comparison may be of a difference.
     "sub": _SUM | Kind.COMPARE,
     "icmp": _SUM | Kind.COMPARE,
     # LLVM tests whether a division fits 32 bits.
@@ -129,7 +129,7 @@ def kind_of(text: str) -> Kind:
     if _CONTROL.fullmatch(mnemonic):
         return Kind.CONTROL
     if target_in_memory(text):
-        # What computes what it stores may be of another line.
+        # The stored value may be computed at another line.
         return Kind.STORE
     operands = operands_of(text)
     if _MOVES.fullmatch(mnemonic) and any(map(is_in_memory, operands)):

@@ -18,7 +18,7 @@ _LOCATION = re.compile(
 )
 _NODE = re.compile(r"^!(\d+) = ", re.MULTILINE)
 _WITHOUT = re.compile(r"^  (?:%v\d+_[\w.]* = |ret )(?!.*, !dbg !\d)", re.MULTILINE)
-# What was inlined has the names of another function.
+# Inlined code has the names of another function.
 _INLINED = re.compile(r"\.i\d*(?:\.|$)")
 
 

@@ -172,7 +172,7 @@ class LineTable:
             line = 0 if row.column == INFERRED and row.line > 0 else row.line
             last[row.section, row.offset] = line if line >= 0 else last.get((row.section, row.offset), -1)
         ordered = sorted(last)
-        # What is inferred within a run of no line begins none.
+        # An inferred row within a run without a line does not begin a run.
         starts = [
             start
             for before, start in zip([None, *ordered], ordered, strict=False)

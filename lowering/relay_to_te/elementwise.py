@@ -61,7 +61,7 @@ def _reinterpret(op: Operator, x: Expr) -> Expr:
 
 
 def _sign(x: Expr) -> Expr:
-    # What is neither greater nor less is a zero or NaN, and stays.
+    # A number that is neither greater nor less is a zero or NaN, and stays.
     result = te.select(0 < x, 1, x)
     return result if is_unsigned(x.dtype) else te.select(x < 0, -1, result)
 

@@ -28,7 +28,7 @@ def _before(dtype: str, ascend: bool) -> Callable[[Expr, Expr], Expr]:
     """Return whether one number comes before another; NaN, which equals itself here, is the greatest."""
 
     def less(a: Expr, b: Expr) -> Expr:
-        # What is not greater or equal is less, or one of the two is NaN.
+        # If neither is greater or equal, it is less, or one of the two is NaN.
         return te.all(te.logical_not(a >= b), a.equal(a)) if is_float(dtype) else a < b
 
     # A function statement each: a script takes functions, not partial ones.
@@ -47,7 +47,7 @@ def _order(x: Tensor, axis: int, ascend: bool, count: int) -> Tensor:
     outer, extent, inner = _rows(shape(x), axis)
     key, before = _key(x.dtype), _before(x.dtype, ascend)
     with te.tag_scope(ROWS_APART):
-        # Of any number of elements a few are selected, any part is what a sort of all begins with.
+        # A few elements are selected; any larger part is the begin of a full sort.
         few = proves(count * _FULL, "<=", extent)
         if not few and not (isinstance(cast(Size, extent), SizeExpr) and bounds(count)[1] is not None):
             return scripts.merge_sort(x, outer, extent, inner, wide(x.dtype), key, before)

@@ -52,7 +52,7 @@ def _before(graph: FusionGraph, number: dict[Operator, int], softmax: SoftmaxOp)
     nodes: list[int] = []
     op: Operator = softmax
     for _ in range(_CHAIN):
-        # Of several operands with the scores' shape only one may be on the way, as only its reader is in the group.
+        # Only one of several operands with the scores' shape may be on the way, as only its reader is in the group.
         for value in op.operands:
             producer = operator_of(value)
             if producer is None or producer not in number or not same_shape(shape_of(value), shape):

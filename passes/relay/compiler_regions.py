@@ -77,7 +77,7 @@ def find_regions(block: Block) -> list[Region]:
         compilers[here] = compiler
 
     for op in ops:
-        # What is computed in blocks around this one cannot be of its regions.
+        # Values of the blocks around this one cannot belong to its regions.
         producers = [value.owner for value in op.operands if value.owner in position]
         if isinstance(op, CompilerBeginOp):
             enter(op, op.compiler.data, ())
@@ -130,7 +130,7 @@ class Parts:
                 owner = part_of.get(value.owner) if isinstance(value.owner, Operation) else None
                 if owner is not None and owner != part:
                     self.reads[part].add(owner)
-        # What may touch references, or call what does, stays in order.
+        # Ops that may touch references, or call functions that do, stay in order.
         before: int | None = None
         for op in block.ops:
             if isinstance(op, Operator | ConstantOp | TupleOp | TupleGetItemOp | ReturnOp | YieldOp | FnOp | GlobalOp):
@@ -200,7 +200,7 @@ class Parts:
         if one in self._merged:
             self._clean.clear()
         elif direct:
-            # Whatever reads the part that grew may descend from others now.
+            # Readers of the grown part may descend from other parts now.
             self._clean = {two: self._clean[two]}
         self._merged |= {one, two}
         return True

@@ -177,7 +177,7 @@ class _Converter:
         for old, new in zip(func.block.args, copy.block.args, strict=True):
             new.name_hint, new.location = old.name_hint, old.location
             values_of[old] = new
-        # What is to become of an op is told by the types of the old one.
+        # The types of the old op decide the new op.
         values = clone_block(func.block, values_of, copy.block.add_op, self.typed)
         copy.block.add_op(end := ReturnOp(*values))
         end.location = func.return_op.location

@@ -125,7 +125,7 @@ class FoldConstantPass(ModulePass):
             if not any(isinstance(inner, IfOp | MatchOp | TupleGetItemOp | LetOp) for inner in pre_order(op)):
                 return
             mark_calls(op)
-            # What is decided now may bring constants to where more can be computed.
+            # A decided branch may bring constants to further operators.
             forwarded = forward_through_lets(op)
             if not rewrite(op, decide) and not forwarded:
                 return

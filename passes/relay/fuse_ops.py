@@ -211,7 +211,7 @@ class FuseOpsPass(ModulePass):
             if isinstance(root, Operator) and root in members:
                 outliner.outline(root, members[root])
         for constant in outliner.absorbed:
-            # One that only kernels read lives on in them.
+            # A constant that only kernels read remains in them.
             if constant.result.first_use is None:
                 constant.detach()
                 constant.erase()

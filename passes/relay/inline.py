@@ -79,7 +79,7 @@ def stand_for(
 ) -> None:
     """Erase a call, `if` or match, in whose place ops were put before it; `values` are its results from now on."""
     before = [*places_in(call), *(op.location for op in made)]
-    # What gives a result does what the call did; the rest is what it was in the function.
+    # Ops that compute a result do the work of the call; the others are as in the function.
     new = set(made)
     for owner in {value.owner: None for value in values}:
         if isinstance(owner, Operation) and owner in new:

@@ -136,7 +136,7 @@ class _Follower:
             del self.changes[mark:]
         for reference in dict.fromkeys(written for end in ends for written in end):
             values = {end.get(reference, self.holds[reference]) for end in ends}
-            # What a single branch made nobody behind it sees.
+            # Ops after the branches do not see a value made in a single branch.
             self._write(reference, values.pop() if len(values) == 1 and len(ends) > 1 else None)
 
     def _write(self, reference: SSAValue, value: SSAValue | None) -> None:

@@ -234,7 +234,7 @@ class JoinAlongAxis(CombineBranches):
         if any(is_open(value.type) for value in values):
             return None
         axis = self._axis - self._rank
-        # Of the rank that has the axis, at least.
+        # The rank must include the axis.
         rank = max(-axis, *(len(shape_of(value)) for value in values))
         shapes = [(1,) * (rank - len(shape_of(value))) + shape_of(value) for value in values]
         if all(value is values[0] for value in values) and shapes[0][axis] == 1:

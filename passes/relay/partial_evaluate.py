@@ -105,7 +105,7 @@ class _Evaluator:
                         break
                 done.append(block)
                 todo += [inner for op in block.ops for region in op.regions for inner in region.blocks]
-            # What was unfolded in branches may have been all that still knew a reference made before them.
+            # The code unfolded in branches may have been the last user of a reference made before them.
             again = any([forward_references(block) for block in reversed(done)])
 
     def _block(self, block: Block) -> None:

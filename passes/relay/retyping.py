@@ -50,7 +50,7 @@ class Retype(RewritePattern):
             if element != element_of(value):
                 op.operands[index] = self._cast(value, element, op, rewriter)
                 changed = True
-        # What it reads may have changed its type before.
+        # Its operand may have changed its type before.
         changed = changed or op.properties != before or any(value in self.originals for value in op.operands)
         if changed:
             rewriter.notify_op_modified(op)

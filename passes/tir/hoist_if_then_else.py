@@ -51,7 +51,7 @@ def _loop(loop: ForOp, limit: int) -> None:
         if other is not None and beside > limit:
             continue
         _wrap(loop, same, guard, other)
-        # What is left of the loop may hold further ones.
+        # The rest of the loop may hold further ones.
         _loop(loop, limit - beside if other is not None else limit)
         if other is not None:
             _loop(other, limit - beside)

@@ -60,7 +60,7 @@ def _loop_of(alloc: AllocOp) -> ForOp | None:
         loop = loop.parent_op()
     if not isinstance(loop, ForOp):
         return None
-    # What an iteration leaves for the next one, as in a buffer that rolls, has places that move with the loop.
+    # Values that an iteration keeps for the next one, as in a rolling buffer, have positions that move with the loop.
     moves = any(isinstance(op, Access) and loop.var in view(op, {}).values for op in uses)
     return None if moves else loop
 

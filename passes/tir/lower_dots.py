@@ -149,7 +149,7 @@ class NibblesToFloats(RewritePattern):
         if number_of(down.rhs) != _NIBBLE or not isinstance(up, arith.ShLIOp) or not down.result.has_one_use():
             return
         table = DenseIntOrFPElementsAttr.from_list(VectorType(f32, [16]), [*map(float, range(8)), *range(-8, 0)])
-        # Of each index the lowest four bits count.
+        # The lowest four bits of each index count.
         ops: list[Operation] = [left := arith.SubiOp(down.rhs, up.rhs), index := arith.ShRUIOp(up.lhs, left)]
         ops.append(numbers := arith.ConstantOp(table))
         ops.append(

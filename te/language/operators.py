@@ -38,7 +38,7 @@ INTEGERS: dict[str, type[Operation] | None] = {
     "xor": arith.XOrIOp,
     "shl": arith.ShLIOp,
     "shr": arith.ShRSIOp,
-    # Of words of several small integers each.
+    # Functions of words of several small integers each.
     "dot2": Dot2Op,
     "dot4": Dot4Op,
 }

@@ -201,7 +201,7 @@ class _Inference:
             around, ranges = (self.schedule[scan].axes[0],), ((scan.first, last),)
             region = [Interval(AffineDimExpr(0), 1), *full_region(stage.compute.shape[1:])]
         elif self._begins_later(stage):
-            # What no step of a scan reads may lie where there is nothing to compute it of.
+            # A part that no step of a scan reads may have nothing to be computed from.
             region = self._required(stage, None, around, ranges)
         else:
             region = full_region(stage.compute.shape)

@@ -250,7 +250,7 @@ def cache_read(
     cache = Stage(record, copy)
     cache.scope = scope
     if not isinstance(source, Block) and table[tensor].scan is not None:
-        # What a step of a scan computes is there in that step only.
+        # A value that a step of a scan computes exists only in that step.
         cache.group = table[tensor].group
     table.stages.insert(position, cache)
     return cache

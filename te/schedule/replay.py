@@ -41,13 +41,13 @@ def apply_steps(
     that was applied last (None before any). Raises ScheduleError when a primitive does not fit.
     """
     run = _Replay(schedule, intrinsics)
-    # What it warns of was said when it was recorded.
+    # Its warnings were printed at the recording.
     schedule.record.quiet = True
     last: Operation | None = None
     complete = True
     try:
         for op in sequence.block.ops:
-            # What a stage is from its beginning comes first.
+            # Ops that define stages come first.
             if complete and not isinstance(op, ops.StageOp | ops.TensorComputeOp):
                 yield last
                 complete = False

@@ -81,7 +81,7 @@ def _matched(work: Scheduling) -> _Attention | None:
     end = tags.index("softmax_output")
     scores, *between, weights = stages[: end + 1]
     product, *rest = stages[end + 1 :]
-    # What follows the product is elementwise, and its host.
+    # The operator after the product is elementwise, and its host.
     if tag_of(product) != "dense" or any(stage.compute.reducer is not None for stage in rest) or len(rest) > 1:
         return None
     ended = between.pop(0) if between and between[0].compute.reducer is None else scores

@@ -327,7 +327,7 @@ def _ragged_panel(rows: int, columns: int, lanes: int, machine: Machine) -> int:
     least = -(-columns // lanes)
     counts = range(1, min(_VECTORS, least) + 1)
     best = min(counts, key=lambda count: (-(-least // count) * count * _tile_cost(rows, count, machine), -count))
-    # Of one panel as many columns are computed as there are: the end of more would be no registers.
+    # One panel has only the existing columns: more would not fit the registers.
     return min(lanes * best, columns)
 
 

@@ -56,7 +56,7 @@ def schedule_elementwise(work: Scheduling, stage: Stage) -> None:
     is_flat = flat(work, stage) and not guarded
     last = stage.fuse(*_row(work, stage, axes)) if is_flat else axes[-1]
     if guarded and not below(last.extent, 2):
-        # What lies between two places where a guard stops to hold gets vectors of its own.
+        # The part between two points at which a guard ceases to hold gets vectors of its own.
         vector = last
         stage.vectorize(last)
         stage.pragma(last, PARTITION_HINT, 1)

@@ -119,7 +119,7 @@ def _targets(call: CallOp | InvokeOp, functions: dict[str, FuncOp]) -> tuple[fro
     if isinstance(call, InvokeOp):
         return possible_functions(call.function, functions)
     callee = functions.get(call.callee.string_value())
-    # Of a function that is not there, the mark is all that is known.
+    # For a missing function, only the mark is known.
     return (frozenset(), call.impure is not None) if callee is None else (frozenset({callee}), False)
 
 

@@ -270,7 +270,7 @@ class FunctionPattern(DFPattern):
 
     @property
     def fuzzy(self) -> Sequence[Pattern]:
-        # What is inside of a function is no input of a match.
+        # Values inside a function are not inputs of a match.
         return all_parts(*self.parts)
 
     def accepts(self, matcher: Matcher, node: Node) -> bool:

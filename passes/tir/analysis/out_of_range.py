@@ -167,7 +167,7 @@ class _Space:
         form = self._form(expr, self.values)
         forms = (form, *(one for condition in self.conditions for one in condition.forms))
         if not isinstance(extent, int) or not all(one.plain for one in forms) or not self._counted(forms):
-            # Of open sizes: where no value is right.
+            # For open sizes, an access is wrong if it is wrong for all values.
             low, high = linear_bounds(form, self.box)
             wrong = negative(high) or proves(low, ">=", extent)
             return (low, high) if wrong and not self.conditions else None

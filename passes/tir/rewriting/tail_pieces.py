@@ -49,7 +49,7 @@ def pieces(loop: ForOp, ranges: Ranges, asked: bool) -> tuple[Size, list[ForOp]]
     if tile is None:
         return None
     height, rows = tile.height, tile.rows
-    # Of a large tile a quarter has sums enough for a core, and less code.
+    # A quarter of a large tile has enough sums for a core, and less code.
     part = height // 4 if asked and height >= _POINTERS else (height + 1) // 2
     full_tiles = rows // height
     if asked or height > _POINTERS or loop.kind.data == "parallel":
@@ -161,7 +161,7 @@ class _Piece:
             return True
         if not isinstance(op, Access):
             return False
-        # What the variable was: more than it is now, so that no index is resolved by it.
+        # The former range of the variable is wider than now, so that no index is resolved by it.
         seen = view(op, {**self.ranges, var: (0, FAR)})
         position = seen.values.index(var)
         row = next((i for i, value in enumerate(seen.values) if value in self.rows), None)

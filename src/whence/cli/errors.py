@@ -29,7 +29,7 @@ def guarded(program: str, body: Callable[[], int]) -> int:
             warnings.showwarning = partial(_warn, program)
             return body()
     except BrokenPipeError:
-        # Whoever read our output has seen enough; Python must not complain when it flushes at exit.
+        # The reader of our output has closed it; Python must not complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except KeyboardInterrupt:

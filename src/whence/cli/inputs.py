@@ -59,7 +59,7 @@ def check_sizes(args: argparse.Namespace, path: Path) -> None:
     from whence.runtime.program.sizes import check_symbols
     from whence.support.errors import FrontendError, FrontendWarning
 
-    # What the import complains of is said when the model is compiled.
+    # Warnings of the import are printed when the model is compiled.
     with suppress(FrontendError), warnings.catch_warnings():
         warnings.simplefilter("ignore", FrontendWarning)
         module = whence.load(path, args.input_shapes, args.signature)

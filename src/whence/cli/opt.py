@@ -130,7 +130,7 @@ class WhenceOptMain(xDSLOptMain):
         self.written: list[ModuleOp] = []
         self.chunks = 0
         self.lines_above = 0
-        # What errors are about: a pass, a target or the input; "" where their texts say so.
+        # The subject of errors: a pass, a target or the input; "" if their texts name it.
         self.kind, self.running = "", ""
         self.timer, self.audits = Timer(), list[Audit]()
         multiverse()  # before xDSL loads it, to say which package is broken
@@ -285,7 +285,7 @@ class WhenceOptMain(xDSLOptMain):
         if self.output is not None and parse_spec(self.args.target).name == "mlir":
             self.written.append(prog)
             name_weights(prog, Path(self.args.output_file))
-            # Whoever reads the file again wants to know the layers.
+            # A reader of the file needs the layers.
             self.args.print_debuginfo = True
         self.kind, self.running = "target", parse_spec(self.args.target).name
         text = super().output_resulting_program(prog)

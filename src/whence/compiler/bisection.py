@@ -202,7 +202,7 @@ class _Run:
 
     def bisected(self, original: ModuleOp, passes: Sequence[ModulePass], engine: Engine) -> Bisection:
         module, ledger = original.clone(), Ledger()
-        # What is compared draws the same random numbers.
+        # Compared programs draw the same random numbers.
         give_state(module, _main(module), 0)
         values = imported_values(module, ledger)
         results = [self._result("import", module, engine)]

@@ -83,7 +83,7 @@ class DynamicExecutable(InterpretedExecutable):
     def layers(self) -> tuple[str, ...]:
         """The names of the layers of the imported model, in order; inner ones are called `<outer>/<inner>`."""
         steps = _steps(self._source.region)
-        # Of a layer in two parts the second stands behind the first.
+        # The second part of a layer in two parts follows the first.
         again = {after for step, after in pairwise(steps) if _twins(step, after)}
         return tuple(node_of(step).layer for step in steps if step not in again)
 

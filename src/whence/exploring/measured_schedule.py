@@ -24,14 +24,14 @@ _BYTES = 8 << 30
 def main() -> None:
     """Read the schedules from standard input as JSON, and write what came of them to standard output."""
     work: dict[str, Any] = json.load(sys.stdin)
-    # What else is printed goes to standard error.
+    # Other output goes to standard error.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     if resource is not None:
         resource.setrlimit(resource.RLIMIT_AS, (_BYTES, _BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if hasattr(signal, "alarm"):
-        # Whoever asked may be gone.
+        # The client may be gone.
         signal.alarm(work["seconds"])
     try:
         compared = compare_schedules(work["before"], work["after"], target=work["target"], threads=work["threads"])

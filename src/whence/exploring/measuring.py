@@ -99,6 +99,6 @@ def _times(builder: Builder, executable: Executable, program: int, inputs: Mappi
     except PipelineError as error:
         builder.session.made_by.notes.append(f"times of layers are estimates: {error}")
     times = executable.times(inputs, _RUNS, samples)
-    # Of a few runs that in which others had the processors least.
+    # The run of a few in which other programs used the processors least.
     timeline = min((executable.timeline(inputs) for _ in range(_RUNS)), key=lambda spans: spans[-1:])
     add_times(builder, executable.artifact, program, times, samples, timeline)

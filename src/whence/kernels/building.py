@@ -205,7 +205,7 @@ def _build(
 
     if schedule.open is None:
         return function(schedule, {})
-    # What is asked of the schedule later is nothing to what is built now.
+    # Later primitives on the schedule must not change this build.
     kept = schedule.copy()
     parameters = schedule.open.parameters if signature is None else signature.parameters
     outputs = schedule.open.outputs

@@ -231,7 +231,7 @@ class Function(FunctionModule):
             self._check(position, array)
             if not array.flags.writeable:
                 self._fail(position, "a read-only array")
-            # What is not laid out as the kernel writes, or shares memory with another argument, is copied to.
+            # An array in another layout, or one that shares memory with another argument, is filled by a copy.
             plain = array.flags.c_contiguous and readable(array) is array
             others = (*arrays[:position], *arrays[position + 1 :])
             alone = plain and not any(np.may_share_memory(array, other) for other in others)

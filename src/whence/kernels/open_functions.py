@@ -153,7 +153,7 @@ class OpenFunction(Function):
             raise FrontendError(f"function '{self.name}': expected a call first: there is code for no size yet")
         return next(reversed(self._kernels.values()))
 
-    # Of the sizes called for last.
+    # Properties of the sizes of the last call.
 
     @property
     def tir(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]

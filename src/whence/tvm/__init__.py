@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-# What lies here is found under its name beside this folder only, so that there is one module of each.
+# The modules of this folder are importable only under their names beside it, so that each exists once.
 __path__: list[str] = []
 
 
