@@ -222,7 +222,7 @@ def static(script: Script, node: ast.expr, values: dict[str, Any]) -> Any:
                 return getattr(result, attribute)
         case ast.Subscript(value=owner, slice=index):
             result, position = static(script, owner, values), static(script, index, values)
-            # The type of nested lists is that of a tensor.
+            # Index nested lists like a tensor.
             for item in cast(Sequence[Any], position if isinstance(position, tuple) else (position,)):
                 result = result[item]
             return result
