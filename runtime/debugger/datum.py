@@ -27,11 +27,11 @@ class DebugResult:
         return self._dump["nodes"]
 
     def get_graph_node_shapes(self) -> list[list[int]]:
-        """Of every entry."""
+        """Return the shape of every entry."""
         return [list(entry.shape) for entry in self._graph.entries]
 
     def get_graph_node_dtypes(self) -> list[str]:
-        """Of every entry."""
+        """Return the dtype of every entry."""
         return [entry.dtype for entry in self._graph.entries]
 
     def get_graph_node_output_num(self, node: Mapping[str, Any]) -> int:

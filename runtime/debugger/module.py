@@ -67,7 +67,7 @@ class GraphModuleDebug(GraphModule):
         self.folder = DumpFolder(dump_root)
         self.folder.write(GRAPH, graph_dump(self.module.graph))
         self.rows: list[Row] = []
-        """Of the last `run`."""
+        """The rows of the last `run`."""
         self._tensors: list[list[Tensor]] | None = None
 
     @property

@@ -21,7 +21,7 @@ class Row:
     node: str
     function: str
     seconds: tuple[float, ...]
-    """Of each repeat."""
+    """Seconds of each repeat."""
     shape: tuple[int, ...]
     inputs: int
     output: int

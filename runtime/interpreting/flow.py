@@ -81,12 +81,12 @@ class Closure:
 
 
 CARRIED = {"Loop": (2, 2, 1), "Scan": (0, 0, 0), "While": (0, 0, 0)}
-"""Where what a loop carries begins among the inputs of the step, the inputs of its body, and the outputs of that."""
+"""The begin of the loop-carried values among the inputs of the step, the inputs of its body, and the body's outputs."""
 
 
 @dataclass(eq=False)
 class Step:
-    """One step of a region."""
+    """A step of a region."""
 
     inputs: tuple[str, ...]
     """Names of values; "" for one that is left out."""
@@ -112,7 +112,7 @@ class Step:
 
     @cached_property
     def unchanged(self) -> frozenset[int]:
-        """Of what a loop carries from iteration to iteration, the places of what none of them changes."""
+        """Return the positions of loop-carried values that no iteration changes."""
         body, (_, entering, leaving) = self.bodies["body"], CARRIED[self.kind]
         pairs = zip(body.inputs[entering:], body.outputs[leaving:], strict=False)
         same = (body.origin(after) == before for before, after in islice(pairs, self.carried))
@@ -317,7 +317,7 @@ class Argument:
     name: str
     path: tuple[int, ...] = ()
     element: int | None = None
-    """Of a known vector of sizes the one at a place in row-major order: an array without elements has it as extent."""
+    """The row-major position of one size in a known vector: an array without elements has that size as extent."""
 
 
 @dataclass(frozen=True)
@@ -328,7 +328,7 @@ class Output:
     count: int | None = None
     axis: int = 0
     known: tuple[int, ...] = ()
-    """Of what follows from sizes alone, the places of the elements that these decide."""
+    """The positions of the elements that sizes alone decide."""
 
 
 @dataclass(frozen=True)

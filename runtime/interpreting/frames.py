@@ -24,7 +24,7 @@ class Frame:
         self.at = 0
         """The step that comes next; while another region runs for a step, that step."""
         self.control: Generator[Environment, list[Value], list[Value]] | None = None
-        """Of a step that has several regions run, one after the other: what it does with their outputs."""
+        """The continuation of a step that runs several regions in turn, which receives their outputs."""
         self.depth = depth
 
     def results(self) -> list[Value]:

@@ -95,7 +95,7 @@ class MakeTuple(Instruction):
 
 @dataclass(eq=False)
 class GetItem(Instruction):
-    """One value of a tuple."""
+    """A value of a tuple."""
 
     index: int = 0
 

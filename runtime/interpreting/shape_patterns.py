@@ -30,7 +30,7 @@ class Pattern:
     """Extents of which some stay and some change. Those that keep their distance are one unknown and a number."""
 
     terms: tuple[tuple[int, int], ...]
-    """Of each extent the number of its unknown, -1 without one, and what is added to that."""
+    """For each extent, the number of its unknown (-1 without one) and the number added to it."""
 
     @classmethod
     def of(cls, met: Sequence[Sequence[int]]) -> Pattern:
@@ -110,7 +110,7 @@ class Families:
 
     @property
     def stretches(self) -> list[Stretch]:
-        """Those that are kept, the least recently used first."""
+        """The kept stretches, the least recently used first."""
         return list(self._stretches.values())
 
     def stretch(
@@ -187,7 +187,7 @@ class Families:
 
 
 def places_of_sizes(array: Array) -> tuple[int, ...]:
-    """Which elements of a known array may be sizes, by their place in row-major order."""
+    """Return the positions, in row-major order, of the elements of a known array that may be sizes."""
     far = _FAR.get(array.dtype, 0)
     if not far or array.size > _ELEMENTS:
         return ()

@@ -161,7 +161,7 @@ class Image:
         self.memory[place : place + form.width] = new.to_bytes(form.width, "little")
 
     def address(self, number: int, symbol: Symbol) -> int:
-        """Where a symbol is, that an object speaks of."""
+        """Return the address of an object's symbol."""
         elf = self.objects[number]
         if symbol.section == UNDEFINED:
             if symbol.name in self.globals:

@@ -33,7 +33,7 @@ class Protocol:
     seconds: float = 10.0
     """The most that one candidate may take, all in all: then it is stopped. It counts for the default kernel, too."""
     memory_bytes: int = 8 << 30
-    """Of address space for the process that measures."""
+    """The most bytes of address space of the measuring process."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +86,9 @@ class Measured:
     ratios: tuple[float, ...]
     """Per alternation, seconds of the default over seconds of the candidate: above 1 the candidate is faster."""
     default_seconds: float
-    """Of a call of the default kernel, the median."""
+    """The median seconds of a call of the default kernel."""
     seconds: float
-    """Of a call of the candidate, the median."""
+    """The median seconds of a call of the candidate."""
     disturbed: int = 0
     """The number of ratios that were taken while others used the processors."""
 

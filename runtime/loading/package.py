@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class Part(NamedTuple):
-    """Where the bytes of a part are."""
+    """The position of a part's bytes."""
 
     at: int
     size: int
@@ -143,7 +143,7 @@ def packed(
 
 
 def param_places(start: bytes | memoryview) -> list[int]:
-    """Where the parameters lie, in bytes of the package that begins with `start`, its first piece."""
+    """Return the offsets of the parameters in the package whose first piece is `start`."""
     head = Package.of(memoryview(start), "package").head
     begin = head.parts.get(PARAMS, Part(0, 0)).at
     return [begin + param.at for param in head.params]

@@ -42,7 +42,7 @@ class Form:
     """A kind of relocation: which number goes where."""
 
     number: Number
-    """Of S + A and P."""
+    """The function of S + A and P."""
     width: int
     """Bytes of the place."""
     low: int

@@ -109,9 +109,9 @@ class Runner:
     def launch(
         self, arrays: Sequence[Array], pool: ThreadPool, handle: int, known: Known | None = None
     ) -> list[Tensor]:
-        """As `run`, of inputs in order, for one who has read the handle of the pool; that takes as long as a kernel.
+        """Run inputs in order with a pool whose handle was read before, because reading it takes as long as a kernel.
 
-        known: what `met` gave for them.
+        known: the result of `met` for the inputs.
         """
         if self._bounds is not None:
             return self.run(arrays, pool)

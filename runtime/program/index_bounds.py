@@ -21,18 +21,18 @@ class IndexBound:
 
     input: int
     extents: tuple[Number, ...]
-    """One for all, or one for each place along the last axis."""
+    """One extent for all elements, or one for each position along the last axis."""
     layers: tuple[str, ...] = ()
-    """Those that read or write there, each with its file."""
+    """The layers that read or write at the indices, each with its file."""
     ignored: tuple[int, ...] | None = None
-    """Of classes, which lie from 0 to `extent - 1`: values that stand for none. None of other indices."""
+    """For classes from 0 to `extent - 1`, the values that mean no class; None for other indices."""
 
     def known(self, values: Values) -> IndexBound:
         """The bound for values of the sizes."""
         return replace(self, extents=tuple(number(extent, values) for extent in self.extents))
 
     def outside(self, array: Any) -> npt.NDArray[np.bool_]:
-        """Which elements of an array are not inside."""
+        """Return a mask of the elements that are out of bounds."""
         limits = np.asarray(cast("tuple[int, ...]", self.extents))
         outside = array >= limits
         if array.dtype.kind != "u":

@@ -32,7 +32,7 @@ class Known:
     values: npt.NDArray[np.int64]
     """These, and what the program computes of them."""
     address: int
-    """Of the values."""
+    """The address of the values."""
     arena_bytes: int
     output_bytes: int
     arguments: Arguments

@@ -102,5 +102,5 @@ class FrontendTestModule:
 
     @property
     def library(self) -> Library:
-        """Of the functions so far; kernels of others in it run on one thread."""
+        """The library of the functions so far; kernels of other libraries in it run on one thread."""
         return Library(self._functions, ThreadPool(PoolCode(0), 1))

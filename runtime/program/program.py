@@ -34,7 +34,7 @@ REFUSED = "whence_refused"
 
 
 class Slot(NamedTuple):
-    """Where a tensor lies: number `at` of the inputs and outputs, number `at` of the parameters, or arena byte `at`."""
+    """Where a tensor lies: input or output number `at`, parameter number `at`, or arena byte `at`."""
 
     kind: Literal["io", "param", "arena"]
     at: Number
@@ -69,7 +69,7 @@ class KernelEntry:
 
 @dataclass(frozen=True)
 class Call:
-    """One kernel call."""
+    """A kernel call."""
 
     kernel: int
     """Index into the program's kernels."""
@@ -111,7 +111,7 @@ class Program:
     sizes: Sizes | None = None
     """The sizes of arrays that the program takes."""
     indices: tuple[IndexBound, ...] = ()
-    """Of which inputs every call is checked."""
+    """The inputs whose indices every call checks."""
     random: int | None = None
     """The parameter that is the state of its random numbers, if it draws any."""
 

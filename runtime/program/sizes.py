@@ -93,7 +93,7 @@ class Derived:
 
     text: str
     layers: tuple[str, ...]
-    """Those that must not have it negative, else those that asked for it, each with its file."""
+    """The layers that require it to be at least 0, else the layers that need it, each with its file."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Sizes:
 
     symbols: tuple[str, ...]
     ranges: tuple[tuple[int, int | None], ...]
-    """Of each symbol the lowest and the highest value."""
+    """The lowest and the highest value of each symbol."""
     solutions: tuple[Solution, ...]
     """One per symbol, in the order in which they are read."""
     derived: tuple[Derived, ...]

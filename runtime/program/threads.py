@@ -62,7 +62,7 @@ class Layout:
     WORKERS = 26
     """The number of workers, where nobody else counts them: in a program in C."""
     TIMED = 27
-    """How many take times of loops now."""
+    """The number of callers that measure loops now."""
     HELPED = 33
     """Nanoseconds of CPU time that workers worked, less those that callers waited for them, while times were taken."""
     # Parts of the word STATE.

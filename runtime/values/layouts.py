@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a layout: `C` (factor 0) or `16c` (factor 16)."""
+    """An axis of a layout: `C` (factor 0) or `16c` (factor 16)."""
 
     letter: str
     factor: int = 0

@@ -33,7 +33,7 @@ class NDArray(np.ndarray[Any, np.dtype[Any]]):
 
     @property
     def device(self) -> Device:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Where it lies."""
+        """The device of the array."""
         return Device()
 
     def same_as(self, other: object) -> bool:

@@ -55,7 +55,7 @@ def write_params(params: Mapping[str, Array], stream: IO[bytes]) -> None:
 
 
 def _checksum(pieces: Iterable[bytes | memoryview]) -> bytes:
-    """Of what comes after the checksum. Never 0, which says that there is none."""
+    """Return the checksum of everything after it. It is never 0, which means no checksum."""
     digest = hashlib.sha256(_U64.pack(_LIST_MAGIC))
     for piece in pieces:
         digest.update(piece)
