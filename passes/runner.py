@@ -199,7 +199,7 @@ def run_passes(
 
 def apply(pass_: ModulePass, context: Context, module: ModuleOp) -> None:
     """Run a pass, and nothing around it, in place; one that works function by function does not see closed ones."""
-    row = find_row(one.name)
+    row = find_row(pass_.name)
     if row is None:
         # It may ask operators for the patterns that come with their dialect.
         DIALECTS["relay"]()
