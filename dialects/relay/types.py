@@ -151,8 +151,8 @@ def _paired(first: Attribute, second: Attribute) -> list[tuple[Attribute, Attrib
     return list(zip(parts, others, strict=True)) if with_parts(first, others) == second else None
 
 
-def fits(expected: Attribute, found: Attribute) -> bool:
-    """Return whether a value of type `found` may stand where `expected` is wanted: an open extent fits every extent."""
+def fits(expected: Attribute, actual: Attribute) -> bool:
+    """Return whether a value of type `actual` fits the type `expected`; an open extent fits every extent."""
     stack = [(expected, actual)]
     while stack:
         a, b = stack.pop()
@@ -209,11 +209,11 @@ def type_arguments(general: Forall, special: FunctionType) -> dict[str, Attribut
 def substituted(type_: Attribute, substitution: dict[str, Attribute]) -> Attribute:
     """A type with types in the place of type variables, those that an inner `Forall` binds apart."""
     if isinstance(type_, TypeVar):
-        return given.get(type_.hint.data, type_)
+        return substitution.get(type_.hint.data, type_)
     if isinstance(type_, Forall):
         bound = {name.data for name in type_.params}
-        given = {name: value for name, value in given.items() if name not in bound}
-    return mapped(type_, lambda part: substituted(part, given))
+        substitution = {name: value for name, value in substitution.items() if name not in bound}
+    return mapped(type_, lambda part: substituted(part, substitution))
 
 
 def numbered(type_: Attribute, depth: int = 0) -> Attribute:
