@@ -220,7 +220,8 @@ class Codec:
             return fitting[0].read(value)
 
         def write(value: Any) -> Any:
-            writer = next(form for form in forms if form.holds(value)).write
+            # What is of none of the types is for JSON to refuse.
+            writer = next((form.write for form in forms if form.holds(value)), None)
             return value if writer is None else writer(value)
 
         kinds = frozenset[type]().union(*(form.kinds for form in forms))

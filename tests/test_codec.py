@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import ml_dtypes
 import numpy as np
@@ -110,3 +110,8 @@ def test_a_codec_has_types_of_its_own():
     assert codec.decode(Row, {"at": 1, "limit": 3}, "row") == Row("y", 3)
     with pytest.raises(FrontendError, match="row: limit: expected a whole number, got 10"):
         codec.decode(Row, {"at": 1, "limit": 10}, "row")
+
+
+def test_a_value_of_no_type_is_refused():
+    with pytest.raises(TypeError, match="int64 is not JSON serializable"):
+        Codec().text(replace(WHOLE, slots=(Slot("io", cast(int, np.int64(1))),)))

@@ -110,4 +110,12 @@ def _job(text: str, target: Target, threads: int, machine: Facts) -> Job:
     inputs = tuple(rng.standard_normal(shape).astype(dtype) for shape, dtype in specs_of(func.block.args))
     ((shape, dtype),) = specs_of(func.return_op.values)
     output = TensorSpec("", shape, dtype)
-    return Job(inputs, (), (output,), code, (code,), Protocol(pairs=2, threads=threads), machine)
+    return Job(
+        inputs=inputs,
+        weights=(),
+        outputs=(output,),
+        default=code,
+        candidates=(code,),
+        protocol=Protocol(pairs=2, threads=threads),
+        machine=machine,
+    )

@@ -128,7 +128,19 @@ def tasks_of(
             for other in artifact.calls
             if other.kernel == kernel
         )
-        tasks.append(Task(kernel, func, record, artifact.target, space, (), weights, run.results, layers))
+        tasks.append(
+            Task(
+                number=kernel,
+                func=func,
+                kernel=record,
+                target=artifact.target,
+                space=space,
+                inputs=(),
+                weights=weights,
+                outputs=run.results,
+                layers=layers,
+            )
+        )
     numbers = {first[task.number]: position for position, task in enumerate(tasks)}
     called = _called(artifact, runner, pool, inputs, numbers, tasks) if runner is not None and pool is not None else {}
     rng = np.random.default_rng(seed)

@@ -235,7 +235,15 @@ class Tuner:
 
     def _job(self, task: Task, candidates: Sequence[Code], protocol: Protocol) -> Job:
         default = default_code(task)
-        return Job(task.inputs, task.weights, task.outputs, default, tuple(candidates), protocol, self.machine)
+        return Job(
+            inputs=task.inputs,
+            weights=task.weights,
+            outputs=task.outputs,
+            default=default,
+            candidates=tuple(candidates),
+            protocol=protocol,
+            machine=self.machine,
+        )
 
 
 def score_of(measured: Measured) -> Score:

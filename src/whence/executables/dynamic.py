@@ -161,7 +161,16 @@ class DynamicExecutable(InterpretedExecutable):
             if isinstance(source, Output)
         }
         reason = self._fell_back(region.steps[at], sizes)
-        return Stretch(native.next, native.arguments, native.results, part, part, part.takes, open_, reason)
+        return Stretch(
+            next=native.next,
+            arguments=native.arguments,
+            results=native.results,
+            runner=part,
+            report=part,
+            fits=part.takes,
+            open=open_,
+            reason=reason,
+        )
 
 
 def _twins(step: Step, after: Step) -> bool:
