@@ -29,7 +29,7 @@ from xdsl.ir.affine import (
 from xdsl.utils.exceptions import VerifyException
 
 from ...support.identity import by_identity
-from .expr import Size, SizeExpr, UndecidedSize, evaluate, proves, same, substitute, symbol, symbols_of
+from .expr import Size, SizeExpr, UndecidedSize, evaluate, proves, substitute, symbol, symbols_of
 from .terms import Atom, Polynomial
 from .terms import number_of as number_in
 
@@ -144,11 +144,6 @@ def size_in(attribute: Attribute) -> Size:
 @lru_cache(maxsize=1 << 12)
 def _size_in(attribute: AffineMapAttr) -> Size:
     return size_of(attribute.data.results[0])
-
-
-def same_shape(a: Sequence[Size], b: Sequence[Size]) -> bool:
-    """Return whether two shapes are equal whatever the sizes are."""
-    return len(a) == len(b) and all(map(same, a, b))
 
 
 def dense(shape: Sequence[Size]) -> tuple[int, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import lru_cache
+from itertools import count
 
-from .expr import Size, UndecidedSize, ceil_div, size_max, size_min, symbol
+from .expr import RESERVED, Size, UndecidedSize, ceil_div, size_max, size_min, symbol
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([^\W\d]\w*)|(//|[-+*%(),]))")
 _DEEPEST = 60
@@ -37,6 +38,13 @@ def parse_size(text: str) -> Size:
         raise ValueError(f"{error}: {_shown(text)}") from error
     reader.expect("")
     return size
+
+
+def identifier(text: str, taken: Container[str] = ()) -> str:
+    """Return a name of a symbol for a text, other than those that are taken."""
+    name = re.sub(r"\W", "_", text)
+    name = name if name.isidentifier() and name not in RESERVED else f"_{name}"
+    return next(called for k in count() if (called := f"{name}_{k}" if k else name) not in taken)
 
 
 def _shown(text: str) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
 from math import lcm
 
 from .expr import (
-    RESERVED,
     Size,
     SizeExpr,
     common_range,
@@ -23,6 +20,7 @@ from .expr import (
 )
 from .intervals import Range
 from .terms import names_in, number_of
+from .text import identifier
 
 
 class Unknowns:
@@ -38,7 +36,7 @@ class Unknowns:
         """The values of the symbols in that case."""
         for (number, added), extent, name in zip(terms, met, names, strict=True):
             if number >= 0 and number not in called:
-                called[number] = _identifier(name, self.values)
+                called[number] = identifier(name, self.values)
                 self.values[called[number]] = extent - added
         self.sizes: list[Size] = [added if number < 0 else symbol(called[number]) + added for number, added in terms]
         """The extents."""
@@ -164,12 +162,6 @@ def _farthest(holds: Callable[[int], bool], most: int) -> int:
         middle = (below + above) // 2
         below, above = (middle, above) if holds(middle) else (below, middle)
     return below
-
-
-def _identifier(name: str, names: Mapping[str, int]) -> str:
-    plain = re.sub(r"\W", "_", name)
-    plain = plain if plain.isidentifier() and plain not in RESERVED else f"_{plain}"
-    return next(text for k in count() if (text := f"{plain}_{k}" if k else plain) not in names)
 
 
 def _inside(value: int, limits: Range) -> bool:

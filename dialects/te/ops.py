@@ -44,9 +44,9 @@ from ..checks import check_else, check_map
 from ..element_types import stored_type
 from ..format import name_hint, parse_attributes, parse_indices, parse_signature, print_indices, print_signature
 from ..int_lists import numbers_of
-from ..sizes import Size
+from ..sizes import Size, same_shape
 from ..sizes.checks import check_sizes
-from ..sizes.kernel import dense, names_of, negative, same_shape, shape_map, sizes_in
+from ..sizes.kernel import dense, names_of, negative, shape_map, sizes_in
 from ..sizes.types import extents_of, tensor_of
 from .compute_text import parse_compute, print_compute
 from .stages import ExternOp, HybridOp, ScanOp, StateOp

@@ -37,8 +37,7 @@ from xdsl.traits import NoTerminator
 
 from ...provenance.diagnostics import fail
 from ..format import parse_attributes
-from ..sizes import Size, decide, same
-from ..sizes.kernel import same_shape
+from ..sizes import Size, decide, same, same_shape
 from ..sizes.types import extents_of
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -12,8 +11,8 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects.element_types import element_type
-from ...dialects.sizes import RESERVED, Ranges, Size, SizeExpr, proves, same, substitute, symbol, symbols_of
-from ...dialects.sizes.text import parse_size
+from ...dialects.sizes import Ranges, Size, SizeExpr, proves, same, substitute, symbol, symbols_of
+from ...dialects.sizes.text import identifier, parse_size
 from ...dialects.sizes.types import tensor_of
 from ...runtime.values.open_specs import OPEN, Dimension, OpenSpec, spelled
 from ...support.errors import FrontendError
@@ -23,12 +22,6 @@ from .tensor import Undecided
 ShapeT = TypeVar("ShapeT")
 Extents = Sequence["Size | None"]
 """Numbers and sizes; None for what is open and has no name."""
-
-
-def identifier(text: str) -> str:
-    """Return a name of a symbol for a text."""
-    name = re.sub(r"\W", "_", text)
-    return name if name.isidentifier() and name not in RESERVED else f"_{name}"
 
 
 def size_named(text: str) -> SizeExpr:

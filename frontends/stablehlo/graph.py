@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from ...dialects.sizes.text import identifier
 from ...runtime.interpreting.flow import Step
 from ...runtime.values.open_specs import OpenSpec
 from ..importing.converter import Converter, Result
 from ..importing.custom import NO_CUSTOM_OPS, CustomOps
 from ..importing.fold import folded
-from ..importing.inputs import Inputs, identifier
+from ..importing.inputs import Inputs
 from ..importing.model import Format, Model
 from ..importing.python_calls import PythonCall
 from ..importing.results import Results, Stated

@@ -22,8 +22,6 @@ from .schema import ScalarType, Unread
 from .tensors import dtype_of
 
 T = TypeVar("T")
-Number = bool | int | float | SizeExpr
-"""A number among the arguments, or one that sizes of the call decide."""
 
 
 HINTS: Mapping[str, str] = {
@@ -132,14 +130,14 @@ class Context(context.Context):
 
     # Numbers.
 
-    def number(self, name: str, default: T = None) -> Number | T:
+    def number(self, name: str, default: T = None) -> Size | float | T:
         """An argument that is a number, whose value must be known at import, or one that sizes of the call decide."""
         operand = self.argument(name)
         if operand is None:
             return default
         return self._number(operand, name)
 
-    def _number(self, operand: Operand, name: str) -> Number:
+    def _number(self, operand: Operand, name: str) -> Size | float:
         if isinstance(operand, At):
             tensor = self.tensor(operand.index)
             if tensor.dtype is not None and tensor.dtype.kind == "f" and not tensor.symbolic:

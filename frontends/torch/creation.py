@@ -18,14 +18,14 @@ from ...support.dtypes import Array
 from ..importing.converter import Converter, Result
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, places, where
-from .context import Context, Number
+from .context import Context
 from .promotion import FLOAT, LONG, cast_to, is_tensor, number_term, number_type, operand
 
 _LARGEST_KNOWN = 1 << 16
 """Elements of a tensor of one number up to which its values are known at import."""
 
 
-def filled(ctx: Context, number: Number, shape: Sequence[int], dtype: np.dtype[Any]) -> Result:
+def filled(ctx: Context, number: Size | float, shape: Sequence[int], dtype: np.dtype[Any]) -> Result:
     """A tensor of one number: known where its shape and number are, and it is small; else relay's full."""
     sizes = cast("Sequence[Size]", shape)
     for extent in sizes:

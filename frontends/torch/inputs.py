@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...dialects.sizes import RESERVED, Size, symbol
+from ...dialects.sizes.text import identifier
 from ...runtime.values.open_specs import OpenSpec
-from ..importing.inputs import Inputs, identifier
+from ..importing.inputs import Inputs
 from ..importing.state import State
 from .expressions import lone_symbol, parse_expression
 from .schema import TensorMeta

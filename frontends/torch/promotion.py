@@ -16,11 +16,11 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.creation import SizesOp
 from ...dialects.relay.elementwise import CastOp
-from ...dialects.sizes import SizeExpr
+from ...dialects.sizes import Size, SizeExpr
 from ..importing.tensor import dtype_of
 from ..importing.terms import Term
 from .calls import At
-from .context import Context, Number
+from .context import Context
 
 FLOAT, LONG, BOOL = np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.bool_)
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -70,7 +70,7 @@ def _combined(higher: np.dtype[Any] | None, lower: np.dtype[Any] | None) -> np.d
     return promoted(higher, lower) if kind_of(lower) > kind_of(higher) else higher
 
 
-def number_type(number: Number) -> np.dtype[Any]:
+def number_type(number: Size | float) -> np.dtype[Any]:
     if isinstance(number, bool):
         return BOOL
     return FLOAT if isinstance(number, float) else LONG
@@ -109,7 +109,7 @@ def _late(ctx: Context, name: str) -> SSAValue | None:
     return ctx.tensor(operand.index).value if isinstance(operand, At) and operand.number else None
 
 
-def number_term(ctx: Context, number: Number, dtype: np.dtype[Any]) -> Term:
+def number_term(ctx: Context, number: Size | float, dtype: np.dtype[Any]) -> Term:
     """A scalar of an element type."""
     if isinstance(number, SizeExpr):
         result = ctx.emit(SizesOp, values=[cast("int", number)], shape=(), dtype="int64")

@@ -15,8 +15,7 @@ from ... import te
 from ...dialects.relay import nn as relay
 from ...dialects.relay.layout import logical_shape, parse_layout
 from ...dialects.relay.operator import Operator, shape_of
-from ...dialects.sizes import Size, SizeExpr
-from ...dialects.sizes.kernel import same_shape
+from ...dialects.sizes import Size, SizeExpr, same_shape
 from ...passes.relay.blocking import vector_block
 from ...support.machine import CHANNEL_BLOCK
 from ...te import Expr, Tensor

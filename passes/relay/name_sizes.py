@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -14,7 +13,6 @@ from ...dialects.relay.core import FuncOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.size_ranges import main_of, ranges_of, required_of, set_ranges, set_required, symbols_in
 from ...dialects.sizes import (
-    RESERVED,
     Ranges,
     Size,
     SizeExpr,
@@ -29,6 +27,7 @@ from ...dialects.sizes import (
     symbols_of,
 )
 from ...dialects.sizes.intervals import Range
+from ...dialects.sizes.text import identifier
 from ...dialects.sizes.types import extents_of, is_open, tensor_of
 from ...provenance.diagnostics import message
 from ...support.errors import FrontendError
@@ -175,10 +174,7 @@ def named(module: ModuleOp) -> ModuleOp:
 
 
 def _fresh(text: str, symbols: set[str]) -> SizeExpr:
-    name = re.sub(r"\W", "_", text)
-    name = name if name.isidentifier() and name not in RESERVED else f"_{name}"
-    while name in symbols:
-        name += "_"
+    name = identifier(text, symbols)
     symbols.add(name)
     return symbol(name)
 

@@ -8,8 +8,8 @@ from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineConstan
 
 from ....dialects import te
 from ....dialects.affine import below
-from ....dialects.sizes import Size, product, same
-from ....dialects.sizes.kernel import known, same_shape
+from ....dialects.sizes import Size, product, same, same_shape
+from ....dialects.sizes.kernel import known
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....passes.tir.interleave_stores import BYTES, MOST

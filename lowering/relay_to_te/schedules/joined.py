@@ -11,8 +11,8 @@ from xdsl.ir.affine import AffineDimExpr, AffineExpr
 
 from ....dialects import te
 from ....dialects.affine import below, bounds, substitute
-from ....dialects.sizes import proves
-from ....dialects.sizes.kernel import known, nominal, same_shape
+from ....dialects.sizes import proves, same_shape
+from ....dialects.sizes.kernel import known, nominal
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.bounds import Reading
 from ....te.schedule.itervar import IterVar

@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 
 from ....dialects.affine import below
-from ....dialects.sizes import Size, product, same
-from ....dialects.sizes.kernel import known, nominal, same_shape
+from ....dialects.sizes import Size, product, same, same_shape
+from ....dialects.sizes.kernel import known, nominal
 from ....dialects.tir import element_bytes
 from ....passes.relay.blocking import largest_divisor
 from ....te.schedule.itervar import IterVar
