@@ -54,14 +54,15 @@ def rows(form: str) -> set[str]:
 def marks() -> Iterator[tuple[str, str, str, str]]:
     """Return family, name and note of each meaning, and a mark for each format.
 
-    `x`: all cases are spelled, `p`: a part of them, `!`: known to be wrong, `-`: none.
+    `x`: all cases are spelled, `p`: a part of them, `!`: known to be wrong, `o`: the frontend lacks the row,
+    `-`: none.
     """
     for family in FAMILIES:
         for meaning in table(family):
             line = ""
             for form in FORMATS:
                 if form not in meaning.spellings:
-                    line += "-"
+                    line += "o" if form in meaning.lacking else "-"
                 elif form in meaning.wrong:
                     line += "!"
                 else:
@@ -69,11 +70,22 @@ def marks() -> Iterator[tuple[str, str, str, str]]:
             yield family, meaning.name, line, meaning.note
 
 
+def filled() -> list[str]:
+    """Return the rows that tables say to be lacking, and that are there."""
+    return [
+        f"{meaning.name}: {form} {operator}"
+        for family in FAMILIES
+        for meaning in table(family)
+        for form, operator in meaning.lacking.items()
+        if operator in rows(form)
+    ]
+
+
 def text() -> str:
     """Return the holes as a text: a line for each meaning, then the rows that none reaches."""
-    lines = [f"{'':12}{'':36}{' '.join(form[:4].ljust(4) for form in FORMATS)}"]
+    lines = [f"{'':14}{'':36}{' '.join(form[:4].ljust(4) for form in FORMATS)}"]
     for family, name, line, note in marks():
-        lines.append(f"{family:12}{name:36}{'    '.join(line)}    {note}".rstrip())
+        lines.append(f"{family:14}{name:36}{'    '.join(line)}    {note}".rstrip())
     for form in FORMATS:
         left = sorted(rows(form) - reached(form))
         lines += [

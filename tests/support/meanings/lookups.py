@@ -152,7 +152,8 @@ TABLE = [
         "onnx": lambda net, i, w: net("Gather", net.const(w), i)}),
     Meaning("segment_sum", _segments, [Case("in order", [ROWS], {}, [_SEGMENTS])], {
         "tflite": lambda net, x, ids: _in_ids(net, "SEGMENT_SUM", x, ids),
-        "tensorflow": lambda net, x, ids: _in_ids(net, "SegmentSum", x, ids, Tindices="int32")}),
+        "tensorflow": lambda net, x, ids: _in_ids(net, "SegmentSum", x, ids, Tindices="int32")},
+        lacking={"keras": "SegmentSum"}),
     Meaning("unsorted_segment_sum", _segments, [Case("in any order", [ROWS], {}, [_SCATTERED])], {
         "tflite": lambda net, x, ids: net("UNSORTED_SEGMENT_SUM", x, net.const(ids), net.const(4, "int32")),
         "tensorflow": lambda net, x, ids: net("UnsortedSegmentSum", x, net.const(ids), net.const(4, "int32"),

@@ -48,6 +48,8 @@ class Meaning:
     """Format -> the dtype of the first result there, where it is another one."""
     channels_last: Container[str] = ()
     """The formats in which inputs and first results have their second axis last."""
+    lacking: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Format -> an operator of it that means this, and that its frontend has no row for."""
     note: str = ""
     """What tells it from meanings of the same name."""
 

@@ -91,7 +91,7 @@ TABLE = [
         note="of 0 and NaN 0"),
     two("multiply_no_nan", lambda x, y: np.where(y == 0, 0, x * y), unsigned=True, tensorflow="MulNoNan"),
     Meaning("lgamma", wide(_lgamma), [Case("special", [MODEST[:-2]])], spellings(torch="lgamma", stablehlo="lgamma"),
-        lost=10.0),
+        lost=10.0, lacking={"tensorflow": "Lgamma"}),
     Meaning("lerp", lambda x, y: (x + np.float32(0.25) * (y - x)).astype(x.dtype), [Case("pairs", [_X, _X * 2])], {
         "torch": lambda net, x, y: net("aten.lerp.Scalar", self=x, end=y, weight=0.25)}),
     Meaning("is_close", lambda x, y: np.isclose(x, y, 1e-5, 1e-8), [Case("pairs", PAIRS)], {

@@ -150,5 +150,6 @@ TABLE = [
         "tflite": lambda net, x, radius, **options: net("LOCAL_RESPONSE_NORMALIZATION", x, radius=radius, **options,
                                                         options="LocalResponseNormalizationOptions"),
         "tensorflow": lambda net, x, radius, **options: net("LRN", x, depth_radius=radius, **options)},
-        channels_last=LAST, note="alpha of ONNX is that of the others times the size"),
+        channels_last=LAST,
+            note="alpha of ONNX is that of the others times the size; plain kernels of LiteRT lack a channel"),
 ]  # fmt: skip
