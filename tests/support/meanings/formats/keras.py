@@ -23,8 +23,8 @@ __all__ = ["Net", "load"]
 
 def _tensor(value: Value) -> dict[str, Any]:
     layer, _, index = value.name.partition(":")
-    config = {"shape": list(value.shape), "dtype": value.dtype.name, "keras_history": [layer, 0, int(index or 0)]}
-    return {"class_name": "__keras_tensor__", "config": config}
+    # Of what is computed no shape or dtype is stated: the rows say them.
+    return {"class_name": "__keras_tensor__", "config": {"keras_history": [layer, 0, int(index or 0)]}}
 
 
 def _argument(value: Any) -> Any:
