@@ -40,10 +40,12 @@ def number(attribute: Attribute, type: Attribute) -> Value:
 COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {"ogt": np.greater, "olt": np.less, "slt": np.less}
 
 
+WHERE: Callable[[Value, Value, Value], Value] = np.where
+
+
 def select(condition: Value, first: Value, second: Value) -> Value:
     if np.ndim(condition):
-        chosen: Value = np.where(condition, first, second)
-        return chosen
+        return WHERE(condition, first, second)
     return first if condition else second
 
 

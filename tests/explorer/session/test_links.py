@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -37,14 +36,13 @@ class Instruction:
     slots: tuple[int, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Compiled:
     """A model compiled apart from its document."""
 
     session: Session
     executable: Executable
 
-    @cache  # noqa: B019 (one per model and run)
     def code(self, kernel: int) -> list[Instruction]:
         """The instructions of a kernel of the document."""
         row = self.session.kernels[kernel]
