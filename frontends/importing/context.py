@@ -24,6 +24,7 @@ from ...provenance.builder import LocatedBuilder
 from ...provenance.diagnostics import message
 from ...support.dtypes import Array
 from ...support.errors import FrontendError
+from .attributes import Attributes
 from .limits import excess, expectation
 from .node_parts import Asked, NodePart
 from .tensor import Tensor, Undecided, dtype_of, shape_of, size_in
@@ -49,7 +50,7 @@ _MOVES = (CastOp, ReshapeOp, ExpandDimsOp, SqueezeOp)
 
 
 @dataclass(eq=False, kw_only=True)
-class Context:
+class Context(Attributes):
     """One node under conversion. Inputs and outputs are counted from 0; absent optional inputs are None."""
 
     op_type: str
@@ -141,6 +142,10 @@ class Context:
         That converter asks for these inputs, and for the attributes of the node: `Converter.apply` checks it.
         """
         return replace(self, inputs=inputs, asked=Asked(attributes=self.asked.attributes), **changes)
+
+    def place(self, name: str, position: int) -> int | None:
+        """The number of the input that a row calls `name`, its `position`-th; None where it is left out."""
+        return position if self.has(position) else None
 
     def has(self, index: int) -> bool:
         """Return whether input `index` is given."""

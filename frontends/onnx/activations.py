@@ -31,7 +31,7 @@ def selu(ctx: Context, x: Term) -> Term:
 
 
 def gelu(ctx: Context, x: Term) -> Term:
-    return activations.gelu(ctx, x, ctx.str("approximate", "none"))
+    return activations.gelu(ctx, x, ctx.word("approximate", "none"))
 
 
 def hard_sigmoid(ctx: Context, x: Term) -> Term:

@@ -113,7 +113,7 @@ def projected_attention(ctx: Context, total: SSAValue, index: int, past: int, sc
     ctx.only("do_rotary", 0)
     ctx.only("past_present_share_buffer", 0)
     heads, hidden = ctx.int("num_heads", 0), shape_of(total)[2]
-    sizes = ctx.ints("qkv_hidden_sizes") or (hidden // 3,) * 3
+    sizes = ctx.ints("qkv_hidden_sizes", None) or (hidden // 3,) * 3
     starts = (0, sizes[0], sizes[0] + sizes[1])
     query, key, value = (
         split_heads(ctx, _cut(ctx, total, 2, start, start + size), heads)

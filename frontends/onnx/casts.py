@@ -19,7 +19,7 @@ _POWERS = "float8_e8m0fnu"
 def cast_target(ctx: Context) -> np.dtype[np.generic]:
     """The dtype that a Cast asks for; before opset 6 by name."""
     if ctx.opset < 6:
-        name = ctx.str("to", "")
+        name = ctx.word("to", "")
         return dtype_of(TensorProto.DataType.Value(name), f"Cast '{ctx.node.output[0]}'")
     return dtype_of(ctx.int("to", 0), f"Cast '{ctx.node.output[0]}'")
 
@@ -40,7 +40,7 @@ def bit_cast(ctx: Context) -> SSAValue:
 
 def converted(ctx: Context, value: SSAValue, dtype: str) -> SSAValue:
     """`value` as numbers of a dtype, by the node's attributes `saturate` and `round_mode`."""
-    mode = ctx.str("round_mode", "up") if dtype == _POWERS else ""
+    mode = ctx.word("round_mode", "up") if dtype == _POWERS else ""
     if mode not in ("", "up", "down", "nearest"):
         ctx.fail("round_mode up, down or nearest", repr(mode))
     if dtype in SMALL and is_float(dtype) and dtype != _POWERS and ctx.int("saturate", 1):

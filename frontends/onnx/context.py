@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import AttributeProto, NodeProto, TensorProto, helper
 
 from ...support.dtypes import Array
 from ..importing import context
@@ -21,6 +22,7 @@ from .tensors import dense, to_array
 class Context(context.Context):
     """One node under conversion. Inputs and outputs are counted from 0; absent optional inputs are None."""
 
+    flags_are_numbers = True
     node: NodeProto
     opset: int
     folder: Path | None
@@ -55,13 +57,43 @@ class Context(context.Context):
             if name not in schemas.HINTS and not schema.is_default(attribute):
                 yield NodePart(name, "attribute", name, shown(attribute))
 
-    def int(self, name: str, default: int) -> int:
-        attribute = self._attribute(name, AttributeProto.INT)
-        return default if attribute is None else attribute.i
+    def stated(self, name: str) -> Any:
+        attribute = self.attribute(name)
+        return None if attribute is None else self.python_value(attribute)
+
+    def python_value(self, attribute: AttributeProto) -> Any:
+        """The value of an attribute; numbers of 32 bits by their shortest spelling."""
+        value = helper.get_attribute_value(attribute)
+        match attribute.type:
+            case AttributeProto.FLOAT:
+                return shortest(value)
+            case AttributeProto.STRING:
+                return value.decode(errors="replace")
+            case AttributeProto.STRINGS:
+                return tuple(text.decode(errors="replace") for text in value)
+            case AttributeProto.INTS | AttributeProto.FLOATS:
+                return tuple(value)
+            case AttributeProto.TENSOR:
+                return self.decode(value)
+            case AttributeProto.SPARSE_TENSOR:
+                return dense(value, self.folder, f"{self.node.op_type} '{self.node.output[0]}'")
+            case _:
+                return value
+
+    def whole(self, value: Any) -> int | None:
+        return None if isinstance(value, float) else super().whole(value)
+
+    def real(self, value: Any) -> float | None:
+        return None if isinstance(value, int) else super().real(value)
+
+    def rounded(self, number: float) -> float:
+        """A number beside float64 is what its 32 bits are."""
+        wide = any(tensor is not None and tensor.dtype == np.float64 for tensor in self.inputs)
+        return float(np.float32(number)) if wide else number
 
     def is_one(self, name: str, default: bool = False) -> bool:
-        """A boolean which onnxruntime compares with 1; others, which it compares with 0, are `bool(ctx.int(name))`."""
-        return self.int(name, int(default)) == 1
+        """A boolean which onnxruntime compares with 1; others it compares with 0."""
+        return self.flag(name, default, others=False)
 
     def only(self, name: str, value: float) -> None:
         """Complain of a number that is given and is not `value`, its default."""
@@ -69,41 +101,11 @@ class Context(context.Context):
         if number != value:
             self.fail(f"{name} {value}", str(number))
 
-    def zero_or_one(self, name: str) -> bool:
-        """A boolean for which onnxruntime takes no other number; 0 if it is not given."""
-        if (value := self.int(name, 0)) not in (0, 1):
-            self.fail(f"{name} 0 or 1", str(value))
-        return value == 1
-
-    def ints(self, name: str) -> tuple[int, ...] | None:
-        attribute = self._attribute(name, AttributeProto.INTS)
-        return None if attribute is None else tuple(attribute.ints)
-
     def ints_since(self, since: int, name: str, index: int) -> tuple[int, ...] | None:
         """Integers that were attribute `name` before opset `since`, and are input `index` now; None if not given."""
         if self.opset < since:
-            return self.ints(name)
+            return self.ints(name, None)
         return self.known_ints(index, name) if self.has(index) else None
-
-    def float(self, name: str, default: float) -> float:
-        """A number of 32 bits: where it meets float64, what these bits are; else their shortest spelling."""
-        attribute = self._attribute(name, AttributeProto.FLOAT)
-        value = default if attribute is None else attribute.f
-        if any(tensor is not None and tensor.dtype == np.float64 for tensor in self.inputs):
-            return float(np.float32(value))
-        return value if attribute is None else shortest(value)
-
-    def floats(self, name: str) -> tuple[float, ...] | None:
-        attribute = self._attribute(name, AttributeProto.FLOATS)
-        return None if attribute is None else tuple(attribute.floats)
-
-    def str(self, name: str, default: str) -> str:
-        attribute = self._attribute(name, AttributeProto.STRING)
-        return default if attribute is None else attribute.s.decode()
-
-    def strs(self, name: str) -> list[str] | None:
-        attribute = self._attribute(name, AttributeProto.STRINGS)
-        return None if attribute is None else [one.decode() for one in attribute.strings]
 
     def tensor_attribute(self, name: str) -> Array | None:
         attribute = self._attribute(name, AttributeProto.TENSOR)

@@ -26,7 +26,7 @@ def _kernel(ctx: Context, image: Sizes, names: str) -> Sizes:
     if len(weight) != len(image) + 2:
         ctx.fail(f"a {len(image) + 2}-d weight ({names}, height, width)", f"shape {list(weight)}")
     kernel = weight[2:]
-    if (given := ctx.ints("kernel_shape")) is not None and given != kernel:
+    if (given := ctx.ints("kernel_shape", None)) is not None and given != kernel:
         ctx.fail(f"kernel_shape {list(kernel)} as the weight has", str(list(given)))
     return kernel
 
@@ -56,7 +56,7 @@ def fused_conv(ctx: Context) -> SSAValue:
     result = conv(ctx)
     if ctx.has(3):
         result = ctx.emit(AddOp, result, ctx.value(3))
-    kind, numbers = ctx.str("activation", ""), list(ctx.floats("activation_params") or ())
+    kind, numbers = ctx.word("activation", ""), list(ctx.floats("activation_params", None) or ())
     match kind, len(numbers):
         case "", _:
             return result
@@ -86,10 +86,10 @@ def conv_transpose(ctx: Context) -> SSAValue:
     image = image_of(ctx)
     rank, kernel = len(image), _kernel(ctx, image, "inputs, outputs")
     strides, dilation = positive(ctx, "strides", rank, 1), positive(ctx, "dilations", rank, 1)
-    more = ctx.ints("output_padding") or (0,) * rank
+    more = ctx.ints("output_padding", None) or (0,) * rank
     if len(more) != rank or min(more) < 0:
         ctx.fail(f"{rank} non-negative numbers as 'output_padding'", str(list(more)))
-    mode, wanted = ctx.str("auto_pad", "NOTSET") or "NOTSET", ctx.ints("output_shape")
+    mode, wanted = ctx.word("auto_pad", "NOTSET") or "NOTSET", ctx.ints("output_shape", None)
     if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
         ctx.fail("auto_pad NOTSET, SAME_UPPER, SAME_LOWER or VALID", mode)
     if wanted is None and mode.startswith("SAME"):

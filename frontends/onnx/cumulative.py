@@ -21,8 +21,8 @@ def cumulative(op: type[Operator]) -> Converter[Context]:
             op,
             ctx.value(0),
             axis=int(axis.item()),
-            exclusive=ctx.zero_or_one("exclusive"),
-            reverse=ctx.zero_or_one("reverse"),
+            exclusive=ctx.flag("exclusive", others=None),
+            reverse=ctx.flag("reverse", others=None),
         )
 
     return Converter(convert)

@@ -41,7 +41,7 @@ def moe(ctx: Context) -> SSAValue:
 
 def qmoe(ctx: Context) -> SSAValue:
     """`moe` with weights of integers, each with a scale, and perhaps a zero point, of its row or of a block of it."""
-    if (kind := ctx.str("quant_type", "int")) != "int":
+    if (kind := ctx.word("quant_type", "int")) != "int":
         ctx.fail("quant_type int", repr(kind))
     if (packed := ctx.int("weights_prepacked", -1)) not in (-1, 0):
         ctx.fail("weights_prepacked 0, weights as they are", str(packed))
@@ -82,7 +82,7 @@ def _mixture(ctx: Context, layer: Layer, shares: Term) -> SSAValue:
     data, experts = wide_term(ctx, 0), ctx.shape(1)[1]
     rows = data.reshape(1, prod(data.shape[:-1]), data.shape[-1])
     inner = _needed(ctx, layer(rows, 0))
-    match kind := ctx.str("activation_type", "relu"):
+    match kind := ctx.word("activation_type", "relu"):
         case "relu":
             inner = inner.apply(ReluOp)
         case "gelu":

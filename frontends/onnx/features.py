@@ -20,7 +20,7 @@ from .context import Context
 
 def _per_feature(ctx: Context, name: str, width: int) -> Array:
     """An attribute of one number, or one for each feature."""
-    numbers = np.asarray(ctx.floats(name) or (), np.float32)
+    numbers = np.asarray(ctx.floats(name, None) or (), np.float32)
     if len(numbers) != 1 and not (len(numbers) and not proves(width, "!=", len(numbers))):
         ctx.fail(f"{name} of 1 number or one for each of {width} features", str(len(numbers)))
     if len(numbers) > 1:
@@ -44,7 +44,7 @@ def scaler(ctx: Context) -> SSAValue:
 
 def normalizer(ctx: Context) -> SSAValue:
     """Rows by their greatest number, sum of sizes or length; what is 0 leaves a row as it is."""
-    data, norm = term(ctx, 0).to("float32"), ctx.str("norm", "MAX")
+    data, norm = term(ctx, 0).to("float32"), ctx.word("norm", "MAX")
     _last(ctx)
     match norm:
         case "MAX":
@@ -68,9 +68,9 @@ def imputer(ctx: Context) -> SSAValue:
     """Numbers in the place of one that stands for none, which may be NaN."""
     data, width = term(ctx, 0), _last(ctx)
     if data.dtype.kind == "f":
-        sought, values = ctx.float("replaced_value_float", 0.0), np.asarray(ctx.floats("imputed_value_floats") or ())
+        sought, values = ctx.float("replaced_value_float", 0.0), np.asarray(ctx.floats("imputed_value_floats", ()))
     else:
-        sought, values = ctx.int("replaced_value_int64", 0), np.asarray(ctx.ints("imputed_value_int64s") or ())
+        sought, values = ctx.int("replaced_value_int64", 0), np.asarray(ctx.ints("imputed_value_int64s", None) or ())
     if len(values) != 1 and not (len(values) and not proves(width, "!=", len(values))):
         ctx.fail(f"imputed values: 1 or one for each of {width} features", str(len(values)))
     if len(values) > 1:
@@ -95,7 +95,7 @@ def array_feature_extractor(ctx: Context) -> SSAValue:
 
 def feature_vectorizer(ctx: Context) -> SSAValue:
     """Inputs beside one another as float32, each cut or filled with zeros to as many features as are said of it."""
-    wanted = ctx.ints("inputdimensions") or ()
+    wanted = ctx.ints("inputdimensions", None) or ()
     if len(wanted) != len(ctx.inputs):
         ctx.fail(f"inputdimensions of {len(ctx.inputs)} inputs", str(len(wanted)))
     parts: list[SSAValue] = []
@@ -116,7 +116,7 @@ def feature_vectorizer(ctx: Context) -> SSAValue:
 
 def one_hot_encoder(ctx: Context) -> SSAValue:
     """1 for the category that an element is, in float32. With `zeros` of 0 the program itself complains of others."""
-    categories = np.asarray(ctx.ints("cats_int64s") or (), np.int64)
+    categories = np.asarray(ctx.ints("cats_int64s", None) or (), np.int64)
     if not len(categories):
         ctx.fail("categories", "none")
     data = term(ctx, 0).to("int64")
@@ -146,9 +146,9 @@ def _column(ctx: Context, what: str) -> Array | None:
     """The keys or values of an encoder."""
     if (tensor := ctx.tensor_attribute(f"{what}_tensor")) is not None:
         return tensor.reshape(-1)
-    if (floats := ctx.floats(f"{what}_floats")) is not None:
+    if (floats := ctx.floats(f"{what}_floats", None)) is not None:
         return np.asarray(floats, np.float32)
-    ints = ctx.ints(f"{what}_int64s")
+    ints = ctx.ints(f"{what}_int64s", None)
     return None if ints is None else np.asarray(ints, np.int64)
 
 

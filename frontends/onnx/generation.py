@@ -76,7 +76,7 @@ def causal_conv_with_state(ctx: Context) -> tuple[SSAValue, ...]:
     """
     if (dimensions := ctx.int("ndim", 1)) != 1:
         ctx.fail("ndim 1", str(dimensions))
-    activation = ctx.str("activation", "none")
+    activation = ctx.word("activation", "none")
     if activation not in ("none", "silu", "swish"):
         ctx.fail("activation none, silu or swish", repr(activation))
     last, data, shape = ctx.is_one("channels_last"), ctx.value(0), ctx.shape(0)

@@ -164,7 +164,7 @@ class _Cache:
 
     def joined(self, value: SSAValue, index: int, which: str) -> tuple[SSAValue, SSAValue]:
         """Keys or values with those of the past, input `index`: as they are kept, and as numbers to compute with."""
-        ctx, mode = self.ctx, self.ctx.str(f"{which}_quant_type", "NONE")
+        ctx, mode = self.ctx, self.ctx.word(f"{which}_quant_type", "NONE")
         own = ctx.dtype(index) if ctx.has(index) else dtype_of(value)
         if mode not in ("NONE", *_QUANTIZED) or (mode == "NONE") != (own == dtype_of(value)):
             ctx.fail(f"{which}_quant_type that fits a cache of {own}", repr(mode))

@@ -21,7 +21,7 @@ _METHODS = {"nearest": "nearest_neighbor", "linear": "linear", "bilinear": "line
 
 
 def _method(ctx: Context) -> str:
-    mode = ctx.str("mode", "nearest")
+    mode = ctx.word("mode", "nearest")
     if mode not in _METHODS:
         ctx.fail(f"mode among {', '.join(_METHODS)}", repr(mode))
     return _METHODS[mode]
@@ -36,7 +36,7 @@ def _floats(ctx: Context, index: int, what: str) -> list[float] | None:
 
 def upsample(ctx: Context) -> SSAValue:
     """Also Resize of opset 10: coordinates divided by the scales."""
-    scales = list(ctx.floats("scales") or ()) if ctx.opset < 9 else _floats(ctx, 1, "scales")
+    scales = list(ctx.floats("scales", None) or ()) if ctx.opset < 9 else _floats(ctx, 1, "scales")
     shape = ctx.shape(0)
     if scales is None or len(scales) != len(shape) or min(scales) <= 0:
         ctx.fail(f"{len(shape)} positive scales", str(scales))
@@ -52,11 +52,11 @@ def resize(ctx: Context) -> SSAValue:
     if ctx.opset < 11:
         return upsample(ctx)
     shape = ctx.shape(0)
-    given = ctx.ints("axes")
+    given = ctx.ints("axes", None)
     axes = [axis_of(ctx, axis, len(shape)) for axis in (range(len(shape)) if given is None else given)]
     scales, sizes, ratio = _sizes(ctx, [shape[axis] for axis in axes])
     count = len(axes)
-    mode = ctx.str("coordinate_transformation_mode", "half_pixel")
+    mode = ctx.word("coordinate_transformation_mode", "half_pixel")
     roi = _floats(ctx, 1, "roi") if mode == "tf_crop_and_resize" else None
     roi = [0.0] * count + [1.0] * count if roi is None else roi
     if (
@@ -73,10 +73,10 @@ def resize(ctx: Context) -> SSAValue:
             scales[i],
             _method(ctx),
             mode,
-            ctx.str("nearest_mode", "round_prefer_floor"),
+            ctx.word("nearest_mode", "round_prefer_floor"),
             ctx.float("cubic_coeff_a", -0.75),
-            bool(ctx.int("exclude_outside", 0)),
-            bool(ctx.int("antialias", 0)),
+            ctx.flag("exclude_outside"),
+            ctx.flag("antialias"),
             (roi[i], roi[count + i]),
             ratio,
         )
@@ -100,7 +100,7 @@ def _sizes(ctx: Context, extents: list[int]) -> tuple[list[float] | list[float |
         ctx.fail("either scales or sizes", f"both, {scales} and {list(wanted)}")
     if len(wanted) != len(extents) or holds_zero(extents):
         ctx.fail(f"{len(extents)} sizes of axes that have elements", f"{wanted} for {extents}")
-    policy = ctx.str("keep_aspect_ratio_policy", "stretch")
+    policy = ctx.word("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":
         return list(map(quotient, wanted, extents)), list(wanted), None
     if policy not in ("not_larger", "not_smaller"):

@@ -45,7 +45,7 @@ _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "min": "min", "max"
 
 
 def _reduction(ctx: Context) -> str:
-    given = ctx.str("reduction", "none")
+    given = ctx.word("reduction", "none")
     if given not in _REDUCTIONS:
         ctx.fail(f"reduction among {', '.join(_REDUCTIONS)}", repr(given))
     return _REDUCTIONS[given]
@@ -65,7 +65,7 @@ def scatter_nd(ctx: Context) -> SSAValue:
 def tensor_scatter(ctx: Context) -> SSAValue:
     batch = ctx.shape(0)[:1]
     start = ctx.value(2) if ctx.has(2) else filled_value(ctx, np.zeros((), np.int64), batch, "write_indices")
-    axis, mode = axis_of(ctx, ctx.int("axis", -2), len(ctx.shape(0))), ctx.str("mode", "linear")
+    axis, mode = axis_of(ctx, ctx.int("axis", -2), len(ctx.shape(0))), ctx.word("mode", "linear")
     room, rows = (ctx.shape(index)[axis] for index in (0, 1))
     ctx.require_least(room, rows, f"whether {rows} rows fit in {room}")
     if mode == "linear" and ctx.has(2):

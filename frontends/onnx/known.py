@@ -23,11 +23,11 @@ def constant(ctx: Context) -> Array:
         return array
     if ctx.has_attribute("value_float"):
         return np.asarray(ctx.float("value_float", 0.0), np.float32)
-    if (floats := ctx.floats("value_floats")) is not None:
+    if (floats := ctx.floats("value_floats", None)) is not None:
         return np.asarray(floats, np.float32)
     if ctx.has_attribute("value_int"):
         return np.asarray(ctx.int("value_int", 0), np.int64)
-    if (ints := ctx.ints("value_ints")) is not None:
+    if (ints := ctx.ints("value_ints", None)) is not None:
         return np.asarray(ints, np.int64)
     if (sparse := ctx.sparse_attribute("sparse_value")) is not None:
         return sparse

@@ -26,7 +26,7 @@ from .tensors import dtype_of
 
 
 def einsum(ctx: Context) -> SSAValue:
-    return contraction(ctx, ctx.str("equation", ""), [term(ctx, index) for index in range(len(ctx.inputs))])
+    return contraction(ctx, ctx.word("equation", ""), [term(ctx, index) for index in range(len(ctx.inputs))])
 
 
 def det(ctx: Context) -> SSAValue:
@@ -35,7 +35,7 @@ def det(ctx: Context) -> SSAValue:
 
 def trilu(ctx: Context) -> SSAValue:
     k = ctx.value(1) if ctx.has(1) else ctx.constant(np.asarray(0), "k")
-    return ctx.emit(TriluOp, ctx.value(0), k, upper=bool(ctx.int("upper", 1)))
+    return ctx.emit(TriluOp, ctx.value(0), k, upper=ctx.flag("upper", True))
 
 
 def eye_like(ctx: Context) -> Array | SSAValue:
@@ -58,7 +58,7 @@ def inverse(ctx: Context) -> SSAValue:
 
 def cdist(ctx: Context) -> SSAValue:
     """The distances of each row of a matrix from each row of another, by the products of rows."""
-    a, b, metric = term(ctx, 0), term(ctx, 1), ctx.str("metric", "sqeuclidean")
+    a, b, metric = term(ctx, 0), term(ctx, 1), ctx.word("metric", "sqeuclidean")
     if metric not in ("euclidean", "sqeuclidean"):
         ctx.fail("metric euclidean or sqeuclidean", repr(metric))
     products = dense(ctx, a.value, b.value, True)

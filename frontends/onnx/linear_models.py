@@ -25,7 +25,7 @@ _LEAST = 1e-7
 
 
 def _floats(ctx: Context, name: str) -> Floats:
-    return np.asarray(ctx.floats(name) or (), np.float32)
+    return np.asarray(ctx.floats(name, None) or (), np.float32)
 
 
 def _matrix(ctx: Context, name: str, rows: int) -> Floats:
@@ -80,7 +80,7 @@ def linear_classifier(ctx: Context) -> tuple[SSAValue, SSAValue]:
 
 def _kernel(ctx: Context, data: Term, vectors: Floats, kind: str) -> Term:
     """Return the similarity of rows and support vectors (vectors, features): (rows, vectors)."""
-    gamma, coef0, degree = (*(ctx.floats("kernel_params") or ()), 0.0, 0.0, 0.0)[:3]
+    gamma, coef0, degree = (*(ctx.floats("kernel_params", None) or ()), 0.0, 0.0, 0.0)[:3]
     match kind:
         case "LINEAR":
             return _product(ctx, data, vectors, np.zeros(0, np.float32), "support_vectors")
@@ -109,7 +109,7 @@ def svm_regressor(ctx: Context) -> SSAValue:
         ctx.fail("rho", "none")
     coefficients = _matrix(ctx, "coefficients", 1)
     if count > 0:
-        data = _kernel(ctx, data, _matrix(ctx, "support_vectors", count), ctx.str("kernel_type", "LINEAR"))
+        data = _kernel(ctx, data, _matrix(ctx, "support_vectors", count), ctx.word("kernel_type", "LINEAR"))
     scores = _product(ctx, data, coefficients, rho[:1], "coefficients")
     if ctx.int("one_class", 0):
         scores = where(scores > 0.0, scores.number(1.0), -1.0)
@@ -118,7 +118,7 @@ def svm_regressor(ctx: Context) -> SSAValue:
 
 def svm_classifier(ctx: Context) -> tuple[SSAValue, SSAValue]:
     labels, transform, data = labels_of(ctx, "classlabels_ints"), transform_of(ctx), rows_of(ctx, "float32")
-    per_class = np.asarray(ctx.ints("vectors_per_class") or (), np.int64)
+    per_class = np.asarray(ctx.ints("vectors_per_class", None) or (), np.int64)
     if (per_class < 0).any():
         ctx.fail("vectors_per_class of at least 0", str(per_class.min()))
     if not per_class.sum():
@@ -160,7 +160,7 @@ def _machine_scores(ctx: Context, data: Term, per_class: NDArray[np.int64]) -> T
     for number, (i, j) in enumerate(pairs):
         weight[number, parts[i]] = coefficients[j - 1, parts[i]]
         weight[number, parts[j]] = coefficients[i, parts[j]]
-    return _product(ctx, _kernel(ctx, data, vectors, ctx.str("kernel_type", "LINEAR")), weight, rho, "coefficients")
+    return _product(ctx, _kernel(ctx, data, vectors, ctx.word("kernel_type", "LINEAR")), weight, rho, "coefficients")
 
 
 def _linear_machine(ctx: Context, data: Term, labels: Array, transform: str) -> tuple[SSAValue, SSAValue]:

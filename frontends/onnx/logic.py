@@ -15,7 +15,7 @@ from .elementwise import elementwise
 
 
 def bit_shift(ctx: Context) -> SSAValue:
-    match ctx.str("direction", ""):
+    match ctx.word("direction", ""):
         case "LEFT":
             return ctx.emit(logic.LeftShiftOp, ctx.value(0), ctx.value(1))
         case "RIGHT":
@@ -32,7 +32,7 @@ def mean(ctx: Context) -> SSAValue:
 
 def mod(ctx: Context) -> SSAValue:
     """The remainder has the sign of the divisor, with `fmod` that of the dividend."""
-    op = division.ModOp if ctx.zero_or_one("fmod") else division.FloorModOp
+    op = division.ModOp if ctx.flag("fmod", others=None) else division.FloorModOp
     return ctx.emit(op, ctx.value(0), ctx.value(1))
 
 

@@ -14,7 +14,7 @@ def _loss(ctx: Context, predictions: Term) -> Term:
     """nn.nll_loss, with weights of 1 if there are none; targets that count are classes, so that no other is ignored."""
     targets, classes = term(ctx, 1), predictions.shape[1] if len(predictions.shape) > 1 else 0
     weights = term(ctx, 2) if ctx.has(2) else ones(ctx, classes, predictions.dtype)
-    reduction = ctx.str("reduction", "mean")
+    reduction = ctx.word("reduction", "mean")
     # Without ignore_index all targets count: no class is -1.
     ignored = ctx.int("ignore_index", -1)
     if len(predictions.shape) > 1:

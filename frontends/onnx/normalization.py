@@ -179,7 +179,7 @@ def lp_normalization(ctx: Context) -> SSAValue:
 
 
 def mean_variance_normalization(ctx: Context) -> SSAValue:
-    x, axes = wide_term(ctx, 0), ctx.ints("axes") or (0, 2, 3)
+    x, axes = wide_term(ctx, 0), ctx.ints("axes", None) or (0, 2, 3)
     mean = x.mean(*axes)
     deviation = sqrt(x.apply(VarianceOp, mean, axis=axes, keepdims=True))
     return ((x - mean) / (deviation + 1e-9)).to(ctx.dtype(0)).value

@@ -56,7 +56,7 @@ def _open(ctx: Context, data: SSAValue, widths: list[tuple[int, int]], mode: str
 
 def pad(ctx: Context) -> SSAValue:
     """nn.pad; strided_slice before it where a width is negative."""
-    mode = ctx.str("mode", "constant")
+    mode = ctx.word("mode", "constant")
     if mode not in ("constant", "edge", "reflect", "wrap"):
         ctx.fail("mode constant, edge, reflect or wrap", repr(mode))
     data, shape = ctx.value(0), ctx.shape(0)

@@ -83,7 +83,7 @@ def max_pool(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
             strides=found.strides,
             dilation=found.dilation,
             padding=(*found.before, *_sum(found.after, beyond)),
-            storage_order=int(ctx.zero_or_one("storage_order")),
+            storage_order=int(ctx.flag("storage_order", others=None)),
         )
     return _emit(ctx, MAX_POOL, ctx.value(0), found, found.before, _sum(found.after, beyond))
 
@@ -104,7 +104,7 @@ def avg_pool(ctx: Context) -> SSAValue:
     """
     _, found, beyond = _window(ctx)
     data, before, after = ctx.value(0), found.before, found.after
-    counts_padding = bool(ctx.int("count_include_pad", 0))
+    counts_padding = ctx.flag("count_include_pad")
     if counts_padding and any(not same(width, 0) for width in beyond):
         data = _padded(ctx, data, before, after)
         before = after = (0,) * len(beyond)

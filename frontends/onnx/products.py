@@ -26,7 +26,7 @@ def gemm(ctx: Context) -> SSAValue:
     data = ctx.value(0)
     if ctx.int("transA", 0):
         data = transposed(ctx, data)
-    product, own = dense(ctx, data, ctx.value(1), bool(ctx.int("transB", 0))), ctx.dtype(0)
+    product, own = dense(ctx, data, ctx.value(1), ctx.flag("transB")), ctx.dtype(0)
     alpha, beta = ctx.float("alpha", 1.0), ctx.float("beta", 1.0)
     if own.kind in "iu" and not (alpha.is_integer() and beta.is_integer()):
         # A fraction of integers is taken in float64, and the sum is rounded towards zero.
@@ -57,7 +57,7 @@ _OF_ACTIVATION = "activation_"
 
 def fused_gemm(ctx: Context) -> Result | tuple[Result, ...]:
     """`gemm`, then an activation, whose attributes are called `activation_alpha` and so on."""
-    result, kind = gemm(ctx), ctx.str("activation", "")
+    result, kind = gemm(ctx), ctx.word("activation", "")
     if kind not in _ACTIVATIONS:
         ctx.fail("the name of an activation", repr(kind))
     node = NodeProto(op_type=kind, input=ctx.node.input[:1], output=ctx.node.output)

@@ -73,7 +73,7 @@ def softmax(ctx: Context) -> SSAValue:
 def reduce_mean(ctx: Context) -> SSAValue:
     """The mean of the real numbers along `axes`, or along all."""
     real = ctx.emit(DequantizeOp, ctx.value(0), *_parameters(ctx, 1))
-    axes = ctx.ints("axes") or tuple(range(len(ctx.shape(0))))
+    axes = ctx.ints("axes", None) or tuple(range(len(ctx.shape(0))))
     mean = ctx.emit(MeanOp, real, axis=axes, keepdims=ctx.is_one("keepdims", True))
     return ctx.emit(QuantizeOp, mean, *_parameters(ctx, 3), out_dtype=ctx.dtype(0).name)
 
@@ -91,7 +91,7 @@ def concat(ctx: Context) -> SSAValue:
 
 def _pooled(ctx: Context, data: SSAValue, **attributes: Value) -> SSAValue:
     """qnn.avg_pool2d, of which one of NHWC is one of NCHW between transpositions."""
-    last = bool(ctx.int("channels_last", 0))
+    last = ctx.flag("channels_last")
     if last:
         data = ctx.emit(TransposeOp, data, axes=(0, 3, 1, 2))
     result = ctx.emit(qe.AvgPool2DOp, data, *_parameters(ctx, 1, 3), **attributes)
@@ -107,7 +107,7 @@ def _image(ctx: Context) -> tuple[int, int]:
 
 def average_pool(ctx: Context) -> SSAValue:
     image = _image(ctx)
-    kernel = ctx.ints("kernel_shape") or ()
+    kernel = ctx.ints("kernel_shape", None) or ()
     if len(kernel) != 2:
         ctx.fail("a kernel_shape of two numbers", str(list(kernel)))
     found = window(ctx, image, kernel)
@@ -118,7 +118,7 @@ def average_pool(ctx: Context) -> SSAValue:
         strides=found.strides,
         padding=(*found.before, *found.after),
         ceil_mode=ctx.is_one("ceil_mode"),
-        count_include_pad=bool(ctx.int("count_include_pad", 0)),
+        count_include_pad=ctx.flag("count_include_pad"),
     )
 
 

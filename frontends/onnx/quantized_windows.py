@@ -27,7 +27,7 @@ def convolution(
     shape, kernel = ctx.shape(data), ctx.shape(weight)
     if len(shape) not in (3, 4, 5) or len(kernel) != len(shape):
         ctx.fail("an input and a weight of 3 to 5 dimensions", f"shapes {list(shape)} and {list(kernel)}")
-    if (given := ctx.ints("kernel_shape")) is not None and given != kernel[2:]:
+    if (given := ctx.ints("kernel_shape", None)) is not None and given != kernel[2:]:
         ctx.fail(f"kernel_shape {list(kernel[2:])} as the weight has", str(list(given)))
     found = window(ctx, shape[2:], kernel[2:])
     zeros = (_one(ctx, data_zero), _one(ctx, weight_zero), _one(ctx, data_scale), _one(ctx, weight_scale))

@@ -38,7 +38,7 @@ def _distribution(op: type[Operator], names: dict[str, float], like: bool) -> Ca
     """The converter of a distribution, whose attributes have the operator's names."""
 
     def convert(ctx: Context) -> SSAValue:
-        shape = ctx.shape(0) if like else ctx.ints("shape")
+        shape = ctx.shape(0) if like else ctx.ints("shape", None)
         if shape is None:
             ctx.fail("a shape", "none")
         if like and not ctx.has_attribute("dtype"):

@@ -36,7 +36,7 @@ def tile(ctx: Context) -> SSAValue:
 
 def space_to_depth(ctx: Context) -> SSAValue:
     """In mode CRD the channel counts slower than the places of a block: they change places after the operator."""
-    block, mode = ctx.int("blocksize", 0), ctx.str("mode", "DCR")
+    block, mode = ctx.int("blocksize", 0), ctx.word("mode", "DCR")
     if mode not in ("DCR", "CRD"):
         ctx.fail("mode DCR or CRD", repr(mode))
     data = ctx.value(0)
@@ -57,7 +57,7 @@ def space_to_depth(ctx: Context) -> SSAValue:
 
 
 def depth_to_space(ctx: Context) -> SSAValue:
-    return ctx.emit(DepthToSpaceOp, ctx.value(0), block_size=ctx.int("blocksize", 0), mode=ctx.str("mode", "DCR"))
+    return ctx.emit(DepthToSpaceOp, ctx.value(0), block_size=ctx.int("blocksize", 0), mode=ctx.word("mode", "DCR"))
 
 
 def _symbolic_range(ctx: Context) -> SSAValue:
@@ -115,7 +115,7 @@ def range_of(ctx: Context) -> Array | SSAValue:
 def center_crop_pad(ctx: Context) -> SSAValue:
     """strided_slice where the middle is wanted, nn.pad where it is more than there is."""
     data, shape = ctx.value(0), ctx.shape(0)
-    wanted, given = ctx.known_ints(1, "a shape"), ctx.ints("axes")
+    wanted, given = ctx.known_ints(1, "a shape"), ctx.ints("axes", None)
     axes = [axis_of(ctx, axis, len(shape)) for axis in (range(len(shape)) if given is None else given)]
     if len(axes) != len(wanted) or len(set(axes)) != len(axes):
         ctx.fail("an extent for each of different axes", f"{list(wanted)} for {axes}")
@@ -147,8 +147,8 @@ def _open_center(ctx: Context, data: SSAValue, wanted: dict[int, int]) -> SSAVal
 def col2im(ctx: Context) -> SSAValue:
     image, block = ctx.known_ints(1, "an image's shape"), ctx.known_ints(2, "a block's shape")
     rank = len(image)
-    pads = ctx.ints("pads") or (0,) * (2 * rank)
-    strides, dilations = ctx.ints("strides") or (1,) * rank, ctx.ints("dilations") or (1,) * rank
+    pads = ctx.ints("pads", None) or (0,) * (2 * rank)
+    strides, dilations = ctx.ints("strides", None) or (1,) * rank, ctx.ints("dilations", None) or (1,) * rank
     if len(block) != rank or len(pads) != 2 * rank or len(strides) != rank or len(dilations) != rank:
         found = f"{block}, {pads}, {strides} and {dilations}"
         ctx.fail(f"block, pads, strides and dilations of {rank} dimensions", found)

@@ -53,11 +53,11 @@ class _Node:
 
     def __post_init__(self) -> None:
         ctx = self.ctx
-        direction = ctx.str("direction", "forward")
+        direction = ctx.word("direction", "forward")
         if direction not in ("forward", "reverse", "bidirectional"):
             ctx.fail("direction forward, reverse or bidirectional", repr(direction))
         self.reversed = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}[direction]
-        self.batch_first = bool(ctx.int("layout", 0))
+        self.batch_first = ctx.flag("layout")
         if len(ctx.shape(0)) != 3:
             ctx.fail("a 3-d input (time, batch, features)", f"shape {list(ctx.shape(0))}")
         weight = ctx.shape(2)
@@ -105,12 +105,12 @@ class _Node:
     def activations(self, direction: int) -> str:
         """The functions of a direction, with alpha and beta, as the operators spell them."""
         ctx, count = self.ctx, len(self.layer.functions)
-        given = ctx.strs("activations") or list(self.layer.functions) * len(self.reversed)
+        given = ctx.words("activations", None) or list(self.layer.functions) * len(self.reversed)
         if len(given) != count * len(self.reversed):
             ctx.fail(f"{count * len(self.reversed)} activations", str(given))
         numbers = {
-            "alpha": list(ctx.floats("activation_alpha") or ()),
-            "beta": list(ctx.floats("activation_beta") or ()),
+            "alpha": list(ctx.floats("activation_alpha", None) or ()),
+            "beta": list(ctx.floats("activation_beta", None) or ()),
         }
         spelled: list[str] = []
         for name in (one.lower() for one in given):
@@ -231,7 +231,7 @@ def gru(ctx: Context) -> tuple[SSAValue, ...]:
             gates = ctx.emit(AddOp, node.cut(of_input, 0, 0, 2 * hidden), node.cut(of_state, 0, 0, 2 * hidden))
             bias = ctx.emit(ConcatenateOp, [gates, node.cut(of_input, 0, 2 * hidden, 3 * hidden)], axis=0)
         operands = node.projected(data, direction, bias), node.packed(direction), node.initial(5, direction), own
-        linear = bool(ctx.int("linear_before_reset", 0))
+        linear = ctx.flag("linear_before_reset")
         results.append(node.emit(*operands, node.lengths(), **node.shared(direction), linear_before_reset=linear))
     return node.together(results)
 
@@ -247,7 +247,7 @@ def lstm(ctx: Context, quantized_state: bool = False) -> tuple[SSAValue, ...]:
         peephole = None
         if ctx.has(7):
             peephole = node.grown(ctx.emit(ReshapeOp, node.of(7, direction), newshape=(3, node.hidden)), axis=1)
-        coupled = bool(ctx.int("input_forget", 0))
+        coupled = ctx.flag("input_forget")
         results.append(
             node.emit(
                 *operands,

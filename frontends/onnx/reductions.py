@@ -68,7 +68,7 @@ def arg_reduction(op: type[Operator]) -> Converter[Context]:
             op,
             axis=[ctx.int("axis", 0)],
             keepdims=ctx.is_one("keepdims", True),
-            select_last_index=bool(ctx.int("select_last_index", 0)),
+            select_last_index=ctx.flag("select_last_index"),
         )
         return found.to("int64").value
 

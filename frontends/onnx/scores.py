@@ -22,7 +22,7 @@ _ZERO = 1e-7
 
 def transform_of(ctx: Context) -> str:
     """The attribute `post_transform`."""
-    name = ctx.str("post_transform", "NONE")
+    name = ctx.word("post_transform", "NONE")
     if name not in TRANSFORMS:
         ctx.fail(f"a post_transform among {', '.join(TRANSFORMS)}", repr(name))
     return name
@@ -78,7 +78,7 @@ def best(scores: Term) -> Term:
 
 def labels_of(ctx: Context, name: str) -> Array:
     """The labels of classes, which are numbers: a host step puts texts in their place."""
-    labels = ctx.ints(name)
+    labels = ctx.ints(name, None)
     if not labels:
         ctx.fail("labels of classes", "none")
     return np.asarray(labels, np.int64)

@@ -60,7 +60,7 @@ def old_axes(ctx: Context, rank: int) -> tuple[int, ...] | None:
 
 def new_shape(ctx: Context) -> tuple[int, ...]:
     """Return the shape that a Reshape asks for: an attribute before opset 5, an input since."""
-    return ctx.known_ints(1, "a shape") if ctx.opset >= 5 else ctx.ints("shape") or ()
+    return ctx.known_ints(1, "a shape") if ctx.opset >= 5 else ctx.ints("shape", None) or ()
 
 
 def reshape(ctx: Context) -> SSAValue:
@@ -95,7 +95,7 @@ def flatten(ctx: Context) -> SSAValue:
 
 
 def transpose(ctx: Context) -> SSAValue:
-    return ctx.emit(TransposeOp, ctx.value(0), axes=ctx.ints("perm"))
+    return ctx.emit(TransposeOp, ctx.value(0), axes=ctx.ints("perm", None))
 
 
 def unsqueeze(ctx: Context) -> SSAValue:
@@ -169,7 +169,7 @@ def taken_range(extent: int, start: int, end: int, step: int) -> range:
 def slice_bounds(ctx: Context, shape: tuple[int, ...]) -> dict[int, tuple[int, int, int]]:
     """Start, end and step of each axis that a Slice names."""
     if ctx.opset < 10:
-        starts, ends, axes, steps = ctx.ints("starts"), ctx.ints("ends"), ctx.ints("axes"), None
+        starts, ends, axes, steps = ctx.ints("starts", None), ctx.ints("ends", None), ctx.ints("axes", None), None
     else:
         starts, ends = ctx.known_ints(1, "starts"), ctx.known_ints(2, "ends")
         axes = ctx.known_ints(3, "axes") if ctx.has(3) else None

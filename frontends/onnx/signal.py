@@ -61,7 +61,7 @@ def dft(ctx: Context) -> SSAValue:
         axis = axis_of(ctx, ctx.int("axis", 1), rank)
     if axis == rank - 1:
         ctx.fail("an axis before the last", str(axis))
-    inverse, onesided = bool(ctx.int("inverse", 0)), bool(ctx.int("onesided", 0))
+    inverse, onesided = ctx.flag("inverse"), ctx.flag("onesided")
     extent = ctx.shape(0)[axis]
     length = 2 * (extent - 1) if inverse and onesided else extent
     if ctx.has(1):
@@ -118,7 +118,7 @@ def stft(ctx: Context) -> SSAValue:
         length = ctx.size(3, "a frame length")
     data = ctx.value(0)
     window = ctx.value(2) if ctx.has(2) else filled_value(ctx, np.ones((), dtype_of(data)), (length,), "window")
-    onesided = bool(ctx.int("onesided", 1))
+    onesided = ctx.flag("onesided", True)
     samples = ctx.shape(0)[1]
     if proves(length, "<", 1) or proves(samples, "<", length):
         ctx.fail(f"windows of 1 to {samples} samples", str(length))

@@ -31,13 +31,13 @@ class Weights:
 
 
 def _ints(ctx: Context, name: str) -> Ints:
-    return np.asarray(ctx.ints(name) or (), np.int64)
+    return np.asarray(ctx.ints(name, None) or (), np.int64)
 
 
 def _floats(ctx: Context, name: str, dtype: np.dtype[np.generic]) -> Floats:
     """Numbers in an attribute of floats, or in a tensor that is called `<name>_as_tensor`."""
     tensor = ctx.tensor_attribute(f"{name}_as_tensor")
-    found = np.asarray(ctx.floats(name) or (), np.float32) if tensor is None else tensor.reshape(-1)
+    found = np.asarray(ctx.floats(name, None) or (), np.float32) if tensor is None else tensor.reshape(-1)
     return found.astype(dtype)
 
 
@@ -53,7 +53,7 @@ def _nodes(ctx: Context, dtype: np.dtype[np.generic], target: str) -> tuple[Fore
     target: `class` or `target`, what attributes of leaves begin with.
     """
     tree, node = _ints(ctx, "nodes_treeids"), _ints(ctx, "nodes_nodeids")
-    names = np.asarray(ctx.strs("nodes_modes") or (), np.str_)
+    names = np.asarray(ctx.words("nodes_modes", None) or (), np.str_)
     values = _floats(ctx, "nodes_values", dtype)
     features, yes, no = (_ints(ctx, f"nodes_{name}") for name in ("featureids", "truenodeids", "falsenodeids"))
     _same_length(ctx, len(tree), "nodes_treeids", nodes_nodeids=node, nodes_modes=names, nodes_values=values)
@@ -280,7 +280,7 @@ def regressor(ctx: Context) -> SSAValue:
     forest, weights = _nodes(ctx, data.dtype, "target")
     ensemble = _Ensemble.of(ctx, data, forest, weights, ctx.int("n_targets", 1))
     base = _floats(ctx, "base_values", data.dtype)
-    scores = _regression(ensemble, ctx.str("aggregate_function", "SUM"), base, transform_of(ctx))
+    scores = _regression(ensemble, ctx.word("aggregate_function", "SUM"), base, transform_of(ctx))
     return scores.to("float32").value
 
 

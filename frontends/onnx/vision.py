@@ -20,7 +20,7 @@ def roi_align(ctx: Context) -> SSAValue:
     rois = ctx.value(1)
     own = ctx.emit(CastOp, ctx.value(2), dtype=dtype_of(rois).name)
     rois = ctx.emit(ConcatenateOp, ctx.emit(ExpandDimsOp, own, axis=1), rois, axis=1)
-    mode, default = ctx.str("mode", "avg"), "half_pixel" if ctx.opset >= 16 else "output_half_pixel"
+    mode, default = ctx.word("mode", "avg"), "half_pixel" if ctx.opset >= 16 else "output_half_pixel"
     return ctx.emit(
         RoiAlignOp,
         ctx.value(0),
@@ -29,12 +29,12 @@ def roi_align(ctx: Context) -> SSAValue:
         spatial_scale=ctx.float("spatial_scale", 1.0),
         sample_ratio=ctx.int("sampling_ratio", 0),
         mode="max_weighted" if mode == "max" else mode,
-        aligned=ctx.str("coordinate_transformation_mode", default) == "half_pixel",
+        aligned=ctx.word("coordinate_transformation_mode", default) == "half_pixel",
     )
 
 
 def max_roi_pool(ctx: Context) -> SSAValue:
-    size = ctx.ints("pooled_shape")
+    size = ctx.ints("pooled_shape", None)
     if size is None:
         ctx.fail("pooled_shape", "none")
     return ctx.emit(RoiPoolOp, *ctx.values(), pooled_size=size, spatial_scale=ctx.float("spatial_scale", 1.0))
@@ -57,7 +57,7 @@ def non_max_suppression(ctx: Context) -> Narrowed:
         _optional(ctx, 3, 0, np.float32),
         _optional(ctx, 4, -np.inf, np.float32),
         max_output_size=max(bound, 0) if most is not None else -1,
-        center_point_box=ctx.zero_or_one("center_point_box"),
+        center_point_box=ctx.flag("center_point_box", others=None),
     )
     return Narrowed(points, number)
 
@@ -69,7 +69,7 @@ _METHODS = {"linear": "bilinear", "cubic": "bicubic"}
 def grid_sample(ctx: Context) -> SSAValue:
     """image.grid_sample, whose grid has the coordinates in front."""
     data, rank = ctx.value(0), len(ctx.shape(0))
-    mode = ctx.str("mode", "bilinear")
+    mode = ctx.word("mode", "bilinear")
     grid = ctx.emit(TransposeOp, ctx.value(1), axes=(0, rank - 1, *range(1, rank - 1)))
     return ctx.emit(
         GridSampleOp,
@@ -77,15 +77,15 @@ def grid_sample(ctx: Context) -> SSAValue:
         grid,
         method=_METHODS.get(mode, mode),
         layout="NCHW" if rank == 4 else "NCDHW",
-        padding_mode=ctx.str("padding_mode", "zeros"),
-        align_corners=bool(ctx.int("align_corners", 0)),
+        padding_mode=ctx.word("padding_mode", "zeros"),
+        align_corners=ctx.flag("align_corners"),
     )
 
 
 def affine_grid(ctx: Context) -> SSAValue:
     """image.affine_grid, which has the coordinates in front."""
     size = ctx.known_ints(1, "a size")
-    grid = ctx.emit(AffineGridOp, ctx.value(0), target_shape=size[2:], align_corners=bool(ctx.int("align_corners", 0)))
+    grid = ctx.emit(AffineGridOp, ctx.value(0), target_shape=size[2:], align_corners=ctx.flag("align_corners"))
     rank = len(size)
     return ctx.emit(TransposeOp, grid, axes=(0, *range(2, rank), 1))
 
@@ -93,7 +93,7 @@ def affine_grid(ctx: Context) -> SSAValue:
 def crop_and_resize(ctx: Context) -> SSAValue:
     """com.microsoft's."""
     size = ctx.known_ints(3, "a crop size")
-    mode = ctx.str("mode", "bilinear")
+    mode = ctx.word("mode", "bilinear")
     return ctx.emit(
         CropAndResizeOp,
         *(ctx.value(index) for index in range(3)),

@@ -37,7 +37,7 @@ class Window(importing.Window):
 
 def positive(ctx: Context, name: str, rank: int, default: int | None = None) -> Sizes:
     """Attribute `name`, one positive number for each of `rank` spatial axes."""
-    given = ctx.ints(name)
+    given = ctx.ints(name, None)
     if given is None and default is not None:
         return (default,) * rank
     if given is None or len(given) != rank or min(given) < 1:
@@ -62,7 +62,7 @@ def halves(total: Sequence[int], mode: str) -> tuple[Sizes, Sizes]:
 
 def explicit_pads(ctx: Context, rank: int) -> tuple[Sizes, Sizes]:
     """Attribute `pads`, before and after."""
-    pads = ctx.ints("pads") or (0,) * (2 * rank)
+    pads = ctx.ints("pads", None) or (0,) * (2 * rank)
     if len(pads) != 2 * rank or min(pads) < 0:
         count = {1: "two", 2: "four", 3: "six"}[rank]
         ctx.fail(f"{count} non-negative numbers as 'pads'", str(list(pads)))
@@ -73,7 +73,7 @@ def window(ctx: Context, image: Sizes, kernel: Sizes) -> Window:
     """The window of a node, its `auto_pad` resolved."""
     rank = len(image)
     strides, dilation = positive(ctx, "strides", rank, 1), positive(ctx, "dilations", rank, 1)
-    match mode := ctx.str("auto_pad", "NOTSET"):
+    match mode := ctx.word("auto_pad", "NOTSET"):
         case "NOTSET" | "":
             before, after = explicit_pads(ctx, rank)
         case "VALID":

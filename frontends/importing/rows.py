@@ -1,0 +1,114 @@
+"""Rows that declare what they read: inputs and attributes go to a function of terms, by their names.
+
+    "LeakyRelu": row(LeakyReluOp, "X", alpha=Float(0.01)),
+    "Expand": row(broadcast_to, "input shape:ints"),
+
+Inputs are words in the order of the operator's; `?` marks one that may be left out, `*` the last, which stands for all
+that follow. Behind a colon stands what the function gets of an input, a term by default:
+
+- `ints`: its whole numbers, which must be known at import, sizes among them;
+- `size`: its one whole number, or size;
+- `number`: its one number;
+- `array`: its elements, which must be known at import;
+- `tensor`: what is known of it.
+
+A keyword is a parameter of the function and, if the declaration names no other, the name of the attribute.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import signature
+from typing import Any, TypeAlias
+
+from ...dialects.relay.operator import Operator
+from .attributes import Attribute
+from .context import Context
+from .converter import Converter, Result
+from .terms import Term
+
+Function: TypeAlias = "Callable[..., Term | Result | tuple[Term | Result, ...]] | type[Operator]"
+_INPUT = re.compile(r"(\w+)(?::(\w+))?([?*]?)")
+_READ: Mapping[str, Callable[[Context, int, str], Any]] = {
+    "": lambda ctx, index, name: Term(ctx, ctx.value(index)),
+    "array": Context.array,
+    "ints": Context.known_ints,
+    "number": Context.single,
+    "size": Context.size,
+    "tensor": lambda ctx, index, name: ctx.tensor(index),
+}
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input that a row declares."""
+
+    name: str
+    kind: str = ""
+    """What the function gets of it: a key of the table of kinds."""
+    optional: bool = False
+    variadic: bool = False
+
+    def read(self, ctx: Context, position: int) -> Any:
+        """Return what the row's function gets; None of an input that is left out. Raises FrontendError."""
+        index = ctx.place(self.name, position)
+        if index is None and not self.optional:
+            ctx.fail(f"an input {position} ({self.name})", "none")
+        return None if index is None else _READ[self.kind](ctx, index, self.name)
+
+
+def inputs_of(text: str) -> tuple[Input, ...]:
+    """Return the inputs that a text declares; raises ValueError for another text."""
+    found: list[Input] = []
+    for word in text.split():
+        match = _INPUT.fullmatch(word)
+        if match is None or (match[2] or "") not in _READ or (found and found[-1].variadic):
+            raise ValueError(f"expected inputs as in 'data shape:ints bias? others*', got '{text}'")
+        found.append(Input(match[1], match[2] or "", match[3] == "?", match[3] == "*"))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a row reads of a node, and the function that computes its results."""
+
+    function: Function
+    inputs: Sequence[Input]
+    attributes: Mapping[str, Attribute[Any]]
+
+    def __call__(self, ctx: Context) -> Result | tuple[Result, ...]:
+        operands: list[Any] = []
+        for position, declared in enumerate(self.inputs):
+            if declared.variadic:
+                operands += [declared.read(ctx, at) for at in range(position, len(ctx.inputs))]
+            else:
+                operands.append(declared.read(ctx, position))
+        options = {parameter: attribute.read(ctx, parameter) for parameter, attribute in self.attributes.items()}
+        function = self.function
+        if isinstance(function, type):
+            return ctx.emit(function, *(None if x is None else x.value for x in operands), **options)
+        results = function(ctx, *operands, **options) if self.of_context else function(*operands, **options)
+        return tuple(map(_plain, results)) if isinstance(results, tuple) else _plain(results)
+
+    @cached_property
+    def of_context(self) -> bool:
+        """True if the function's first parameter is the context, `ctx`."""
+        return next(iter(signature(self.function).parameters), "") == "ctx"
+
+
+def _plain(result: Term | Result) -> Result:
+    return result.value if isinstance(result, Term) else result
+
+
+def row(
+    function: Function, inputs: str = "", /, unread: Mapping[str, str] | None = None, **attributes: Attribute[Any]
+) -> Converter[Any]:
+    """Return the row of an operator: what it reads, and what computes its results.
+
+    function: an operator of relay, or a function of what the inputs are, in order, and of the attributes by keyword;
+    one whose first parameter is called `ctx` gets the context before. unread: as `Converter` has it.
+    """
+    return Converter(Declaration(function, inputs_of(inputs), attributes), unread=unread or {})
