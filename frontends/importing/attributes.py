@@ -51,7 +51,7 @@ class Attribute(ABC, Generic[T]):
         """Return the attribute of a node; raises FrontendError for one that makes no sense."""
         name = self.name or parameter
         value = node.stated(name)
-        if value is not None:
+        if value is not None or (self.default is not None and node.states_nothing(name)):
             return self.decoded(node, name, value)
         if self.default is REQUIRED:
             node.fail(f"{self.what} as '{name}'", "none")
@@ -82,12 +82,19 @@ class Ints(Attribute[tuple[int, ...] | None]):
     """A list of whole numbers, sizes among them; where `count` is given, of so many."""
 
     count: Callable[[Any], int] | int | None = field(default=None, kw_only=True)
-    """A function of the context where that depends on the node."""
+    """A function of the context where that depends on the node. A default that is one number is so many."""
     least: int | None = field(default=None, kw_only=True)
     what = "a list of whole numbers"
 
+    def read(self, node: Attributes, parameter: str) -> tuple[int, ...] | None:
+        numbers: Any = super().read(node, parameter)
+        return (numbers,) * self._counted(node) if isinstance(numbers, int) else numbers
+
+    def _counted(self, node: Attributes) -> int:
+        return cast("int", self.count(node) if callable(self.count) else self.count)
+
     def decoded(self, node: Attributes, name: str, value: Any) -> tuple[int, ...]:
-        count = self.count(node) if callable(self.count) else self.count
+        count = self._counted(node) if self.count is not None else None
         items = node.items(value, count)
         numbers = None if items is None else [node.whole(item) for item in items]
         fit = [number is not None and reaches(number, self.least) for number in numbers or ()]
@@ -212,6 +219,10 @@ class Attributes(ABC):
         """Raise a FrontendError about the node."""
         raise NotImplementedError
 
+    def states_nothing(self, name: str) -> bool:
+        """Return whether a node states that an attribute which `stated` does not find is nothing."""
+        return False
+
     def whole(self, value: Any) -> int | None:
         """Return a whole number, which floats may hold; None for what is none."""
         if isinstance(value, SizeExpr):
@@ -231,8 +242,7 @@ class Attributes(ABC):
     def items(self, value: Any, count: int | None) -> Sequence[Any] | None:
         """Return a list of `count`, or as many as there are; None for what is none."""
         if isinstance(value, list | tuple):
-            items = tuple(cast("Sequence[Any]", value))
-            return items * count if self.repeats and count and len(items) == 1 else items
+            return cast("Sequence[Any]", value)
         if isinstance(value, int | float | SizeExpr) and (self.repeats or count == 1):
             return (value,) * (count or 1)
         return None
@@ -251,6 +261,8 @@ class Attributes(ABC):
 
     @overload
     def ints(self, name: str, *, count: int | None = None, least: int | None = None) -> tuple[int, ...]: ...
+    @overload
+    def ints(self, name: str, default: int, *, count: int, least: int | None = None) -> tuple[int, ...]: ...
     @overload
     def ints(
         self, name: str, default: DefaultT, *, count: int | None = None, least: int | None = None

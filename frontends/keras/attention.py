@@ -59,7 +59,7 @@ def _attended(ctx: Context, score: Callable[[SSAValue, SSAValue], Term]) -> tupl
     query, value, key = operands[0], operands[1], operands[-1]
     scores = score(query, key)
     of_query, of_value, *_ = [*ctx.masks(ctx.argument(1, "mask") or []), None, None]
-    causal = ctx.argument(4, "use_causal_mask", False) is True or ctx.bool("causal", False)
+    causal = ctx.argument(4, "use_causal_mask", False) is True or ctx.flag("causal", False)
     mask = seen_by_position(ctx, scores.shape[-2], scores.shape[-1], causal)
     if of_value is not None:
         batch, keys = shape_of(of_value)
@@ -121,7 +121,7 @@ def _mask(ctx: Context, queries: int, keys: int) -> Term | None:
     """The masks of a call, by position, of queries, values and keys, and of pairs of them, as one with heads."""
     window = ctx.option("sliding_window")
     if window is not None:
-        window = ctx.positive("sliding_window")
+        window = ctx.int("sliding_window", least=1)
     mask = seen_by_position(ctx, queries, keys, ctx.argument(9, "use_causal_mask", False) is True, window)
     for at, name in ((3, "query_mask"), (4, "value_mask"), (5, "key_mask")):
         if (own := ctx.mask(at, name)) is not None:
@@ -135,13 +135,17 @@ def _mask(ctx: Context, queries: int, keys: int) -> Term | None:
 
 
 def multi_head_attention(ctx: Context) -> tuple[SSAValue, ...]:
-    heads, size = ctx.positive("num_heads"), ctx.positive("key_dim")
-    width = size if ctx.option("value_dim") is None else ctx.positive("value_dim")
+    heads, size = ctx.int("num_heads", least=1), ctx.int("key_dim", least=1)
+    width = size if ctx.option("value_dim") is None else ctx.int("value_dim", least=1)
     return _heads(ctx, heads, heads, size, width)
 
 
 def group_query_attention(ctx: Context) -> tuple[SSAValue, ...]:
-    heads, groups, size = ctx.positive("num_query_heads"), ctx.positive("num_key_value_heads"), ctx.positive("head_dim")
+    heads, groups, size = (
+        ctx.int("num_query_heads", least=1),
+        ctx.int("num_key_value_heads", least=1),
+        ctx.int("head_dim", least=1),
+    )
     if heads % groups:
         ctx.fail(f"query heads that {groups} key heads share", str(heads))
     return _heads(ctx, heads, groups, size, size)
@@ -173,7 +177,7 @@ def _heads(ctx: Context, heads: int, groups: int, size: int, width: int) -> tupl
     weights = Scores(ctx, q, k, bias=bias, may_be_empty=empty).compute()
     heads_last = ctx.emit(TransposeOp, weighted(ctx, weights, v), axes=(0, 2, 1, 3))
     result = reshaped(ctx, heads_last, (*own[:-1], heads, width))
-    if ctx.bool("use_gate", False):
+    if ctx.flag("use_gate", False):
         gate = sigmoid(Term(ctx, _projected(ctx, "gate_dense", argument, heads, width)))
         result = (Term(ctx, result) * gate).value
     kernel = ctx.weight("output_dense.kernel")

@@ -14,11 +14,12 @@ from ...dialects.relay.numerics import is_float
 from ...dialects.sizes import same_shape
 from ...support.dtypes import Array
 from ..importing import context
+from ..importing.attributes import REQUIRED
 from ..importing.node import Node as ModelNode
 from ..importing.node_parts import Asked, NodePart
 from ..importing.results import Stated
 from ..importing.tensor import Tensor, dtype_of
-from .nests import entries_of, items_of, leaves, whole, wholes
+from .nests import entries_of, items_of, leaves, whole
 
 Config = Mapping[str, Any]
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -129,6 +130,7 @@ def compute_dtype(policy: str) -> str:
 class Context(context.Context):
     """One call under conversion. Inputs are the tensors that it is given, then the layer's weights."""
 
+    repeats = True
     node: Node
     prefix: str = ""
     """Of the names of weights: `forward_layer.` for a layer inside the one whose call it is."""
@@ -172,59 +174,22 @@ class Context(context.Context):
         """An entry of the configuration; `default` where there is none."""
         return self.config.get(name, default)
 
-    def int(self, name: str, default: int | None = None) -> int:
-        value = whole(self.option(name, default))
-        if value is None:
-            self.fail(f"a whole number as '{name}'", repr(self.option(name)))
-        return value
+    def stated(self, name: str) -> Any:
+        value = self.option(name)
+        # Numbers of numpy are saved as tensors.
+        return value if (tensor := entries_of(value)) is None else (entries_of(tensor.get("config")) or {}).get("value")
 
-    def positive(self, name: str, default: int | None = None) -> int:
-        value = self.int(name, default)
-        if value < 1:
-            self.fail(f"a positive number as '{name}'", str(value))
-        return value
+    def states_nothing(self, name: str) -> bool:
+        return name in self.config
 
-    def float(self, name: str, default: float | None = None) -> float:
-        value = self.option(name, default)
-        if (numpy := entries_of(value)) is not None:  # numbers of numpy are saved as tensors
-            value = (entries_of(numpy.get("config")) or {}).get("value")
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            self.fail(f"a number as '{name}'", repr(value))
-        return float(value)
+    def whole(self, value: Any) -> int | None:
+        return whole(value)
 
-    def bool(self, name: str, default: bool = False) -> bool:
-        value = self.option(name, default)
-        if not isinstance(value, bool):
-            self.fail(f"true or false as '{name}'", repr(value))
-        return value
-
-    def str(self, name: str, default: str | None = None) -> str:
-        value = self.option(name, default)
-        if not isinstance(value, str):
-            self.fail(f"a text as '{name}'", repr(value))
-        return value
-
-    def choice(self, name: str, allowed: Sequence[str], default: str | None = None) -> str:
-        value = self.str(name, default).lower()
+    def choice(self, name: str, allowed: Sequence[str], default: str = REQUIRED) -> str:
+        value = self.word(name, default).lower()
         if value not in allowed:
             self.fail(f"'{name}' among {', '.join(allowed)}", repr(value))
         return value
-
-    def ints(self, name: str, count: int | None = None) -> tuple[int, ...]:
-        """A list of whole numbers, or one number `count` times."""
-        value = self.option(name)
-        if (number := whole(value)) is not None and count is not None:
-            return (number,) * count
-        numbers = wholes(value)
-        if numbers is None or (count is not None and len(numbers) != count):
-            self.fail(f"{count if count is not None else 'a list of'} whole numbers as '{name}'", repr(value))
-        return tuple(numbers)
-
-    def positives(self, name: str, count: int) -> tuple[int, ...]:
-        numbers = self.ints(name, count)
-        if any(number < 1 for number in numbers):
-            self.fail(f"{count} positive numbers as '{name}'", str(list(numbers)))
-        return numbers
 
     @property
     def dtype_name(self) -> str:

@@ -37,7 +37,7 @@ def conv_sequence(
     flip: whether results of a layer that goes backwards are in the order of its steps. mask: (batch, time), false at
     steps that change nothing.
     """
-    if ctx.bool("stateful", False):
+    if ctx.flag("stateful", False):
         ctx.fail("'stateful' false: what a ConvLSTM keeps from call to call is not supported", "true")
     data, rank = operands[0], _rank(ctx)
     states = operands[1:] if len(operands) > 1 else states
@@ -55,7 +55,7 @@ def conv_sequence(
         ctx.fail(f"first states of shape {[batch, *image]}", f"{list(hidden.shape)} and {list(cell.shape)}")
     parts = _steps(ctx, gates)
     marks = None if mask is None else [Term(ctx, step) for step in _steps(ctx, mask)]
-    reverse, zero = ctx.bool("go_backwards", False), ctx.bool("zero_output_for_mask", False)
+    reverse, zero = ctx.flag("go_backwards", False), ctx.flag("zero_output_for_mask", False)
     every, output = list[SSAValue](), hidden * 0.0
     for at in reversed(range(time)) if reverse else range(time):
         new_hidden, new_cell = _step(ctx, Term(ctx, parts[at]), hidden, cell, rank)
@@ -67,9 +67,9 @@ def conv_sequence(
             hidden, cell = where(mark, new_hidden, hidden), where(mark, new_cell, cell)
         every.append(output.value)
     result = output.value
-    if ctx.bool("return_sequences", False):
+    if ctx.flag("return_sequences", False):
         result = ctx.emit(StackOp, every if flip or not reverse else every[::-1], axis=1)
-    return [result, *([hidden.value, cell.value] if ctx.bool("return_state", False) else [])]
+    return [result, *([hidden.value, cell.value] if ctx.flag("return_state", False) else [])]
 
 
 def _rank(ctx: Context) -> int:
@@ -92,10 +92,12 @@ def _inputs(ctx: Context, data: SSAValue, rank: int) -> SSAValue:
     batch, time, *rest = shape_of(data)
     if symbols_of(time):
         ctx.fail("a known number of steps", str(time))
-    filters, size = ctx.positive("filters"), ctx.positives("kernel_size", rank)
+    filters, size = ctx.int("filters", least=1), ctx.ints("kernel_size", count=rank, least=1)
     flat = reshaped(ctx, data, (batch * time, *rest))
     image, channels = image_of(ctx, flat, rank)
-    window = window_of(ctx, image, size, ctx.positives("strides", rank), ctx.positives("dilation_rate", rank))
+    window = window_of(
+        ctx, image, size, ctx.ints("strides", count=rank, least=1), ctx.ints("dilation_rate", count=rank, least=1)
+    )
     result = convolved(ctx, flat, "cell.kernel", (*size, channels, GATES * filters), window, 1)
     if ctx.has_weight("cell.bias"):
         axis = 1 if ctx.channels_first() else rank + 1
@@ -105,7 +107,7 @@ def _inputs(ctx: Context, data: SSAValue, rank: int) -> SSAValue:
 
 def _step(ctx: Context, gates: Term, hidden: Term, cell: Term, rank: int) -> tuple[Term, Term]:
     """The states after a step."""
-    filters, size, ones = ctx.positive("filters"), ctx.positives("kernel_size", rank), (1,) * rank
+    filters, size, ones = ctx.int("filters", least=1), ctx.ints("kernel_size", count=rank, least=1), (1,) * rank
     image, _ = image_of(ctx, hidden.value, rank)
     window = window_of(ctx, image, size, ones, ones, "same")
     kernel = (*size, filters, GATES * filters)

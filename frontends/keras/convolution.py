@@ -114,12 +114,14 @@ def convolution(
 
 def conv(rank: int) -> Callable[[Context], SSAValue]:
     def convert(ctx: Context) -> SSAValue:
-        data, filters, groups = ctx.data(), ctx.positive("filters"), ctx.positive("groups", 1)
+        data, filters, groups = ctx.data(), ctx.int("filters", least=1), ctx.int("groups", 1, least=1)
         image, channels = image_of(ctx, data, rank)
         if channels % groups or filters % groups:
             ctx.fail(f"channels and filters that {groups} groups share", f"{channels} and {filters}")
-        size = ctx.positives("kernel_size", rank)
-        window = window_of(ctx, image, size, ctx.positives("strides", rank), ctx.positives("dilation_rate", rank))
+        size = ctx.ints("kernel_size", count=rank, least=1)
+        window = window_of(
+            ctx, image, size, ctx.ints("strides", count=rank, least=1), ctx.ints("dilation_rate", count=rank, least=1)
+        )
         kernel = (*size, channels // groups, filters)
         return with_bias(ctx, convolved(ctx, data, "kernel", kernel, window, groups), filters)
 
@@ -128,10 +130,12 @@ def conv(rank: int) -> Callable[[Context], SSAValue]:
 
 def depthwise_conv(rank: int) -> Callable[[Context], SSAValue]:
     def convert(ctx: Context) -> SSAValue:
-        data, multiplier = ctx.data(), ctx.positive("depth_multiplier", 1)
+        data, multiplier = ctx.data(), ctx.int("depth_multiplier", 1, least=1)
         image, channels = image_of(ctx, data, rank)
-        size = ctx.positives("kernel_size", rank)
-        window = window_of(ctx, image, size, ctx.positives("strides", rank), ctx.positives("dilation_rate", rank))
+        size = ctx.ints("kernel_size", count=rank, least=1)
+        window = window_of(
+            ctx, image, size, ctx.ints("strides", count=rank, least=1), ctx.ints("dilation_rate", count=rank, least=1)
+        )
         result = convolved(ctx, data, "kernel", (*size, channels, multiplier), window, channels, depthwise=True)
         return with_bias(ctx, result, channels * multiplier)
 
@@ -142,10 +146,12 @@ def separable_conv(rank: int) -> Callable[[Context], SSAValue]:
     """A depthwise convolution, then one whose window is a single element."""
 
     def convert(ctx: Context) -> SSAValue:
-        data, multiplier, filters = ctx.data(), ctx.positive("depth_multiplier", 1), ctx.positive("filters")
+        data, multiplier, filters = ctx.data(), ctx.int("depth_multiplier", 1, least=1), ctx.int("filters", least=1)
         image, channels = image_of(ctx, data, rank)
-        size, ones = ctx.positives("kernel_size", rank), (1,) * rank
-        window = window_of(ctx, image, size, ctx.positives("strides", rank), ctx.positives("dilation_rate", rank))
+        size, ones = ctx.ints("kernel_size", count=rank, least=1), (1,) * rank
+        window = window_of(
+            ctx, image, size, ctx.ints("strides", count=rank, least=1), ctx.ints("dilation_rate", count=rank, least=1)
+        )
         kernel = (*size, channels, multiplier)
         spread = convolved(ctx, data, "depthwise_kernel", kernel, window, channels, depthwise=True)
         point = Window(ones, ones, ones, (0,) * rank, (0,) * rank)
@@ -159,11 +165,11 @@ def conv_transpose(rank: int) -> Callable[[Context], SSAValue]:
     """nn.conv1d_transpose, 2d or 3d; Keras says of the padding what comes out, not what is cut off."""
 
     def convert(ctx: Context) -> SSAValue:
-        data, filters = ctx.data(), ctx.positive("filters")
+        data, filters = ctx.data(), ctx.int("filters", least=1)
         _, channels = image_of(ctx, data, rank)
-        size, strides = ctx.positives("kernel_size", rank), ctx.positives("strides", rank)
-        dilation = ctx.positives("dilation_rate", rank)
-        wanted = ctx.ints("output_padding", rank) if ctx.option("output_padding") is not None else (None,) * rank
+        size, strides = ctx.ints("kernel_size", count=rank, least=1), ctx.ints("strides", count=rank, least=1)
+        dilation = ctx.ints("dilation_rate", count=rank, least=1)
+        wanted = ctx.ints("output_padding", count=rank) if ctx.option("output_padding") is not None else (None,) * rank
         same = ctx.choice("padding", ("valid", "same"), "valid") == "same"
         rows = (_cut(k, s, d, n, same) for k, s, d, n in zip(size, strides, dilation, wanted, strict=True))
         before, after, more = zip(*rows, strict=True)

@@ -27,7 +27,7 @@ from .weights import Variables
 
 def dense(ctx: Context) -> SSAValue:
     """nn.dense of the last axis, then the bias and the activation."""
-    data, units = ctx.data(), ctx.positive("units")
+    data, units = ctx.data(), ctx.int("units", least=1)
     *rows, depth = shape_of(data)
     if ctx.option("lora_rank") is not None:
         ctx.fail("a kernel without LoRA", f"lora_rank {ctx.option('lora_rank')}")
@@ -43,7 +43,7 @@ def dense(ctx: Context) -> SSAValue:
 
 def einsum_dense(ctx: Context) -> SSAValue:
     """The product that an equation names, then the bias, which has the axes `bias_axes`, and the activation."""
-    data, equation = ctx.data(), ctx.str("equation").replace(" ", "")
+    data, equation = ctx.data(), ctx.word("equation").replace(" ", "")
     if (quantization := quantization_of(ctx.config)) is not None:
         shape = ctx.shape(ctx.weight_place("kernel"))
         if quantization.bits == 4:
@@ -74,7 +74,7 @@ def _kernel_shape(ctx: Context, equation: str, shape: Sequence[int]) -> tuple[in
 
 def embedding(ctx: Context) -> SSAValue:
     """The rows of a table; indices outside of it are brought inside."""
-    rows, width = ctx.positive("input_dim"), ctx.positive("output_dim")
+    rows, width = ctx.int("input_dim", least=1), ctx.int("output_dim", least=1)
     references = ctx.references()
     if len(references) != 1:
         ctx.fail("one tensor of indices", str(len(references)))
@@ -101,10 +101,10 @@ def reversible_embedding(ctx: Context) -> SSAValue:
     """An Embedding, or, called with `reverse`, the product of its input with the table."""
     if ctx.argument(1, "reverse", False) is not True:
         return embedding(ctx)
-    rows, width = ctx.positive("input_dim"), ctx.positive("output_dim")
+    rows, width = ctx.int("input_dim", least=1), ctx.int("output_dim", least=1)
     if ctx.option("reverse_dtype") is not None and ctx.option("reverse_dtype") != ctx.dtype_name:
         ctx.fail(f"a reverse_dtype {ctx.dtype_name} as the layer's", repr(ctx.option("reverse_dtype")))
-    data, is_tied = ctx.data(), ctx.bool("tie_weights", True)
+    data, is_tied = ctx.data(), ctx.flag("tie_weights", True)
     name, shape = ("embeddings", (rows, width)) if is_tied else ("reverse_embeddings", (width, rows))
     *batch, depth = shape_of(data)
     flat = reshaped(ctx, data, (prod(batch), depth))

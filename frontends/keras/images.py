@@ -45,11 +45,11 @@ def up_sampling_1d(ctx: Context) -> SSAValue:
     data = ctx.data()
     if len(shape_of(data)) != 3:
         ctx.fail("an input of 3 dimensions", f"shape {list(shape_of(data))}")
-    return ctx.emit(RepeatOp, data, repeats=ctx.positives("size", 1)[0], axis=1)
+    return ctx.emit(RepeatOp, data, repeats=ctx.ints("size", count=1, least=1)[0], axis=1)
 
 
 def up_sampling_2d(ctx: Context) -> SSAValue:
-    data, (height, width) = ctx.data(), ctx.positives("size", 2)
+    data, (height, width) = ctx.data(), ctx.ints("size", count=2, least=1)
     image, _ = image_of(ctx, data, 2)
     method = ctx.choice("interpolation", tuple(METHODS), "nearest")
     layout = layout_of(ctx, 2)
@@ -59,7 +59,7 @@ def up_sampling_2d(ctx: Context) -> SSAValue:
 
 
 def up_sampling_3d(ctx: Context) -> SSAValue:
-    data, size = ctx.data(), ctx.positives("size", 3)
+    data, size = ctx.data(), ctx.ints("size", count=3, least=1)
     image_of(ctx, data, 3)
     scales = dict(zip(("scale_d", "scale_h", "scale_w"), map(float, size), strict=True))
     mode = "asymmetric"
@@ -68,8 +68,8 @@ def up_sampling_3d(ctx: Context) -> SSAValue:
 
 def resizing(ctx: Context) -> SSAValue:
     """To a height and width; what would change the ratio may be cut off first."""
-    data, size = ctx.data(), (ctx.positive("height"), ctx.positive("width"))
-    if ctx.bool("pad_to_aspect_ratio", False):
+    data, size = ctx.data(), (ctx.int("height", least=1), ctx.int("width", least=1))
+    if ctx.flag("pad_to_aspect_ratio", False):
         ctx.fail("pad_to_aspect_ratio false", "true")
     batched = len(shape_of(data)) == 4
     if not batched:
@@ -77,7 +77,7 @@ def resizing(ctx: Context) -> SSAValue:
     method, layout = ctx.choice("interpolation", tuple(METHODS), "bilinear"), layout_of(ctx, 2)
     image, _ = image_of(ctx, data, 2)
     data = Term(ctx, data).to(ctx.dtype_name).value
-    if ctx.bool("crop_to_aspect_ratio", False):
+    if ctx.flag("crop_to_aspect_ratio", False):
         if any(map(symbols_of, image)):
             ctx.fail("an image of known size for crop_to_aspect_ratio", str(list(image)))
         height, width = image
@@ -87,7 +87,7 @@ def resizing(ctx: Context) -> SSAValue:
         )
         begin = [int(float(whole - part) / 2) for whole, part in zip(image, inner, strict=True)]
         data = part_of(ctx, data, begin, inner)
-    result = resized(ctx, data, size, method, layout, ctx.bool("antialias", False))
+    result = resized(ctx, data, size, method, layout, ctx.flag("antialias", False))
     return result if batched else ctx.emit(SqueezeOp, result, axis=(0,))
 
 
@@ -99,7 +99,7 @@ def part_of(ctx: Context, data: SSAValue, begin: list[int], size: tuple[int, int
 
 def center_crop(ctx: Context) -> SSAValue:
     """The middle of an image; one that is smaller is resized, as much of it cut off as the ratio asks for."""
-    data, size = ctx.data(), (ctx.positive("height"), ctx.positive("width"))
+    data, size = ctx.data(), (ctx.int("height", least=1), ctx.int("width", least=1))
     image, _ = image_of(ctx, data, 2)
     data = Term(ctx, data).to(ctx.dtype_name).value
     if any(map(symbols_of, image)):

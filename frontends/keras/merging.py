@@ -142,7 +142,7 @@ def dot(ctx: Context) -> SSAValue:
     axes = [ctx.axis(axis, rank) for axis, rank in zip(pair, ranks, strict=True)]
     if 0 in axes:
         ctx.fail("axes after the batch", str(axes))
-    if ctx.bool("normalize", False):
+    if ctx.flag("normalize", False):
         values = [
             ctx.emit(L2NormalizeOp, value, axis=(axis,), eps=1e-12) for value, axis in zip(values, axes, strict=True)
         ]

@@ -80,7 +80,7 @@ def layer_norm(ctx: Context) -> SSAValue:
     epsilon = ctx.float("epsilon", 1e-3)
     gamma = _wide_weight(ctx, "gamma", row, x, 1.0).reshape(prod(row))
     flat, order = _rows(ctx, x, axes)
-    if ctx.bool("rms_scaling", False):
+    if ctx.flag("rms_scaling", False):
         last = len(flat.shape) - 1
         variance = flat.apply(VarianceOp, flat.mean(last), axis=(last,), keepdims=True)
         result = flat / root(variance + epsilon) * gamma
@@ -144,7 +144,7 @@ def normalization(ctx: Context) -> SSAValue:
         shape = tuple(x.shape[at] for at in axes)
         mean, variance = (ctx.numbers(name, shape).reshape(broadcast) for name in ("mean", "variance"))
         steps = [Term(ctx, ctx.of_weight(*row)) for row in (("mean", mean), ("variance", np.sqrt(variance)))]
-    if ctx.bool("invert", False):
+    if ctx.flag("invert", False):
         return (x * maximum(steps[1], 1e-7) + steps[0]).value
     return ((x - steps[0]) / maximum(steps[1], 1e-7)).value
 

@@ -139,7 +139,7 @@ def _close(ctx: Context) -> SSAValue:
     relative, least = (float(width.item()) for width in widths if width is not None)
     near = absolute(a - b).apply(logic.LessEqualOp, absolute(b) * relative + least)
     near = near.apply(logic.LogicalAndOp, b.apply(ew.IsFiniteOp)).apply(logic.LogicalOrOp, a.equal(b))
-    if ctx.bool("equal_nan", False):
+    if ctx.flag("equal_nan", False):
         near = near.apply(logic.LogicalOrOp, a.apply(ew.IsNanOp).apply(logic.LogicalAndOp, b.apply(ew.IsNanOp)))
     return near.value
 

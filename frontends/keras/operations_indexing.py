@@ -113,12 +113,12 @@ def one_hot(ctx: Context) -> SSAValue:
     x = argument_term(ctx).value
     if dtype_of(x).kind not in "iu":
         x = ctx.cast(x, "int32")
-    if ctx.bool("sparse", False):
+    if ctx.flag("sparse", False):
         ctx.fail("a dense result", "a sparse one")
     dtype = dtype_option(ctx) or "float32"
     ends = [ctx.constant(np.asarray(value).astype(dtype), "scalar") for value in (1, 0)]
     axis = ctx.axis(ctx.int("axis", -1), len(shape_of(x)) + 1)
-    return ctx.emit(OneHotOp, x, *ends, depth=ctx.positive("num_classes"), axis=axis, dtype=dtype)
+    return ctx.emit(OneHotOp, x, *ends, depth=ctx.int("num_classes", least=1), axis=axis, dtype=dtype)
 
 
 TABLE: dict[str, Row] = {

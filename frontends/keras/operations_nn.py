@@ -69,7 +69,7 @@ def _convolved(ctx: Context, data: SSAValue, kernel: SSAValue, depthwise: bool, 
 
 
 def _sizes(ctx: Context, name: str, rank: int) -> tuple[int, ...]:
-    return (1,) * rank if ctx.option(name) is None else ctx.positives(name, rank)
+    return (1,) * rank if ctx.option(name) is None else ctx.ints(name, count=rank, least=1)
 
 
 def _conv(depthwise: bool) -> Row:
@@ -114,7 +114,7 @@ def _layer_norm(ctx: Context) -> SSAValue:
     epsilon = 1e-7 if ctx.option("epsilon") is None else ctx.float("epsilon")
     mean, shape = x.mean(*axes), [x.shape[at] if at in axes else 1 for at in range(len(x.shape))]
     deviation = root(x.apply(VarianceOp, mean, axis=axes, keepdims=True) + epsilon)
-    is_rms = ctx.bool("rms_scaling", False)
+    is_rms = ctx.flag("rms_scaling", False)
     result = (x if is_rms else x - mean) / deviation
     result = result if gamma is None else result * gamma.reshape(*shape)
     return (result if beta is None or is_rms else result + beta.reshape(*shape)).value
@@ -136,19 +136,19 @@ def _blocks(op: type[Operator]) -> Row:
     def convert(ctx: Context) -> SSAValue:
         data = ctx.data(0, "x")
         image_of(ctx, data, 2)
-        return ctx.emit(op, data, block_size=ctx.positive("block_size"), layout=layout_of(ctx, 2))
+        return ctx.emit(op, data, block_size=ctx.int("block_size", least=1), layout=layout_of(ctx, 2))
 
     return Row(convert)
 
 
 def _resize(ctx: Context) -> SSAValue:
-    data, (height, width) = ctx.data(0, "images"), ctx.positives("size", 2)
+    data, (height, width) = ctx.data(0, "images"), ctx.ints("size", count=2, least=1)
     for option in ("crop_to_aspect_ratio", "pad_to_aspect_ratio"):
-        if ctx.bool(option, False):
+        if ctx.flag(option, False):
             ctx.fail(f"{option} false", "true")
     image_of(ctx, data, 2)
     method = ctx.choice("interpolation", ("nearest", "bilinear", "bicubic"), "bilinear")
-    return resized(ctx, data, (height, width), method, layout_of(ctx, 2), ctx.bool("antialias", False))
+    return resized(ctx, data, (height, width), method, layout_of(ctx, 2), ctx.flag("antialias", False))
 
 
 def _gray(ctx: Context) -> SSAValue:
@@ -166,7 +166,7 @@ def _multi_hot(ctx: Context) -> SSAValue:
     if ctx.option("axis", -1) != -1:
         ctx.fail("classes along the last axis", str(ctx.option("axis")))
     indices = argument_term(ctx, 0, "inputs")
-    return encoded(ctx, indices.to("int32").value, ctx.positive("num_classes"), "multi_hot")
+    return encoded(ctx, indices.to("int32").value, ctx.int("num_classes", least=1), "multi_hot")
 
 
 TABLE: dict[str, Row] = {

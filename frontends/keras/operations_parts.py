@@ -32,7 +32,7 @@ def _turn(ctx: Context) -> SSAValue:
     value, turns = ctx.data(0, "array"), ctx.int("k", 1) % 4
     rank = len(shape_of(value))
     first, second = (
-        ctx.axis(axis, rank) for axis in (ctx.ints("axes", 2) if ctx.option("axes") is not None else (0, 1))
+        ctx.axis(axis, rank) for axis in (ctx.ints("axes", count=2) if ctx.option("axes") is not None else (0, 1))
     )
     order = list(range(rank))
     order[first], order[second] = second, first

@@ -39,7 +39,7 @@ def _reduced(op: type[Operator], prepare: Callable[[Term], Term] = lambda x: x) 
 
 def _over(ctx: Context, op: type[Operator], x: Term, name: str = "axis") -> Term:
     axes = axes_option(ctx, len(x.shape), name)
-    return x.apply(op, axis=axes, keepdims=ctx.bool("keepdims", False)) if axes else x
+    return x.apply(op, axis=axes, keepdims=ctx.flag("keepdims", False)) if axes else x
 
 
 def _summable(x: Term) -> Term:
@@ -62,12 +62,12 @@ def _variance(ctx: Context) -> Term:
     wide = x.to("float32") if x.dtype.itemsize < 4 else x
     axes = axes_option(ctx, len(x.shape))
     mean = wide.mean(*axes)
-    return wide.apply(VarianceOp, mean, axis=axes, keepdims=ctx.bool("keepdims", False)).to(x.dtype)
+    return wide.apply(VarianceOp, mean, axis=axes, keepdims=ctx.flag("keepdims", False)).to(x.dtype)
 
 
 def _moments(ctx: Context) -> tuple[SSAValue, SSAValue]:
     x = _floating(argument_term(ctx))
-    axes, keep = axes_option(ctx, len(x.shape), "axes"), ctx.bool("keepdims", False)
+    axes, keep = axes_option(ctx, len(x.shape), "axes"), ctx.flag("keepdims", False)
     mean = x.mean(*axes)
     variance = x.apply(VarianceOp, mean, axis=axes, keepdims=keep)
     return x.apply(MeanOp, axis=axes, keepdims=keep).value, variance.value
@@ -76,7 +76,7 @@ def _moments(ctx: Context) -> tuple[SSAValue, SSAValue]:
 def _logsumexp(ctx: Context) -> SSAValue:
     x = _floating(argument_term(ctx))
     axes = axes_option(ctx, len(x.shape))
-    return log_sum_exp(x, axes, ctx.bool("keepdims", False)).value
+    return log_sum_exp(x, axes, ctx.flag("keepdims", False)).value
 
 
 def _count_nonzero(ctx: Context) -> SSAValue:
@@ -94,7 +94,7 @@ def _arg(op: type[Operator]) -> Row:
             x, axis = x.reshape(prod(x.shape)), 0
         else:
             axis = ctx.axis(ctx.int("axis"), rank)
-        return x.apply(op, axis=(axis,), keepdims=ctx.bool("keepdims", False)).to("int32").value
+        return x.apply(op, axis=(axis,), keepdims=ctx.flag("keepdims", False)).to("int32").value
 
     return Row(convert)
 
@@ -123,7 +123,7 @@ def _argsort(ctx: Context) -> SSAValue:
 
 
 def _top_k(ctx: Context) -> tuple[SSAValue, ...]:
-    return ctx.emit_all(TopKOp, ctx.data(0, "x"), k=ctx.positive("k"), axis=-1, ret_type="both", dtype="int32")
+    return ctx.emit_all(TopKOp, ctx.data(0, "x"), k=ctx.int("k", least=1), axis=-1, ret_type="both", dtype="int32")
 
 
 def _matmul(ctx: Context) -> SSAValue:
@@ -145,7 +145,7 @@ def _dot(ctx: Context) -> SSAValue:
 
 def _einsum(ctx: Context) -> SSAValue:
     terms = operands(ctx, *ctx.node.arguments)
-    return contraction(ctx, ctx.str("subscripts"), terms)
+    return contraction(ctx, ctx.word("subscripts"), terms)
 
 
 def _tensordot(ctx: Context) -> SSAValue:
@@ -190,7 +190,7 @@ def _normalize(ctx: Context) -> SSAValue:
 def _norm(ctx: Context) -> SSAValue:
     """The Euclidean norm, that of sums, or the greatest, along an axis."""
     x = _floating(argument_term(ctx))
-    axes, keep = axes_option(ctx, len(x.shape)), ctx.bool("keepdims", False)
+    axes, keep = axes_option(ctx, len(x.shape)), ctx.flag("keepdims", False)
     match ctx.option("ord"):
         case None | "fro":
             return root((x * x).apply(SumOp, axis=axes, keepdims=keep)).value
@@ -208,7 +208,7 @@ def _attention(ctx: Context) -> SSAValue:
     query, key, value = (ctx.emit(TransposeOp, term, axes=(0, 2, 1, 3)) for term in parts)
     scale, cap = ctx.argument(5, "scale"), ctx.option("attn_logits_soft_cap")
     mask = None if ctx.argument(4, "mask") is None else argument_term(ctx, 4, "mask").to("bool")
-    if ctx.bool("is_causal", False):
+    if ctx.flag("is_causal", False):
         seen = seen_by_position(ctx, shape_of(query)[2], shape_of(key)[2], True)
         mask = seen if mask is None or seen is None else mask.apply(LogicalAndOp, seen)
     bias = hidden(ctx, mask, query, lowest(Term(ctx, query).dtype))

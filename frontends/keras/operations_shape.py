@@ -84,11 +84,7 @@ def swapaxes(ctx: Context) -> SSAValue:
 def moveaxis(ctx: Context) -> SSAValue:
     value = ctx.data(0, "x")
     rank = len(shape_of(value))
-    moved = [
-        [ctx.axis(axis, rank) for axis in (ctx.ints(name, 1) if isinstance(ctx.option(name), int) else ctx.ints(name))]
-        for name in ("source", "destination")
-    ]
-    source, target = moved
+    source, target = ([ctx.axis(axis, rank) for axis in ctx.ints(name)] for name in ("source", "destination"))
     if len(source) != len(target):
         ctx.fail("as many places as axes", f"{source} and {target}")
     order = [axis for axis in range(rank) if axis not in source]
@@ -183,7 +179,7 @@ def repeat(ctx: Context) -> SSAValue:
         ctx.fail("one number of repeats", repr(ctx.option("repeats")))
     if option is None:
         value, option = reshaped(ctx, value, (prod(shape_of(value)),)), 0
-    return ctx.emit(RepeatOp, value, repeats=ctx.positive("repeats"), axis=ctx.axis(option, len(shape_of(value))))
+    return ctx.emit(RepeatOp, value, repeats=ctx.int("repeats", least=1), axis=ctx.axis(option, len(shape_of(value))))
 
 
 def tile(ctx: Context) -> SSAValue:
@@ -195,7 +191,7 @@ def roll(ctx: Context) -> SSAValue:
     """The last elements along axes first."""
     value, option = ctx.data(0, "x"), ctx.option("axis")
     shape = shape_of(value)
-    shifts = ctx.ints("shift", 1) if isinstance(ctx.option("shift"), int) else ctx.ints("shift")
+    shifts = ctx.ints("shift", count=1) if isinstance(ctx.option("shift"), int) else ctx.ints("shift")
     if option is None:
         flat = reshaped(ctx, value, (prod(shape),))
         return reshaped(ctx, _rolled(ctx, flat, 0, sum(shifts)), shape)

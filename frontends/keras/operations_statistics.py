@@ -37,7 +37,7 @@ def _reduced(op: type[Operator], other: float) -> Row:
     def convert(ctx: Context) -> SSAValue:
         x = argument_term(ctx, floats=True)
         axes = axes_option(ctx, len(x.shape))
-        keep = ctx.bool("keepdims", False)
+        keep = ctx.flag("keepdims", False)
         result = _numbers(x, other).apply(op, axis=axes, keepdims=keep)
         if op in (MaxOp, MinOp):
             result = where(is_nan(x).apply(AllOp, axis=axes, keepdims=keep), np.nan, result)
@@ -63,19 +63,19 @@ def _mean_of_numbers(x: Term, axes: tuple[int, ...], keep: bool) -> Term:
 
 def _nan_mean(ctx: Context) -> SSAValue:
     x = argument_term(ctx, floats=True)
-    return _mean_of_numbers(x, axes_option(ctx, len(x.shape)), ctx.bool("keepdims", False)).value
+    return _mean_of_numbers(x, axes_option(ctx, len(x.shape)), ctx.flag("keepdims", False)).value
 
 
 def _nan_variance(ctx: Context) -> Term:
     x = argument_term(ctx, floats=True)
     axes = axes_option(ctx, len(x.shape))
     off = x - _mean_of_numbers(x, axes, True)
-    return _mean_of_numbers(off * off, axes, ctx.bool("keepdims", False))
+    return _mean_of_numbers(off * off, axes, ctx.flag("keepdims", False))
 
 
 def _range(ctx: Context) -> SSAValue:
     x = argument_term(ctx)
-    axes, keep = axes_option(ctx, len(x.shape)), ctx.bool("keepdims", False)
+    axes, keep = axes_option(ctx, len(x.shape)), ctx.flag("keepdims", False)
     return (x.apply(MaxOp, axis=axes, keepdims=keep) - x.apply(MinOp, axis=axes, keepdims=keep)).value
 
 
@@ -96,7 +96,7 @@ def _quantile(points: Callable[[Context], list[float] | float]) -> Row:
         ordered = flat.apply(SortOp, axis=len(kept))
         # NaN is the last.
         missing = is_nan(_between(ordered, len(kept), count - 1))
-        keep = ctx.bool("keepdims", False)
+        keep = ctx.flag("keepdims", False)
         shape = [1 if at in axes else x.shape[at] for at in range(rank)] if keep else [x.shape[at] for at in kept]
         results = [
             where(missing, np.nan, _between(ordered, len(kept), point * (count - 1))).reshape(*shape)
@@ -151,7 +151,7 @@ def _differences(ctx: Context) -> SSAValue:
     """Each element less the one before it."""
     x = argument_term(ctx, 0, "a")
     axis = ctx.axis(ctx.int("axis", -1), len(x.shape))
-    for _ in range(ctx.positive("n", 1)):
+    for _ in range(ctx.int("n", 1, least=1)):
         extent = x.shape[axis]
         later, earlier = (
             x.apply(StridedSliceOp, begin=(begin,), end=(end,), axes=(axis,))

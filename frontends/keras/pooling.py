@@ -45,8 +45,8 @@ def pool(ops: Mapping[int, type[Operator]], rank: int) -> Callable[[Context], SS
     def convert(ctx: Context) -> SSAValue:
         data = ctx.data()
         image, _ = image_of(ctx, data, rank)
-        size = ctx.positives("pool_size", rank)
-        strides = size if ctx.option("strides") is None else ctx.positives("strides", rank)
+        size = ctx.ints("pool_size", count=rank, least=1)
+        strides = size if ctx.option("strides") is None else ctx.ints("strides", count=rank, least=1)
         window = window_of(ctx, image, size, strides, (1,) * rank)
         return ctx.emit(
             ops[rank],
@@ -65,7 +65,7 @@ def global_pool(op: type[Operator], whole: type[Operator], rank: int) -> Callabl
         data = ctx.data()
         _, channels = image_of(ctx, data, rank)
         axes = tuple(range(2, rank + 2)) if ctx.channels_first() else tuple(range(1, rank + 1))
-        keep = ctx.bool("keepdims", False)
+        keep = ctx.flag("keepdims", False)
         if rank != 2:
             return ctx.emit(op, data, axis=axes, keepdims=keep)
         result = ctx.emit(whole, data, layout=layout_of(ctx, rank))
@@ -86,7 +86,7 @@ def _masked_average(ctx: Context) -> SSAValue:
     steps = Term(ctx, mask).reshape(*((batch, 1, time) if axis == 2 else (batch, time, 1)))
     total, count = where(steps, x, 0.0).sum(axis), steps.to(x.dtype).sum(axis)
     result = total / count
-    if ctx.bool("keepdims", False):
+    if ctx.flag("keepdims", False):
         return result.value
     return reshaped(ctx, result.value, tuple(n for at, n in enumerate(result.shape) if at != axis))
 
@@ -95,7 +95,7 @@ def adaptive(ops: Mapping[int, type[Operator]], rank: int) -> Callable[[Context]
     """A pooling to a size, whose windows may overlap by an element."""
 
     def convert(ctx: Context) -> SSAValue:
-        data, size = ctx.data(), ctx.positives("output_size", rank)
+        data, size = ctx.data(), ctx.ints("output_size", count=rank, least=1)
         image_of(ctx, data, rank)
         return ctx.emit(ops[rank], data, output_size=size, layout=layout_of(ctx, rank))
 

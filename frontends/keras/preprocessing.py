@@ -39,7 +39,7 @@ def category_encoding(ctx: Context) -> SSAValue:
     mode = ctx.choice("output_mode", ("one_hot", "multi_hot", "count"), "multi_hot")
     if ctx.argument(1, "count_weights") is not None:
         ctx.fail("categories without weights", "count_weights")
-    return encoded(ctx, _indices(ctx), ctx.positive("num_tokens"), mode)
+    return encoded(ctx, _indices(ctx), ctx.int("num_tokens", least=1), mode)
 
 
 def discretization(ctx: Context) -> SSAValue:

@@ -59,7 +59,7 @@ class Cell:
     kind: Kind
 
     def __post_init__(self) -> None:
-        self.units = self.ctx.positive("units")
+        self.units = self.ctx.int("units", least=1)
         self.padded = padded_units(self.units)
         self.gates = len(self.kind.order)
 
@@ -118,7 +118,7 @@ class Cell:
 
     @property
     def resets_after(self) -> bool:
-        return self.kind.op is GRUOp and self.ctx.bool("reset_after", self.ctx.node.major >= 3)
+        return self.kind.op is GRUOp and self.ctx.flag("reset_after", self.ctx.node.major >= 3)
 
     def packed(self) -> SSAValue:
         """The recurrent weights in panels (units / block, hidden, gates, block)."""
@@ -236,13 +236,13 @@ def sequence(
     data = operands[0]
     if len(shape_of(data)) != 3:
         ctx.fail("an input of 3 dimensions (batch, time, features)", f"shape {list(shape_of(data))}")
-    if ctx.bool("time_major", False):
+    if ctx.flag("time_major", False):
         ctx.fail("'time_major' false: the batch first", "true")
     if len(operands) > 1:
         states = operands[1:]
     carried = [ctx.value(at) for at in ctx.node.states]
     states = states or carried or None
-    reverse, every = ctx.bool("go_backwards", False), ctx.bool("return_sequences", False)
+    reverse, every = ctx.flag("go_backwards", False), ctx.flag("return_sequences", False)
     masked = None if mask is None else _masked(ctx, mask, data)
     data = data if masked is None else masked.joined(data)
     steps, last = time_first(ctx, data), list[SSAValue]()
@@ -256,7 +256,7 @@ def sequence(
         steps, *own = cell.run(steps, entry, reverse, None if masked is None else masked.lengths)
         last += own
     result = last[-cells[-1].kind.states]
-    zero = ctx.bool("zero_output_for_mask", False)
+    zero = ctx.flag("zero_output_for_mask", False)
     if every:
         result = time_first(ctx, steps)
         if masked is not None:
@@ -266,7 +266,7 @@ def sequence(
     elif masked is not None and zero:
         result = masked.at_end(result, reverse)
     kept = [Term(ctx, state).to(dtype_of(was)).value for state, was in zip(last, carried, strict=bool(carried))]
-    return [result, *(last if ctx.bool("return_state", False) else ()), *kept]
+    return [result, *(last if ctx.flag("return_state", False) else ()), *kept]
 
 
 def recurrent(ctx: Context) -> tuple[SSAValue, ...]:

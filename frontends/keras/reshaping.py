@@ -70,7 +70,7 @@ def repeat_vector(ctx: Context) -> SSAValue:
     data = ctx.data()
     if len(shape_of(data)) != 2:
         ctx.fail("an input of 2 dimensions", f"shape {list(shape_of(data))}")
-    return ctx.emit(RepeatOp, ctx.emit(ExpandDimsOp, data, axis=1), repeats=ctx.positive("n"), axis=1)
+    return ctx.emit(RepeatOp, ctx.emit(ExpandDimsOp, data, axis=1), repeats=ctx.int("n", least=1), axis=1)
 
 
 def widths_of(ctx: Context, name: str, rank: int) -> Widths:

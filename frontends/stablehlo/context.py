@@ -43,10 +43,11 @@ class Context(context.Context):
 
     # Properties.
 
-    def stated(self, name: str, default: Any = None) -> Any:
-        """A property as the program has it; `default` where it is missing."""
+    def stated(self, name: str) -> Any:
+        """A property as the program has it; a list without items is not stated."""
         self.asked.attributes.add(name)
-        return self.node.attributes.get(name, default)
+        value = self.node.attributes.get(name)
+        return None if value == () else value
 
     def parts(self) -> Iterator[NodePart]:
         """The inputs, and the properties that differ from the defaults of StableHLO.
@@ -59,44 +60,6 @@ class Context(context.Context):
             if "." not in name and name not in (*HINTS, "op_name__") and value not in DEFAULTS.get(name, ()):
                 yield NodePart(name, "property", name, str(value))
 
-    def ints(self, name: str, count: int | None = None, default: int | None = None) -> tuple[int, ...]:
-        """A property that is a list of integers, of `count` ones; one that is missing or empty is all `default`."""
-        value = self.stated(name)
-        if (value is None or value == ()) and default is not None and count is not None:
-            return (default,) * count
-        items = () if value is None else cast("tuple[Any, ...]", value if isinstance(value, tuple) else (value,))
-        if not all(isinstance(item, int) for item in items):
-            self.fail(f"integers as {name}", str(items))
-        numbers = tuple(int(item) for item in items)
-        if count is not None and len(numbers) != count:
-            self.fail(f"{count} numbers as {name}", str(list(numbers)))
-        return numbers
-
-    def integer(self, name: str, default: int | None = None) -> int:
-        """A property that is an integer."""
-        value = self.stated(name, default)
-        if not isinstance(value, int):
-            self.fail(f"an integer as {name}", "none" if value is None else str(value))
-        return int(value)
-
-    def flag(self, name: str) -> bool:
-        """A property that is true or false; false where it is missing."""
-        return bool(self.stated(name, False))
-
-    def real(self, name: str) -> float:
-        """A property that is a number."""
-        value = self.stated(name)
-        if not isinstance(value, int | float):
-            self.fail(f"a number as {name}", str(value))
-        return float(value)
-
-    def text(self, name: str, default: str = "") -> str:
-        """A property that is a word."""
-        value = self.stated(name, default)
-        if not isinstance(value, str):
-            self.fail(f"a word as {name}", str(value))
-        return value
-
     def axis(self, axis: int, rank: int, name: str = "dimension") -> int:
         """An axis, which must be one of `rank`."""
         if not 0 <= axis < rank:
@@ -105,7 +68,7 @@ class Context(context.Context):
 
     def axes(self, name: str, rank: int) -> tuple[int, ...]:
         """A property that is a list of axes, each once."""
-        numbers = self.ints(name)
+        numbers = self.ints(name, ())
         if len(set(numbers)) != len(numbers) or any(not 0 <= axis < rank for axis in numbers):
             self.fail(f"axes in [0, {rank}), each once, as {name}", str(list(numbers)))
         return numbers

@@ -26,7 +26,7 @@ def _same(ctx: Context) -> Tensor:
 
 
 def _is_number(ctx: Context) -> SSAValue:
-    return ctx.term(0).equal(ctx.integer("number")).value
+    return ctx.term(0).equal(ctx.int("number")).value
 
 
 CONVERTERS: dict[str, Converter[Context]] = {

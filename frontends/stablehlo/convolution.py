@@ -47,12 +47,14 @@ def _convolution(ctx: Context) -> SSAValue:
     if rank not in CONV or len(ctx.shape(1)) != rank + 2:
         ctx.fail("data and a kernel of 3 to 5 dimensions", f"shapes {list(ctx.shape(0))} and {list(ctx.shape(1))}")
     data_labels, kernel_labels, result_labels = _labels(ctx)
-    strides, dilation, apart = (ctx.ints(name, rank, 1) for name in ("window_strides", "rhs_dilation", "lhs_dilation"))
-    edges = ctx.ints("padding", 2 * rank, 0)
-    reversal = ctx.ints("window_reversal", rank, 0)
-    groups = ctx.integer("feature_group_count", 1)
-    if ctx.integer("batch_group_count", 1) != 1:
-        ctx.fail("one group of batches", str(ctx.integer("batch_group_count")))
+    strides, dilation, apart = (
+        ctx.ints(name, 1, count=rank) for name in ("window_strides", "rhs_dilation", "lhs_dilation")
+    )
+    edges = ctx.ints("padding", 0, count=2 * rank)
+    reversal = ctx.ints("window_reversal", 0, count=rank)
+    groups = ctx.int("feature_group_count", 1)
+    if ctx.int("batch_group_count", 1) != 1:
+        ctx.fail("one group of batches", str(ctx.int("batch_group_count")))
     if min((*strides, *dilation, *apart)) < 1:
         ctx.fail("positive strides and dilations", f"{strides}, {dilation} and {apart}")
     names = [str(axis) for axis in range(rank)]

@@ -82,11 +82,11 @@ def _in_total_order(x: Term) -> Term:
 
 def _compare(ctx: Context) -> SSAValue:
     ctx.same_shapes(0, 1)
-    direction = ctx.text("comparison_direction")
+    direction = ctx.word("comparison_direction", "")
     if direction not in _DIRECTIONS:
         ctx.fail(f"a direction among {', '.join(_DIRECTIONS)}", direction)
     left, right = ctx.term(0), ctx.term(1)
-    if ctx.text("compare_type", "NOTYPE") == "TOTALORDER":
+    if ctx.word("compare_type", "NOTYPE") == "TOTALORDER":
         left, right = _in_total_order(left), _in_total_order(right)
     if left.dtype == np.bool_:
         left, right = left.to("int8"), right.to("int8")
@@ -127,7 +127,7 @@ _PRECISIONS = {(8, 7): "bfloat16", (5, 10): "float16", (8, 23): "float32"}
 
 
 def _reduce_precision(ctx: Context) -> SSAValue:
-    bits = ctx.integer("exponent_bits"), ctx.integer("mantissa_bits")
+    bits = ctx.int("exponent_bits"), ctx.int("mantissa_bits")
     if bits not in _PRECISIONS:
         ctx.fail("the bits of a float of 16 or 32 bits", f"{bits[0]} and {bits[1]}")
     x = ctx.term(0)

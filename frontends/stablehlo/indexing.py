@@ -26,9 +26,9 @@ def gather(ctx: Context) -> SSAValue:
     """Slices of the data at starts, which are moved so that all of a slice is inside."""
     data, starts = ctx.shape(0), list(ctx.shape(1))
     names = ("offset_dims", "collapsed_slice_dims", "start_index_map", "slice_sizes")
-    offsets, collapsed, mapped, sizes = (ctx.ints(name) for name in names)
-    batches, start_batches = ctx.ints("operand_batching_dims"), ctx.ints("start_indices_batching_dims")
-    vector, indices = ctx.integer("index_vector_dim", 0), ctx.value(1)
+    offsets, collapsed, mapped, sizes = (ctx.ints(name, ()) for name in names)
+    batches, start_batches = ctx.ints("operand_batching_dims", ()), ctx.ints("start_indices_batching_dims", ())
+    vector, indices = ctx.int("index_vector_dim", 0), ctx.value(1)
     if vector == len(starts):
         starts.append(1)
         indices = ctx.emit(ReshapeOp, indices, newshape=starts)
@@ -133,7 +133,7 @@ def _starts(ctx: Context, first: int, room: Numbers) -> list[int | Term]:
 def _dynamic_slice(ctx: Context) -> SSAValue:
     """A slice of known sizes: static along axes whose starts are known, taken row by row along others."""
     shape = ctx.shape(0)
-    sizes = ctx.ints("slice_sizes", len(shape))
+    sizes = ctx.ints("slice_sizes", count=len(shape))
     if any(not 0 <= size <= extent for size, extent in zip(sizes, shape, strict=True)):
         ctx.fail(f"sizes inside {list(shape)}", str(list(sizes)))
     starts = _starts(ctx, 1, [extent - size for extent, size in zip(shape, sizes, strict=True)])

@@ -10,8 +10,8 @@ from .context import Context
 
 
 def _batch_norm(ctx: Context) -> SSAValue:
-    axis = ctx.axis(ctx.integer("feature_index"), len(ctx.shape(0)))
-    return ctx.emit(BatchNormOp, *ctx.values(), axis=axis, epsilon=ctx.real("epsilon"))
+    axis = ctx.axis(ctx.int("feature_index"), len(ctx.shape(0)))
+    return ctx.emit(BatchNormOp, *ctx.values(), axis=axis, epsilon=ctx.float("epsilon"))
 
 
 TABLE: dict[str, Converter[Context]] = {"batch_norm_inference": Converter(_batch_norm)}

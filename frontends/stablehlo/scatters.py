@@ -29,9 +29,9 @@ def scatter(ctx: Context) -> SSAValue:
         ctx.fail("data, places and updates", f"{len(ctx.inputs)} inputs")
     data, starts, updates = ctx.shape(0), list(ctx.shape(1)), ctx.shape(2)
     names = ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims")
-    windows, inserted, mapped = (ctx.ints(name) for name in names)
-    batches, start_batches = ctx.ints("input_batching_dims"), ctx.ints("scatter_indices_batching_dims")
-    vector, indices = ctx.integer("index_vector_dim", 0), ctx.value(1)
+    windows, inserted, mapped = (ctx.ints(name, ()) for name in names)
+    batches, start_batches = ctx.ints("input_batching_dims", ()), ctx.ints("scatter_indices_batching_dims", ())
+    vector, indices = ctx.int("index_vector_dim", 0), ctx.value(1)
     mode, truths = _MODES.get(ctx.node.body), ctx.dtype(0) == np.bool_
     if mode is None or (ctx.node.body in ("and", "or") and not truths):
         wanted = "an update, or one operator add, multiply, maximum or minimum"

@@ -59,7 +59,7 @@ def padded(
 def _pad(ctx: Context) -> SSAValue:
     rank = len(ctx.shape(0))
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    low, high, inner = (ctx.ints(name, rank) for name in names)
+    low, high, inner = (ctx.ints(name, count=rank) for name in names)
     if min(inner, default=0) < 0:
         ctx.fail("interior padding of at least 0", str(list(inner)))
     return padded(ctx, ctx.value(0), ctx.value(1), low, high, inner)
@@ -108,17 +108,17 @@ def _as_result(ctx: Context, x: SSAValue) -> SSAValue:
 
 
 def _broadcast_in_dim(ctx: Context) -> SSAValue:
-    return _as_result(ctx, spread(ctx, ctx.value(0), ctx.ints("broadcast_dimensions"), ctx.static_shape()))
+    return _as_result(ctx, spread(ctx, ctx.value(0), ctx.ints("broadcast_dimensions", ()), ctx.static_shape()))
 
 
 def _dynamic_broadcast(ctx: Context) -> SSAValue:
     shape = ctx.known_ints(1, "a shape")
-    return _as_result(ctx, spread(ctx, ctx.value(0), ctx.ints("broadcast_dimensions"), shape))
+    return _as_result(ctx, spread(ctx, ctx.value(0), ctx.ints("broadcast_dimensions", ()), shape))
 
 
 def _broadcast(ctx: Context) -> SSAValue:
     """New axes come first."""
-    sizes, own = ctx.ints("broadcast_sizes"), ctx.shape(0)
+    sizes, own = ctx.ints("broadcast_sizes", ()), ctx.shape(0)
     axes = range(len(sizes), len(sizes) + len(own))
     return _as_result(ctx, spread(ctx, ctx.value(0), tuple(axes), (*sizes, *own)))
 
@@ -144,7 +144,7 @@ def _transpose(ctx: Context) -> SSAValue:
 def _slice(ctx: Context) -> SSAValue:
     shape = ctx.shape(0)
     rank = len(shape)
-    begin, end, strides = (ctx.ints(name, rank) for name in ("start_indices", "limit_indices", "strides"))
+    begin, end, strides = (ctx.ints(name, count=rank) for name in ("start_indices", "limit_indices", "strides"))
     bounds = zip(begin, end, strides, cast("Sequence[Size]", shape), strict=True)
     if any(not 0 <= b <= e or s < 1 or (isinstance(n, int) and e > n) for b, e, s, n in bounds):
         ctx.fail(f"bounds inside {list(shape)} and positive strides", f"{list(begin)}, {list(end)}, {list(strides)}")
@@ -162,7 +162,7 @@ def _real_dynamic_slice(ctx: Context) -> SSAValue:
 def _concatenate(ctx: Context) -> SSAValue:
     if not ctx.inputs:
         ctx.fail("values to join", "none")
-    axis = ctx.axis(ctx.integer("dimension"), len(ctx.shape(0)))
+    axis = ctx.axis(ctx.int("dimension"), len(ctx.shape(0)))
     values = ctx.values()
     return ctx.emit(ConcatenateOp, values, axis=axis) if len(values) > 1 else ctx.emit(CopyOp, values[0])
 
@@ -192,26 +192,26 @@ def counting(ctx: Context, shape: Sequence[Size], axis: int, dtype: str) -> Resu
 
 def _iota(ctx: Context) -> Result:
     shape = ctx.static_shape()
-    axis = ctx.axis(ctx.integer("iota_dimension"), len(shape))
+    axis = ctx.axis(ctx.int("iota_dimension"), len(shape))
     return counting(ctx, shape, axis, ctx.result_dtype().name)
 
 
 def _dynamic_iota(ctx: Context) -> Result:
     shape = ctx.known_ints(0, "a shape")
-    axis = ctx.axis(ctx.integer("iota_dimension"), len(shape))
+    axis = ctx.axis(ctx.int("iota_dimension"), len(shape))
     return counting(ctx, shape, axis, ctx.result_dtype().name)
 
 
 def _dimension_size(ctx: Context) -> Result:
     shape: Sequence[Size] = ctx.shape(0)
-    size = shape[ctx.axis(ctx.integer("dimension"), len(shape))]
+    size = shape[ctx.axis(ctx.int("dimension"), len(shape))]
     return counted(ctx, sizes_array(size), np.dtype(np.int32))
 
 
 def _asserted(ctx: Context) -> tuple[Result, ...]:
     """Have every call checked for what the program asserts of sizes."""
     (left,), (right,) = (ctx.known_ints(index, "a size") for index in (0, 1))
-    direction = ctx.text("comparison_direction")
+    direction = ctx.word("comparison_direction", "")
     match direction:
         case "EQ":
             ctx.require_equal(left, right)

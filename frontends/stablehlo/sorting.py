@@ -21,7 +21,7 @@ def _sort(ctx: Context) -> tuple[SSAValue, ...]:
         ctx.fail("a comparison of the elements of operands", ctx.node.body_text or "another")
     shape = ctx.shape(0)
     ctx.same_shapes(*range(len(ctx.inputs)))
-    axis = ctx.integer("dimension", len(shape) - 1)
+    axis = ctx.int("dimension", len(shape) - 1)
     axis = ctx.axis(axis % len(shape) if -len(shape) <= axis < len(shape) else axis, len(shape))
     if len(ctx.inputs) == 1 and len(keys) == 1:
         ascend = keys[0][0] == "ascending"
@@ -46,7 +46,7 @@ def _numbers(ctx: Context, index: int) -> Term:
 
 def _top_k(ctx: Context) -> tuple[SSAValue, ...]:
     """The greatest along the last axis, with their places."""
-    k = ctx.integer("k")
+    k = ctx.int("k")
     shape = ctx.shape(0)
     if k < 1 or not shape or decide(k, "<=", shape[-1]) is False:
         ctx.fail(f"a number of elements from 1 to that of the last axis of {list(shape)}", str(k))

@@ -105,10 +105,10 @@ def _reduce_window(ctx: Context) -> SSAValue:
     if len(ctx.inputs) != 2:
         ctx.fail("data and a start", f"{len(ctx.inputs)} inputs")
     rank = len(ctx.shape(0))
-    kernel = ctx.ints("window_dimensions", rank)
+    kernel = ctx.ints("window_dimensions", count=rank)
     names = ("window_strides", "base_dilations", "window_dilations")
-    strides, apart, dilation = (ctx.ints(name, rank, 1) for name in names)
-    edges = ctx.ints("padding", 2 * rank, 0)
+    strides, apart, dilation = (ctx.ints(name, 1, count=rank) for name in names)
+    edges = ctx.ints("padding", 0, count=2 * rank)
     body = ctx.node.body
     start = uniform(ctx, 1)
     if body in (*_BODIES, "logaddexp") and start is not None and start == neutral(body, ctx.dtype(0)):
@@ -181,8 +181,8 @@ def _select_and_scatter(ctx: Context) -> SSAValue:
     if direction not in _SELECTIONS or body != "add" or ctx.dtype(0) == np.bool_:
         wanted = f"one comparison among {', '.join(_SELECTIONS)} that selects, and add of numbers that scatters"
         ctx.fail(wanted, ctx.node.body_text or "another")
-    kernel, strides = (ctx.ints(name, rank, 1) for name in ("window_dimensions", "window_strides"))
-    edges = ctx.ints("padding", 2 * rank, 0)
+    kernel, strides = (ctx.ints(name, 1, count=rank) for name in ("window_dimensions", "window_strides"))
+    edges = ctx.ints("padding", 0, count=2 * rank)
     low, high = edges[0::2], edges[1::2]
     if min((*kernel, *strides), default=1) < 1 or prod(kernel) > _MOST_TAPS or min(edges, default=0) < 0:
         ctx.fail(f"positive windows of at most {_MOST_TAPS} elements, inside", f"{kernel}, {strides} and {edges}")

@@ -26,7 +26,7 @@ def gelu(ctx: Context) -> SSAValue:
 
 
 def leaky_relu(ctx: Context) -> SSAValue:
-    x, alpha = term(ctx, 0), ctx.real("alpha", 0.2)
+    x, alpha = term(ctx, 0), ctx.float("alpha", 0.2)
     if 0 <= alpha <= 1:
         return ctx.emit(ew.LeakyReluOp, x.value, alpha=alpha)
     return where(x > 0, x, x * alpha).value

@@ -124,30 +124,16 @@ class Context(context.Context):
             if not name.startswith("_") and name not in HINTS and stated and stated not in DEFAULTS.get(name, ()):
                 yield NodePart(name, "attribute", name, str(stated))
 
-    def integer(self, name: str, default: int = 0) -> int:
-        return default if (value := self.attribute(name)) is None else value.i
-
-    def real(self, name: str, default: float) -> float:
-        return default if (value := self.attribute(name)) is None else value.f
-
-    def flag(self, name: str, default: bool = False) -> bool:
-        return default if (value := self.attribute(name)) is None else value.b
-
-    def text(self, name: str, default: str = "") -> str:
-        return default if (value := self.attribute(name)) is None else value.s.decode(errors="replace")
-
-    def integers(self, name: str) -> tuple[int, ...]:
-        return () if (value := self.attribute(name)) is None else tuple(value.list.i)
-
-    def element(self, name: str, default: str = "") -> np.dtype[Any]:
-        """The dtype that an attribute says."""
+    def stated(self, name: str) -> Any:
         value = self.attribute(name)
-        if value is None and default:
-            return np.dtype(default)
-        number = 0 if value is None else value_type(value.type)
-        if number not in DTYPES:
-            self.fail(f"a type of numbers as '{name}'", type_name(number))
-        return DTYPES[number]
+        if value is None or value.WhichOneof("value") == "type":
+            return value and value_type(value.type)
+        return stated_value(value)
+
+    def element_type(self, name: str, value: Any) -> np.dtype[Any]:
+        if value not in DTYPES:
+            self.fail(f"a type of numbers as '{name}'", type_name(value))
+        return DTYPES[value]
 
     # Values.
 

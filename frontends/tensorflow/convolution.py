@@ -109,7 +109,7 @@ def conv3d(ctx: Context) -> SSAValue:
 def _backward(ctx: Context, layout: str, image: Sizes, kernel: Sizes, wanted: Sizes) -> tuple[Window, Sizes]:
     """The window of a transposed convolution to `wanted` extents, and how much the result grows at its end."""
     strides, dilation = numbers(ctx, "strides", layout), numbers(ctx, "dilations", layout)
-    padding = ctx.text("padding")
+    padding = ctx.word("padding", "")
     if padding not in ("SAME", "VALID", "EXPLICIT"):
         ctx.fail("padding SAME, VALID or EXPLICIT", repr(padding))
     # Padding is that of the convolution whose gradient this is.
@@ -215,13 +215,13 @@ def max_pool_with_argmax(ctx: Context) -> tuple[SSAValue, ...]:
     if ctx.flag("include_batch_in_index"):
         images = np.arange(batch, dtype=np.int64).reshape(batch, 1, 1, 1) * (plane * channels)
         flat = flat + constant(ctx, cast(Array, images), "images")
-    return moved(ctx, result, "NCHW", "NHWC"), flat.to(ctx.element("Targmax", "int64")).value
+    return moved(ctx, result, "NCHW", "NHWC"), flat.to(ctx.element("Targmax", np.dtype("int64"))).value
 
 
 def bias_add(ctx: Context) -> SSAValue:
     """The bias is along the channels."""
     bias, rank = ctx.value(1), len(ctx.shape(0))
-    if ctx.text("data_format", "NHWC").startswith("NC") and rank > 2:
+    if ctx.word("data_format", "NHWC").startswith("NC") and rank > 2:
         bias = ctx.emit(ReshapeOp, bias, newshape=(*shape_of(bias), *[1] * (rank - 2)))
     return ctx.emit(ew.AddOp, ctx.value(0), bias)
 

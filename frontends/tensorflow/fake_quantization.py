@@ -17,7 +17,7 @@ from .context import Context
 
 def _rounded(ctx: Context, low: Any, high: Any) -> SSAValue:
     """Between the nearest numbers to `low` and `high` that have 0 as one of the steps between them (float32)."""
-    bits, first = ctx.integer("num_bits", 8), int(ctx.flag("narrow_range"))
+    bits, first = ctx.int("num_bits", 8), int(ctx.flag("narrow_range"))
     if not 2 <= bits <= 16 or not (low < high).all():
         ctx.fail("2 to 16 bits and a range of numbers", f"{bits} bits, {low.tolist()} to {high.tolist()}")
     last = np.float32((1 << bits) - 1)
@@ -37,7 +37,7 @@ def _term(ctx: Context, array: Any) -> Term:
 
 
 def by_attributes(ctx: Context) -> SSAValue:
-    low, high = (np.float32(ctx.real(name, default)) for name, default in (("min", -6.0), ("max", 6.0)))
+    low, high = (np.float32(ctx.float(name, default)) for name, default in (("min", -6.0), ("max", 6.0)))
     return _rounded(ctx, low, high)
 
 

@@ -131,7 +131,7 @@ def resize_nearest_neighbor(ctx: Context) -> SSAValue:
 
 
 def crop_and_resize(ctx: Context) -> SSAValue:
-    size, method = ctx.known_ints(3, "a size"), ctx.text("method", "bilinear")
+    size, method = ctx.known_ints(3, "a size"), ctx.word("method", "bilinear")
     return ctx.emit(
         CropAndResizeOp,
         Term(ctx, ctx.value(0)).to("float32").value,
@@ -140,7 +140,7 @@ def crop_and_resize(ctx: Context) -> SSAValue:
         crop_size=size,
         layout="NHWC",
         method="nearest_neighbor" if method == "nearest" else method,
-        extrapolation_value=ctx.real("extrapolation_value", 0.0),
+        extrapolation_value=ctx.float("extrapolation_value", 0.0),
     )
 
 

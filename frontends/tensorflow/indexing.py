@@ -28,7 +28,7 @@ from .context import Context
 def gather(ctx: Context) -> SSAValue:
     """Along an axis, 0 where no input says which; the first `batch_dims` axes go along in data and indices."""
     rank, index_rank = len(ctx.shape(0)), len(ctx.shape(1))
-    batch = ctx.integer("batch_dims")
+    batch = ctx.int("batch_dims", 0)
     batch = batch + index_rank if batch < 0 else batch
     return gather_along(ctx, ctx.axis(ctx.one(2, "an axis"), rank) if len(ctx.inputs) > 2 else batch, batch)
 
@@ -57,12 +57,12 @@ def gather_nd(ctx: Context) -> SSAValue:
 def one_hot(ctx: Context) -> SSAValue:
     """Places outside give the value of the others everywhere."""
     depth, on, off = ctx.one(1, "a depth"), ctx.value(2), ctx.value(3)
-    axis = ctx.axis(ctx.integer("axis", -1), len(ctx.shape(0)) + 1)
+    axis = ctx.axis(ctx.int("axis", -1), len(ctx.shape(0)) + 1)
     return ctx.emit(OneHotOp, ctx.value(0), on, off, depth=depth, axis=axis, dtype=dtype_of(on).name)
 
 
 def reverse_sequence(ctx: Context) -> SSAValue:
-    time, batch = ctx.integer("seq_dim"), ctx.integer("batch_dim")
+    time, batch = ctx.int("seq_dim", 0), ctx.int("batch_dim", 0)
     return ctx.emit(ReverseSequenceOp, ctx.value(0), ctx.value(1), seq_axis=time, batch_axis=batch)
 
 
@@ -94,7 +94,7 @@ def where(ctx: Context) -> Narrowed:
 
 def unique(ctx: Context) -> tuple[Result, ...]:
     """The distinct elements of a vector in order of appearance, which of them each is, how often each appears."""
-    dtype = ctx.element("out_idx", "int32")
+    dtype = ctx.element("out_idx", np.dtype("int32"))
     values, _, inverse, counts, number = ctx.emit_all(UniqueOp, ctx.value(0), sorted=False)
     which, often = Term(ctx, inverse).to(dtype).value, Term(ctx, counts).to(dtype).value
     return Narrowed(values, number), which, Narrowed(often, number)
@@ -127,7 +127,7 @@ def bincount(ctx: Context) -> SSAValue:
     size, numbers = ctx.one(1, "a number of bins"), term(ctx, 0)
     binary = ctx.flag("binary_output")
     weighted = len(ctx.inputs) > 2 and prod(ctx.shape(2)) != 0 and not binary
-    dtype = ctx.element("T", "int32")
+    dtype = ctx.element("T", np.dtype("int32"))
     shape = numbers.shape
     rows = shape[0] if len(shape) == 2 else 1
     flat, total = numbers.reshape(prod(shape)).to("int64"), rows * size

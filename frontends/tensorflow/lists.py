@@ -102,7 +102,7 @@ def length(ctx: Context) -> Result:
 
 
 def element_shape(ctx: Context) -> Result:
-    return counted(ctx, sizes_array(ctx.shape(0)[1:]), ctx.element("shape_type", "int32"))
+    return counted(ctx, sizes_array(ctx.shape(0)[1:]), ctx.element("shape_type", np.dtype("int32")))
 
 
 def concat(ctx: Context) -> tuple[Result, ...]:

@@ -15,13 +15,13 @@ from .context import Context
 
 def fused_batch_norm(ctx: Context) -> tuple[Result, ...]:
     """nn.batch_norm; while training by the data's own mean and variance, which it gives, too."""
-    layout = ctx.text("data_format", "NHWC")
+    layout = ctx.word("data_format", "NHWC")
     rank = len(ctx.shape(0))
     channel = 1 if layout.startswith("NC") else rank - 1
     own = ctx.dtype(0)
     data, gamma, beta = (term(ctx, index) for index in range(3))
     wide = gamma.dtype
-    epsilon, factor = ctx.real("epsilon", 1e-4), ctx.real("exponential_avg_factor", 1.0)
+    epsilon, factor = ctx.float("epsilon", 1e-4), ctx.float("exponential_avg_factor", 1.0)
     if not ctx.flag("is_training", True):
         mean, variance = term(ctx, 3), term(ctx, 4)
         statistics = mean, variance
@@ -48,7 +48,7 @@ def batch_norm_with_global_normalization(ctx: Context) -> SSAValue:
         BatchNormOp,
         *(data, gamma, beta, mean, variance),
         axis=len(ctx.shape(0)) - 1,
-        epsilon=ctx.real("variance_epsilon", 1e-3),
+        epsilon=ctx.float("variance_epsilon", 1e-3),
         scale=ctx.flag("scale_after_normalization"),
     )
     return result[0]
@@ -56,7 +56,7 @@ def batch_norm_with_global_normalization(ctx: Context) -> SSAValue:
 
 def lrn(ctx: Context) -> SSAValue:
     """Over the channels; alpha is not divided by how many there are."""
-    radius = ctx.integer("depth_radius", 5)
+    radius = ctx.int("depth_radius", 5)
     if radius < 0:
         ctx.fail("a depth_radius of at least 0", str(radius))
     size = 2 * radius + 1
@@ -65,9 +65,9 @@ def lrn(ctx: Context) -> SSAValue:
         ctx.value(0),
         size=size,
         axis=len(ctx.shape(0)) - 1,
-        bias=ctx.real("bias", 1.0),
-        alpha=ctx.real("alpha", 1.0) * size,
-        beta=ctx.real("beta", 0.5),
+        bias=ctx.float("bias", 1.0),
+        alpha=ctx.float("alpha", 1.0) * size,
+        beta=ctx.float("beta", 0.5),
     )
 
 

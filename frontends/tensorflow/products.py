@@ -54,7 +54,7 @@ def fused_matmul(ctx: Context) -> SSAValue:
                 result = ctx.emit(ew.ClipOp, result, a_min=0.0, a_max=6.0)
             case "LeakyRelu":
                 x = Term(ctx, result)
-                result = maximum(x, x * ctx.real("leakyrelu_alpha", 0.2)).value
+                result = maximum(x, x * ctx.float("leakyrelu_alpha", 0.2)).value
             case "Tanh":
                 result = ctx.emit(ew.TanhOp, result)
             case "Sigmoid":
@@ -65,7 +65,7 @@ def fused_matmul(ctx: Context) -> SSAValue:
 
 
 def einsum(ctx: Context) -> SSAValue:
-    return ctx.emit(EinsumOp, ctx.values(), equation=ctx.text("equation"))
+    return ctx.emit(EinsumOp, ctx.values(), equation=ctx.word("equation", ""))
 
 
 TABLE = {

@@ -17,7 +17,7 @@ from .context import Context
 
 def _seed(ctx: Context) -> int | None:
     """The two seeds of a node together; None, for the program's, where both are 0."""
-    first, second = (ctx.integer(name) & 0xFFFFFFFF for name in ("seed", "seed2"))
+    first, second = (ctx.int(name, 0) & 0xFFFFFFFF for name in ("seed", "seed2"))
     return (second << 32 | first) or None
 
 
@@ -31,7 +31,7 @@ def _shape(ctx: Context, dtype: np.dtype[np.generic]) -> tuple[int, ...]:
 
 def _numbers(draw: Callable[..., Term]) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
-        dtype = ctx.element("dtype", "float32")
+        dtype = ctx.element("dtype", np.dtype("float32"))
         return draw(ctx, _shape(ctx, dtype), number_type(dtype), _seed(ctx)).to(dtype).value
 
     return Converter(convert)
@@ -51,7 +51,7 @@ def _multinomial(ctx: Context) -> SSAValue:
         ctx.fail("logarithms (batch, classes)", str(list(logits.shape)))
     logits = logits.to(number_type(logits.dtype))
     odds = exp(logits - logits.apply(MaxOp, axis=[1], keepdims=True))
-    return chosen(ctx, odds, count, _seed(ctx)).to(ctx.element("output_dtype", "int64")).value
+    return chosen(ctx, odds, count, _seed(ctx)).to(ctx.element("output_dtype", np.dtype("int64"))).value
 
 
 TABLE = {

@@ -35,9 +35,9 @@ def lstm_cell(ctx: Context) -> tuple[SSAValue, ...]:
     peephole = ctx.flag("use_peephole")
     if peephole:
         i, f = i + before * term(ctx, 4), f + before * term(ctx, 5)
-    i, f, candidate = sigmoid(i), sigmoid(f + ctx.real("forget_bias", 1.0)), tanh(candidate)
+    i, f, candidate = sigmoid(i), sigmoid(f + ctx.float("forget_bias", 1.0)), tanh(candidate)
     cell = candidate * i + before * f
-    if (bound := ctx.real("cell_clip", 3.0)) > 0:
+    if (bound := ctx.float("cell_clip", 3.0)) > 0:
         cell = cell.clip(-bound, bound)
     o = sigmoid(o + cell * term(ctx, 6) if peephole else o)
     bent = tanh(cell)

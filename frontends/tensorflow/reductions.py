@@ -54,7 +54,7 @@ def l2_loss(ctx: Context) -> SSAValue:
 def _extreme(op: type[Operator]) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
         axis = ctx.axis(ctx.one(1, "an axis"), len(ctx.shape(0)))
-        result, dtype = ctx.emit(op, ctx.value(0), axis=[axis]), ctx.element("output_type", "int64").name
+        result, dtype = ctx.emit(op, ctx.value(0), axis=[axis]), ctx.element("output_type", np.dtype("int64")).name
         return result if dtype_of(result).name == dtype else ctx.emit(ew.CastOp, result, dtype=dtype)
 
     return Converter(convert)
@@ -71,7 +71,7 @@ def _cumulative(op: type[Operator]) -> Converter[Context]:
 
 
 def top_k(ctx: Context) -> tuple[SSAValue, ...]:
-    k, dtype = ctx.one(1, "a number of elements"), ctx.element("index_type", "int32").name
+    k, dtype = ctx.one(1, "a number of elements"), ctx.element("index_type", np.dtype("int32")).name
     return ctx.emit_all(TopKOp, ctx.value(0), k=k, axis=-1, ret_type="both", dtype=dtype)
 
 

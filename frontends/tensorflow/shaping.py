@@ -38,7 +38,7 @@ def expand_dims(ctx: Context) -> SSAValue:
 
 
 def squeeze(ctx: Context) -> SSAValue:
-    shape, axes = ctx.shape(0), ctx.integers("squeeze_dims")
+    shape, axes = ctx.shape(0), ctx.ints("squeeze_dims", ())
     gone = [ctx.axis(axis, len(shape)) for axis in axes] or [at for at, extent in enumerate(shape) if same(extent, 1)]
     if any(proves(shape[axis], "!=", 1) for axis in gone):
         ctx.fail("axes of 1 element", f"axes {list(axes)} of {list(shape)}")
@@ -67,7 +67,7 @@ def pack(ctx: Context) -> SSAValue:
     values = ctx.values()
     if not values:
         ctx.fail("tensors to stack", "none")
-    axis = ctx.axis(ctx.integer("axis"), len(shape_of(values[0])) + 1)
+    axis = ctx.axis(ctx.int("axis", 0), len(shape_of(values[0])) + 1)
     rows = [ctx.emit(ExpandDimsOp, value, axis=axis) for value in values]
     return rows[0] if len(rows) == 1 else ctx.emit(ConcatenateOp, rows, axis=axis)
 
@@ -78,7 +78,7 @@ def cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAVa
 
 def unpack(ctx: Context) -> tuple[SSAValue, ...]:
     value, shape = ctx.value(0), ctx.shape(0)
-    axis, count = ctx.axis(ctx.integer("axis"), len(shape)), ctx.integer("num")
+    axis, count = ctx.axis(ctx.int("axis", 0), len(shape)), ctx.int("num", 0)
     ctx.require_equal(shape[axis], count)
     if not same(shape[axis], count):
         ctx.fail(f"{count} elements along axis {axis}", str(shape[axis]))
@@ -98,7 +98,7 @@ def _pieces(ctx: Context, value: SSAValue, axis: int, sizes: Sequence[int]) -> t
 
 def split(ctx: Context) -> tuple[SSAValue, ...]:
     """Equal parts; input 0 is the axis."""
-    shape, count = ctx.shape(1), ctx.integer("num_split")
+    shape, count = ctx.shape(1), ctx.int("num_split", 0)
     axis = ctx.axis(ctx.one(0, "an axis"), len(shape))
     if count < 1 or proves(shape[axis] % count, "!=", 0):
         ctx.fail(f"equal parts of {shape[axis]} elements", str(count))
@@ -145,7 +145,7 @@ def pad(ctx: Context) -> SSAValue:
 
 def mirror_pad(ctx: Context) -> SSAValue:
     width = _pairs(ctx, 1, "pad widths")
-    return ctx.emit(rearrange.MirrorPadOp, ctx.value(0), mode=ctx.text("mode"), pad_width=width)
+    return ctx.emit(rearrange.MirrorPadOp, ctx.value(0), mode=ctx.word("mode", ""), pad_width=width)
 
 
 def tile(ctx: Context) -> SSAValue:
@@ -166,16 +166,16 @@ def broadcast_args(ctx: Context) -> Array:
 
 
 def shape(ctx: Context) -> Result:
-    return counted(ctx, sizes_array(ctx.shape(0)), ctx.element("out_type", "int32"))
+    return counted(ctx, sizes_array(ctx.shape(0)), ctx.element("out_type", np.dtype("int32")))
 
 
 def shapes(ctx: Context) -> tuple[Result, ...]:
-    dtype = ctx.element("out_type", "int32")
+    dtype = ctx.element("out_type", np.dtype("int32"))
     return tuple(counted(ctx, sizes_array(ctx.shape(index)), dtype) for index in range(len(ctx.inputs)))
 
 
 def size(ctx: Context) -> Result:
-    return counted(ctx, sizes_array(prod(ctx.shape(0))), ctx.element("out_type", "int32"))
+    return counted(ctx, sizes_array(prod(ctx.shape(0))), ctx.element("out_type", np.dtype("int32")))
 
 
 def rank(ctx: Context) -> Array:
@@ -215,16 +215,16 @@ def roll(ctx: Context) -> SSAValue:
 
 
 def space_to_depth(ctx: Context) -> SSAValue:
-    return ctx.emit(rearrange.SpaceToDepthOp, ctx.value(0), block_size=ctx.integer("block_size"), layout=_plain(ctx))
+    return ctx.emit(rearrange.SpaceToDepthOp, ctx.value(0), block_size=ctx.int("block_size", 0), layout=_plain(ctx))
 
 
 def depth_to_space(ctx: Context) -> SSAValue:
-    block = ctx.integer("block_size")
+    block = ctx.int("block_size", 0)
     return ctx.emit(rearrange.DepthToSpaceOp, ctx.value(0), block_size=block, layout=_plain(ctx), mode="DCR")
 
 
 def _plain(ctx: Context) -> str:
-    layout = ctx.text("data_format", "NHWC")
+    layout = ctx.word("data_format", "NHWC")
     if layout not in ("NHWC", "NCHW"):
         ctx.fail("a layout NHWC or NCHW", layout)
     return layout

@@ -126,7 +126,7 @@ def _open(ctx: Context, value: SSAValue, axis: int, extent: int, spec: Place) ->
 def _taken(ctx: Context) -> SSAValue | None:
     """One element along the first axis, at a place that is computed; None for other slices."""
     masks = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask")
-    if any(ctx.integer(name) for name in masks) or ctx.integer("shrink_axis_mask") != 1 or ctx.shape(1) != (1,):
+    if any(ctx.int(name, 0) for name in masks) or ctx.int("shrink_axis_mask", 0) != 1 or ctx.shape(1) != (1,):
         return None
     return ctx.emit(TakeOp, ctx.value(0), ctx.emit(ReshapeOp, ctx.value(1), newshape=()), axis=0)
 
@@ -137,7 +137,7 @@ def range_(ctx: Context) -> Array | SSAValue:
         start, limit, step = (ctx.one(k, "sizes") for k in range(3))
         if not (start == 0 and step == 1):
             raise UndecidedSize(f"range: from {start} to {limit} by {step}")
-        dtype = ctx.element("Tidx", "int32")
+        dtype = ctx.element("Tidx", np.dtype("int32"))
         return ctx.emit(ArangeOp, stop=(cast(int, size_max(limit, 0)),), dtype=dtype.name)
     numbers = [ctx.array(k, what).reshape(()) for k, what in enumerate(("a start", "a limit", "a step"))]
     start, limit, delta = (number.astype(np.float64).item() for number in numbers)

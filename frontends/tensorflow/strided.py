@@ -28,7 +28,7 @@ def places_of(ctx: Context, begin: Sequence[int], end: Sequence[int], strides: S
     if not len(begin) == len(end) == len(strides) or 0 in strides:
         ctx.fail("as many begins, ends and strides other than 0", f"{[*begin]}, {[*end]} and {[*strides]}")
     masks = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
-    no_begin, no_end, ellipsis, new, shrink = (ctx.integer(name) for name in masks)
+    no_begin, no_end, ellipsis, new, shrink = (ctx.int(name, 0) for name in masks)
     parsed: list[Place] = []
     for k, (b, e, s) in enumerate(zip(begin, end, strides, strict=True)):
         bit = 1 << k

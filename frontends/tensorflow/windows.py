@@ -19,7 +19,7 @@ LAYOUTS = {"NHWC": 2, "NCHW": 2, "NDHWC": 3, "NCDHW": 3}
 
 def layout_of(ctx: Context, rank: int = 2) -> str:
     """The layout that the node states, of `rank` spatial axes."""
-    layout = ctx.text("data_format", "NHWC" if rank == 2 else "NDHWC") or "NHWC"
+    layout = ctx.word("data_format", "NHWC" if rank == 2 else "NDHWC") or "NHWC"
     if LAYOUTS.get(layout) != rank:
         ctx.fail(f"a layout of {rank} spatial axes", layout)
     return layout
@@ -40,7 +40,7 @@ def image_of(ctx: Context, layout: str, index: int = 0) -> Sizes:
 
 def numbers(ctx: Context, name: str, layout: str) -> Sizes:
     """An attribute with a number for each axis of the layout; those of images and channels must be 1."""
-    values = ctx.integers(name) or (1,) * len(layout)
+    values = ctx.ints(name, ()) or (1,) * len(layout)
     if len(values) != len(layout) or min(values) < 1 or max(values) > _LONGEST:
         ctx.fail(f"{len(layout)} {name} from 1 to {_LONGEST}", str(list(values)))
     if any(value != 1 for letter, value in zip(layout, values, strict=True) if letter in "NC"):
@@ -51,7 +51,7 @@ def numbers(ctx: Context, name: str, layout: str) -> Sizes:
 def window(ctx: Context, layout: str, image: Sizes, kernel: Sizes, *, dilations: str = "dilations") -> Window:
     """The window of a node; SAME padding puts an odd element after."""
     strides, dilation = numbers(ctx, "strides", layout), numbers(ctx, dilations, layout)
-    match ctx.text("padding"):
+    match ctx.word("padding", ""):
         case "SAME":
             total = same_padding(image, strides, dilation, kernel)
         case "VALID":
@@ -67,7 +67,7 @@ def window(ctx: Context, layout: str, image: Sizes, kernel: Sizes, *, dilations:
 
 def explicit(ctx: Context, layout: str) -> tuple[Sizes, Sizes]:
     """The padding before and after each spatial axis that an attribute lists for all axes."""
-    pads = ctx.integers("explicit_paddings")
+    pads = ctx.ints("explicit_paddings", ())
     if len(pads) != 2 * len(layout) or min(pads) < 0:
         ctx.fail(f"{2 * len(layout)} explicit_paddings, none negative", str(list(pads)))
     pairs = list(zip(layout, pads[::2], pads[1::2], strict=True))

@@ -34,7 +34,7 @@ _FUSED: dict[int, Callable[[Context, SSAValue], SSAValue]] = {
 
 def fused(ctx: Context, value: SSAValue) -> SSAValue:
     """`value` after the activation that the options name."""
-    kind = ctx.option("FusedActivationFunction", NONE)
+    kind = ctx.int("FusedActivationFunction", NONE)
     if kind not in _FUSED:
         ctx.fail("a fused activation NONE, RELU, RELU_N1_TO_1, RELU6 or TANH", f"number {kind}")
     return _FUSED[kind](ctx, value)
@@ -50,13 +50,13 @@ def _hard_swish(x: Term) -> Term:
 
 def gelu(ctx: Context) -> SSAValue:
     x = term(ctx, 0)
-    if ctx.option("Approximate", False):
+    if ctx.flag("Approximate"):
         return (x * 0.5 * (tanh((x + x * x * x * 0.044715) * 0.7978845608028654) + 1.0)).value
     return (x * 0.5 * (erf(x * 0.7071067811865476) + 1.0)).value
 
 
 def leaky_relu(ctx: Context) -> SSAValue:
-    x, alpha = term(ctx, 0), ctx.option("Alpha", 0.0)
+    x, alpha = term(ctx, 0), ctx.float("Alpha", 0.0)
     if 0 <= alpha <= 1:
         return ctx.emit(ew.LeakyReluOp, x.value, alpha=alpha)
     return where(x > 0, x, x * alpha).value
@@ -73,7 +73,7 @@ def prelu(ctx: Context) -> SSAValue:
 
 
 def softmax(ctx: Context) -> SSAValue:
-    x, beta = term(ctx, 0), ctx.option("Beta", 0.0)
+    x, beta = term(ctx, 0), ctx.float("Beta", 0.0)
     return ctx.emit(SoftmaxOp, (x if beta == 1.0 else x * beta).value, axis=-1)
 
 

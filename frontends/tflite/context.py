@@ -13,7 +13,7 @@ from ...support.dtypes import limits
 from ..importing import context
 from ..importing.node_parts import NodePart
 from .model import Quantization, TensorInfo
-from .option_values import field_of, stated_values
+from .option_values import stated_values
 from .program import RENAMING, Node
 
 _CUSTOM = "custom_options"
@@ -40,21 +40,17 @@ class Context(context.Context):
 
     # Options.
 
-    def option(self, name: str, default: Any = 0) -> Any:
-        """A field of the options, by the name that the schema's classes have for it; `default` without options."""
-        self.asked.attributes.add(field_of(name))
+    def stated(self, name: str) -> Any:
+        """A field of the options, by the name that the schema's classes have for it; None without options."""
+        self.asked.attributes.add(name)
         options = self.node.operator.options
         if options is None:
-            return default
+            return None
         if not hasattr(options, name):
             self.fail(f"options with {name}", type(options).__name__)
-        return getattr(options, name)()
-
-    def ints_option(self, name: str) -> tuple[int, ...]:
-        """A vector of integers; () when it is not there."""
-        if self.option(f"{name}Length"):
-            return tuple(int(number) for number in self.option(f"{name}AsNumpy").tolist())
-        return ()
+        if not hasattr(options, f"{name}AsNumpy"):
+            return getattr(options, name)()
+        return tuple(getattr(options, f"{name}AsNumpy")().tolist()) if getattr(options, f"{name}Length")() else ()
 
     @property
     def version(self) -> int:

@@ -97,7 +97,7 @@ def activation_range(ctx: Context, quantization: Quantization, dtype: str) -> tu
     """The least and greatest number after the fused activation."""
     low, high = map(int, limits(dtype))
     options = ctx.node.operator.options
-    kind = ctx.option("FusedActivationFunction", NONE) if hasattr(options, "FusedActivationFunction") else NONE
+    kind = ctx.int("FusedActivationFunction", NONE) if hasattr(options, "FusedActivationFunction") else NONE
     if kind == NONE:
         return low, high
     if kind not in _BOUNDS:

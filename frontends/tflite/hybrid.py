@@ -62,7 +62,7 @@ def _scales(ctx: Context, rank: int) -> Term:
 def fully_connected(ctx: Context) -> SSAValue:
     rows = Term(ctx, rows_of(ctx))
     none, one = ctx.number(0, "int32"), ctx.number(1, "float32")
-    if ctx.option("AsymmetricQuantizeInputs", False):
+    if ctx.flag("AsymmetricQuantizeInputs"):
         steps, scale, zero = asymmetric(rows)
         parameters = (zero.to("int32").value, none, one, one)
         total = ctx.emit(QnnDenseOp, steps.to("int8").value, ctx.value(1), *parameters)

@@ -19,8 +19,8 @@ from .shaping import cut
 
 def gather(ctx: Context) -> SSAValue:
     """Along an axis; the first `BatchDims` axes go along in data and indices."""
-    axis, index_rank = ctx.axis(ctx.option("Axis", 0), len(ctx.shape(0))), len(ctx.shape(1))
-    batch = ctx.option("BatchDims", 0)
+    axis, index_rank = ctx.axis(ctx.int("Axis", 0), len(ctx.shape(0))), len(ctx.shape(1))
+    batch = ctx.int("BatchDims", 0)
     return gather_along(ctx, axis, batch + index_rank if batch < 0 else batch)
 
 
@@ -37,14 +37,14 @@ def gather_nd(ctx: Context) -> SSAValue:
 def one_hot(ctx: Context) -> SSAValue:
     (depth,) = ctx.known_ints(1, "a depth") or (1,)
     on, off = (reshaped(ctx, ctx.value(k), ()) for k in (2, 3))
-    axis, rank = ctx.option("Axis", -1), len(ctx.shape(0))
+    axis, rank = ctx.int("Axis", -1), len(ctx.shape(0))
     return ctx.emit(
         OneHotOp, ctx.value(0), on, off, depth=depth, axis=ctx.axis(axis, rank + 1), dtype=dtype_of(on).name
     )
 
 
 def reverse_sequence(ctx: Context) -> SSAValue:
-    time, batch = ctx.option("SeqDim", 0), ctx.option("BatchDim", 0)
+    time, batch = ctx.int("SeqDim", 0), ctx.int("BatchDim", 0)
     return ctx.emit(ReverseSequenceOp, ctx.value(0), ctx.value(1), seq_axis=time, batch_axis=batch)
 
 
@@ -82,7 +82,7 @@ def embedding_lookup_sparse(ctx: Context) -> SSAValue:
         ground = ctx.emit(BroadcastToOp, ctx.number(0, "float32"), shape=shape)
         return Term(ctx, ctx.emit(ScatterNdOp, ground, points, of.value, mode="add"))
 
-    total, combiner = added(rows), ctx.option("Combiner", _SUM)
+    total, combiner = added(rows), ctx.int("Combiner", _SUM)
     if combiner == _SUM:
         return total.value
     if combiner not in (_MEAN, _SQRTN):
@@ -92,9 +92,9 @@ def embedding_lookup_sparse(ctx: Context) -> SSAValue:
 
 
 def _mode(ctx: Context) -> str:
-    if ctx.option("AlignCorners", False):
+    if ctx.flag("AlignCorners"):
         return "align_corners"
-    return "half_pixel" if ctx.option("HalfPixelCenters", False) else "asymmetric"
+    return "half_pixel" if ctx.flag("HalfPixelCenters") else "asymmetric"
 
 
 def size_of(ctx: Context) -> tuple[int, ...]:
@@ -129,13 +129,13 @@ def resize_nearest_neighbor(ctx: Context) -> SSAValue:
         size=size_of(ctx),
         layout="NHWC",
         method="nearest_neighbor",
-        coordinate_transformation_mode="align_corners" if ctx.option("AlignCorners", False) else _nearest_mode(ctx),
-        rounding_method="round_prefer_ceil" if ctx.option("AlignCorners", False) else "floor",
+        coordinate_transformation_mode="align_corners" if ctx.flag("AlignCorners") else _nearest_mode(ctx),
+        rounding_method="round_prefer_ceil" if ctx.flag("AlignCorners") else "floor",
     )
 
 
 def _nearest_mode(ctx: Context) -> str:
-    return "tf_half_pixel_for_nn" if ctx.option("HalfPixelCenters", False) else "asymmetric"
+    return "tf_half_pixel_for_nn" if ctx.flag("HalfPixelCenters") else "asymmetric"
 
 
 TABLE = {

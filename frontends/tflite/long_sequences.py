@@ -28,7 +28,7 @@ _FUNCTIONS = {NONE: "affine(1, 0)", RELU: "relu", TANH: "tanh"}
 def is_long(ctx: Context, weights: Sequence[int]) -> bool:
     """Return whether a sequence is long, and the weights at these inputs are floats."""
     shape = ctx.shape(0)
-    known = len(shape) == 3 and shape[0 if ctx.option("TimeMajor", False) else 1] > SHORT
+    known = len(shape) == 3 and shape[0 if ctx.flag("TimeMajor") else 1] > SHORT
     return known and not any(ctx.has(at) and ctx.quantized(at) for at in weights)
 
 
@@ -50,7 +50,7 @@ def _joined(ctx: Context, parts: Sequence[SSAValue], units: int, axes: Sequence[
 def _projected(ctx: Context, weight: SSAValue, bias: SSAValue) -> SSAValue:
     """The products of all steps' input with the biases, time first."""
     data = ctx.value(0)
-    if not ctx.option("TimeMajor", False):
+    if not ctx.flag("TimeMajor"):
         data = ctx.emit(TransposeOp, data, axes=(1, 0, 2))
     time, batch, features = shape_of(data)
     rows = ctx.emit(ReshapeOp, data, newshape=(time * batch, features))
@@ -61,14 +61,14 @@ def _projected(ctx: Context, weight: SSAValue, bias: SSAValue) -> SSAValue:
 def _finished(ctx: Context, results: Sequence[SSAValue], units: int) -> tuple[SSAValue, ...]:
     """Results of the operator without the units too many, the first as the file has its axes."""
     found = [cut(ctx, result, len(shape_of(result)) - 1, 0, units) for result in results]
-    if not ctx.option("TimeMajor", False):
+    if not ctx.flag("TimeMajor"):
         found[0] = ctx.emit(TransposeOp, found[0], axes=(1, 0, 2))
     return tuple(found)
 
 
 def long_rnn(ctx: Context, state: SSAValue) -> tuple[SSAValue, ...] | None:
     """`recurrent.sequence_rnn` of a first state (batch, units); None where there is no operator for it."""
-    kind = ctx.option("FusedActivationFunction", NONE)
+    kind = ctx.int("FusedActivationFunction", NONE)
     if not is_long(ctx, (1, 2)) or kind not in _FUNCTIONS:
         return None
     hidden = shape_of(state)[1]
@@ -81,7 +81,7 @@ def long_rnn(ctx: Context, state: SSAValue) -> tuple[SSAValue, ...] | None:
 
 def long_lstm(ctx: Context, h: SSAValue, c: SSAValue) -> tuple[SSAValue, ...] | None:
     """`recurrent.sequence_lstm` of first states (batch, units); None where there is no operator for it."""
-    plain = ctx.option("FusedActivationFunction", NONE) == TANH and not ctx.option("CellClip", 0.0)
+    plain = ctx.int("FusedActivationFunction", NONE) == TANH and not ctx.float("CellClip", 0.0)
     if not plain or not is_long(ctx, range(1, 12)) or any(ctx.has(at) for at in (16, 17, *range(20, 24))):
         return None
     hidden, coupled = shape_of(c)[1], not ctx.has(1)

@@ -35,10 +35,3 @@ def stated_values(options: Any) -> dict[str, Any]:
     empty.Init(_NO_FIELDS, 4)
     defaults = values_of(empty)
     return {name: value for name, value in values_of(options).items() if value != defaults[name]}
-
-
-def field_of(accessor: str) -> str:
-    """Return the field that a method of the schema's classes reads."""
-    for end in _HELPERS:
-        accessor = accessor.removesuffix(end)
-    return accessor

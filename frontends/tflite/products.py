@@ -20,7 +20,7 @@ _PLAIN_WEIGHTS = 0
 def rows_of(ctx: Context) -> SSAValue:
     """Input 0 as rows of as many columns as the weight (units, columns) has."""
     filters, shape = ctx.shape(1), ctx.shape(0)
-    if ctx.option("WeightsFormat", _PLAIN_WEIGHTS) != _PLAIN_WEIGHTS:
+    if ctx.int("WeightsFormat", _PLAIN_WEIGHTS) != _PLAIN_WEIGHTS:
         ctx.fail("weights in rows", "weights in shuffled blocks")
     if len(filters) != 2 or not filters[1] or prod(shape) % filters[1]:
         ctx.fail("a weight (units, columns) that divides the data", f"shapes {list(filters)} and {list(shape)}")
@@ -29,7 +29,7 @@ def rows_of(ctx: Context) -> SSAValue:
 
 def shaped_back(ctx: Context, result: SSAValue) -> SSAValue:
     """Rows as the options want them: with the dimensions of the data, or as they are."""
-    if not ctx.option("KeepNumDims", False):
+    if not ctx.flag("KeepNumDims"):
         return result
     return reshaped(ctx, result, (*ctx.shape(0)[:-1], shape_of(result)[1]))
 
@@ -44,9 +44,9 @@ def fully_connected(ctx: Context) -> SSAValue:
 
 def batch_matmul(ctx: Context) -> SSAValue:
     left, right = ctx.value(0), ctx.value(1)
-    if ctx.option("AdjX", False):
+    if ctx.flag("AdjX"):
         left = transposed(ctx, left)
-    if ctx.option("AdjY", False):
+    if ctx.flag("AdjY"):
         right = transposed(ctx, right)
     return product(ctx, left, right)
 

@@ -149,7 +149,7 @@ def concatenation(ctx: Context) -> SSAValue:
         steps = nearest(term(ctx, index).to("float32") * float(scale) + float(bias)) + float(zero)
         low, high = limits(ctx.out().type.lower())
         parts.append(steps.clip(float(low), float(high)).to(ctx.out().type.lower()).value)
-    axis = ctx.axis(ctx.option("Axis", 0), len(ctx.shape(0)))
+    axis = ctx.axis(ctx.int("Axis", 0), len(ctx.shape(0)))
     return ctx.emit(ConcatenateOp, parts, axis=axis)
 
 

@@ -24,10 +24,10 @@ _ONE = 1 << 10
 def _neighbours(ctx: Context, extent: int, size: int) -> tuple[AnyArray, AnyArray, AnyArray]:
     """For each place of the result the pixel before, the one after, and how far it is from the first."""
     step = (_ONE * extent + size // 2) // size
-    if ctx.option("AlignCorners", False) and size > 1:
+    if ctx.flag("AlignCorners") and size > 1:
         step = (_ONE * (extent - 1) + (size - 1) // 2) // (size - 1)
     places = np.arange(size) * step
-    if ctx.option("HalfPixelCenters", False):
+    if ctx.flag("HalfPixelCenters"):
         places = places + step // 2 - _ONE // 2
     # C++ divides towards zero.
     before = np.maximum(np.trunc(places / _ONE).astype(np.int64), 0)
@@ -38,9 +38,9 @@ def _neighbours(ctx: Context, extent: int, size: int) -> tuple[AnyArray, AnyArra
 def _places(ctx: Context, extent: int, size: int) -> tuple[tuple[AnyArray, AnyArray], tuple[AnyArray, AnyArray]]:
     """The pixels before and after each place, and their weights, in float32 as the kernel rounds."""
     places = np.arange(size, dtype=np.float32)
-    if ctx.option("AlignCorners", False) and size > 1:
+    if ctx.flag("AlignCorners") and size > 1:
         scaled = places * (np.float32(extent - 1) / np.float32(size - 1))
-    elif ctx.option("HalfPixelCenters", False):
+    elif ctx.flag("HalfPixelCenters"):
         scaled = (places + np.float32(0.5)) * (np.float32(extent) / np.float32(size)) - np.float32(0.5)
     else:
         scaled = places * (np.float32(extent) / np.float32(size))

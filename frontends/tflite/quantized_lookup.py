@@ -84,7 +84,7 @@ def _logistic(x: AnyArray) -> AnyArray:
 
 
 def _gelu(ctx: Context, x: AnyArray) -> AnyArray:
-    if ctx.option("Approximate", False):
+    if ctx.flag("Approximate"):
         inner = np.float32(0.7978845608028654) * (x + np.float32(0.044715) * x * x * x)
         return np.float32(0.5) * x * (np.float32(1) + np.tanh(inner))
     wide = x.astype(np.float64)
@@ -112,7 +112,7 @@ def gelu(ctx: Context) -> SSAValue:
 
 def leaky_relu(ctx: Context) -> SSAValue:
     """One factor for what is at least the zero point, another for the rest."""
-    alpha = np.float32(ctx.option("Alpha", 0.0))
+    alpha = np.float32(ctx.float("Alpha", 0.0))
     steps = numbers_of(ctx) - ctx.quantization(0).zero_point[0]
     scale, out = np.float32(scale_of(ctx, 0)), np.float32(out_scale(ctx))
     plain, sloped = float(scale / out), float(scale * alpha / out)

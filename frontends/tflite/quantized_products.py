@@ -131,9 +131,9 @@ def fully_connected(ctx: Context) -> SSAValue:
 
 def batch_matmul(ctx: Context) -> SSAValue:
     left, right = ctx.value(0), ctx.value(1)
-    if ctx.option("AdjX", False):
+    if ctx.flag("AdjX"):
         left = transposed(ctx, left)
-    if ctx.option("AdjY", False):
+    if ctx.flag("AdjY"):
         right = transposed(ctx, right)
     (*left_batch, m, _), (*right_batch, _, n) = shape_of(left), shape_of(right)
     batch = np.broadcast_shapes(tuple(left_batch), tuple(right_batch))

@@ -134,7 +134,7 @@ def reduce_prod(ctx: Context) -> SSAValue:
         total = Term(ctx, multiplied_wide(ctx, (total * row(at)).value, real)).to("int64")
     result = saturated(ctx, multiplied_wide(ctx, total.value, real), ctx.out_quantization(), dtype)
     kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
-    return Term(ctx, result).reshape(*kept).value if ctx.option("KeepDims", False) else result
+    return Term(ctx, result).reshape(*kept).value if ctx.flag("KeepDims") else result
 
 
 _LOW = 1 << 15
@@ -151,7 +151,7 @@ def softmax_of_16_bits(ctx: Context) -> SSAValue:
     largest = x.apply(reduce.MaxOp, axis=[-1], keepdims=True)
     step = np.float64(10.0 / 65535.0)
     out = np.float64(2.0 / 65535.0)
-    real = scale_of(ctx, 0) * float(np.float32(ctx.option("Beta", 0.0))) / float(step)
+    real = scale_of(ctx, 0) * float(np.float32(ctx.float("Beta", 0.0))) / float(step)
     # How far below the largest, in steps of the first table.
     far = np.clip(scaled(-np.arange(1 << 16), real) + _LOW - 1, -_LOW, _LOW - 1)
     powers = between(interpolated_table(np.exp, (step, out), (_LOW - 1, 0)), far)

@@ -83,8 +83,8 @@ class _Lstm:
         self.coupled = not ctx.has(1)
         self.norms = ctx.has(21)
         self.gates = [self.between(at)[0] if self.norms else _GATE for at in range(4)]
-        if ctx.option("FusedActivationFunction", TANH) != TANH:
-            ctx.fail("an activation TANH", f"number {ctx.option('FusedActivationFunction', TANH)}")
+        if ctx.int("FusedActivationFunction", TANH) != TANH:
+            ctx.fail("an activation TANH", f"number {ctx.int('FusedActivationFunction', TANH)}")
         self.cell_bits = 15 + round(log2(scale_of(ctx, 19)))
         self.out_zero = int(ctx.quantization(18).zero_point[0])
         out = ctx.out_quantization()
@@ -106,7 +106,7 @@ class _Lstm:
 
     def clipped(self, x: Term, option: str, scale: float, dtype: str) -> Term:
         """Within what the options say, in steps of a scale."""
-        most = float(self.ctx.option(option, 0.0))
+        most = float(self.ctx.float(option, 0.0))
         if most <= 0:
             return x
         bound = float(np.clip(np.trunc(most / scale), *limits(dtype)))
@@ -172,7 +172,7 @@ def lstm(ctx: Context) -> tuple[SSAValue, ...]:
 def sequence_lstm(ctx: Context) -> tuple[SSAValue, ...]:
     """As `recurrent.sequence_lstm`, of int8 with weights of int8."""
     _check_types(ctx)
-    if ctx.option("DiagonalRecurrentTensors", False):
+    if ctx.flag("DiagonalRecurrentTensors"):
         ctx.fail("whole recurrent weights", "diagonals of them")
     steps, axis = steps_of(ctx)
     batch, units, outputs = sizes_of(ctx, Places(), shape_of(steps[0])[0] if steps else 0)

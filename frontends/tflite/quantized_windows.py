@@ -106,7 +106,7 @@ def softmax(ctx: Context) -> SSAValue:
     x = term(ctx, 0).to("int32")
     largest = x.apply(reduce.MaxOp, axis=[-1], keepdims=True)
     below = np.arange(256, dtype=np.float32)
-    step = -np.float32(scale_of(ctx, 0)) * np.float32(ctx.option("Beta", 0.0))
+    step = -np.float32(scale_of(ctx, 0)) * np.float32(ctx.float("Beta", 0.0))
     table = ctx.constant(np.exp((step * below).astype(np.float32)).astype(np.float32), "exponentials")
     powers = Term(ctx, ctx.emit(TakeOp, table, (largest - x).value, axis=0))
     inverse = 1.0 / (powers.sum(-1) * out_scale(ctx))

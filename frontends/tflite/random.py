@@ -17,7 +17,7 @@ from .values import DTYPES
 
 def _seed(ctx: Context) -> int | None:
     """Of two seeds of the options; without any, None for the program's."""
-    first, second = (int(ctx.option(name, 0)) & 0xFFFFFFFF for name in ("Seed", "Seed2"))
+    first, second = (int(ctx.int(name, 0)) & 0xFFFFFFFF for name in ("Seed", "Seed2"))
     return (second << 32 | first) or None
 
 

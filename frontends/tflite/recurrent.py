@@ -32,7 +32,7 @@ def times(ctx: Context, x: SSAValue, index: int) -> Term:
     if not ctx.quantized(index):
         return Term(ctx, dense(ctx, x, ctx.value(index), True))
     none, one = ctx.number(0, "int32"), ctx.number(1, "float32")
-    if ctx.option("AsymmetricQuantizeInputs", False):
+    if ctx.flag("AsymmetricQuantizeInputs"):
         steps, scale, zero = asymmetric(Term(ctx, x))
         parameters = (zero.to("int32").value, none, one, one)
         total = ctx.emit(QnnDenseOp, steps.to("int8").value, ctx.value(index), *parameters)
@@ -71,7 +71,7 @@ def steps_of(ctx: Context, index: int = 0) -> tuple[list[SSAValue], int]:
     shape = ctx.shape(index)
     if len(shape) != 3:
         ctx.fail("a 3-d input (time, batch, features)", f"shape {list(shape)}")
-    axis = 0 if ctx.option("TimeMajor", False) else 1
+    axis = 0 if ctx.flag("TimeMajor") else 1
     if shape[axis] > _MOST_STEPS:
         ctx.fail(f"at most {_MOST_STEPS} steps, which are written out", str(shape[axis]))
     value = ctx.value(index)
@@ -122,7 +122,7 @@ class Lstm:
     def __init__(self, ctx: Context, places: Places):
         self.ctx, self.places = ctx, places
         self.coupled = not ctx.has(places.inputs)
-        self.cell_clip, self.projection_clip = ctx.option("CellClip", 0.0), ctx.option("ProjClip", 0.0)
+        self.cell_clip, self.projection_clip = ctx.float("CellClip", 0.0), ctx.float("ProjClip", 0.0)
 
     def gate(self, at: int, x: SSAValue, h: SSAValue, c: Term | None, aux: SSAValue | None) -> Term:
         """Return the input of gate `at`: input, forget, cell or output; `c` is the cell that peepholes look at."""
@@ -178,12 +178,8 @@ _BASIC = 1
 def basic_lstm_sizes(ctx: Context) -> tuple[int, int]:
     """Batch and units of the kind of LSTM that has all gates in one product."""
     weights, rank = ctx.shape(2), len(ctx.shape(0))
-    if (
-        ctx.option("FusedActivationFunction", TANH) != TANH
-        or ctx.option("CellClip", 0.0)
-        or ctx.option("ProjClip", 0.0)
-    ):
-        ctx.fail("an activation TANH, nothing cut off", f"number {ctx.option('FusedActivationFunction', TANH)}")
+    if ctx.int("FusedActivationFunction", TANH) != TANH or ctx.float("CellClip", 0.0) or ctx.float("ProjClip", 0.0):
+        ctx.fail("an activation TANH, nothing cut off", f"number {ctx.int('FusedActivationFunction', TANH)}")
     if len(ctx.inputs) != 5 or len(ctx.node.outputs) != 4 or rank != 2 or len(weights) != 2 or weights[0] % 4:
         ctx.fail("5 inputs, weights (4 * units, features + units), 4 outputs", f"{len(ctx.inputs)}, {list(weights)}")
     return ctx.shape(0)[0], weights[0] // 4
@@ -191,7 +187,7 @@ def basic_lstm_sizes(ctx: Context) -> tuple[int, int]:
 
 def is_basic(ctx: Context) -> bool:
     """Return whether an LSTM has all gates in one product."""
-    return ctx.option("KernelType", 0) == _BASIC
+    return ctx.int("KernelType", 0) == _BASIC
 
 
 def parted(ctx: Context, gates: Term) -> list[Term]:
@@ -223,10 +219,10 @@ def lstm(ctx: Context) -> tuple[SSAValue, ...]:
 
 
 def sequence_lstm(ctx: Context) -> tuple[SSAValue, ...]:
-    if ctx.option("DiagonalRecurrentTensors", False):
+    if ctx.flag("DiagonalRecurrentTensors"):
         ctx.fail("whole recurrent weights", "diagonals of them")
     layer, shape = Lstm(ctx, Places()), ctx.shape(0)
-    axis = 0 if ctx.option("TimeMajor", False) else 1
+    axis = 0 if ctx.flag("TimeMajor") else 1
     batch, units, outputs = sizes_of(ctx, layer.places, shape[1 - axis] if len(shape) == 3 else 0)
     h, c = state_of(ctx, 18, batch, outputs), Term(ctx, state_of(ctx, 19, batch, units))
     if (found := long_lstm(ctx, h, c.value)) is not None:
@@ -257,7 +253,7 @@ def _both(ctx: Context, runs: Sequence[Run], aux: int, aux_weights: int) -> list
     forward = [runs[0](x, extra) for x, extra in zip(inputs[0], beside, strict=True)]
     backward = [runs[1](x, extra) for x, extra in zip(inputs[1][::-1], beside[::-1], strict=True)][::-1]
     outputs = [ctx.emit(StackOp, part, axis=axis) for part in (forward, backward)]
-    return [ctx.emit(ConcatenateOp, outputs, axis=2)] if ctx.option("MergeOutputs", False) else outputs
+    return [ctx.emit(ConcatenateOp, outputs, axis=2)] if ctx.flag("MergeOutputs") else outputs
 
 
 def bidirectional_rnn(ctx: Context) -> tuple[SSAValue, ...]:
@@ -304,7 +300,7 @@ def remembered(ctx: Context, new: Term, memory: int) -> Term:
 
 def svdf_shape(ctx: Context) -> tuple[int, int, int, int]:
     """Batch, units, rank and memory."""
-    rank, features, memory = ctx.option("Rank", 0), ctx.shape(1), ctx.shape(2)
+    rank, features, memory = ctx.int("Rank", 0), ctx.shape(1), ctx.shape(2)
     if rank < 1 or len(features) != 2 or len(memory) != 2 or features[0] % rank or memory[1] < 1:
         ctx.fail("weights (units * rank, features) and (units * rank, memory)", f"{features}, {memory}, rank {rank}")
     batch = shape_of(ctx.value(0))[0]

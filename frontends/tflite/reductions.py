@@ -28,7 +28,7 @@ def reduced(ctx: Context, op: type[Operator], value: SSAValue) -> SSAValue:
     axes = ctx.axes(1, len(ctx.shape(0)))
     if not axes:
         return ctx.emit(ew.CopyOp, value)
-    return ctx.emit(op, value, axis=axes, keepdims=bool(ctx.option("KeepDims", False)))
+    return ctx.emit(op, value, axis=axes, keepdims=bool(ctx.flag("KeepDims")))
 
 
 _PLACES = {2: "int32", 4: "int64"}
@@ -40,7 +40,7 @@ def _extreme(op: type[Operator]) -> Converter[Context]:
         (axis,) = ctx.known_ints(1, "an axis") or (0,)
         result = ctx.emit(op, ctx.value(0), axis=[ctx.axis(axis, len(ctx.shape(0)))])
         dtype = DTYPES.get(ctx.out().type, np.dtype(np.int32)).name
-        stated = _PLACES.get(ctx.option("OutputType"), dtype)
+        stated = _PLACES.get(ctx.int("OutputType", 0), dtype)
         if stated != dtype:
             ctx.fail(f"an output of {stated}, as the options say", dtype)
         return result if dtype_of(result).name == dtype else ctx.emit(ew.CastOp, result, dtype=dtype)
@@ -51,7 +51,7 @@ def _extreme(op: type[Operator]) -> Converter[Context]:
 def cumsum(ctx: Context) -> SSAValue:
     (axis,) = ctx.known_ints(1, "an axis") or (0,)
     axis = ctx.axis(axis, len(ctx.shape(0)))
-    exclusive, backwards = bool(ctx.option("Exclusive", False)), bool(ctx.option("Reverse", False))
+    exclusive, backwards = bool(ctx.flag("Exclusive")), bool(ctx.flag("Reverse"))
     return ctx.emit(CumsumOp, ctx.value(0), axis=axis, exclusive=exclusive, reverse=backwards)
 
 
@@ -64,15 +64,15 @@ def l2_normalization(ctx: Context) -> SSAValue:
 
 def local_response_normalization(ctx: Context) -> SSAValue:
     """Over the channels; alpha is not divided by how many there are."""
-    size = 2 * ctx.option("Radius", 0) + 1
+    size = 2 * ctx.int("Radius", 0) + 1
     return ctx.emit(
         LRNOp,
         ctx.value(0),
         size=size,
         axis=len(ctx.shape(0)) - 1,
-        bias=ctx.option("Bias", 0.0),
-        alpha=ctx.option("Alpha", 0.0) * size,
-        beta=ctx.option("Beta", 0.0),
+        bias=ctx.float("Bias", 0.0),
+        alpha=ctx.float("Alpha", 0.0) * size,
+        beta=ctx.float("Beta", 0.0),
     )
 
 

@@ -109,16 +109,15 @@ def dynamic_update_slice(ctx: Context) -> SSAValue:
 
 def bucketize(ctx: Context) -> SSAValue:
     """Return, for each number, how many boundaries are at most as large."""
-    count = ctx.option("BoundariesLength")
-    bounds = ctx.option("BoundariesAsNumpy").astype(np.float32) if count else np.zeros(0, np.float32)
+    bounds = np.asarray(ctx.floats("Boundaries", ()), np.float32)
     value = term(ctx, 0).to("float32").value
     return ctx.emit(SearchSortedOp, ctx.constant(bounds, "boundaries"), value, right=True, dtype="int32")
 
 
 def fake_quant(ctx: Context) -> SSAValue:
     """Rounded to the steps that so many bits have between two bounds, moved so that 0 is one."""
-    low, high = ctx.option("Min", 0.0), ctx.option("Max", 0.0)
-    least, most = (1 if ctx.option("NarrowRange", False) else 0), (1 << ctx.option("NumBits", 8)) - 1
+    low, high = ctx.float("Min", 0.0), ctx.float("Max", 0.0)
+    least, most = (1 if ctx.flag("NarrowRange") else 0), (1 << ctx.int("NumBits", 8)) - 1
     step = np.float32(high - low) / np.float32(most - least)
     if not step > 0:
         ctx.fail("bounds of which the second is larger", f"{low} and {high}")

@@ -42,9 +42,9 @@ def reshape(ctx: Context) -> SSAValue:
     if ctx.has(1):
         wanted = ctx.known_ints(1, "a shape")
     else:
-        wanted = ctx.ints_option("NewShape")
-    if len(ctx.ints_option("NewShape")) > _MOST_AXES:
-        ctx.fail(f"at most {_MOST_AXES} extents in its options", str(len(ctx.ints_option("NewShape"))))
+        wanted = ctx.ints("NewShape", ())
+    if len(ctx.ints("NewShape", ())) > _MOST_AXES:
+        ctx.fail(f"at most {_MOST_AXES} extents in its options", str(len(ctx.ints("NewShape", ()))))
     return reshape_to(ctx, wanted)
 
 
@@ -54,7 +54,7 @@ def expand_dims(ctx: Context) -> SSAValue:
 
 
 def squeeze(ctx: Context) -> SSAValue:
-    shape, axes = ctx.shape(0), ctx.ints_option("SqueezeDims")
+    shape, axes = ctx.shape(0), ctx.ints("SqueezeDims", ())
     gone = [ctx.axis(axis, len(shape)) for axis in axes] or [at for at, extent in enumerate(shape) if extent == 1]
     if any(shape[axis] != 1 for axis in gone):
         ctx.fail("axes of 1 element", f"axes {list(axes)} of {list(shape)}")
@@ -63,13 +63,13 @@ def squeeze(ctx: Context) -> SSAValue:
 
 def concatenation(ctx: Context) -> SSAValue:
     values = ctx.values()
-    axis = ctx.axis(ctx.option("Axis", 0), len(shape_of(values[0])))
+    axis = ctx.axis(ctx.int("Axis", 0), len(shape_of(values[0])))
     return fused(ctx, ctx.emit(ConcatenateOp, values, axis=axis))
 
 
 def pack(ctx: Context) -> SSAValue:
     values = ctx.values()
-    return ctx.emit(rearrange.StackOp, values, axis=ctx.axis(ctx.option("Axis", 0), len(shape_of(values[0])) + 1))
+    return ctx.emit(rearrange.StackOp, values, axis=ctx.axis(ctx.int("Axis", 0), len(shape_of(values[0])) + 1))
 
 
 def cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAValue:
@@ -78,7 +78,7 @@ def cut(ctx: Context, value: SSAValue, axis: int, begin: int, end: int) -> SSAVa
 
 def unpack(ctx: Context) -> tuple[SSAValue, ...]:
     value, shape = ctx.value(0), ctx.shape(0)
-    axis = ctx.axis(ctx.option("Axis", 0), len(shape))
+    axis = ctx.axis(ctx.int("Axis", 0), len(shape))
     if shape[axis] != len(ctx.node.outputs):
         ctx.fail(f"{shape[axis]} outputs", str(len(ctx.node.outputs)))
     return tuple(ctx.emit(SqueezeOp, cut(ctx, value, axis, at, at + 1), axis=(axis,)) for at in range(shape[axis]))
@@ -92,7 +92,7 @@ def _pieces(ctx: Context, value: SSAValue, axis: int, sizes: Sequence[int]) -> t
 def split(ctx: Context) -> tuple[SSAValue, ...]:
     """Equal parts; input 0 is the axis."""
     (axis,) = ctx.known_ints(0, "an axis") or (0,)
-    shape, count = ctx.shape(1), ctx.option("NumSplits", len(ctx.node.outputs))
+    shape, count = ctx.shape(1), ctx.int("NumSplits", len(ctx.node.outputs))
     axis = ctx.axis(axis, len(shape))
     if count < 1 or shape[axis] % count or count != len(ctx.node.outputs):
         ctx.fail(f"{len(ctx.node.outputs)} equal parts of {shape[axis]} elements", str(count))
@@ -106,8 +106,8 @@ def split_v(ctx: Context) -> tuple[SSAValue, ...]:
     axis = ctx.axis(axis, len(shape))
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(sizes) - 1
-    if ctx.option("NumSplits", 0) != len(sizes):
-        ctx.fail(f"options with {len(sizes)} splits", str(ctx.option("NumSplits")))
+    if ctx.int("NumSplits", 0) != len(sizes):
+        ctx.fail(f"options with {len(sizes)} splits", str(ctx.int("NumSplits", 0)))
     if min(sizes, default=-1) < 0 or sum(sizes) != shape[axis] or len(sizes) != len(ctx.node.outputs):
         ctx.fail(f"{len(ctx.node.outputs)} sizes whose sum is {shape[axis]}", str(sizes))
     return _pieces(ctx, ctx.value(0), axis, sizes)
@@ -129,8 +129,8 @@ def strided_slice(ctx: Context) -> SSAValue:
     if not len(begin) == len(end) == len(strides) or 0 in strides:
         ctx.fail("as many begins, ends and strides other than 0", f"{begin}, {end} and {strides}")
     names = ("BeginMask", "EndMask", "EllipsisMask", "NewAxisMask", "ShrinkAxisMask")
-    no_begin, no_end, ellipsis, new, shrink = (ctx.option(name, 0) for name in names)
-    if (offset := bool(ctx.option("Offset", False))) and (no_begin or no_end):
+    no_begin, no_end, ellipsis, new, shrink = (ctx.int(name, 0) for name in names)
+    if (offset := bool(ctx.flag("Offset"))) and (no_begin or no_end):
         ctx.fail("begins and ends of all axes beside offsets", f"masks {no_begin} and {no_end}")
     indexed = sum(1 for k in range(len(begin)) if not _bit(new, k) and not _bit(ellipsis, k))
     taken: list[tuple[int, int, int]] = []
@@ -205,7 +205,7 @@ def pad(ctx: Context) -> SSAValue:
 
 
 def mirror_pad(ctx: Context) -> SSAValue:
-    mode = {0: "REFLECT", 1: "SYMMETRIC"}.get(ctx.option("Mode", 0), "")
+    mode = {0: "REFLECT", 1: "SYMMETRIC"}.get(ctx.int("Mode", 0), "")
     return ctx.emit(rearrange.MirrorPadOp, ctx.value(0), mode=mode, pad_width=_pad_width(ctx))
 
 
@@ -262,11 +262,11 @@ def reverse(ctx: Context) -> SSAValue:
 
 
 def space_to_depth(ctx: Context) -> SSAValue:
-    return ctx.emit(rearrange.SpaceToDepthOp, ctx.value(0), block_size=ctx.option("BlockSize"), layout="NHWC")
+    return ctx.emit(rearrange.SpaceToDepthOp, ctx.value(0), block_size=ctx.int("BlockSize", 0), layout="NHWC")
 
 
 def depth_to_space(ctx: Context) -> SSAValue:
-    block = ctx.option("BlockSize")
+    block = ctx.int("BlockSize", 0)
     return ctx.emit(rearrange.DepthToSpaceOp, ctx.value(0), block_size=block, layout="NHWC", mode="DCR")
 
 

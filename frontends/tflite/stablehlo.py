@@ -34,9 +34,9 @@ def _row(name: str, converter: Converter[stablehlo.Context]) -> Converter[Contex
     """A row of StableHLO's table, whose properties are the options of an operator of TFLite."""
 
     def convert(ctx: Context) -> Result | tuple[Result, ...]:
-        attributes: dict[str, Any] = {_named(option): ctx.ints_option(option) for option in _OPTIONS.get(name, ())}
+        attributes: dict[str, Any] = {_named(option): ctx.ints(option, ()) for option in _OPTIONS.get(name, ())}
         if name in _WITH_VECTORS:
-            attributes["index_vector_dim"] = int(ctx.option("IndexVectorDim", 0))
+            attributes["index_vector_dim"] = int(ctx.int("IndexVectorDim", 0))
         body = ctx.node.body.removeprefix("STABLEHLO_").lower()
         node = Node(
             op_type=ctx.op_type,
@@ -61,7 +61,7 @@ def reduce_window(ctx: Context) -> SSAValue:
     if any(len(list_) != rank for list_ in numbers):
         ctx.fail(f"{rank} numbers for each of three inputs", str([len(list_) for list_ in numbers]))
     kernel, strides, dilation = numbers
-    which = int(ctx.option("ReduceFunction", 0))
+    which = int(ctx.int("ReduceFunction", 0))
     body = _FUNCTIONS[which] if 0 <= which < len(_FUNCTIONS) else ""
     return windows.reduced(ctx, body, kernel, strides, (1,) * rank, dilation, (0,) * (2 * rank))
 

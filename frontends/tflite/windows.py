@@ -36,7 +36,7 @@ def strides_of(ctx: Context, axes: Sequence[str]) -> Sizes:
 
 
 def _positive(ctx: Context, names: Sequence[str], what: str) -> Sizes:
-    found = tuple(int(ctx.option(name, 0)) for name in names)
+    found = tuple(int(ctx.int(name, 0)) for name in names)
     if min(found) < 1:
         ctx.fail(f"positive {what}", str(list(found)))
     return found
@@ -46,7 +46,7 @@ def window(ctx: Context, image: Sizes, kernel: Sizes, *, dilated: bool, axes: Se
     """The window of an operator; SAME padding puts an odd element after."""
     strides = strides_of(ctx, axes)
     dilation = _positive(ctx, [f"Dilation{a}Factor" for a in axes], "dilations") if dilated else (1,) * len(axes)
-    match ctx.option("Padding", SAME):
+    match ctx.int("Padding", SAME):
         case 0:
             total = same_padding(image, strides, dilation, kernel)
         case 1:
@@ -175,7 +175,7 @@ def transposed_window(
     ctx: Context, image: Sizes, kernel: Sizes, wanted: Sizes, axes: Sequence[str]
 ) -> tuple[Window, Sizes]:
     """The window of a transposed convolution to `wanted` extents, and how much the result grows at its end."""
-    strides, same = strides_of(ctx, axes), ctx.option("Padding", SAME) == SAME
+    strides, same = strides_of(ctx, axes), ctx.int("Padding", SAME) == SAME
     before: list[int] = []
     after: list[int] = []
     more: list[int] = []

@@ -45,7 +45,7 @@ def _celu(ctx: Context, x: Term) -> Term:
 
 
 def _gelu(ctx: Context, x: Term) -> Term:
-    return gelu(ctx, x, ctx.text("approximate", "none"))
+    return gelu(ctx, x, ctx.word("approximate", "none"))
 
 
 def _softplus(ctx: Context, x: Term) -> Term:
@@ -87,7 +87,7 @@ def _softmax(op: type[Operator]) -> Converter[Context]:
     """Along an axis; in another element type if `dtype` says so."""
 
     def convert(ctx: Context) -> SSAValue:
-        dtype = ctx.element("dtype") or (
+        dtype = ctx.element("dtype", None) or (
             FLOAT if ctx.argument("half_to_float") is True else floating(ctx.dtype_of("self"))
         )
         data = cast_to(ctx, ctx.of("self"), dtype)
@@ -103,7 +103,7 @@ def _softmax(op: type[Operator]) -> Converter[Context]:
 
 def _safe_softmax(ctx: Context) -> SSAValue:
     """Along an axis, of which rows that are minus infinity as a whole become 0."""
-    x = Term(ctx, cast_to(ctx, ctx.of("self"), ctx.element("dtype") or floating(ctx.dtype_of("self"))))
+    x = Term(ctx, cast_to(ctx, ctx.of("self"), ctx.element("dtype", None) or floating(ctx.dtype_of("self"))))
     axis = ctx.axis("dim", len(x.shape))
     highest = x.apply(MaxOp, axis=(axis,), keepdims=True)
     wide = x.to(FLOAT) if x.dtype.itemsize < 4 else x
@@ -112,7 +112,7 @@ def _safe_softmax(ctx: Context) -> SSAValue:
 
 def _threshold(ctx: Context) -> SSAValue:
     x = ctx.term("self")
-    return where(x <= ctx.float("threshold"), ctx.float("value"), x).value
+    return where(x <= ctx.float("threshold", 0.0), ctx.float("value", 0.0), x).value
 
 
 def _relu(ctx: Context) -> SSAValue:

@@ -40,7 +40,7 @@ def _bias(ctx: Context, query: SSAValue, scores: tuple[int, ...]) -> tuple[SSAVa
         elif len(shape_of(bias)) == 3 and len(scores) == 3:
             # What were axes in front of three are a batch of one head.
             bias = reshaped(ctx, bias, (1, *shape_of(bias)))
-    if ctx.bool("is_causal"):
+    if ctx.flag("is_causal"):
         queries, keys = scores[-2:]
         steps, empty = frontier(ctx, distance(ctx, queries, keys), None, 0, query)
         bias, may_be_empty = added(ctx, bias, steps), may_be_empty or empty
@@ -49,7 +49,7 @@ def _bias(ctx: Context, query: SSAValue, scores: tuple[int, ...]) -> tuple[SSAVa
 
 def _of_one_batch(ctx: Context, values: list[SSAValue]) -> list[SSAValue]:
     """Query, key and value, whose axes in front broadcast unless heads share those of key and value."""
-    if ctx.bool("enable_gqa"):
+    if ctx.flag("enable_gqa"):
         return values
     batch: tuple[Size, ...] = ()
     for value in values:
@@ -65,7 +65,7 @@ def attention(ctx: Context) -> SSAValue:
 
     A mask of truth values hides keys where it is false. A query without keys gives 0.
     """
-    if ctx.float("dropout_p") > 0:
+    if ctx.float("dropout_p", 0.0) > 0:
         ctx.fail("a model in inference mode", "dropout in training mode (call .eval() before torch.export)")
     query, key, value = _of_one_batch(ctx, [ctx.of(name) for name in ("query", "key", "value")])
     batch = shape_of(query)[:-2]
@@ -73,7 +73,7 @@ def attention(ctx: Context) -> SSAValue:
     flat = [_of_heads(ctx, item, batch) for item in wide]
     scores = (*batch, shape_of(query)[-2], shape_of(key)[-2])
     bias, may_be_empty = _bias(ctx, flat[0], scores)
-    scale = ctx.float("scale") if ctx.given("scale") else None
+    scale = ctx.float("scale", 0.0) if ctx.given("scale") else None
     weights = Scores(ctx, flat[0], flat[1], scale=scale, bias=bias, may_be_empty=may_be_empty).compute()
     result = weighted(ctx, weights, flat[2])
     wanted = (*batch, shape_of(query)[-2], shape_of(value)[-1])

@@ -46,7 +46,7 @@ def _function(function: Callable[[Context, Term], Term]) -> Converter[Context]:
 
 def _logit(ctx: Context, x: Term) -> Term:
     if ctx.given("eps"):
-        x = maximum(minimum(x, 1.0 - ctx.float("eps")), ctx.float("eps"))
+        x = maximum(minimum(x, 1.0 - ctx.float("eps", 0.0)), ctx.float("eps", 0.0))
     return log(x / (-x + 1.0))
 
 
@@ -97,7 +97,7 @@ def _adaptive_max(rank: int) -> Converter[Context]:
     def convert(ctx: Context) -> tuple[SSAValue, ...]:
         """The values; indices are no operator's here, and asked for by few."""
         data, added = with_batch(ctx, "self", rank)
-        return (without_batch(ctx, ctx.emit(ops[rank], data, output_size=ctx.repeated("output_size", rank)), added),)
+        return (without_batch(ctx, ctx.emit(ops[rank], data, output_size=ctx.ints("output_size", count=rank)), added),)
 
     return Converter(convert)
 
@@ -133,8 +133,8 @@ def _column_stack(axis: int, rank: int) -> Converter[Context]:
 def _im2col(ctx: Context) -> SSAValue:
     """Windows (n, c, h, w) as columns (n, c * taps, windows)."""
     data, added = with_batch(ctx, "self", 2)
-    kernel, dilation = ctx.repeated("kernel_size", 2), ctx.repeated("dilation", 2)
-    pads, strides = ctx.repeated("padding", 2), ctx.repeated("stride", 2)
+    kernel, dilation = ctx.ints("kernel_size", count=2), ctx.ints("dilation", count=2)
+    pads, strides = ctx.ints("padding", count=2), ctx.ints("stride", count=2)
     if any(pads):
         width = (0, 0, 0, 0, pads[0], pads[0], pads[1], pads[1])
         data = ctx.emit(PadOp, data, ctx.scalar(0.0, data), pad_width=width)
@@ -152,22 +152,22 @@ def _im2col(ctx: Context) -> SSAValue:
 
 
 def _col2im(ctx: Context) -> SSAValue:
-    pads = ctx.repeated("padding", 2)
+    pads = ctx.ints("padding", count=2)
     return ctx.emit(
         Col2ImOp,
         ctx.of("self"),
-        image_shape=ctx.repeated("output_size", 2),
-        block_shape=ctx.repeated("kernel_size", 2),
+        image_shape=ctx.ints("output_size", count=2),
+        block_shape=ctx.ints("kernel_size", count=2),
         pads=(*pads, *pads),
-        strides=ctx.repeated("stride", 2),
-        dilations=ctx.repeated("dilation", 2),
+        strides=ctx.ints("stride", count=2),
+        dilations=ctx.ints("dilation", count=2),
     )
 
 
 def _affine_grid(ctx: Context) -> SSAValue:
     """Points (n, h, w, 2) of a grid under a map (n, 2, 3)."""
     size = ctx.ints("size")
-    grid = ctx.emit(AffineGridOp, ctx.of("theta"), target_shape=size[2:], align_corners=ctx.bool("align_corners"))
+    grid = ctx.emit(AffineGridOp, ctx.of("theta"), target_shape=size[2:], align_corners=ctx.flag("align_corners"))
     rank = len(shape_of(grid))
     return ctx.emit(TransposeOp, grid, axes=(0, *range(2, rank), 1))
 
@@ -214,7 +214,7 @@ def _ranked(ctx: Context, rank_of: Callable[[int], int]) -> tuple[SSAValue, ...]
     at = rank_of(extent)
     both = ctx.emit_all(TopKOp, data, k=0, axis=axis, is_ascend=True, dtype="int64")
     parts = [cut(ctx, value, axis, at, at + 1) for value in both]
-    return tuple(parts if ctx.bool("keepdim") else [ctx.emit(SqueezeOp, part, axis=(axis,)) for part in parts])
+    return tuple(parts if ctx.flag("keepdim") else [ctx.emit(SqueezeOp, part, axis=(axis,)) for part in parts])
 
 
 def _count_nonzero(ctx: Context) -> SSAValue:
@@ -238,8 +238,8 @@ def _unique(ctx: Context) -> tuple[Result, ...]:
     nothing = np.zeros(0, np.int64)
     return (
         Narrowed(values, number),
-        shaped(ctx, inverse, shape_of(data)) if ctx.bool("return_inverse") else nothing,
-        Narrowed(counts, number) if ctx.bool("return_counts") else nothing,
+        shaped(ctx, inverse, shape_of(data)) if ctx.flag("return_inverse") else nothing,
+        Narrowed(counts, number) if ctx.flag("return_counts") else nothing,
     )
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.sizes import Size, SizeExpr
+from ...dialects.sizes import SizeExpr
 from ..importing import context
 from ..importing.node_parts import NodePart
 from ..importing.tensor import Tensor
@@ -52,6 +52,7 @@ _OF_AXES = frozenset(("dim", "descending", "keepdim", "largest", "exclusive"))
 class Context(context.Context):
     """One call under conversion. Inputs are the values among its arguments, in order."""
 
+    repeats = True
     call: Call
 
     def argument(self, name: str) -> Operand:
@@ -90,6 +91,9 @@ class Context(context.Context):
         return self.argument(name) is not None
 
     # Tensors.
+
+    def place(self, name: str, position: int) -> int | None:
+        return self.at(name) if self.given(name) else None
 
     def at(self, name: str) -> int:
         """The place among the inputs of an argument, which must be a value."""
@@ -138,88 +142,44 @@ class Context(context.Context):
         return self._number(operand, name)
 
     def _number(self, operand: Operand, name: str) -> Size | float:
-        if isinstance(operand, At):
-            tensor = self.tensor(operand.index)
-            if tensor.dtype is not None and tensor.dtype.kind == "f" and not tensor.symbolic:
-                return self.single(operand.index, name)
-            if tensor.dtype == np.bool_ and not tensor.symbolic:
-                return bool(self.single(operand.index, name))
-            return self.size(operand.index, name)
-        if not isinstance(operand, bool | int | float):
+        number = self._resolved(operand, name)
+        if not isinstance(number, bool | int | float | SizeExpr):
             self.fail(f"a number as '{name}'", repr(operand))
-        return operand
+        return number
 
-    def int(self, name: str, default: int | None = None) -> int:
-        """An argument that is a whole number; a size, too."""
-        result = self.number(name, default)
-        if result is None:
-            self.fail(f"'{name}'", "none")
-        if isinstance(result, float):
-            if not result.is_integer():
-                self.fail(f"a whole number as '{name}'", str(result))
-            return int(result)
-        return cast("int", result) if isinstance(result, SizeExpr) else int(result)
+    def stated(self, name: str) -> Any:
+        """An argument as Python has it; of a tensor the number in it, which must be known at import, or a size."""
+        operand = self.argument(name)
+        if isinstance(operand, tuple):
+            return tuple(self._resolved(item, name) for item in operand)
+        return self._resolved(operand, name)
 
-    def float(self, name: str, default: float = 0.0) -> float:
-        result = self.number(name, default)
-        if isinstance(result, SizeExpr):
-            self.fail(f"'{name}' that is no size", str(result))
-        return float(result)
+    def _resolved(self, operand: Operand, name: str) -> Any:
+        if not isinstance(operand, At):
+            return operand
+        tensor = self.tensor(operand.index)
+        if tensor.dtype is not None and tensor.dtype.kind == "f" and not tensor.symbolic:
+            return self.single(operand.index, name)
+        if tensor.dtype == np.bool_ and not tensor.symbolic:
+            return bool(self.single(operand.index, name))
+        return self.size(operand.index, name)
 
-    def bool(self, name: str, default: bool = False) -> bool:
-        result = self.number(name, default)
-        if not isinstance(result, bool):
-            self.fail(f"true or false as '{name}'", str(result))
-        return result
+    def whole(self, value: Any) -> int | None:
+        """Return a whole number, as truth values are, too."""
+        return int(value) if isinstance(value, bool) else super().whole(value)
 
-    def text(self, name: str, default: str = "") -> str:
-        result = self.argument(name)
-        if result is None:
-            return default
-        if not isinstance(result, str):
-            self.fail(f"a text as '{name}'", repr(result))
-        return result
+    def real(self, value: Any) -> float | None:
+        return float(value) if isinstance(value, bool) else super().real(value)
 
-    def ints(self, name: str, default: Sequence[int] | None = None) -> tuple[int, ...]:
-        """An argument that is a list of whole numbers; sizes, too. One number is a list of one."""
-        result = self.argument(name)
-        if result is None:
-            if default is None:
-                self.fail(f"a list of numbers as '{name}'", "none")
-            return tuple(default)
-        many = result if isinstance(result, tuple) else (result,)
-        return tuple(cast("int", self._whole(item, name)) for item in many)
+    def items(self, value: Any, count: int | None) -> Sequence[Any] | None:
+        """Return a list, of which one number stands for all."""
+        items = super().items(value, count)
+        return items * count if isinstance(items, tuple) and count and len(items) == 1 else items
 
-    def _whole(self, operand: Operand, name: str) -> Size:
-        result = self._number(operand, name)
-        if isinstance(result, float):
-            self.fail(f"whole numbers as '{name}'", str(result))
-        return result
-
-    def floats(self, name: str) -> tuple[float, ...] | None:
-        result = self.argument(name)
-        if result is None:
-            return None
-        many = result if isinstance(result, tuple) else (result,)
-        return tuple(float(cast("float", self._number(item, name))) for item in many)
-
-    def repeated(self, name: str, rank: int, default: Sequence[int] | None = None) -> tuple[int, ...]:
-        """One number for each of `rank` axes; a list of one stands for all."""
-        result = self.ints(name, default)
-        if len(result) == 1:
-            result *= rank
-        if len(result) != rank:
-            self.fail(f"{rank} numbers as '{name}'", str(list(result)))
-        return result
-
-    def element(self, name: str = "dtype", default: Any = None) -> np.dtype[Any] | None:
-        """An argument that is an element type."""
-        result = self.argument(name)
-        if result is None:
-            return default
-        if not isinstance(result, ScalarType):
-            self.fail(f"an element type as '{name}'", repr(result))
-        return dtype_of(result.code, self.op_type)
+    def element_type(self, name: str, value: Any) -> np.dtype[Any]:
+        return (
+            dtype_of(value.code, self.op_type) if isinstance(value, ScalarType) else super().element_type(name, value)
+        )
 
     # Axes.
 

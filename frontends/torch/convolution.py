@@ -43,7 +43,7 @@ def _padding(ctx: Context, kernel: tuple[int, ...], dilation: tuple[int, ...]) -
     if operand == "same":
         total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
         return (*(n // 2 for n in total), *(n - n // 2 for n in total))
-    return ctx.repeated("padding", rank, (0,)) * 2
+    return ctx.ints("padding", 0, count=rank) * 2
 
 
 def _convolved(ctx: Context, transposed: bool) -> SSAValue:
@@ -53,10 +53,10 @@ def _convolved(ctx: Context, transposed: bool) -> SSAValue:
     if rank not in CONV:
         ctx.fail("a weight of 3 to 5 dimensions", f"shape {list(ctx.shape_of('weight'))}")
     data, added = with_batch(ctx, "input", rank)
-    dilation = ctx.repeated("dilation", rank, (1,))
-    strides, groups = ctx.repeated("stride", rank, (1,)), ctx.int("groups", 1)
+    dilation = ctx.ints("dilation", 1, count=rank)
+    strides, groups = ctx.ints("stride", 1, count=rank), ctx.int("groups", 1)
     # Torch looks at it in a transposed convolution only.
-    behind = ctx.repeated("output_padding", rank, (0,))
+    behind = ctx.ints("output_padding", 0, count=rank)
     more = {"output_padding": behind} if transposed else {}
     channels = ctx.shape_of("weight")[1] * groups if transposed else ctx.shape_of("weight")[0]
     result = ctx.emit(
@@ -77,12 +77,12 @@ def _convolved(ctx: Context, transposed: bool) -> SSAValue:
 
 
 def _convolution(ctx: Context) -> SSAValue:
-    return _convolved(ctx, ctx.bool("transposed"))
+    return _convolved(ctx, ctx.flag("transposed"))
 
 
 def _deformable(ctx: Context) -> SSAValue:
     """torchvision's, whose numbers come apart."""
-    mask = ctx.of("mask") if ctx.bool("use_mask") else None
+    mask = ctx.of("mask") if ctx.flag("use_mask") else None
     pads = (ctx.int("pad_h"), ctx.int("pad_w"))
     result = ctx.emit(
         DeformableConv2DOp,

@@ -36,7 +36,7 @@ def _histc(ctx: Context) -> SSAValue:
         if data.dtype.itemsize < 4 or data.dtype.kind in "iub"
         else data.reshape(prod(data.shape))
     )
-    bins, low, high = ctx.int("bins", 100), ctx.float("min"), ctx.float("max")
+    bins, low, high = ctx.int("bins", 100), ctx.float("min", 0.0), ctx.float("max", 0.0)
     if bins < 1 or high < low:
         ctx.fail("bins of at least 1, and max of at least min", f"bins {bins}, min {low} and max {high}")
     if low == high:
@@ -114,7 +114,7 @@ def _embedding_bag(ctx: Context) -> tuple[SSAValue, ...]:
     check_indices(ctx, ctx.at("indices"), ctx.shape_of("weight")[:1])
     indices, offsets = cast_to(ctx, ctx.of("indices"), LONG), cast_to(ctx, ctx.of("offsets"), LONG)
     bags = shape_of(offsets)[0]
-    if ctx.bool("include_last_offset"):
+    if ctx.flag("include_last_offset"):
         bags = bags - 1
         offsets = cut(ctx, offsets, 0, 0, bags)
     rows = Term(ctx, ctx.emit(TakeOp, weight, indices, axis=0))
@@ -175,7 +175,7 @@ def _nms(ctx: Context) -> Narrowed:
     # The order is decided: scores that fall from there on keep it, and are above 0.
     scores = (-places(ctx, count, dtype="float32") + cast("float", count)).reshape(count, 1)
     rows = ctx.emit(ConcatenateOp, scores.value, ranked, axis=1)
-    threshold = np.nextafter(np.float32(ctx.float("iou_threshold")), np.float32(np.inf))
+    threshold = np.nextafter(np.float32(ctx.float("iou_threshold", 0.0)), np.float32(np.inf))
     valid = Term(ctx, ctx.constant(np.zeros(1, np.int32), "count")) + cast("float", count)
     kept, number = ctx.emit_all(
         NonMaxSuppressionOp,
@@ -214,7 +214,7 @@ def _is_close(ctx: Context) -> SSAValue:
         return near.value
     finite = b.apply(ew.IsFiniteOp)
     result = near.apply(LogicalAndOp, finite).apply(LogicalOrOp, a.equal(b))
-    if ctx.bool("equal_nan"):
+    if ctx.flag("equal_nan"):
         result = result.apply(LogicalOrOp, a.apply(ew.IsNanOp).apply(LogicalAndOp, b.apply(ew.IsNanOp)))
     return result.value
 

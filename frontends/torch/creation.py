@@ -118,7 +118,7 @@ def _arange(ctx: Context) -> Result:
 
 def _linspace(ctx: Context) -> Array:
     dtype = ctx.element("dtype", FLOAT)
-    start, end, count = ctx.float("start"), ctx.float("end"), ctx.int("steps")
+    start, end, count = ctx.float("start", 0.0), ctx.float("end", 0.0), ctx.int("steps")
     if not isinstance(cast(Size, count), int):
         ctx.fail("a number of steps known at import", str(count))
     assert dtype is not None
@@ -174,7 +174,7 @@ def _window(function: Callable[[int], Array]) -> Converter[Context]:
         if not isinstance(cast(Size, count), int):
             ctx.fail("a length known at import", str(count))
         ctx.fits((count,), dtype)
-        periodic = ctx.bool("periodic", True) and count > 1
+        periodic = ctx.flag("periodic", True) and count > 1
         return function(count + periodic)[:count].astype(dtype)
 
     return Converter(convert)

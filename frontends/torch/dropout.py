@@ -20,7 +20,7 @@ from .shaping import broadcast
 
 def _trains(ctx: Context) -> bool:
     """Return whether a dropout drops anything."""
-    return ctx.bool("train" if ctx.given("train") else "training", False) and ctx.float("p", 0.5) > 0
+    return ctx.flag("train" if ctx.given("train") else "training", False) and ctx.float("p", 0.5) > 0
 
 
 def _kept(ctx: Context, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> Term:

@@ -103,7 +103,7 @@ def _reversed_difference(ctx: Context) -> SSAValue:
 
 def _quotient(ctx: Context) -> SSAValue:
     """In floats; rounded if `rounding_mode` says so, where integers stay integers."""
-    mode = ctx.text("rounding_mode")
+    mode = ctx.word("rounding_mode", "")
     dtype = common_type(ctx, ("self", "other"))
     if not mode:
         dtype = floating(dtype)
@@ -270,7 +270,9 @@ def _nan_to_num(ctx: Context) -> SSAValue:
     if kind_of(x.dtype) < 2:
         return x.apply(ew.CopyOp).value
     least, most = limits(x.dtype)
-    highest, lowest = (ctx.float(name) if ctx.given(name) else n for name, n in (("posinf", most), ("neginf", least)))
+    highest, lowest = (
+        ctx.float(name, 0.0) if ctx.given(name) else n for name, n in (("posinf", most), ("neginf", least))
+    )
     return formulas.finite(x, ctx.float("nan", 0.0), highest, lowest).value
 
 

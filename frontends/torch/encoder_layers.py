@@ -71,16 +71,16 @@ def _attention(ctx: Context) -> tuple[SSAValue, ...]:
             rows.append(linear(ctx, ctx.of(name), *parts))
         result, weights = _attended(ctx, rows, ctx.int("num_head"))
         result = linear(ctx, result, ctx.of("proj_weight"), ctx.of("proj_bias"))
-    if not ctx.bool("need_weights", True):
+    if not ctx.flag("need_weights", True):
         return (result,)
-    if ctx.bool("average_attn_weights", True):
+    if ctx.flag("average_attn_weights", True):
         weights = Term(ctx, weights).mean(1).reshape(shape_of(weights)[0], *shape_of(weights)[2:]).value
     return result, weights
 
 
 def _encoder_layer(ctx: Context) -> SSAValue:
     """Attention and two dense layers, each with what it is added to, and norms before or behind them."""
-    x, first, epsilon = ctx.term("src"), ctx.bool("norm_first"), ctx.float("eps")
+    x, first, epsilon = ctx.term("src"), ctx.flag("norm_first"), ctx.float("eps", 0.0)
 
     def normed(x: Term, which: int) -> Term:
         row = (x.shape[-1],)
@@ -89,7 +89,7 @@ def _encoder_layer(ctx: Context) -> SSAValue:
 
     def dense(x: Term) -> Term:
         inner = Term(ctx, linear(ctx, x.value, ctx.of("ffn_weight_1"), ctx.of("ffn_bias_1")))
-        inner = gelu_erf(inner) if ctx.bool("use_gelu") else inner.apply(ReluOp)
+        inner = gelu_erf(inner) if ctx.flag("use_gelu") else inner.apply(ReluOp)
         return Term(ctx, linear(ctx, inner.value, ctx.of("ffn_weight_2"), ctx.of("ffn_bias_2")))
 
     def attended(x: Term) -> Term:

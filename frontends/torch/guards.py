@@ -269,7 +269,7 @@ def _combined(ctx: Context, sign: str, values: list[Any]) -> Any:
 def _checked(ctx: Context) -> tuple[()]:
     """Have every call keep to a guard."""
     tree = cast("tuple[Operand, ...]", ctx.argument("condition"))
-    wanted = ctx.text("text")
+    wanted = ctx.word("text", "")
     sign = tree[0]
     if sign in ("<=", ">=", "==", "<", ">"):
         a, b = (cast(Size, _value(ctx, part)) for part in tree[1:])

@@ -92,7 +92,7 @@ def _scatter(reduction: str = "update") -> Converter[Context]:
         check_indices(ctx, ctx.at("index"), shape_of(data)[axis : axis + 1])
         how = reduction
         if ctx.given("reduce"):
-            asked = ctx.text("reduce")
+            asked = ctx.word("reduce", "")
             if asked not in _REDUCTIONS:
                 ctx.fail(f"a reduction among {', '.join(_REDUCTIONS)}", repr(asked))
             how = _REDUCTIONS[asked]
@@ -114,7 +114,7 @@ def _scatter(reduction: str = "update") -> Converter[Context]:
 def _scatter_reduce(ctx: Context) -> SSAValue:
     """A reduction of the elements at each place; without those that are there, these become neutral before."""
     data, rank = ctx.of("self"), len(ctx.shape_of("self"))
-    how, own = ctx.text("reduce"), ctx.bool("include_self", True)
+    how, own = ctx.word("reduce", ""), ctx.flag("include_self", True)
     if how not in _NEUTRAL:
         ctx.fail(f"a reduction among {', '.join(_NEUTRAL)}", repr(how))
     if not rank:
@@ -275,7 +275,7 @@ def _index_put(ctx: Context) -> SSAValue:
     values = broadcast(ctx, values, target)
     if order != list(range(len(order))):
         values = ctx.emit(TransposeOp, values, axes=[order.index(axis) for axis in range(len(order))])
-    mode = "add" if ctx.bool("accumulate") else "update"
+    mode = "add" if ctx.flag("accumulate") else "update"
     result = ctx.emit(ScatterNdOp, front, points, values, mode=mode)
     back = [*indices.axes, *(axis for axis in range(indices.rank) if axis not in indices.axes)]
     if back == list(range(indices.rank)):
@@ -293,7 +293,7 @@ def _put_under(ctx: Context, data: SSAValue, mask: SSAValue, axis: int, values: 
         values = shaped(ctx, values, ())
     wide = shaped(ctx, mask, (*covered, *(1,) * rest))
     chosen = Term(ctx, values)
-    if ctx.bool("accumulate"):
+    if ctx.flag("accumulate"):
         chosen = Term(ctx, data) + chosen
     return broadcast(ctx, where(Term(ctx, wide), chosen, Term(ctx, data)).value, shape)
 

@@ -156,9 +156,9 @@ def _linalg_norm(name: str) -> Converter[Context]:
 
     def convert(ctx: Context) -> SSAValue:
         x = ctx.term(name)
-        dtype = ctx.element("dtype") or x.dtype
+        dtype = ctx.element("dtype", None) or x.dtype
         x = x.to(FLOAT) if dtype.itemsize < 4 else x.to(dtype)
-        rank, keepdims = len(x.shape), ctx.bool("keepdim")
+        rank, keepdims = len(x.shape), ctx.flag("keepdim")
         default = () if ctx.op_type != "aten.linalg_matrix_norm.default" else (-2, -1)
         axes = [ctx.axis_in(axis, rank) for axis in ctx.ints("dim", default)]
         of_matrices = isinstance(ctx.argument("ord"), str) or ctx.op_type.startswith("aten.linalg_matrix_norm")
@@ -192,7 +192,7 @@ def _matrix_norm(ctx: Context, x: Term, axes: list[int], keepdims: bool) -> Term
 def _frobenius(ctx: Context) -> SSAValue:
     x = ctx.term("self")
     axes = [ctx.axis_in(axis, len(x.shape)) for axis in ctx.ints("dim", ())] or list(range(len(x.shape)))
-    return norm_of(x, 2.0, axes, ctx.bool("keepdim")).value
+    return norm_of(x, 2.0, axes, ctx.flag("keepdim")).value
 
 
 def _cdist(ctx: Context) -> SSAValue:
@@ -216,7 +216,7 @@ def _pairwise_distance(ctx: Context) -> SSAValue:
     dtype = floating(common_type(ctx, ("x1", "x2")))
     a, b = operand(ctx, "x1", dtype), operand(ctx, "x2", dtype)
     apart = a - b + ctx.float("eps", 1e-6)
-    return norm_of(apart, ctx.float("p", 2.0), [len(apart.shape) - 1], ctx.bool("keepdim")).value
+    return norm_of(apart, ctx.float("p", 2.0), [len(apart.shape) - 1], ctx.flag("keepdim")).value
 
 
 def _of_determinant(function: Callable[[Term], tuple[Term, ...]], name: str) -> Converter[Context]:
@@ -235,7 +235,7 @@ def _sign_and_logarithm(x: Term) -> tuple[Term, ...]:
 def _solve(ctx: Context) -> SSAValue:
     """The x of A x = B, by the inverse of A."""
     matrix, right = ctx.of("A"), ctx.of("B")
-    if not ctx.bool("left", True):
+    if not ctx.flag("left", True):
         return product(ctx, right, ctx.emit(InverseOp, matrix))
     return product(ctx, ctx.emit(InverseOp, matrix), right)
 

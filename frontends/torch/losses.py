@@ -89,7 +89,7 @@ def _soft_margin(ctx: Context) -> SSAValue:
 def _margin_ranking(ctx: Context) -> SSAValue:
     """The distance from the order of two inputs that the target, 1 or -1, says, to one at a margin."""
     a, b, y = _meeting(ctx, "input1", "input2", "target")
-    return reduced(ctx, maximum(-(y * (a - b)) + ctx.float("margin"), 0.0))
+    return reduced(ctx, maximum(-(y * (a - b)) + ctx.float("margin", 0.0), 0.0))
 
 
 def _hinge(ctx: Context) -> SSAValue:
@@ -101,10 +101,10 @@ def _hinge(ctx: Context) -> SSAValue:
 
 def _poisson(ctx: Context) -> SSAValue:
     x, y = _meeting(ctx, "input", "target")
-    if ctx.bool("full"):
+    if ctx.flag("full"):
         ctx.fail("a loss without Stirling's term", "full=True")
     eps = ctx.float("eps", 1e-8)
-    each = exp(x) - y * x if ctx.bool("log_input", True) else x - y * log(x + eps)
+    each = exp(x) - y * x if ctx.flag("log_input", True) else x - y * log(x + eps)
     return reduced(ctx, each)
 
 
@@ -119,7 +119,7 @@ def _cosine_embedding(ctx: Context) -> SSAValue:
     # Torch adds this to both squares, and so to the squares of zeros.
     tiny = 1e-12
     cosine = total(a * b) / sqrt((total(a * a) + tiny) * (total(b * b) + tiny))
-    near, far = -cosine + 1.0, maximum(cosine - ctx.float("margin"), 0.0)
+    near, far = -cosine + 1.0, maximum(cosine - ctx.float("margin", 0.0), 0.0)
     return reduced(ctx, where(y.equal(1.0), near, where(y.equal(-1.0), far, 0.0)))
 
 
@@ -133,7 +133,7 @@ def _triplet(ctx: Context) -> SSAValue:
 
     anchor, positive, negative = _meeting(ctx, "anchor", "positive", "negative")
     far = apart(anchor, negative)
-    if ctx.bool("swap"):
+    if ctx.flag("swap"):
         far = minimum(far, apart(positive, negative))
     return reduced(ctx, maximum(apart(anchor, positive) - far + ctx.float("margin", 1.0), 0.0))
 
@@ -172,7 +172,7 @@ def _negative_likelihood(ctx: Context, logs: Term) -> SSAValue:
 
 def _cross_entropy(ctx: Context) -> SSAValue:
     """Of logits; the targets are classes, or a probability of each."""
-    logits, smoothing = ctx.term("self"), ctx.float("label_smoothing")
+    logits, smoothing = ctx.term("self"), ctx.float("label_smoothing", 0.0)
     axis = 0 if len(logits.shape) == 1 else 1
     logs = logits.apply(LogSoftmaxOp, axis=axis)
     if ctx.dtype_of("target").kind == "f":

@@ -46,9 +46,9 @@ def _normalised(ctx: Context) -> Term:
 
 
 def _batch_norm(ctx: Context) -> SSAValue:
-    if ctx.bool("training") and ctx.given("running_mean"):
+    if ctx.flag("training") and ctx.given("running_mean"):
         ctx.fail("a model in inference mode", "batch_norm in training mode (call .eval() before torch.export)")
-    if ctx.bool("training"):
+    if ctx.flag("training"):
         return _by_own_statistics(ctx).value
     return _normalised(ctx).value
 
@@ -75,7 +75,7 @@ def _batch_norm_in_parts(ctx: Context) -> tuple[Result, ...]:
 
 def _batch_norm_in_training(ctx: Context) -> tuple[Result, ...]:
     """The core operator of modules that keep no statistics, or use them; with mean and inverse deviation."""
-    if ctx.given("running_mean") and ctx.bool("training"):
+    if ctx.given("running_mean") and ctx.flag("training"):
         ctx.fail("a model in inference mode", "batch_norm in training mode (call .eval() before torch.export)")
     if ctx.given("running_mean"):
         return _batch_norm_in_parts(ctx)
@@ -124,7 +124,7 @@ def _rms_norm(ctx: Context) -> SSAValue:
     """nn.rms_norm; the default epsilon is that of the type that it is computed in."""
     data, row = ctx.term("input"), _rows(ctx)
     wide = data.to(FLOAT) if data.dtype.itemsize < 4 else data
-    epsilon = ctx.float("eps") if ctx.given("eps") else precision(wide.dtype)
+    epsilon = ctx.float("eps", 0.0) if ctx.given("eps") else precision(wide.dtype)
     weight = (
         ctx.term("weight").to(wide.dtype) if ctx.given("weight") else ones(ctx, prod(row), wide.dtype).reshape(*row)
     )
@@ -157,7 +157,7 @@ def _group_norm(groups: str) -> Converter[Context]:
 
 def _instance_norm(ctx: Context) -> SSAValue:
     """nn.instance_norm, or nn.batch_norm where running statistics are used."""
-    if not ctx.bool("use_input_stats", True):
+    if not ctx.flag("use_input_stats", True):
         return _normalised(ctx).value
     data = ctx.term("input")
     wide = data.to(FLOAT) if data.dtype.itemsize < 4 else data
@@ -190,11 +190,11 @@ def norm_of(x: Term, p: float, axes: list[int], keepdims: bool) -> Term:
 def _vector_norm(power: str) -> Converter[Context]:
     def convert(ctx: Context) -> SSAValue:
         x = ctx.term("self")
-        dtype = ctx.element("dtype") or x.dtype
+        dtype = ctx.element("dtype", None) or x.dtype
         rank = len(x.shape)
         axes = [ctx.axis_in(axis, rank) for axis in ctx.ints("dim", ())] or list(range(rank))
         wide = x.to(FLOAT) if dtype.itemsize < 4 else x.to(dtype)
-        return norm_of(wide, ctx.float(power, 2.0), axes, ctx.bool("keepdim")).to(dtype).value
+        return norm_of(wide, ctx.float(power, 2.0), axes, ctx.flag("keepdim")).to(dtype).value
 
     return Converter(convert)
 

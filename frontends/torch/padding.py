@@ -37,7 +37,7 @@ def padded(ctx: Context, data: SSAValue, flat: Sequence[int], mode: str) -> SSAV
 
 
 def _pad(ctx: Context) -> SSAValue:
-    mode = ctx.text("mode", "constant")
+    mode = ctx.word("mode", "constant")
     if mode not in _MODES:
         ctx.fail(f"mode among {', '.join(_MODES)}", repr(mode))
     return padded(ctx, ctx.of("self"), ctx.ints("pad"), _MODES[mode])

@@ -79,8 +79,8 @@ def _narrow_scatter(ctx: Context) -> SSAValue:
 def _part_scatter(ctx: Context) -> SSAValue:
     """A part of a split replaced; the arguments are those of the split."""
     shape = ctx.shape_of("self")
-    axis = _axis_of(ctx, ctx.text("operator"), len(shape))
-    parts = _PARTS[ctx.text("operator")](ctx, shape[axis], ctx.int("count"))
+    axis = _axis_of(ctx, ctx.word("operator", ""), len(shape))
+    parts = _PARTS[ctx.word("operator", "")](ctx, shape[axis], ctx.int("count"))
     start, end = parts[ctx.int("number")]
     return replaced(ctx, axis, start, end, 1, ctx.of("src"))
 

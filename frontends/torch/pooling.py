@@ -45,15 +45,15 @@ ADAPTIVE_AVG: ByRank = {1: AdaptiveAvgPool1DOp, 2: AdaptiveAvgPool2DOp, 3: Adapt
 
 def _window(ctx: Context, rank: int, image: Sizes) -> tuple[Window, Sizes]:
     """The window, and how far the last one reaches beyond the image and its padding."""
-    kernel = ctx.repeated("kernel_size", rank)
-    strides = ctx.repeated("stride", rank) if ctx.argument("stride") not in (None, ()) else kernel
-    pads = ctx.repeated("padding", rank, (0,))
-    result = Window(kernel, strides, ctx.repeated("dilation", rank, (1,)), pads, pads)
+    kernel = ctx.ints("kernel_size", count=rank)
+    strides = ctx.ints("stride", count=rank) if ctx.argument("stride") not in (None, ()) else kernel
+    pads = ctx.ints("padding", 0, count=rank)
+    result = Window(kernel, strides, ctx.ints("dilation", 1, count=rank), pads, pads)
     for extent, k, d, pad in zip(image, kernel, result.dilation, pads, strict=True):
         room = extent + 2 * pad - (d * (k - 1) + 1)
         if not proves(room, ">=", 0):
             ctx.require(room)
-    return result, result.outgrowth(image) if ctx.bool("ceil_mode") else (0,) * rank
+    return result, result.outgrowth(image) if ctx.flag("ceil_mode") else (0,) * rank
 
 
 def _behind(result: Window, beyond: Sizes) -> Sizes:
@@ -90,7 +90,7 @@ def _avg_pool(rank: int) -> Converter[Context]:
         if own.kind in "iu":  # the quotients of sums, towards 0
             data = cast_to(ctx, data, np.dtype(np.float64))
         outcome, beyond = _window(ctx, rank, shape_of(data)[2:])
-        counts = ctx.bool("count_include_pad", True)
+        counts = ctx.flag("count_include_pad", True)
         before, after, divisor = outcome.before, outcome.after, ctx.number("divisor_override")
         wide = any(not same(width, 0) for width in cast("tuple[Size, ...]", (*before, *after)))
         if divisor is not None or (counts and any(not same(width, 0) for width in cast("tuple[Size, ...]", beyond))):
@@ -130,7 +130,7 @@ def _adaptive(rank: int) -> Converter[Context]:
 
     def convert(ctx: Context) -> SSAValue:
         data, added = with_batch(ctx, "self", rank)
-        wanted = ctx.repeated("output_size", rank)
+        wanted = ctx.ints("output_size", count=rank)
         if same_shape(wanted, (1,) * rank):
             axes = tuple(range(2, rank + 2))
             result = (

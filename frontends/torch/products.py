@@ -67,7 +67,7 @@ def _with_sum(left: str, right: str) -> Converter[Context]:
 
 def _einsum(ctx: Context) -> SSAValue:
     terms = [Term(ctx, value) for value in ctx.list_of("tensors")]
-    return contraction(ctx, ctx.text("equation").replace(" ", ""), terms)
+    return contraction(ctx, ctx.word("equation", "").replace(" ", ""), terms)
 
 
 def _bilinear(ctx: Context) -> SSAValue:

@@ -33,7 +33,7 @@ def _parameter(ctx: Context, name: str, dtype: np.dtype[Any]) -> SSAValue:
     if not ctx.given(name):
         return ctx.constant(np.zeros((), dtype), name)
     if not is_tensor(ctx, name):
-        return ctx.constant(np.asarray(ctx.float(name)).astype(dtype), name)
+        return ctx.constant(np.asarray(ctx.float(name, 0.0)).astype(dtype), name)
     array = ctx.known(ctx.at(name))
     if array is not None:
         return ctx.constant(_scalar_of(array).astype(dtype), name)
@@ -71,7 +71,7 @@ def _in_steps(
 
 
 def _stated_dtype(ctx: Context) -> np.dtype[Any]:
-    dtype = ctx.element()
+    dtype = ctx.element("dtype", None)
     if dtype is None:
         ctx.fail("an element type as 'dtype'", "none")
     return dtype
@@ -171,7 +171,7 @@ def _chosen(ctx: Context) -> tuple[SSAValue, SSAValue]:
     """For the range of all elements and 0."""
     low, high = _range(ctx, None)
     least, most = ctx.int("quant_min"), ctx.int("quant_max")
-    scale = maximum((high - low) / float(most - least), ctx.float("eps")).reshape(1)
+    scale = maximum((high - low) / float(most - least), ctx.float("eps", 0.0)).reshape(1)
     zero = (low.reshape(1) / scale).apply(RoundOp)
     return _results(scale, (-zero + float(least)).clip(float(least), float(most)))
 
@@ -180,7 +180,7 @@ def _chosen_symmetric(ctx: Context) -> tuple[SSAValue, SSAValue]:
     """For the range from the largest magnitude below 0 to that above."""
     low, high = _range(ctx, None)
     least, most = ctx.int("quant_min"), ctx.int("quant_max")
-    scale = maximum(maximum(-low, high) / ((most - least) / 2), ctx.float("eps")).reshape(1)
+    scale = maximum(maximum(-low, high) / ((most - least) / 2), ctx.float("eps", 0.0)).reshape(1)
     middle = 128 if _stated_dtype(ctx) == np.uint8 else 0
     return _results(scale, Term(ctx, ctx.constant(np.full(1, middle, np.int64), "zero_point")))
 

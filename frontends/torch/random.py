@@ -96,7 +96,7 @@ def _multinomial(ctx: Context) -> SSAValue:
     if len(shape) not in (1, 2):
         ctx.fail("odds of 1 or 2 dimensions", str(list(shape)))
     rows = odds if len(shape) == 2 else odds.reshape(1, shape[0])
-    if ctx.bool("replacement") or count == 1:
+    if ctx.flag("replacement") or count == 1:
         result = chosen(ctx, rows, count).to("int64")
     else:
         waits = -log1p(-uniform(ctx, rows.shape, rows.dtype.name)) / rows

@@ -129,7 +129,7 @@ def _as_strided(ctx: Context) -> SSAValue:
 
 def _meshgrid(ctx: Context) -> tuple[SSAValue, ...]:
     values = ctx.list_of("tensors")
-    flipped = ctx.text("indexing", "ij") == "xy" and len(values) > 1
+    flipped = ctx.word("indexing", "ij") == "xy" and len(values) > 1
     rank = len(values)
     places = [1, 0, *range(2, rank)] if flipped else list(range(rank))
     extents = [shape_of(value)[0] if shape_of(value) else 1 for value in values]

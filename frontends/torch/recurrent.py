@@ -152,12 +152,12 @@ def recurrent(kind: Kind) -> Converter[Context]:
     """The converter of a stack of layers."""
 
     def convert(ctx: Context) -> tuple[SSAValue, ...]:
-        dropout = ctx.float("dropout")
-        if ctx.bool("train") and dropout > 0:
+        dropout = ctx.float("dropout", 0.0)
+        if ctx.flag("train") and dropout > 0:
             ctx.fail("a model in inference mode", "dropout in training mode (call .eval() before torch.export)")
-        layers, directions = ctx.int("num_layers"), 2 if ctx.bool("bidirectional") else 1
+        layers, directions = ctx.int("num_layers"), 2 if ctx.flag("bidirectional") else 1
         weights = ctx.list_of("params")
-        each = 4 if ctx.bool("has_biases", True) else 2
+        each = 4 if ctx.flag("has_biases", True) else 2
         with_projection = kind is LSTM and len(weights) == (each + 1) * layers * directions
         count = each + with_projection
         if len(weights) != count * layers * directions:
@@ -165,7 +165,7 @@ def recurrent(kind: Kind) -> Converter[Context]:
         states = ctx.list_of("hx") if kind.states > 1 else [ctx.of("hx")]
         data = ctx.of("input")
         single = len(shape_of(data)) == 2
-        batch_first = ctx.bool("batch_first") and not single
+        batch_first = ctx.flag("batch_first") and not single
         if single:
             data, states = (
                 ctx.emit(ExpandDimsOp, data, axis=1),

@@ -48,7 +48,7 @@ def summing(op: type[Operator]) -> Converter[Context]:
         dtype = ctx.element("dtype", _widened(own))
         assert dtype is not None
         x = Term(ctx, cast_to(ctx, ctx.of("self"), FLOAT if dtype.itemsize < 4 and kind_of(dtype) == 2 else dtype))
-        result = _reduced(x, op, axes_of(ctx, len(x.shape)), ctx.bool("keepdim"))
+        result = _reduced(x, op, axes_of(ctx, len(x.shape)), ctx.flag("keepdim"))
         return cast_to(ctx, result.value, dtype)
 
     return Converter(convert)
@@ -61,7 +61,7 @@ def _mean(ctx: Context) -> SSAValue:
     if kind_of(dtype) < 2:
         ctx.fail("floats", dtype.name)
     x = Term(ctx, cast_to(ctx, ctx.of("self"), FLOAT if dtype.itemsize < 4 else dtype))
-    return cast_to(ctx, _reduced(x, reduce.MeanOp, axes_of(ctx, len(x.shape)), ctx.bool("keepdim")).value, dtype)
+    return cast_to(ctx, _reduced(x, reduce.MeanOp, axes_of(ctx, len(x.shape)), ctx.flag("keepdim")).value, dtype)
 
 
 def extreme(op: type[Operator]) -> Converter[Context]:
@@ -71,7 +71,7 @@ def extreme(op: type[Operator]) -> Converter[Context]:
         x = ctx.term("self")
         truths = x.dtype == BOOL
         wide = x.to("int32") if truths else x
-        result = _reduced(wide, op, axes_of(ctx, len(x.shape)), ctx.bool("keepdim"))
+        result = _reduced(wide, op, axes_of(ctx, len(x.shape)), ctx.flag("keepdim"))
         return (result.to("bool") if truths else result).value
 
     return Converter(convert)
@@ -81,7 +81,7 @@ def extreme_at(op: type[Operator], position: type[Operator]) -> Converter[Contex
     """The largest or smallest along an axis, and where the first of them is."""
 
     def convert(ctx: Context) -> tuple[SSAValue, SSAValue]:
-        x, keepdims = ctx.term("self"), ctx.bool("keepdim")
+        x, keepdims = ctx.term("self"), ctx.flag("keepdim")
         if not x.shape:
             return x.apply(ew.CopyOp).value, ctx.constant(np.zeros((), np.int64), "places")
         axis = ctx.axis("dim", len(x.shape))
@@ -104,9 +104,9 @@ def place_of_extreme(op: type[Operator]) -> Converter[Context]:
         if not rank:
             return ctx.constant(np.zeros((), np.int64), "place")
         if ctx.given("dim"):
-            return x.apply(op, axis=(ctx.axis("dim", rank),), keepdims=ctx.bool("keepdim")).to("int64").value
+            return x.apply(op, axis=(ctx.axis("dim", rank),), keepdims=ctx.flag("keepdim")).to("int64").value
         flat = x.reshape(prod(x.shape)).apply(op, axis=(0,), keepdims=False).to("int64")
-        return (flat.reshape(*(1,) * rank) if ctx.bool("keepdim") else flat).value
+        return (flat.reshape(*(1,) * rank) if ctx.flag("keepdim") else flat).value
 
     return Converter(convert)
 
@@ -116,7 +116,7 @@ def truth(op: type[Operator]) -> Converter[Context]:
 
     def convert(ctx: Context) -> SSAValue:
         x = Term(ctx, cast_to(ctx, ctx.of("self"), BOOL))
-        return _reduced(x, op, axes_of(ctx, len(x.shape)), ctx.bool("keepdim")).value
+        return _reduced(x, op, axes_of(ctx, len(x.shape)), ctx.flag("keepdim")).value
 
     return Converter(convert)
 
@@ -125,8 +125,8 @@ def _variance(ctx: Context) -> tuple[Term, Term]:
     """The variance over axes, with as much less than all elements in the divisor as `correction` says; and the mean."""
     x = ctx.term("self")
     wide = x.to(FLOAT) if x.dtype.itemsize < 4 else x
-    axes, keepdims = axes_of(ctx, len(x.shape)), ctx.bool("keepdim")
-    correction = ctx.float("correction", 1.0 if ctx.bool("unbiased", True) else 0.0)
+    axes, keepdims = axes_of(ctx, len(x.shape)), ctx.flag("keepdim")
+    correction = ctx.float("correction", 1.0 if ctx.flag("unbiased", True) else 0.0)
     mean = _reduced(wide, reduce.MeanOp, axes, True)
     variance = wide.apply(reduce.VarianceOp, mean, axis=axes, keepdims=keepdims, unbiased=correction == 1.0)
     count = cast(Size, prod(x.shape[axis] for axis in axes))
@@ -159,7 +159,7 @@ def _std_mean(ctx: Context) -> tuple[SSAValue, ...]:
 
 def _logsumexp(ctx: Context) -> SSAValue:
     x = Term(ctx, cast_to(ctx, ctx.of("self"), floating(ctx.dtype_of("self"))))
-    return log_sum_exp(x, axes_of(ctx, len(x.shape)), ctx.bool("keepdim")).value
+    return log_sum_exp(x, axes_of(ctx, len(x.shape)), ctx.flag("keepdim")).value
 
 
 def cumulative(op: type[Operator]) -> Converter[Context]:
@@ -197,7 +197,7 @@ def _diff(ctx: Context) -> SSAValue:
 
 def _aminmax(ctx: Context) -> tuple[SSAValue, ...]:
     x = ctx.term("self")
-    axes, keepdims = axes_of(ctx, len(x.shape)), ctx.bool("keepdim")
+    axes, keepdims = axes_of(ctx, len(x.shape)), ctx.flag("keepdim")
     return tuple(_reduced(x, op, axes, keepdims).value for op in (reduce.MinOp, reduce.MaxOp))
 
 

@@ -28,7 +28,7 @@ def upsample(rank: int, method: str, exact: bool = False, antialias: bool = Fals
             ctx.fail(f"an image of {rank} axes behind batch and channels", f"shape {list(shape_of(data))}")
         scales = _scales(ctx, rank)
         sizes = ctx.ints("output_size") if ctx.given("output_size") else _sizes(ctx, image, scales)
-        aligned = ctx.bool("align_corners")
+        aligned = ctx.flag("align_corners")
         if aligned and antialias:
             ctx.fail("align_corners=False beside antialias", "align_corners=True")
         mode, rounding = ("align_corners" if aligned else "half_pixel"), ""
@@ -56,12 +56,12 @@ def upsample(rank: int, method: str, exact: bool = False, antialias: bool = Fals
 
 def _scales(ctx: Context, rank: int) -> list[float | None]:
     """The given scale of each axis."""
-    if (result := ctx.floats("scale_factors")) is not None:
+    if (result := ctx.floats("scale_factors", None)) is not None:
         if len(result) != rank or min(result) <= 0:
             ctx.fail(f"{rank} scales above 0", str(list(result)))
         return list(result)
     names = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}[rank]
-    return [ctx.float(name) if ctx.given(name) else None for name in names]
+    return [ctx.float(name, 0.0) if ctx.given(name) else None for name in names]
 
 
 def _sizes(ctx: Context, image: tuple[int, ...], scales: list[float | None]) -> tuple[int, ...]:
@@ -91,7 +91,7 @@ def _grid_sample(ctx: Context) -> SSAValue:
         ctx.emit(TransposeOp, grid, axes=(0, rank - 1, *range(1, rank - 1))),
         method=methods[method],
         padding_mode=paddings[padding],
-        align_corners=ctx.bool("align_corners"),
+        align_corners=ctx.flag("align_corners"),
         layout="NCHW" if len(ctx.shape_of("input")) == 4 else "NCDHW",
     )
 
@@ -102,9 +102,9 @@ def _roi_align(ctx: Context) -> SSAValue:
         ctx.of("input"),
         ctx.of("rois"),
         pooled_size=(ctx.int("pooled_height"), ctx.int("pooled_width")),
-        spatial_scale=ctx.float("spatial_scale"),
+        spatial_scale=ctx.float("spatial_scale", 0.0),
         sample_ratio=ctx.int("sampling_ratio"),
-        aligned=ctx.bool("aligned"),
+        aligned=ctx.flag("aligned"),
     )
 
 

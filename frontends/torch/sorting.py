@@ -32,7 +32,7 @@ def _topk(ctx: Context) -> tuple[SSAValue, ...]:
     ctx.require_least(shape[axis], k, f"whether there are {k} of {shape[axis]} elements")
     if same(k, 0) or not isinstance(cast(Size, k), int):
         ctx.fail("a number of elements of at least 1, known at import", str(k))
-    return ctx.emit_all(TopKOp, data, k=k, axis=axis, is_ascend=not ctx.bool("largest", True), dtype="int64")
+    return ctx.emit_all(TopKOp, data, k=k, axis=axis, is_ascend=not ctx.flag("largest", True), dtype="int64")
 
 
 def _sort(ctx: Context) -> tuple[SSAValue, ...]:
@@ -44,7 +44,7 @@ def _sort(ctx: Context) -> tuple[SSAValue, ...]:
     truths = x.dtype == BOOL
     data = x.to("int32") if truths else x
     value, places = ctx.emit_all(
-        TopKOp, data.value, k=0, axis=axis, is_ascend=not ctx.bool("descending"), dtype="int64"
+        TopKOp, data.value, k=0, axis=axis, is_ascend=not ctx.flag("descending"), dtype="int64"
     )
     return (Term(ctx, value).to("bool").value if truths else value), places
 
@@ -52,13 +52,13 @@ def _sort(ctx: Context) -> tuple[SSAValue, ...]:
 def _argsort(ctx: Context) -> SSAValue:
     data = ctx.of("self")
     axis = ctx.axis("dim", len(shape_of(data)), -1)
-    return ctx.emit(ArgsortOp, data, axis=axis, is_ascend=not ctx.bool("descending"), dtype="int64")
+    return ctx.emit(ArgsortOp, data, axis=axis, is_ascend=not ctx.flag("descending"), dtype="int64")
 
 
 def _placed(ctx: Context, row: SSAValue, values: SSAValue) -> SSAValue:
     """searchsorted of values in a row, or in as many rows."""
-    right = ctx.bool("right") or ctx.text("side") == "right"
-    dtype = "int32" if ctx.bool("out_int32") else "int64"
+    right = ctx.flag("right") or ctx.word("side", "") == "right"
+    dtype = "int32" if ctx.flag("out_int32") else "int64"
     shape = shape_of(values)
     if len(shape_of(row)) == 1 and len(shape) != 1:
         count = (
@@ -89,7 +89,7 @@ def _isin(ctx: Context) -> SSAValue:
     x, others = (operand(ctx, name, dtype) for name in names)
     equal = x.reshape(*x.shape, 1).equal(others.reshape(prod(others.shape)))
     result = equal.apply(AnyOp, axis=(len(x.shape),), keepdims=False)
-    return (result.apply(LogicalNotOp) if ctx.bool("invert") else result).value
+    return (result.apply(LogicalNotOp) if ctx.flag("invert") else result).value
 
 
 TABLE: dict[str, Converter[Context]] = {

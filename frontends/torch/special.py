@@ -81,7 +81,7 @@ def _nan_reduced(mean: bool) -> Converter[Context]:
         dtype = ctx.element("dtype", own)
         assert dtype is not None
         x = x.to(FLOAT) if kind_of(dtype) == 2 and dtype.itemsize < 4 else x.to(dtype)
-        axes, keepdims = axes_of(ctx, len(x.shape)), ctx.bool("keepdim")
+        axes, keepdims = axes_of(ctx, len(x.shape)), ctx.flag("keepdim")
         if kind_of(dtype) < 2:
             return x.apply(SumOp, axis=axes, keepdims=keepdims).value
         missing = x.apply(ew.IsNanOp)
@@ -98,10 +98,12 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 def _quantile(ctx: Context) -> SSAValue:
     """Numbers below which parts of an axis lie: of its sorted elements, or between two of them."""
-    x, how = ctx.term("self"), ctx.text("interpolation", "linear")
+    x, how = ctx.term("self"), ctx.word("interpolation", "linear")
     if how not in _INTERPOLATIONS:
         ctx.fail(f"an interpolation among {', '.join(_INTERPOLATIONS)}", repr(how))
-    parts = np.asarray(ctx.float("q")) if isinstance(ctx.argument("q"), int | float) else ctx.array(ctx.at("q"), "q")
+    parts = (
+        np.asarray(ctx.float("q", 0.0)) if isinstance(ctx.argument("q"), int | float) else ctx.array(ctx.at("q"), "q")
+    )
     axis: int | None = None
     rank = len(x.shape)
     if ctx.given("dim"):
@@ -119,9 +121,9 @@ def _quantile(ctx: Context) -> SSAValue:
         results.append(_between(ctx, value, at, position, how))
     missing = x.apply(ew.IsNanOp).to(x.dtype).apply(SumOp, axis=(at,), keepdims=True) > 0.0
     results = [where(missing, np.nan, result) for result in results]
-    if axis is None and ctx.bool("keepdim"):
+    if axis is None and ctx.flag("keepdim"):
         results = [result.reshape(*(1,) * rank) for result in results]
-    elif not ctx.bool("keepdim"):
+    elif not ctx.flag("keepdim"):
         results = [Term(ctx, ctx.emit(SqueezeOp, result.value, axis=(at,))) for result in results]
     if not parts.ndim:
         return results[0].value
@@ -239,7 +241,9 @@ def _sum_to_size(ctx: Context) -> SSAValue:
 def _logspace(ctx: Context) -> Any:
     dtype = ctx.element("dtype", FLOAT)
     base = ctx.float("base", 10.0)
-    return (base ** np.linspace(ctx.float("start"), ctx.float("end"), ctx.int("steps"), dtype=np.float64)).astype(dtype)
+    return (
+        base ** np.linspace(ctx.float("start", 0.0), ctx.float("end", 0.0), ctx.int("steps"), dtype=np.float64)
+    ).astype(dtype)
 
 
 TABLE: dict[str, Converter[Context]] = {
