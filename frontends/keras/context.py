@@ -212,6 +212,14 @@ class Context(context.Context):
 
     # Arguments.
 
+    def place(self, name: str, position: int) -> int | None:
+        if self.argument(position, name) is None:
+            return None
+        references = self.references(position, name)
+        if len(references) != 1:
+            self.fail(f"one tensor as argument {position} ({name})", str(len(references)))
+        return references[0]
+
     def argument(self, index: int, name: str = "", default: Any = None) -> Any:
         """A positional argument or that of the name: a Reference, or what Python has."""
         if index < len(self.node.arguments):
@@ -228,10 +236,10 @@ class Context(context.Context):
 
     def data(self, index: int = 0, name: str = "inputs") -> SSAValue:
         """The one tensor of an argument."""
-        references = self.references(index, name)
-        if len(references) != 1:
-            self.fail(f"one tensor as argument {index} ({name})", str(len(references)))
-        return self.value(references[0])
+        place = self.place(name, index)
+        if place is None:
+            self.fail(f"one tensor as argument {index} ({name})", "0")
+        return self.value(place)
 
     def optional(self, index: int, name: str) -> SSAValue | None:
         """The tensor of an argument that may be left out."""

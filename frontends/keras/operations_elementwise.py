@@ -13,9 +13,9 @@ from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
-from ..importing import formulas
-from ..importing.special_functions import erfc
 from ..importing.terms import Term, absolute, minimum, where
+from ..meanings import numbers as formulas
+from ..meanings.special_functions import erfc
 from .activations import applied
 from .context import Context
 from .operands import argument_term, array_of, dtype_option, operands

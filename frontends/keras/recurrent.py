@@ -21,7 +21,7 @@ from ..importing.products import reshaped
 from ..importing.recurrent_weights import padded_units, panels
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term
-from .activations import function_of, number
+from .activations import function_of
 from .context import Config, Context
 from .masked_steps import MaskedSteps
 from .masks import Masks
@@ -77,10 +77,12 @@ class Cell:
                 case ("hard_sigmoid", _):
                     slope = 1 / 6 if self.ctx.node.major >= 3 else 0.2
                     spelled.append(f"hardsigmoid({slope:.9g}, 0.5)")
-                case ("elu", options):
-                    spelled.append(f"elu({number(options, 'alpha', 1.0):.9g})")
-                case ("leaky_relu", options):
-                    spelled.append(f"leakyrelu({number(options, 'negative_slope', 0.2):.9g})")
+                case ("elu" as name, options):
+                    alpha = self.ctx.inside("", name, options).float("alpha", 1.0)
+                    spelled.append(f"elu({alpha:.9g})")
+                case ("leaky_relu" as name, options):
+                    slope = self.ctx.inside("", name, options).float("negative_slope", 0.2)
+                    spelled.append(f"leakyrelu({slope:.9g})")
                 case _:
                     wanted = f"'{option}' among {', '.join((*_SPELLED, 'linear', 'hard_sigmoid', 'elu', 'leaky_relu'))}"
                     self.ctx.fail(wanted, repr(entry)[:60])

@@ -69,10 +69,6 @@ def isinf(ctx: Context) -> SSAValue:
     return ctx.emit(ew.EqualOp, data, ctx.scalar(sought, data))
 
 
-def leaky_relu(ctx: Context) -> SSAValue:
-    return ctx.emit(ew.LeakyReluOp, ctx.value(0), alpha=ctx.float("alpha", 0.01))
-
-
 def power(ctx: Context) -> SSAValue:
     """In the dtype that holds base and exponent, then rounded to that of the base; integers towards zero."""
     own = ctx.dtype(0)
@@ -153,7 +149,6 @@ TABLE = {
     "Identity": Converter(identity),
     "IsInf": Converter(isinf),
     "IsNaN": Converter(elementwise(ew.IsNanOp)),
-    "LeakyRelu": Converter(leaky_relu),
     "Less": Converter(elementwise(ew.LessOp)),
     "Log": Converter(elementwise(ew.LogOp)),
     "Max": Converter(variadic(ew.MaximumOp)),

@@ -16,10 +16,10 @@ from ...dialects.relay.nn import SoftmaxOp
 from ...dialects.relay.scatter import ScatterElementsOp
 from ...dialects.relay.sorting import TopKOp
 from ...dialects.relay.transform import StridedSliceOp, TransposeOp
-from ..importing.activations import gelu_tanh
 from ..importing.converter import Converter
 from ..importing.products import product, transposed
 from ..importing.terms import Term, constant, sigmoid, wide_term
+from ..meanings.activations import gelu_tanh
 from .context import Context
 from .known import filled_value
 from .matmul_nbits import unpacked

@@ -67,7 +67,7 @@ def softmax(ctx: Context) -> SSAValue:
         parts = x.apply(DequantizeOp, scale, zero).apply(SoftmaxOp, axis=axis)
         return (parts * one).apply(QuantizeOp, new_scale.number(1.0), new_zero, out_dtype=dtype)
 
-    return along_axis(ctx, rows, ctx.int("axis", -1), ctx.int("opset", 13))
+    return along_axis(rows, Term(ctx, ctx.value(0)), ctx.int("axis", -1), ctx.int("opset", 13)).value
 
 
 def reduce_mean(ctx: Context) -> SSAValue:

@@ -11,8 +11,8 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay import reduce
 from ...dialects.relay.operator import Operator
 from ..importing.converter import Converter
-from ..importing.formulas import log_sum_exp
 from ..importing.terms import Term, absolute, exp, log, sqrt, term, wide_term
+from ..meanings.numbers import log_sum_exp
 from .context import Context
 
 _Function = Callable[[Term], Term]

@@ -11,8 +11,8 @@ from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ..importing.converter import Converter
-from ..importing.special_functions import digamma, erf_inverse, erfc, log_gamma
 from ..importing.terms import Term, absolute, once, where
+from ..meanings.special_functions import digamma, erf_inverse, erfc, log_gamma
 from .context import Context
 from .known import uniform
 

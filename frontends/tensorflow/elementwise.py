@@ -13,11 +13,11 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ReshapeOp
-from ..importing import formulas
 from ..importing.converter import Converter, Result
-from ..importing.special_functions import erfc
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, maximum, minimum, term, where
+from ..meanings import numbers as formulas
+from ..meanings.special_functions import erfc
 from .context import Context
 
 

@@ -20,12 +20,12 @@ from ...dialects.relay.sorting import TopKOp, UniqueOp
 from ...dialects.relay.transform import ConcatenateOp, PadOp, SqueezeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.relay.windows import Col2ImOp
 from ...dialects.sizes import Size, broadcast_sizes, same, symbols_of
-from ..importing.activations import hard_shrink, soft_shrink
 from ..importing.converter import Converter, Narrowed, Result
-from ..importing.formulas import log_add_exp, step
 from ..importing.products import product, reshaped
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, log, maximum, minimum, once, sigmoid, sqrt, tanh
+from ..meanings.activations import hard_shrink, soft_shrink
+from ..meanings.numbers import log_add_exp, step
 from .context import Context
 from .convolution import with_batch, without_batch
 from .elementwise import of_two

@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import division, logic
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
-from ..importing import formulas
 from ..importing.converter import Converter, Result
-from ..importing.special_functions import digamma, erfc, log_gamma
 from ..importing.terms import Term, absolute, maximum, minimum, once, where
+from ..meanings import numbers as formulas
+from ..meanings.special_functions import digamma, erfc, log_gamma
 from .context import Context
 from .promotion import BOOL, cast_to, common_type, floating, kind_of, number_term, operand
 from .tensors import limits

@@ -8,11 +8,11 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import LogicalNotOp, ReluOp
 from ...dialects.relay.transform import TransposeOp
 from ..importing import norms
-from ..importing.activations import gelu_erf
 from ..importing.attention import Scores, cast_to, masked, weighted
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term
+from ..meanings.activations import gelu_erf
 from .context import Context
 from .products import linear
 from .shaping import cut, shaped

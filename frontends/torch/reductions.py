@@ -17,9 +17,9 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.transform import ConcatenateOp, StridedSliceOp
 from ...dialects.sizes import Size
 from ..importing.converter import Converter
-from ..importing.formulas import log_sum_exp
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, sqrt
+from ..meanings.numbers import log_sum_exp
 from .context import Context
 from .promotion import BOOL, FLOAT, LONG, cast_to, floating, kind_of
 

@@ -17,12 +17,12 @@ from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.sorting import TopKOp
 from ...dialects.relay.transform import SqueezeOp, TakeOp, TransposeOp
 from ...dialects.sizes import Size
-from ..importing import formulas
-from ..importing.activations import log_sigmoid
 from ..importing.converter import Converter
-from ..importing.special_functions import erf_inverse, erfc
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, copysign, log, where
+from ..meanings import numbers as formulas
+from ..meanings.activations import log_sigmoid
+from ..meanings.special_functions import erf_inverse, erfc
 from .context import Context
 from .elementwise import of_floats, of_two
 from .promotion import FLOAT, LONG, kind_of, operand

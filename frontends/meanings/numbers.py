@@ -9,7 +9,7 @@ from math import pi
 from ...dialects.relay import division, elementwise, logic, reduce
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
-from .terms import Term, copysign, exp, is_nan, log, log1p, maximum, minimum, once, where
+from ..importing.terms import Term, copysign, exp, is_nan, log, log1p, maximum, minimum, once, where
 
 
 @once

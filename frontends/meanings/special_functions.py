@@ -6,7 +6,7 @@ import numpy as np
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import logic
-from .terms import Term, absolute, copysign, erf, exp, log, maximum, once, sqrt, where
+from ..importing.terms import Term, absolute, copysign, erf, exp, log, maximum, once, sqrt, where
 
 _ERFC = (
     *(-1.3026537197817094, 6.4196979235649026e-1, 1.9476473204185836e-2, -9.561514786808631e-3, -9.46595344482036e-4),
