@@ -14,7 +14,7 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ..importing.terms import Term, absolute, minimum, where
-from ..meanings import numbers as formulas
+from ..meanings import formulas
 from ..meanings.special_functions import erfc
 from .activations import applied
 from .context import Context

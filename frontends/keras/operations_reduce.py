@@ -21,7 +21,7 @@ from ..importing.products import product
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, absolute, maximum, where
 from ..importing.terms import sqrt as root
-from ..meanings.numbers import log_sum_exp
+from ..meanings.formulas import log_sum_exp
 from .attention import hidden, lowest, seen_by_position
 from .context import Context
 from .nests import items_of, whole, wholes

@@ -20,6 +20,11 @@ def _prelu(ctx: Context, x: Term, slope: Term) -> Term:
     return activations.prelu(x, slope, 1 if channels else None)
 
 
+def _thresholded_relu(x: Term, alpha: float) -> Term:
+    """x above a threshold, else 0, which NaN is, too."""
+    return where(x > alpha, x, 0.0)
+
+
 def _shrink(x: Term, lambd: float, bias: float) -> Term:
     """Towards 0 by `bias`, to 0 within `lambd` of it; integers are compared as floats."""
     wide = x.to("float64") if x.dtype.kind in "iu" else x
@@ -82,7 +87,7 @@ TABLE = {
     "Softsign": row(activations.softsign, "input"),
     "SwiGLU": row(_swiglu, "gate values", alpha=Float(1.0)),
     "Swish": row(activations.swish, "X", alpha=Float(1.0)),
-    "ThresholdedRelu": row(activations.threshold, "X", threshold=Float(1.0, name="alpha")),
+    "ThresholdedRelu": row(_thresholded_relu, "X", alpha=Float(1.0)),
 }
 
 MICROSOFT = {

@@ -12,7 +12,7 @@ from ...dialects.relay import reduce
 from ...dialects.relay.operator import Operator
 from ..importing.converter import Converter
 from ..importing.terms import Term, absolute, exp, log, sqrt, term, wide_term
-from ..meanings.numbers import log_sum_exp
+from ..meanings.formulas import log_sum_exp
 from .context import Context
 
 _Function = Callable[[Term], Term]

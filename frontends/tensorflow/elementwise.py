@@ -16,7 +16,7 @@ from ...dialects.relay.transform import ReshapeOp
 from ..importing.converter import Converter, Result
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, maximum, minimum, term, where
-from ..meanings import numbers as formulas
+from ..meanings import formulas
 from ..meanings.special_functions import erfc
 from .context import Context
 

@@ -25,7 +25,7 @@ from ..importing.products import product, reshaped
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, log, maximum, minimum, once, sigmoid, sqrt, tanh
 from ..meanings.activations import hard_shrink, soft_shrink
-from ..meanings.numbers import log_add_exp, step
+from ..meanings.formulas import log_add_exp, step
 from .context import Context
 from .convolution import with_batch, without_batch
 from .elementwise import of_two

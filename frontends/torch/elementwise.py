@@ -12,7 +12,7 @@ from ...dialects.relay import elementwise as ew
 from ...dialects.relay.operator import Operator
 from ..importing.converter import Converter, Result
 from ..importing.terms import Term, absolute, maximum, minimum, once, where
-from ..meanings import numbers as formulas
+from ..meanings import formulas
 from ..meanings.special_functions import digamma, erfc, log_gamma
 from .context import Context
 from .promotion import BOOL, cast_to, common_type, floating, kind_of, number_term, operand

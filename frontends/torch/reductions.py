@@ -19,7 +19,7 @@ from ...dialects.sizes import Size
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, sqrt
-from ..meanings.numbers import log_sum_exp
+from ..meanings.formulas import log_sum_exp
 from .context import Context
 from .promotion import BOOL, FLOAT, LONG, cast_to, floating, kind_of
 

@@ -20,7 +20,7 @@ from ...dialects.sizes import Size
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, copysign, log, where
-from ..meanings import numbers as formulas
+from ..meanings import formulas
 from ..meanings.activations import log_sigmoid
 from ..meanings.special_functions import erf_inverse, erfc
 from .context import Context

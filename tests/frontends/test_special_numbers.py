@@ -16,9 +16,9 @@ from tensorflow_graphs import Net as TensorFlowNet
 
 import whence
 from whence.dialects.relay import elementwise as ew
-from whence.frontends.importing import activations, formulas, special_functions
 from whence.frontends.importing.converter import Converter
 from whence.frontends.importing.terms import Term, term
+from whence.frontends.meanings import activations, formulas, special_functions
 from whence.frontends.onnx.context import Context
 from whence.frontends.onnx.convert import DOMAINS
 
