@@ -90,7 +90,7 @@ def computed(monkeypatch: pytest.MonkeyPatch, table: dict[str, Any], inputs: lis
     """The results of the functions of a table, each a node of one model."""
 
     def convert(ctx: Context) -> Any:
-        function = table[ctx.str("function", "")][0]
+        function = table[ctx.word("function", "")][0]
         return function(*(term(ctx, at) for at in range(len(inputs)))).value
 
     monkeypatch.setitem(DOMAINS, "formulas", {"Formula": Converter(convert)})
