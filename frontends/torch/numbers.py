@@ -144,7 +144,7 @@ def _asserted(ctx: Context) -> tuple[()]:
     if isinstance(number, SizeExpr):
         ctx.require(number - 1)
     elif not number:
-        ctx.fail("what the program asserts", ctx.text("assert_msg") or "the contrary")
+        ctx.fail("what the program asserts", ctx.word("assert_msg", "") or "the contrary")
     return ()
 
 
