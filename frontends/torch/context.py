@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.sizes import SizeExpr
+from ...dialects.sizes import Size, SizeExpr
 from ..importing import context
 from ..importing.node_parts import NodePart
 from ..importing.tensor import Tensor
