@@ -143,7 +143,7 @@ class Context(Attributes):
         """
         return replace(self, inputs=inputs, asked=Asked(attributes=self.asked.attributes), **changes)
 
-    def place(self, name: str, position: int) -> int | None:
+    def index_of(self, name: str, position: int) -> int | None:
         """The number of the input that a row calls `name`, its `position`-th; None where it is left out."""
         return position if self.has(position) else None
 

@@ -54,7 +54,7 @@ class Input:
 
     def read(self, ctx: Context, position: int) -> Any:
         """Return what the row's function gets; None of an input that is left out. Raises FrontendError."""
-        index = ctx.place(self.name, position)
+        index = ctx.index_of(self.name, position)
         if index is None and not self.optional:
             ctx.fail(f"an input {position} ({self.name})", "none")
         return None if index is None else _READ[self.kind](ctx, index, self.name)

@@ -212,7 +212,7 @@ class Context(context.Context):
 
     # Arguments.
 
-    def place(self, name: str, position: int) -> int | None:
+    def index_of(self, name: str, position: int) -> int | None:
         if self.argument(position, name) is None:
             return None
         references = self.references(position, name)
@@ -236,10 +236,10 @@ class Context(context.Context):
 
     def data(self, index: int = 0, name: str = "inputs") -> SSAValue:
         """The one tensor of an argument."""
-        place = self.place(name, index)
-        if place is None:
+        found = self.index_of(name, index)
+        if found is None:
             self.fail(f"one tensor as argument {index} ({name})", "0")
-        return self.value(place)
+        return self.value(found)
 
     def optional(self, index: int, name: str) -> SSAValue | None:
         """The tensor of an argument that may be left out."""

@@ -92,7 +92,7 @@ class Context(context.Context):
 
     # Tensors.
 
-    def place(self, name: str, position: int) -> int | None:
+    def index_of(self, name: str, position: int) -> int | None:
         return self.at(name) if self.given(name) else None
 
     def at(self, name: str) -> int:

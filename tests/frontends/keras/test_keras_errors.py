@@ -108,7 +108,7 @@ def test_all_unsupported_layers_are_named_at_once():
         (archive({"class_name": "Sequential", "config": {"name": "m"}}), "got one without layers"),
         (option("conv", "filters", 0), "Conv2D: expected a positive number as 'filters', got 0"),
         (option("conv", "padding", "wide"), "expected 'padding' among valid, same, got 'wide'"),
-        (option("conv", "kernel_size", [3]), "expected 2 whole numbers as 'kernel_size', got [3]"),
+        (option("conv", "kernel_size", [3]), "expected 2 positive numbers as 'kernel_size', got [3]"),
         (option("conv", "dtype", "float7"), "expected a dtype policy of one dtype, or a mixed one, got float7"),
         (option("conv", "activation", "wiggle"), "expected an activation of Keras as 'activation', got 'wiggle'"),
         (option("conv", "use_bias", True), "expected 2 weights (kernel, bias) of layer 'conv', got 1"),
