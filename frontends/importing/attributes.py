@@ -1,4 +1,4 @@
-"""What a node states beside its inputs: the kinds that rows declare, and how each is read, whatever the format."""
+"""The attributes of nodes: the kinds that rows declare, and how each is read, whatever the format."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ class Element(Attribute[np.dtype[Any] | None]):
 
 @dataclass(frozen=True)
 class Stated(Attribute[Any]):
-    """What a node states, as the format has it."""
+    """Any value, as the format has it."""
 
     what = "a value"
 

@@ -73,7 +73,7 @@ def inputs_of(text: str) -> tuple[Input, ...]:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a row reads of a node, and the function that computes its results."""
+    """The inputs and attributes that a row reads of a node, and the function that computes its results."""
 
     function: Function
     inputs: Sequence[Input]
