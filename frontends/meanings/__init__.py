@@ -1,1 +1,1 @@
-"""Meanings of operators, written once over terms, with no word of a format: rows of frontends decode, and call these."""
+"""Meanings of operators, written once over terms, with no word of a format: rows decode, and call these."""
