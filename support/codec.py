@@ -181,6 +181,8 @@ class Codec:
             return _Form(_LISTS | _OBJECTS | {str, int, float, bool, NoneType}, _same, None, lambda value: True)
         if is_dataclass(kind):
             return self._object(cast(type, kind))
+        if not hasattr(kind, "_fields"):
+            raise TypeError(f"codec: expected a type that JSON has a form for, got {kind}")
         hints = _hints(kind, kind._fields)
         return _row([self._form(hint) for hint in hints.values()], kind, lambda values: kind(*values))
 

@@ -113,5 +113,5 @@ def test_a_codec_has_types_of_its_own():
 
 
 def test_a_value_of_no_type_is_refused():
-    with pytest.raises(TypeError, match="int64 is not JSON serializable"):
+    with pytest.raises(TypeError, match=r"expected a type that JSON has a form for, got .*int64"):
         Codec().text(replace(WHOLE, slots=(Slot("io", cast(int, np.int64(1))),)))
