@@ -30,7 +30,7 @@ def one_node(
 ) -> tuple[onnx.ModelProto, dict[str, Array]]:
     """The model of one node, and its inputs by name. outputs: which are wanted; known: inputs that are initializers.
 
-    The types of outputs, which nobody reads, are stated as float32.
+    The types of outputs are not stated.
     """
     names = ["" if given is None else f"x{i}" for i, given in enumerate(inputs)]
     wanted = [f"y{i}" if there else "" for i, there in enumerate(outputs)]
@@ -44,7 +44,7 @@ def one_node(
             helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
             for name, array in free.items()
         ],
-        [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in wanted if name],
+        [onnx.ValueInfoProto(name=name) for name in wanted if name],
         constants,
     )
     opsets = [helper.make_opsetid("", opset), *([helper.make_opsetid(domain, 1)] if domain else [])]
