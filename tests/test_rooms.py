@@ -10,7 +10,7 @@ import pytest
 
 import whence
 from whence.support.rooms import homes_in, name_in, stub_homes
-from whence.support.tables import joined_tables, modules_in
+from whence.support.tables import modules_in
 
 
 def test_a_stub_says_where_names_live():
@@ -51,10 +51,6 @@ def module(name: str, table: dict[str, int]) -> ModuleType:
     return made
 
 
-def test_tables_are_joined_and_keys_are_of_one_module():
+def test_modules_of_a_package_are_told_by_their_names():
     names = {"a": module("p.a", {"x": 1}), "b": module("p.b", {"y": 2}), "c": module("q.c", {"x": 3}), "d": 4}
     assert modules_in("p", names) == [names["a"], names["b"]]
-    assert joined_tables("p", names) == {"x": 1, "y": 2}
-    names["e"] = module("p.e", {"y": 5})
-    with pytest.raises(ValueError, match=r"p\.e: expected keys of its own, got \['y'\]"):
-        joined_tables("p", names)

@@ -2,66 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 
-from . import (
-    activations,
-    attention,
-    conv_lstm,
-    convolution,
-    core,
-    images,
-    merging,
-    noise,
-    normalization,
-    operations_elementwise,
-    operations_indexing,
-    operations_nn,
-    operations_parts,
-    operations_reduce,
-    operations_shape,
-    operations_statistics,
-    pooling,
-    preprocessing,
-    recurrent,
-    reshaping,
-    wrappers,
-)
+from ..importing.tables import Rows
 from .rows import Row
 
-_PLAIN: Mapping[str, Row] = {
-    **activations.TABLE,
-    **attention.TABLE,
-    **conv_lstm.TABLE,
-    **convolution.TABLE,
-    **core.TABLE,
-    **images.TABLE,
-    **merging.TABLE,
-    **noise.TABLE,
-    **normalization.TABLE,
-    **pooling.TABLE,
-    **preprocessing.TABLE,
-    **recurrent.TABLE,
-    **reshaping.TABLE,
-    **wrappers.TABLE,
+_WRAPPERS = ("SpectralNormalization", "TimeDistributed")
+"""Layers around a layer of the table."""
+_ALIASES = {
+    **{f"Convolution{rank}D": f"Conv{rank}D" for rank in (1, 2, 3)},
+    **{f"Convolution{rank}DTranspose": f"Conv{rank}DTranspose" for rank in (1, 2, 3)},
+    **{f"SeparableConvolution{rank}D": f"SeparableConv{rank}D" for rank in (1, 2)},
+    **{f"AvgPool{rank}D": f"AveragePooling{rank}D" for rank in (1, 2, 3)},
+    **{f"MaxPool{rank}D": f"MaxPooling{rank}D" for rank in (1, 2, 3)},
+    **{f"GlobalAvgPool{rank}D": f"GlobalAveragePooling{rank}D" for rank in (1, 2, 3)},
+    **{f"GlobalMaxPool{rank}D": f"GlobalMaxPooling{rank}D" for rank in (1, 2, 3)},
 }
-LAYERS: Mapping[str, Row] = {**_PLAIN, **wrappers.wrapped(_PLAIN)}
-OPERATIONS: Mapping[str, Row] = {
-    **operations_elementwise.TABLE,
-    **operations_indexing.TABLE,
-    **operations_nn.TABLE,
-    **operations_parts.TABLE,
-    **operations_reduce.TABLE,
-    **operations_shape.TABLE,
-    **operations_statistics.TABLE,
-}
+
+
+class _Layers(Rows[Row]):
+    def other(self, name: str) -> Row | None:
+        if name not in _WRAPPERS:
+            return None
+        from .wrappers import wrapped
+
+        return wrapped(self)[name]
+
+    def others(self, names: Iterable[str]) -> Iterable[str]:
+        return _WRAPPERS
+
+
+LAYERS = _Layers(__name__, only="(?!operations_)")
+OPERATIONS: Rows[Row] = Rows(__name__, only="operations_")
 """Operations of `keras.ops` that were called outside of layers."""
-_ALIASES = {**convolution.ALIASES, **pooling.ALIASES}
 
 
-def supported() -> list[str]:
-    """Return the names of all classes of layers, and of operations behind `keras.ops.`."""
-    return [*LAYERS, *_ALIASES, *(f"keras.ops.{name}" for name in OPERATIONS)]
+def supported() -> Iterator[str]:
+    """The names of all classes of layers, and of operations behind `keras.ops.`."""
+    yield from (*LAYERS, *_ALIASES, *(f"keras.ops.{name}" for name in OPERATIONS))
 
 
 def row_of(kind: str, is_layer: bool) -> Row | None:

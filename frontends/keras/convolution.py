@@ -216,8 +216,3 @@ TABLE = {
     **{f"DepthwiseConv{rank}D": Row(depthwise_conv(rank), _DEPTHWISE) for rank in (1, 2)},
     **{f"SeparableConv{rank}D": Row(separable_conv(rank), _SEPARABLE) for rank in (1, 2)},
 }
-ALIASES = {
-    **{f"Convolution{rank}D": f"Conv{rank}D" for rank in (1, 2, 3)},
-    **{f"Convolution{rank}DTranspose": f"Conv{rank}DTranspose" for rank in (1, 2, 3)},
-    **{f"SeparableConvolution{rank}D": f"SeparableConv{rank}D" for rank in (1, 2)},
-}

@@ -112,9 +112,3 @@ TABLE = {
     **{f"GlobalAveragePooling{rank}D": Row(global_pool(MeanOp, GlobalAvgPool2DOp, rank)) for rank in (2, 3)},
     **{f"GlobalMaxPooling{rank}D": Row(global_pool(MaxOp, GlobalMaxPool2DOp, rank)) for rank in (1, 2, 3)},
 }
-ALIASES = {
-    **{f"AvgPool{rank}D": f"AveragePooling{rank}D" for rank in (1, 2, 3)},
-    **{f"MaxPool{rank}D": f"MaxPooling{rank}D" for rank in (1, 2, 3)},
-    **{f"GlobalAvgPool{rank}D": f"GlobalAveragePooling{rank}D" for rank in (1, 2, 3)},
-    **{f"GlobalMaxPool{rank}D": f"GlobalMaxPooling{rank}D" for rank in (1, 2, 3)},
-}

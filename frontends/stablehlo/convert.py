@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ...support.tables import joined_tables
 from ..importing.converter import Converter
+from ..importing.tables import Rows
 from ..importing.tensor import Tensor
-from . import convolution as convolution
-from . import elementwise as elementwise
-from . import indexing as indexing
-from . import normalization as normalization
-from . import products as products
-from . import reductions as reductions
-from . import scatters as scatters
-from . import shaping as shaping
-from . import sorting as sorting
-from . import windows as windows
 from .context import Context
 from .program import EQUALS, RENAMING
 
@@ -29,11 +19,7 @@ def _is_number(ctx: Context) -> SSAValue:
     return ctx.term(0).equal(ctx.int("number")).value
 
 
-CONVERTERS: dict[str, Converter[Context]] = {
-    **joined_tables(__name__.rpartition(".")[0], globals(), "TABLE"),
-    RENAMING: Converter(_same),
-    EQUALS: Converter(_is_number),
-}
+CONVERTERS: Rows[Converter[Context]] = Rows(__name__, own={RENAMING: Converter(_same), EQUALS: Converter(_is_number)})
 """Operator, without its dialect -> how it is imported."""
 
 _RANDOM = "random numbers are an input of a model: draw them before, or compute them from a key of threefry"

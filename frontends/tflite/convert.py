@@ -4,50 +4,20 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ...support.tables import joined_tables
 from ..importing.converter import Converter
-from . import activations as activations
-from . import complex_numbers as complex_numbers
-from . import detection as detection
-from . import elementwise as elementwise
-from . import hybrid as hybrid
-from . import indexing as indexing
-from . import products as products
-from . import quantized_elementwise as quantized_elementwise
-from . import quantized_images as quantized_images
-from . import quantized_lookup as quantized_lookup
-from . import quantized_products as quantized_products
-from . import quantized_quotients as quantized_quotients
-from . import quantized_recurrent as quantized_recurrent
-from . import quantized_windows as quantized_windows
-from . import random as random
-from . import recurrent as recurrent
-from . import reductions as reductions
-from . import scatters as scatters
-from . import shaping as shaping
-from . import stablehlo as stablehlo
-from . import windows as windows
+from ..importing.tables import Rows
+from . import complex_numbers, shaping
 from .context import INTEGERS, Context
 from .model import TensorInfo
 from .program import RENAMING, Node
 
-
-def _joined(name: str) -> dict[str, Converter[Context]]:
-    return joined_tables(__name__.rpartition(".")[0], globals(), name)
-
-
-CONVERTERS: dict[str, Converter[Context]] = {
-    **_joined("TABLE"),
-    "DEQUANTIZE": Converter(quantized_elementwise.dequantize),
-    "QUANTIZE": Converter(quantized_elementwise.quantize),
-    RENAMING: Converter(shaping.same),
-}
+CONVERTERS: Rows[Converter[Context]] = Rows(__name__, own={RENAMING: Converter(shaping.same)})
 """Operator, by its name in the schema -> how it is imported."""
 
-QUANTIZED: dict[str, Converter[Context]] = _joined("QUANTIZED")
+QUANTIZED: Rows[Converter[Context]] = Rows(__name__, "QUANTIZED")
 """The same where the data are quantised."""
 
-HYBRID: dict[str, Converter[Context]] = _joined("HYBRID")
+HYBRID: Rows[Converter[Context]] = Rows(__name__, "HYBRID")
 """The same where data of floats meet weights, input 1, of 8 bits."""
 
 _DATA = {"TRANSPOSE_CONV": 2, "SPLIT": 1, "CONV_3D_TRANSPOSE": 2, "EMBEDDING_LOOKUP": 1}
@@ -82,24 +52,21 @@ def converter_of(node: Node) -> Converter[Context] | None:
         return QUANTIZED.get(node.op_type) or (
             CONVERTERS.get(node.op_type) if node.op_type in AS_THEY_ARE else Converter(_unknown)
         )
-    if node.op_type in HYBRID and len(node.inputs) > 1:
-        data, weight = node.inputs[:2]
-        if data is not None and weight is not None and (data.type, weight.type) in _MIXED:
-            return HYBRID[node.op_type]
-    if node.op_type in _OF_FLOATS and (info := _data_of(node)) is not None and info.type not in _FLOATS:
+    if tuple(info and info.type for info in node.inputs[:2]) in _MIXED and node.op_type in HYBRID:
+        return HYBRID[node.op_type]
+    if (info := _data_of(node)) is not None and info.type not in _FLOATS and _is_of_floats(node.op_type):
         return Converter(_unknown)
     return CONVERTERS.get(node.op_type)
 
 
 _FLOATS = ("FLOAT32", "FLOAT16", "BFLOAT16", "FLOAT64")
-_OF_FLOATS = {
-    *activations.TABLE,
-    *recurrent.TABLE,
-    *windows.TABLE,
-    *("FULLY_CONNECTED", "L2_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION"),
-}
-"""Operators whose data are floats, or quantised."""
 _MIXED = (("FLOAT32", "INT8"), ("FLOAT32", "INT4"))
+
+
+def _is_of_floats(op_type: str) -> bool:
+    """Return whether the data of an operator are floats, or quantised."""
+    of_floats = ("FULLY_CONNECTED", "L2_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION")
+    return op_type in of_floats or CONVERTERS.module_of(op_type) in ("activations", "recurrent", "windows")
 
 
 def _of_complex(ctx: Context) -> SSAValue:

@@ -171,10 +171,11 @@ def same_kind(op: type[Operator]) -> Callable[[Context], SSAValue]:
     return convert
 
 
+TABLE = {"DEQUANTIZE": Converter(dequantize), "QUANTIZE": Converter(quantize)}
 QUANTIZED = {
+    **TABLE,
     "ADD": sum_of(1),
     "CONCATENATION": Converter(concatenation),
-    "DEQUANTIZE": Converter(dequantize),
     "EQUAL": comparison(ew.EqualOp),
     "GREATER": comparison(ew.GreaterOp),
     "GREATER_EQUAL": comparison(logic.GreaterEqualOp),
@@ -185,7 +186,6 @@ QUANTIZED = {
     "MUL": Converter(mul),
     "NOT_EQUAL": comparison(logic.NotEqualOp),
     "PRELU": Converter(prelu),
-    "QUANTIZE": Converter(quantize),
     "SQUARED_DIFFERENCE": Converter(squared_difference),
     "SUB": sum_of(-1),
 }

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from ..importing.converter import Converter
-from .context import Context
+from collections.abc import Iterable, Iterator, Mapping
 
 _SAME: Mapping[str, str] = {
     "_unsafe_index": "index",
@@ -88,12 +85,21 @@ _OVERLOADS: Mapping[str, str] = {
 """Overload of aten -> the one that serves it, whose arguments have the same names."""
 
 
-def aliased(table: Mapping[str, Converter[Context]]) -> dict[str, Converter[Context]]:
-    """The rows of all aliases of a table's operators that have none of their own."""
-    rows = {f"aten.{alias}": table[f"aten.{overload}"] for alias, overload in _OVERLOADS.items()}
-    for alias, operator in _SAME.items():
-        prefix = f"aten.{operator}."
-        rows |= {
-            f"aten.{alias}.{name.removeprefix(prefix)}": row for name, row in table.items() if name.startswith(prefix)
-        }
-    return {name: row for name, row in rows.items() if name not in table}
+def original_of(name: str) -> str | None:
+    """Return the overload that serves another, by their names in aten; None for one that has no other."""
+    library, _, overload = name.partition(".")
+    if library != "aten":
+        return None
+    operator, _, kind = overload.partition(".")
+    original = _OVERLOADS.get(overload) or (f"{_SAME[operator]}.{kind}" if operator in _SAME else None)
+    return original and f"aten.{original}"
+
+
+def aliases_of(names: Iterable[str]) -> Iterator[str]:
+    """The names of all overloads that others serve, by those that have rows."""
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        operator, _, kind = name.removeprefix("aten.").partition(".")
+        kinds.setdefault(operator, []).append(kind)
+    yield from (f"aten.{overload}" for overload in _OVERLOADS)
+    yield from (f"aten.{alias}.{kind}" for alias, operator in _SAME.items() for kind in kinds.get(operator, ()))

@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-from ...support.tables import joined_tables
+from collections.abc import Iterable
+
 from ..importing.converter import Converter
-from . import activations as activations
-from . import attention as attention
-from . import composites as composites
-from . import convolution as convolution
-from . import counting as counting
-from . import creation as creation
-from . import dropout as dropout
-from . import elementwise as elementwise
-from . import encoder_layers as encoder_layers
-from . import guards as guards
-from . import indexing as indexing
-from . import linear_algebra as linear_algebra
-from . import losses as losses
-from . import normalization as normalization
-from . import numbers as numbers
-from . import padding as padding
-from . import parts as parts
-from . import pooling as pooling
-from . import products as products
-from . import quantization as quantization
-from . import random as random
-from . import rearrange as rearrange
-from . import recurrent as recurrent
-from . import reductions as reductions
-from . import resizing as resizing
-from . import shaping as shaping
-from . import sorting as sorting
-from . import special as special
-from . import stacks as stacks
-from .aliases import aliased
+from ..importing.tables import Rows
+from .aliases import aliases_of, original_of
 from .context import Context
 from .program import RENAMING
 
-_OWN: dict[str, Converter[Context]] = joined_tables(__name__.rpartition(".")[0], globals(), "TABLE")
-CONVERTERS: dict[str, Converter[Context]] = {
-    **_OWN,
-    **aliased(_OWN),
-    RENAMING: Converter(lambda ctx: ctx.input_tensor("self")),
-}
+
+class _Overloads(Rows[Converter[Context]]):
+    def other(self, name: str) -> Converter[Context] | None:
+        original = original_of(name)
+        return None if original is None else self.get(original)
+
+    def others(self, names: Iterable[str]) -> Iterable[str]:
+        return aliases_of(names)
+
+
+CONVERTERS = _Overloads(__name__, own={RENAMING: Converter(lambda ctx: ctx.input_tensor("self"))})
 """Overload, without `torch.ops.` -> how it is imported."""
