@@ -30,8 +30,8 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
         """
         self._package, _, self._beside = beside.rpartition(".")
         self._table, self._only = table, re.compile(only)
-        self._found: dict[str, RowT | None] = dict(own or {})
-        self._own = tuple(self._found)
+        self._own: Mapping[str, RowT] = own or {}
+        self._homes: dict[str, str | None] = {}
 
     def other(self, name: str) -> RowT | None:
         """Return a row that stands in no table; None where there is none."""
@@ -42,10 +42,10 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
         return ()
 
     def __getitem__(self, name: str) -> RowT:
-        if name not in self._found:
-            row = next((rows[name] for rows in map(self.rows_of, self._candidates(name)) if name in rows), None)
-            self._found[name] = self.other(name) if row is None else row
-        if (row := self._found[name]) is None:
+        home = self.module_of(name)
+        row = self._own.get(name) if home is None else self.rows_of(home)[name]
+        row = self.other(name) if row is None else row
+        if row is None:
             raise KeyError(name)
         return row
 
@@ -58,7 +58,10 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
 
     def module_of(self, name: str) -> str | None:
         """Return the module whose table has a row, by its name in the package; None where none has."""
-        return next((module for module in self._candidates(name) if name in self.rows_of(module)), None)
+        if name not in self._homes and name not in self._own:
+            homes = (module for module in self._candidates(name) if name in self.rows_of(module))
+            self._homes[name] = next(homes, None)
+        return self._homes.get(name)
 
     @cached_property
     def _texts(self) -> dict[str, str]:

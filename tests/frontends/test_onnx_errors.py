@@ -17,7 +17,7 @@ import pytest
 from onnx import ModelProto, TensorProto, numpy_helper
 
 from whence.frontends.importing import importer
-from whence.frontends.onnx import from_onnx
+from whence.frontends.onnx import from_onnx, pooling
 from whence.frontends.onnx.convert import CONVERTERS
 from whence.support.context import PassContext
 from whence.support.errors import FrontendError, FrontendWarning
@@ -156,7 +156,7 @@ def test_checker_errors():
 
 
 def test_outputs_that_a_converter_does_not_give(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(CONVERTERS, "MaxPool", replace(CONVERTERS["Relu"], unread={"kernel_shape": "for this test"}))
+    monkeypatch.setitem(pooling.TABLE, "MaxPool", replace(CONVERTERS["Relu"], unread={"kernel_shape": "for this test"}))
     text = "(float[1,1,4,4] x) => (int64[1,1,3,3] z) { [pool] y, i = MaxPool <kernel_shape = [2, 2]> (x) z = Neg (i) }"
     fails(parse(text), "Neg (layer 'Neg_0', <memory> node 1): expected outputs that exist at inference, got 'i'")
 

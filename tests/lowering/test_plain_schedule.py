@@ -18,7 +18,7 @@ import whence
 from whence import te
 from whence.dialects.relay.operator import Operator, Signature
 from whence.frontends.importing.converter import Converter
-from whence.frontends.onnx.convert import CONVERTERS
+from whence.frontends.onnx import activations
 from whence.lowering.relay_to_te import lower
 from whence.lowering.relay_to_te.schedules import reduction
 from whence.lowering.relay_to_te.strategies import unregister_schedule
@@ -125,7 +125,7 @@ def test_a_reduction_needs_no_tag(size: int, tag: str, monkeypatch: pytest.Monke
 
     monkeypatch.setenv("WHENCE_CACHE_DIR", "")
     monkeypatch.setitem(lower.TABLE, SquareOp, square)
-    monkeypatch.setitem(CONVERTERS, "Shrink", Converter(lambda ctx: ctx.emit(SquareOp, ctx.value(0))))
+    monkeypatch.setitem(activations.TABLE, "Shrink", Converter(lambda ctx: ctx.emit(SquareOp, ctx.value(0))))
     model = parsed(f"(float[{size}, {size}] x) => (float[{size}, {size}] y) {{ y = Shrink (x) }}")
     x = np.random.default_rng(0).integers(-2, 3, (size, size)).astype("f4")
     np.testing.assert_array_equal(whence.compile(model).run({"x": x})["y"], np.maximum(x @ x, 0))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from whence.frontends.importing.converter import Converter
-from whence.frontends.torch.convert import CONVERTERS
+from whence.frontends.torch import special
 from whence.support.errors import FrontendError, FrontendWarning
 
 torch = pytest.importorskip("torch")
@@ -119,7 +119,9 @@ def test_complex_numbers_run_in_eager_torch():
 
 
 def test_what_a_row_refuses_runs_in_eager_torch_with_its_layer(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(CONVERTERS, "aten.erfinv.default", Converter(lambda ctx: ctx.fail("small numbers", "others")))
+    monkeypatch.setitem(
+        special.TABLE, "aten.erfinv.default", Converter(lambda ctx: ctx.fail("small numbers", "others"))
+    )
 
     def function(x: Any) -> Any:
         y = x.sigmoid() * 0.5
