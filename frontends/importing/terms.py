@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from math import prod
 from typing import Concatenate, ParamSpec, cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...dialects.relay.attributes import Value
 from ...dialects.relay.creation import ArangeOp, OnesOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.transform import ReshapeOp
+from ...dialects.relay.transform import ReshapeOp, TransposeOp
 from ...dialects.sizes import Size, SizeExpr, holds_zero, same, same_shape
 from ...support.dtypes import Array
 from .context import Context
@@ -111,10 +112,14 @@ def term(ctx: Context, index: int) -> Term:
     return Term(ctx, ctx.value(index))
 
 
+def wide(x: Term) -> Term:
+    """The term; half precision as float32, so that what several operators compute is rounded once."""
+    return x.to("float32") if is_float(x.dtype) and x.dtype.itemsize < 4 else x
+
+
 def wide_term(ctx: Context, index: int) -> Term:
-    """Input `index`; half precision as float32, so that what several operators compute is rounded once."""
-    found = term(ctx, index)
-    return found.to("float32") if is_float(found.dtype) and found.dtype.itemsize < 4 else found
+    """Input `index`, as `wide` has it."""
+    return wide(term(ctx, index))
 
 
 def once(function: Callable[Concatenate[Term, P], Term]) -> Callable[Concatenate[Term, P], Term]:
@@ -166,6 +171,17 @@ def axis_of(x: Term, axis: int) -> int:
     if not -bound <= axis < bound:
         x.ctx.fail(f"an axis in [{-bound}, {bound})", str(axis))
     return axis % bound
+
+
+def along_rows(function: Callable[[Term], Term], x: Term, axes: Sequence[int]) -> Term:
+    """A function along the last axis, along several axes as if they were one."""
+    rank = len(x.shape)
+    axes = sorted(axis_of(x, axis) for axis in axes)
+    order = [*(at for at in range(rank) if at not in axes), *axes]
+    moved = x if order == list(range(rank)) else x.apply(TransposeOp, axes=order)
+    kept, row = moved.shape[: rank - len(axes)], moved.shape[rank - len(axes) :]
+    result = function(moved.reshape(*kept, prod(row))).reshape(*moved.shape)
+    return result if moved is x else result.apply(TransposeOp, axes=[order.index(at) for at in range(rank)])
 
 
 def absolute(x: Term) -> Term:

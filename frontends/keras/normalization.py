@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.normalization import BatchNormOp, LayerNormOp
-from ...dialects.relay.norms import GroupNormOp, RMSNormOp
-from ...dialects.relay.reduce import VarianceOp
-from ...dialects.relay.transform import TransposeOp
-from ..importing.terms import Term, maximum
-from ..importing.terms import sqrt as root
+from ..importing.terms import Term, maximum, sqrt, wide
+from ..meanings import norms
 from .context import Config, Context
-from .masks import KEPT
+from .masks import KEPT, UNMASKED, Masks
 from .nests import whole, wholes
 from .rows import Row, own
 from .weights import Variables
 
 
-def _wide(ctx: Context, value: SSAValue) -> Term:
-    """Half precision as float32: normalisations are computed in it."""
-    x = Term(ctx, value)
-    return x.to("float32") if x.dtype.itemsize < 4 else x
+def _weight(ctx: Context, name: str, shape: Sequence[int]) -> Term:
+    """A weight in its own dtype."""
+    return Term(ctx, super(Context, ctx).value(ctx.weight_place(name, shape)))
 
 
-def _wide_weight(ctx: Context, name: str, shape: Sequence[int], like: Term, default: float = 0.0) -> Term:
-    """A weight in a term's dtype; `default` where the layer has none."""
-    if not ctx.has_weight(name):
-        return Term(ctx, ctx.constant(np.full(tuple(shape), default, like.dtype), f"{name}s"))
-    return Term(ctx, super(Context, ctx).value(ctx.weight_place(name, shape))).to(like.dtype)
+def _weight_or_none(ctx: Context, name: str, shape: Sequence[int]) -> Term | None:
+    return _weight(ctx, name, shape) if ctx.has_weight(name) else None
 
 
 def axes_of(ctx: Context, rank: int, default: int = -1) -> tuple[int, ...]:
@@ -43,82 +34,55 @@ def axes_of(ctx: Context, rank: int, default: int = -1) -> tuple[int, ...]:
     return tuple(sorted(ctx.axis(axis, rank) for axis in axes))
 
 
-def batch_norm(ctx: Context) -> SSAValue:
-    """nn.batch_norm by the moving statistics."""
-    x = _wide(ctx, ctx.data())
-    axes = axes_of(ctx, len(x.shape))
+def _axis(ctx: Context, rank: int) -> int:
+    axes = axes_of(ctx, rank)
     if len(axes) != 1:
         ctx.fail("one axis", str(list(axes)))
-    shape = (x.shape[axes[0]],)
-    gamma, beta = _wide_weight(ctx, "gamma", shape, x, 1.0), _wide_weight(ctx, "beta", shape, x)
-    mean, variance = _wide_weight(ctx, "moving_mean", shape, x), _wide_weight(ctx, "moving_variance", shape, x)
-    operands = [term.value for term in (x, gamma, beta, mean, variance)]
-    result = ctx.emit(BatchNormOp, *operands, axis=axes[0], epsilon=ctx.float("epsilon", 1e-3))
-    return Term(ctx, result).to(ctx.dtype_name).value
+    return axes[0]
 
 
-def _rows(ctx: Context, x: Term, axes: tuple[int, ...]) -> tuple[Term, tuple[int, ...]]:
-    """The data with the normalised axes last, as one; and the order that they were brought in."""
-    rank = len(x.shape)
-    order = (*(at for at in range(rank) if at not in axes), *axes)
-    moved = x if order == tuple(range(rank)) else x.apply(TransposeOp, axes=order)
-    kept = moved.shape[: rank - len(axes)]
-    return moved.reshape(*kept, prod(x.shape[axis] for axis in axes)), order
+def _batch_norm(ctx: Context, x: Term) -> Term:
+    """By the moving statistics."""
+    axis = _axis(ctx, len(x.shape))
+    shape = (x.shape[axis],)
+    gamma, beta = (_weight_or_none(ctx, name, shape) for name in ("gamma", "beta"))
+    mean, variance = (_weight(ctx, name, shape) for name in ("moving_mean", "moving_variance"))
+    return norms.batch_norm(x, gamma, beta, mean, variance, ctx.float("epsilon", 1e-3), axis)
 
 
-def _back(x: Term, shape: Sequence[int], order: tuple[int, ...]) -> Term:
-    whole = x.reshape(*(shape[at] for at in order))
-    back = tuple(order.index(at) for at in range(len(order)))
-    return whole if back == order == tuple(range(len(order))) else whole.apply(TransposeOp, axes=back)
+def scaled_norm(
+    x: Term, gamma: Term | None, beta: Term | None, axes: Sequence[int], epsilon: float, by_deviation: bool
+) -> Term:
+    """The norm of a layer; `by_deviation` (`rms_scaling`) divides by the deviation, less nothing, and adds nothing."""
+    if not by_deviation:
+        return norms.layer_norm(x, gamma, beta, axes, epsilon)
+    shape = [extent if at in axes else 1 for at, extent in enumerate(x.shape)]
+    scale = None if gamma is None else gamma.to(x.dtype).reshape(*shape)
+    return norms.affine(x / sqrt(norms.moments(x, axes)[1] + epsilon), scale, None)
 
 
-def layer_norm(ctx: Context) -> SSAValue:
-    """nn.layer_norm of the normalised axes as one; with `rms_scaling` nn.rms_norm by the variance."""
-    x = _wide(ctx, ctx.data())
+def _layer_norm(ctx: Context, x: Term) -> Term:
     axes = axes_of(ctx, len(x.shape))
-    row = tuple(x.shape[axis] for axis in axes)
-    epsilon = ctx.float("epsilon", 1e-3)
-    gamma = _wide_weight(ctx, "gamma", row, x, 1.0).reshape(prod(row))
-    flat, order = _rows(ctx, x, axes)
-    if ctx.flag("rms_scaling", False):
-        last = len(flat.shape) - 1
-        variance = flat.apply(VarianceOp, flat.mean(last), axis=(last,), keepdims=True)
-        result = flat / root(variance + epsilon) * gamma
-    else:
-        beta = _wide_weight(ctx, "beta", row, x).reshape(prod(row))
-        result = flat.apply(LayerNormOp, gamma, beta, epsilon=epsilon)
-    return _back(result, x.shape, order).to(ctx.dtype_name).value
+    gamma, beta = (_weight_or_none(ctx, name, [x.shape[axis] for axis in axes]) for name in ("gamma", "beta"))
+    return scaled_norm(x, gamma, beta, axes, ctx.float("epsilon", 1e-3), ctx.flag("rms_scaling", False))
 
 
-def rms_norm(ctx: Context) -> SSAValue:
-    x = _wide(ctx, ctx.data())
+def _rms_norm(ctx: Context, x: Term) -> Term:
     axes = axes_of(ctx, len(x.shape))
-    row = tuple(x.shape[axis] for axis in axes)
-    scale = _wide_weight(ctx, "scale", row, x).reshape(prod(row))
-    flat, order = _rows(ctx, x, axes)
-    result = flat.apply(RMSNormOp, scale, epsilon=ctx.float("epsilon", 1e-6))
-    return _back(result, x.shape, order).to(ctx.dtype_name).value
+    scale = _weight(ctx, "scale", [x.shape[axis] for axis in axes])
+    return norms.rms_norm(x, scale, axes, ctx.float("epsilon", 1e-6))
 
 
-def group_norm(ctx: Context) -> SSAValue:
-    """nn.group_norm; -1 groups are as many as channels."""
-    x = _wide(ctx, ctx.data())
-    (axis,) = axes_of(ctx, len(x.shape))
-    channels, groups = x.shape[axis], ctx.int("groups", 32)
-    groups = channels if groups == -1 else groups
-    if groups < 1 or channels % groups:
-        ctx.fail(f"groups that divide {channels} channels", str(groups))
-    gamma, beta = _wide_weight(ctx, "gamma", (channels,), x, 1.0), _wide_weight(ctx, "beta", (channels,), x)
-    epsilon = ctx.float("epsilon", 1e-3)
-    result = x.apply(GroupNormOp, gamma, beta, axis=axis, num_groups=groups, epsilon=epsilon)
-    return result.to(ctx.dtype_name).value
+def _group_norm(ctx: Context, x: Term) -> Term:
+    """-1 groups are as many as channels."""
+    axis, groups = _axis(ctx, len(x.shape)), ctx.int("groups", 32)
+    gamma, beta = (_weight_or_none(ctx, name, (x.shape[axis],)) for name in ("gamma", "beta"))
+    groups = x.shape[axis] if groups == -1 else groups
+    return norms.group_norm(x, gamma, beta, groups, ctx.float("epsilon", 1e-3), axis)
 
 
-def unit_norm(ctx: Context) -> SSAValue:
-    """Divided by the norm along axes."""
-    x = _wide(ctx, ctx.data())
-    squares = (x * x).sum(*axes_of(ctx, len(x.shape)))
-    return (x / maximum(root(squares), 1e-12)).to(ctx.dtype_name).value
+def _unit_norm(ctx: Context, x: Term) -> Term:
+    return norms.unit_norm(x, axes_of(ctx, len(x.shape)), 1e-12)
 
 
 def normalization(ctx: Context) -> SSAValue:
@@ -159,12 +123,21 @@ def _of_layer_norm(config: Config) -> tuple[Variables, ...]:
     return (Variables(tuple(name for name, kept in names.items() if kept)),)
 
 
+def _row(
+    function: Callable[[Context, Term], Term],
+    variables: Callable[[Config], Sequence[Variables]] = own(),
+    masks: Masks = KEPT,
+) -> Row:
+    """A layer that computes in no less than float32."""
+    return Row(lambda ctx: function(ctx, wide(Term(ctx, ctx.data()))).to(ctx.dtype_name).value, variables, masks)
+
+
 _AFFINE = ("gamma?scale", "beta?center")
 TABLE = {
-    "BatchNormalization": Row(batch_norm, own(*_AFFINE, "moving_mean", "moving_variance"), KEPT),
-    "GroupNormalization": Row(group_norm, own(*_AFFINE), KEPT),
-    "LayerNormalization": Row(layer_norm, _of_layer_norm, KEPT),
+    "BatchNormalization": _row(_batch_norm, own(*_AFFINE, "moving_mean", "moving_variance")),
+    "GroupNormalization": _row(_group_norm, own(*_AFFINE)),
+    "LayerNormalization": _row(_layer_norm, _of_layer_norm),
     "Normalization": Row(normalization, _statistics, KEPT),
-    "RMSNormalization": Row(rms_norm, own("scale")),
-    "UnitNormalization": Row(unit_norm, masks=KEPT),
+    "RMSNormalization": _row(_rms_norm, own("scale"), UNMASKED),
+    "UnitNormalization": _row(_unit_norm),
 }

@@ -8,20 +8,18 @@ from typing import TypeAlias
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.norms import RMSNormOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.pooling import SPATIAL
 from ...dialects.relay.rearrange import DepthToSpaceOp, SpaceToDepthOp
-from ...dialects.relay.reduce import VarianceOp
 from ...dialects.relay.transform import TransposeOp
 from ..importing.products import reshaped
 from ..importing.tensor import shape_of
-from ..importing.terms import Term
-from ..importing.terms import sqrt as root
+from ..importing.terms import Term, once
+from ..meanings import norms
 from .context import Context
 from .convolution import CONV, convolution, image_of, layout_of, window_of
 from .images import resized
-from .normalization import axes_of
+from .normalization import axes_of, scaled_norm
 from .operands import argument_term, operands
 from .pooling import ADAPTIVE_AVERAGE, ADAPTIVE_MAX, AVERAGE, MAX, adaptive, pool
 from .preprocessing import encoded
@@ -97,39 +95,27 @@ def _optional(ctx: Context, index: int, name: str) -> Term | None:
 def _batch_norm(ctx: Context) -> SSAValue:
     x = argument_term(ctx)
     (axis,) = axes_of(ctx, len(x.shape))
-    shape = [x.shape[axis] if at == axis else 1 for at in range(len(x.shape))]
-    mean, variance = (argument_term(ctx, 1 + at, name).reshape(*shape) for at, name in enumerate(("mean", "variance")))
+    mean, variance = (argument_term(ctx, 1 + at, name) for at, name in enumerate(("mean", "variance")))
     offset, scale = _optional(ctx, 3, "offset"), _optional(ctx, 4, "scale")
-    factor = 1.0 / root(variance + ctx.float("epsilon", 1e-3))
-    factor = factor if scale is None else factor * scale.reshape(*shape)
-    shift = mean * factor * -1.0
-    shift = shift if offset is None else shift + offset.reshape(*shape)
-    return (x * factor + shift).value
+    return norms.batch_norm(x, scale, offset, mean, variance, ctx.float("epsilon", 1e-3), axis).value
+
+
+def _row_norm(ctx: Context) -> tuple[Term, tuple[int, ...], float]:
+    """Data, the axes that are normalised, and what is added."""
+    x = argument_term(ctx)
+    epsilon = 1e-7 if ctx.option("epsilon") is None else ctx.float("epsilon")
+    return x, axes_of(ctx, len(x.shape)), epsilon
 
 
 def _layer_norm(ctx: Context) -> SSAValue:
-    x = argument_term(ctx)
-    axes = axes_of(ctx, len(x.shape))
+    x, axes, epsilon = _row_norm(ctx)
     gamma, beta = _optional(ctx, 1, "gamma"), _optional(ctx, 2, "beta")
-    epsilon = 1e-7 if ctx.option("epsilon") is None else ctx.float("epsilon")
-    mean, shape = x.mean(*axes), [x.shape[at] if at in axes else 1 for at in range(len(x.shape))]
-    deviation = root(x.apply(VarianceOp, mean, axis=axes, keepdims=True) + epsilon)
-    is_rms = ctx.flag("rms_scaling", False)
-    result = (x if is_rms else x - mean) / deviation
-    result = result if gamma is None else result * gamma.reshape(*shape)
-    return (result if beta is None or is_rms else result + beta.reshape(*shape)).value
+    return once(scaled_norm)(x, gamma, beta, axes, epsilon, ctx.flag("rms_scaling", False)).value
 
 
 def _rms_norm(ctx: Context) -> SSAValue:
-    x = argument_term(ctx)
-    axes = axes_of(ctx, len(x.shape))
-    scale = _optional(ctx, 1, "scale")
-    epsilon = 1e-7 if ctx.option("epsilon") is None else ctx.float("epsilon")
-    if axes == (len(x.shape) - 1,) and scale is not None:
-        return x.apply(RMSNormOp, scale.reshape(x.shape[-1]), epsilon=epsilon).value
-    result = x / root((x * x).mean(*axes) + epsilon)
-    shape = [x.shape[at] if at in axes else 1 for at in range(len(x.shape))]
-    return (result if scale is None else result * scale.reshape(*shape)).value
+    x, axes, epsilon = _row_norm(ctx)
+    return once(norms.rms_norm)(x, _optional(ctx, 1, "scale"), axes, epsilon).to(x.dtype).value
 
 
 def _blocks(op: type[Operator]) -> Row:

@@ -11,11 +11,12 @@ from ...dialects.relay.activation import PReluOp
 from ...dialects.relay.normalization import LogSoftmaxOp, SoftmaxOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import ArgMaxOp, MaxOp
-from ...dialects.relay.transform import StridedSliceOp, TransposeOp
+from ...dialects.relay.transform import StridedSliceOp
 from ...dialects.sizes import same
 from ..importing.terms import (
     Term,
     absolute,
+    along_rows,
     axis_of,
     erf,
     exp,
@@ -205,14 +206,7 @@ def along_one(op: type[Operator], x: Term, axis: int | Sequence[int]) -> Term:
         return x.reshape(1).apply(op, axis=0).reshape()
     if isinstance(axis, int):
         return x.apply(op, axis=axis_of(x, axis))
-    rank = len(x.shape)
-    axes = sorted(axis_of(x, one) for one in axis)
-    others = [at for at in range(rank) if at not in axes]
-    order = [*others, *axes]
-    moved = x if order == list(range(rank)) else x.apply(TransposeOp, axes=order)
-    rows = moved.reshape(*(x.shape[at] for at in others), prod(x.shape[at] for at in axes))
-    result = rows.apply(op, axis=-1).reshape(*moved.shape)
-    return result if moved is x else result.apply(TransposeOp, axes=[order.index(at) for at in range(rank)])
+    return along_rows(lambda rows: rows.apply(op, axis=-1), x, axis)
 
 
 def softmax(x: Term, axis: int | Sequence[int] = -1, beta: float = 1.0) -> Term:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Sequence
 
 import numpy as np
 from onnx import TensorProto
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.nn import BatchNormOp, DropoutOp, LRNOp
-from ...dialects.relay.norms import GroupNormOp, InstanceNormOp
-from ...dialects.relay.reduce import VarianceOp
+from ...dialects.relay.nn import DropoutOp, LRNOp
 from ...dialects.relay.transform import BroadcastToOp
 from ...support.dtypes import Array
-from ..importing import norms
+from ..importing.attributes import Flag, Float, Int, Ints
 from ..importing.converter import Converter, Result
-from ..importing.norms import as_image, wider
-from ..importing.terms import Term, absolute, constant, sqrt, term, where, wide_term
+from ..importing.rows import row
+from ..importing.terms import Term, absolute, axis_of, constant, once, sqrt, term, where, wide
+from ..meanings import norms
 from .context import Context
 from .known import filled
 from .random import uniform
@@ -24,70 +23,45 @@ from .random import uniform
 _STASHED: dict[int, str] = {TensorProto.FLOAT: "float32", TensorProto.BFLOAT16: "bfloat16"}
 
 
-def _epsilon(ctx: Context, default: float = 1e-5) -> float:
-    return ctx.float("epsilon", default)
+def _batch_norm(
+    ctx: Context, x: Term, *weights: Term, epsilon: float, momentum: float, training: bool
+) -> Term | tuple[Term, ...]:
+    """By the running statistics, or in training by the data's own.
+
+    weights: scale, bias, mean and variance. Training moves the last two; before opset 14 it gives the own ones, too.
+    """
+    data, gamma, beta, *running = (weight.to(norms.widest(x, *weights)) for weight in (x, *weights))
+    if training or (ctx.opset < 14 and any(ctx.node.output[1:])):
+        result, *own = norms.batch_norm_by_own(data, gamma, beta, epsilon)
+        moved = [old * momentum + new * (1 - momentum) for old, new in zip(running, own, strict=True)]
+        statistics = [*moved, *own] if ctx.opset < 14 else moved
+        return result.to(x.dtype), *(statistic.to(weights[2].dtype) for statistic in statistics)
+    if ctx.int("spatial", 1):
+        return norms.batch_norm(x, *weights, epsilon=epsilon)
+    return norms.affine(norms.standardised(data, *running, epsilon=epsilon), gamma, beta).to(x.dtype)
 
 
-def batch_norm(ctx: Context) -> Result | tuple[Result, ...]:
-    """nn.batch_norm, of which the normalised data is taken. Dtypes that differ meet in the widest."""
-    own = [ctx.dtype(index) for index in range(5)]
-    widest = reduce(wider, own)
-    data, gamma, beta, mean, variance = (term(ctx, index).to(widest) for index in range(5))
-    older = ctx.opset < 14 and any(ctx.node.output[1:])
-    if ctx.is_one("training_mode") or older:
-        return _trained(ctx, data, (gamma, beta, mean, variance), own)
-    if not ctx.int("spatial", 1):
-        return ((data - mean) / sqrt(variance + _epsilon(ctx)) * gamma + beta).to(own[0]).value
-    operands = [operand.value for operand in (data, gamma, beta, mean, variance)]
-    return Term(ctx, ctx.emit(BatchNormOp, *operands, epsilon=_epsilon(ctx))).to(own[0]).value
+def _axes_from(x: Term, axis: int) -> range:
+    return range(axis_of(x, axis), len(x.shape))
 
 
-def _trained(
-    ctx: Context, data: Term, given: tuple[Term, Term, Term, Term], own: list[np.dtype[np.generic]]
-) -> tuple[Result, ...]:
-    """The data by their own mean and variance, and these in the running ones; before opset 14 the own ones, too."""
-    gamma, beta, old_mean, old_variance = given
-    rank, channels = len(data.shape), data.shape[1]
-    axes = [axis for axis in range(rank) if axis != 1]
-    mean = data.mean(*axes)
-    variance = data.apply(VarianceOp, mean, axis=axes, keepdims=True)
-    shape = (channels, *[1] * (rank - 2))
-    result = (data - mean) / sqrt(variance + _epsilon(ctx)) * gamma.reshape(*shape) + beta.reshape(*shape)
-    momentum = ctx.float("momentum", 0.9)
-    saved = [mean.reshape(channels), variance.reshape(channels)]
-    running = [old * momentum + new * (1 - momentum) for old, new in zip((old_mean, old_variance), saved, strict=True)]
-    statistics = [*running, *saved] if ctx.opset < 14 else running
-    return (result.to(own[0]).value, *(one.to(own[3]).value for one in statistics))
+def _stash(ctx: Context, number: int) -> str:
+    if number not in _STASHED:
+        ctx.fail("stash_type 1 (float32) or 16 (bfloat16)", str(number))
+    return _STASHED[number]
 
 
-def _rows(ctx: Context, axis: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The extents before `axis` and those from it on."""
-    shape = ctx.shape(0)
-    if not -len(shape) <= axis < len(shape):
-        ctx.fail(f"axis in [{-len(shape)}, {len(shape)})", str(axis))
-    return shape[: axis % len(shape)], shape[axis % len(shape) :]
+def _statistics(x: Term, axes: Sequence[int], epsilon: float, dtype: str = "float32") -> tuple[Term, Term]:
+    """Mean and inverse deviation over axes, which stay as axes of 1."""
+    mean, variance = norms.moments(wide(x), axes)
+    return mean.to(dtype), norms.inverse_deviation(variance, epsilon).to(dtype)
 
 
-def _stash(ctx: Context) -> str:
-    if (stash := ctx.int("stash_type", TensorProto.FLOAT)) not in _STASHED:
-        ctx.fail("stash_type 1 (float32) or 16 (bfloat16)", str(stash))
-    return _STASHED[stash]
-
-
-def _statistics(data: Term, row: tuple[int, ...], epsilon: float, dtype: str) -> list[Term]:
-    """Mean and inverse deviation of the last axes, which stay as axes of 1."""
-    data = data if data.dtype.itemsize >= 4 else data.to("float32")
-    axes = [len(data.shape) - 1 - axis for axis in reversed(range(len(row)))]
-    mean = data.mean(*axes)
-    variance = data.apply(VarianceOp, mean, axis=axes, keepdims=True)
-    return [mean.to(dtype), (1.0 / sqrt(variance + epsilon)).to(dtype)]
-
-
-def _results(ctx: Context, *results: Term | None) -> tuple[Result, ...]:
+def _results(ctx: Context, *results: Term | None) -> tuple[Term, ...]:
     """The results that the node names; those not computed, which nobody reads, are the first."""
     first = results[0]
     assert first is not None
-    return tuple((result or first).value for result in results[: len(ctx.node.output)])
+    return tuple(result or first for result in results[: len(ctx.node.output)])
 
 
 def _wants(ctx: Context, *indices: int) -> bool:
@@ -95,108 +69,79 @@ def _wants(ctx: Context, *indices: int) -> bool:
     return any(index < len(ctx.node.output) and ctx.node.output[index] for index in indices)
 
 
-def layer_norm(ctx: Context) -> tuple[Result, ...]:
+def _layer_norm(
+    ctx: Context, x: Term, scale: Term, bias: Term | None, axis: int, epsilon: float, stash_type: int
+) -> tuple[Term, ...]:
     """nn.layer_norm; mean and inverse deviation where they are wanted."""
-    _, row = _rows(ctx, ctx.int("axis", -1))
-    data, epsilon, stash = term(ctx, 0), _epsilon(ctx), _stash(ctx)
-    result = norms.layer_norm(ctx, data, row, term(ctx, 1), term(ctx, 2) if ctx.has(2) else None, epsilon)
-    statistics = _statistics(data, row, epsilon, stash) if _wants(ctx, 1, 2) else [None, None]
+    axes, stash = _axes_from(x, axis), _stash(ctx, stash_type)
+    result = norms.layer_norm(x, scale, bias, axes, epsilon)
+    statistics = _statistics(x, axes, epsilon, stash) if _wants(ctx, 1, 2) else (None, None)
     return _results(ctx, result, *statistics)
 
 
-def _inverse_root(data: Term, row: tuple[int, ...], epsilon: float) -> Term:
-    wide = data if data.dtype.itemsize >= 4 else data.to("float32")
-    axes = [len(data.shape) - 1 - axis for axis in reversed(range(len(row)))]
-    return (1.0 / sqrt((wide * wide).mean(*axes) + epsilon)).to("float32")
+def _inverse_root(x: Term, axes: Sequence[int], epsilon: float) -> Term:
+    data = wide(x)
+    return norms.inverse_deviation((data * data).mean(*axes), epsilon).to("float32")
 
 
-def rms_norm(ctx: Context) -> tuple[Result, ...]:
+def _rms_norm(ctx: Context, x: Term, scale: Term, axis: int, epsilon: float, stash_type: int) -> tuple[Term, ...]:
     """nn.rms_norm; the inverse root, an output of SimplifiedLayerNormalization, where it is wanted."""
-    _, row = _rows(ctx, ctx.int("axis", -1))
-    data, epsilon = term(ctx, 0), _epsilon(ctx)
-    _stash(ctx)
-    inverse = _inverse_root(data, row, epsilon) if _wants(ctx, 1) else None
-    return _results(ctx, norms.rms_norm(ctx, data, row, term(ctx, 1), epsilon), inverse)
+    axes = _axes_from(x, axis)
+    _stash(ctx, stash_type)
+    inverse = _inverse_root(x, axes, epsilon) if _wants(ctx, 1) else None
+    return _results(ctx, norms.rms_norm(x, scale, axes, epsilon), inverse)
 
 
-def _skipped(ctx: Context, bias: int) -> Term:
-    """Input and skip, and a bias if there is one, added up."""
-    total = term(ctx, 0) + term(ctx, 1)
-    return total + term(ctx, bias) if ctx.has(bias) else total
-
-
-def skip_layer_norm(ctx: Context) -> tuple[Result, ...]:
+def _skip_layer_norm(
+    ctx: Context, x: Term, skip: Term, gamma: Term, beta: Term | None, bias: Term | None, epsilon: float
+) -> tuple[Term, ...]:
     """The sum of input, skip and bias, normalised; its statistics and itself are the other outputs."""
-    total, epsilon = _skipped(ctx, 4), _epsilon(ctx, 1e-12)
-    row = total.shape[-1:]
-    result = norms.layer_norm(ctx, total, row, term(ctx, 2), term(ctx, 3) if ctx.has(3) else None, epsilon)
-    statistics = _statistics(total, row, epsilon, "float32") if _wants(ctx, 1, 2) else [None, None]
+    total = norms.affine(x + skip, None, bias)
+    axes = _axes_from(total, -1)
+    result = norms.layer_norm(total, gamma, beta, axes, epsilon)
+    statistics = _statistics(total, axes, epsilon) if _wants(ctx, 1, 2) else (None, None)
     return _results(ctx, result, *statistics, total)
 
 
-def skip_rms_norm(ctx: Context) -> tuple[Result, ...]:
-    total, epsilon = _skipped(ctx, 3), _epsilon(ctx, 1e-12)
-    row = total.shape[-1:]
-    inverse = _inverse_root(total, row, epsilon) if _wants(ctx, 1, 2) else None
-    return _results(ctx, norms.rms_norm(ctx, total, row, term(ctx, 2), epsilon), inverse, inverse, total)
+def _skip_rms_norm(
+    ctx: Context, x: Term, skip: Term, gamma: Term, bias: Term | None, epsilon: float
+) -> tuple[Term, ...]:
+    total = norms.affine(x + skip, None, bias)
+    axes = _axes_from(total, -1)
+    inverse = _inverse_root(total, axes, epsilon) if _wants(ctx, 1, 2) else None
+    return _results(ctx, norms.rms_norm(total, gamma, axes, epsilon), inverse, inverse, total)
 
 
-def instance_norm(ctx: Context) -> SSAValue:
-    data = as_image(term(ctx, 0))
-    result = data.apply(InstanceNormOp, term(ctx, 1), term(ctx, 2), epsilon=_epsilon(ctx))
-    return result.reshape(*ctx.shape(0)).value
-
-
-def group_norm(ctx: Context) -> SSAValue:
+def _group_norm(ctx: Context, x: Term, scale: Term, bias: Term, groups: int, epsilon: float) -> Term:
     """nn.group_norm; before opset 21 scale and bias are those of a group."""
-    data, groups = as_image(term(ctx, 0)), ctx.int("num_groups", 0)
-    channels = data.shape[1]
-    if groups < 1 or channels % groups:
-        ctx.fail(f"num_groups that divide {channels} channels", str(groups))
+    channels = x.shape[1] if len(x.shape) > 1 else 1
 
-    def of_channels(index: int) -> Term:
-        given = term(ctx, index)
-        if ctx.opset >= 21 or given.shape == (channels,):
-            return given
+    def of_channels(weight: Term) -> Term:
+        if ctx.opset >= 21 or weight.shape == (channels,) or groups < 1 or channels % groups:
+            return weight
         every = (groups, channels // groups)
-        return given.reshape(groups, 1).apply(BroadcastToOp, shape=every).reshape(channels)
+        return weight.reshape(groups, 1).apply(BroadcastToOp, shape=every).reshape(channels)
 
-    result = data.apply(GroupNormOp, of_channels(1), of_channels(2), num_groups=groups, epsilon=_epsilon(ctx))
-    return result.reshape(*ctx.shape(0)).value
+    return norms.group_norm(x, of_channels(scale), of_channels(bias), groups, epsilon)
 
 
-def lp_normalization(ctx: Context) -> SSAValue:
+@once
+def _lp_normalization(x: Term, axis: int, p: int) -> Term:
     """Divided by the norm along an axis; where that is 0, the elements are 0, too."""
-    x, axis = wide_term(ctx, 0), ctx.int("axis", -1)
-    match ctx.int("p", 2):
+    match p:
         case 1:
             norm = absolute(x).sum(axis)
         case 2:
             norm = sqrt((x * x).sum(axis))
         case other:
-            ctx.fail("p of 1 or 2", str(other))
-    return (x / where(norm.equal(0.0), 1.0, norm)).to(ctx.dtype(0)).value
+            x.ctx.fail("p of 1 or 2", str(other))
+    return x / where(norm.equal(0.0), 1.0, norm)
 
 
-def mean_variance_normalization(ctx: Context) -> SSAValue:
-    x, axes = wide_term(ctx, 0), ctx.ints("axes", None) or (0, 2, 3)
-    mean = x.mean(*axes)
-    deviation = sqrt(x.apply(VarianceOp, mean, axis=axes, keepdims=True))
-    return ((x - mean) / (deviation + 1e-9)).to(ctx.dtype(0)).value
-
-
-def lrn(ctx: Context) -> SSAValue:
-    """nn.lrn; the defaults are ONNX's, not TVM's."""
-    if (size := ctx.int("size", 0)) < 1:
-        ctx.fail("a size of at least 1", str(size))
-    return ctx.emit(
-        LRNOp,
-        ctx.value(0),
-        size=size,
-        bias=ctx.float("bias", 1.0),
-        alpha=ctx.float("alpha", 1e-4),
-        beta=ctx.float("beta", 0.75),
-    )
+@once
+def _mean_variance_normalization(x: Term, axes: Sequence[int]) -> Term:
+    mean, variance = norms.moments(x, axes or (0, 2, 3))
+    return (x - mean) / (sqrt(variance) + 1e-9)
 
 
 def dropout(ctx: Context) -> tuple[Result, Result] | SSAValue:
@@ -230,22 +175,34 @@ def _dropped(ctx: Context, rate: float) -> tuple[Result, Result]:
 
 
 _IS_TEST = "checked with the opset, before anything is converted"
+_EPSILON = Float(1e-5)
+_OF_SUMS = Float(1e-12)
+_rms_row = row(_rms_norm, "X scale", axis=Int(-1), epsilon=_EPSILON, stash_type=Int(TensorProto.FLOAT))
 
 TABLE = {
-    "BatchNormalization": Converter(batch_norm, unread={"is_test": _IS_TEST, "momentum": "of training only"}),
+    "BatchNormalization": row(
+        _batch_norm,
+        "X scale B input_mean input_var",
+        unread={"is_test": _IS_TEST},
+        epsilon=_EPSILON,
+        momentum=Float(0.9),
+        training=Flag(False, name="training_mode", others=False),
+    ),
     "Dropout": Converter(dropout, unread={"is_test": _IS_TEST, "seed": "of training only"}),
-    "GroupNormalization": Converter(group_norm),
-    "InstanceNormalization": Converter(instance_norm),
-    "LRN": Converter(lrn),
-    "LayerNormalization": Converter(layer_norm),
-    "LpNormalization": Converter(lp_normalization),
-    "MeanVarianceNormalization": Converter(mean_variance_normalization),
-    "RMSNormalization": Converter(rms_norm),
-    "SimplifiedLayerNormalization": Converter(rms_norm),
+    "GroupNormalization": row(_group_norm, "X scale bias", groups=Int(name="num_groups"), epsilon=_EPSILON),
+    "InstanceNormalization": row(norms.instance_norm, "input scale B", epsilon=_EPSILON),
+    "LRN": row(LRNOp, "X", size=Int(least=1), bias=Float(1.0), alpha=Float(1e-4), beta=Float(0.75)),
+    "LayerNormalization": row(
+        _layer_norm, "X Scale B?", axis=Int(-1), epsilon=_EPSILON, stash_type=Int(TensorProto.FLOAT)
+    ),
+    "LpNormalization": row(_lp_normalization, "input", axis=Int(-1), p=Int(2)),
+    "MeanVarianceNormalization": row(_mean_variance_normalization, "X", axes=Ints((0, 2, 3))),
+    "RMSNormalization": _rms_row,
+    "SimplifiedLayerNormalization": _rms_row,
 }
 
 MICROSOFT = {
-    "SimplifiedLayerNormalization": Converter(rms_norm),
-    "SkipLayerNormalization": Converter(skip_layer_norm),
-    "SkipSimplifiedLayerNormalization": Converter(skip_rms_norm),
+    "SimplifiedLayerNormalization": _rms_row,
+    "SkipLayerNormalization": row(_skip_layer_norm, "input skip gamma beta? bias?", epsilon=_OF_SUMS),
+    "SkipSimplifiedLayerNormalization": row(_skip_rms_norm, "input skip gamma bias?", epsilon=_OF_SUMS),
 }

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.normalization import BatchNormOp
+from ..importing.attributes import Float, Int
 from ..importing.converter import Converter
+from ..importing.rows import row
+from ..importing.terms import Term, axis_of
+from ..meanings import norms
 from .context import Context
 
 
-def _batch_norm(ctx: Context) -> SSAValue:
-    axis = ctx.axis(ctx.int("feature_index"), len(ctx.shape(0)))
-    return ctx.emit(BatchNormOp, *ctx.values(), axis=axis, epsilon=ctx.float("epsilon"))
+def _batch_norm(x: Term, *weights: Term, epsilon: float, axis: int) -> Term:
+    return norms.batch_norm(x, *weights, epsilon=epsilon, axis=axis_of(x, axis))
 
 
-TABLE: dict[str, Converter[Context]] = {"batch_norm_inference": Converter(_batch_norm)}
+TABLE: dict[str, Converter[Context]] = {
+    "batch_norm_inference": row(
+        _batch_norm, "operand scale offset mean variance", epsilon=Float(), axis=Int(name="feature_index")
+    )
+}

@@ -8,13 +8,10 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import reduce
 from ...dialects.relay.cumulative import CumsumOp
-from ...dialects.relay.normalization import LRNOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.sorting import TopKOp
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of
-from ..importing.terms import term
-from .activations import fused
 from .context import Context
 from .values import DTYPES
 
@@ -55,27 +52,6 @@ def cumsum(ctx: Context) -> SSAValue:
     return ctx.emit(CumsumOp, ctx.value(0), axis=axis, exclusive=exclusive, reverse=backwards)
 
 
-def l2_normalization(ctx: Context) -> SSAValue:
-    """Over the last axis; a sum of squares below 1e-6 counts as that."""
-    x = term(ctx, 0)
-    squares = (x * x).sum(len(x.shape) - 1)
-    return fused(ctx, (x / squares.apply(ew.SqrtOp).apply(ew.MaximumOp, 1e-6)).value)
-
-
-def local_response_normalization(ctx: Context) -> SSAValue:
-    """Over the channels; alpha is not divided by how many there are."""
-    size = 2 * ctx.int("Radius", 0) + 1
-    return ctx.emit(
-        LRNOp,
-        ctx.value(0),
-        size=size,
-        axis=len(ctx.shape(0)) - 1,
-        bias=ctx.float("Bias", 0.0),
-        alpha=ctx.float("Alpha", 0.0) * size,
-        beta=ctx.float("Beta", 0.0),
-    )
-
-
 def topk(ctx: Context) -> tuple[SSAValue, ...]:
     (k,) = ctx.known_ints(1, "a number of elements") or (1,)
     dtype = DTYPES.get(ctx.out(1).type, np.dtype(np.int32)).name
@@ -86,8 +62,6 @@ TABLE = {
     "ARG_MAX": _extreme(reduce.ArgMaxOp),
     "ARG_MIN": _extreme(reduce.ArgMinOp),
     "CUMSUM": Converter(cumsum),
-    "L2_NORMALIZATION": Converter(l2_normalization),
-    "LOCAL_RESPONSE_NORMALIZATION": Converter(local_response_normalization),
     "MEAN": _reduction(reduce.MeanOp),
     "REDUCE_ALL": _reduction(reduce.AllOp),
     "REDUCE_ANY": _reduction(reduce.AnyOp),

@@ -7,11 +7,11 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import LogicalNotOp, ReluOp
 from ...dialects.relay.transform import TransposeOp
-from ..importing import norms
 from ..importing.attention import Scores, cast_to, masked, weighted
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term
+from ..meanings import norms
 from ..meanings.activations import gelu_erf
 from .context import Context
 from .products import linear
@@ -83,9 +83,8 @@ def _encoder_layer(ctx: Context) -> SSAValue:
     x, first, epsilon = ctx.term("src"), ctx.flag("norm_first"), ctx.float("eps", 0.0)
 
     def normed(x: Term, which: int) -> Term:
-        row = (x.shape[-1],)
         weight, bias = (ctx.term(f"norm_{part}_{which}") for part in ("weight", "bias"))
-        return norms.layer_norm(ctx, x, row, weight, bias, epsilon)
+        return norms.layer_norm(x, weight, bias, (len(x.shape) - 1,), epsilon)
 
     def dense(x: Term) -> Term:
         inner = Term(ctx, linear(ctx, x.value, ctx.of("ffn_weight_1"), ctx.of("ffn_bias_1")))

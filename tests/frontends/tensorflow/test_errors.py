@@ -49,7 +49,7 @@ def test_texts_are_refused_only_where_an_output_needs_them():
 def test_a_radius_below_0():
     net = Net()
     net.op("LRN", "y", net.placeholder("x", (1, 2, 2, 3)), depth_radius=-1)
-    refused(net.build(), "LRN: expected a depth_radius of at least 0, got -1")
+    refused(net.build(), "LRN: expected a non-negative number as 'depth_radius', got -1")
 
 
 def test_an_attribute_or_input_that_no_row_asks_for_is_refused_by_its_name():

@@ -69,6 +69,15 @@ CASES: dict[str, tuple[Any, ...]] = {
         X,
         N.clamp(max=3),
     ),
+    "norms of halves, with statistics": (
+        lambda h: (
+            *torch.ops.aten.native_layer_norm(h, [4], None, None, 1e-5),
+            *torch.ops.aten.native_group_norm(h, None, None, 3, 4, 4, 2, 1e-5),
+            *torch.ops.aten._native_batch_norm_legit.no_stats(h, None, None, True, 0.1, 1e-5),
+            torch.ops.aten._native_batch_norm_legit_no_training(h, None, None, h[0, :, 0], h[0, :, 2], 0.1, 1e-5)[0],
+        ),
+        torch.tensor([1.0, -1, 4, -4]).half().repeat(3, 4, 1),
+    ),
     "axes of scalars": (
         lambda s: (
             *(s.softmax(0), s.log_softmax(-1), s.cumsum(0), s.logcumsumexp(0), s.gather(0, torch.tensor(0))),
