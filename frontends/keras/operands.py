@@ -86,6 +86,11 @@ def argument_term(ctx: Context, index: int = 0, name: str = "x", floats: bool = 
     return operands(ctx, ctx.argument(index, name), floats=floats)[0]
 
 
+def floating(x: Term) -> Term:
+    """The term in floats, float32 of integers."""
+    return x if is_float(x.dtype) else x.to(FLOAT)
+
+
 def axes_option(ctx: Context, rank: int, name: str = "axis") -> tuple[int, ...]:
     """The axes of an option; all where it is left out."""
     argument = ctx.option(name)

@@ -3,43 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.cumulative import CumprodOp, CumsumOp
 from ...dialects.relay.logic import LogicalAndOp
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp, VarianceOp
-from ...dialects.relay.sorting import ArgsortOp, SortOp, TopKOp
+from ...dialects.relay.reduce import AllOp, AnyOp, ArgMaxOp, ArgMinOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
+from ...dialects.relay.sorting import ArgsortOp, SortOp
 from ...dialects.relay.transform import TransposeOp
 from ..importing.attention import Scores, added, weighted
+from ..importing.attributes import Flag, Int, Ints
 from ..importing.einsum import contraction
 from ..importing.products import product
 from ..importing.tensor import shape_of
-from ..importing.terms import Term, absolute, maximum, where
+from ..importing.terms import Term, absolute, axis_of, maximum
 from ..importing.terms import sqrt as root
-from ..meanings.formulas import log_sum_exp
+from ..meanings import reductions
 from .attention import hidden, lowest, seen_by_position
 from .context import Context
 from .nests import items_of, whole, wholes
-from .operands import argument_term, axes_option, dtype_option, operands
-from .rows import Row
+from .operands import argument_term, axes_option, dtype_option, floating, operands
+from .rows import Row, declared
+
+
+def _over(
+    function: Callable[..., Term | tuple[Term, ...]], prepare: Callable[[Term], Term] = lambda x: x, name: str = "axis"
+) -> Row:
+    def computed(x: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term | tuple[Term, ...]:
+        return function(prepare(x), axes, keepdims)
+
+    return declared(computed, "x", axes=Ints(None, name=name), keepdims=Flag(False))
 
 
 def _reduced(op: type[Operator], prepare: Callable[[Term], Term] = lambda x: x) -> Row:
-    def convert(ctx: Context) -> SSAValue:
-        x = prepare(argument_term(ctx))
-        return _over(ctx, op, x).value
-
-    return Row(convert)
-
-
-def _over(ctx: Context, op: type[Operator], x: Term, name: str = "axis") -> Term:
-    axes = axes_option(ctx, len(x.shape), name)
-    return x.apply(op, axis=axes, keepdims=ctx.flag("keepdims", False)) if axes else x
+    return _over(partial(reductions.reduced, op), prepare)
 
 
 def _summable(x: Term) -> Term:
@@ -49,81 +50,33 @@ def _summable(x: Term) -> Term:
     return x.to("uint32" if x.dtype.kind == "u" else "int32")
 
 
-def _floating(x: Term) -> Term:
-    return x if is_float(x.dtype) else x.to("float32")
-
-
 def _truth(x: Term) -> Term:
     return x.to("bool")
 
 
-def _variance(ctx: Context) -> Term:
-    x = _floating(argument_term(ctx))
-    wide = x.to("float32") if x.dtype.itemsize < 4 else x
-    axes = axes_option(ctx, len(x.shape))
-    mean = wide.mean(*axes)
-    return wide.apply(VarianceOp, mean, axis=axes, keepdims=ctx.flag("keepdims", False)).to(x.dtype)
+def _count_nonzero(x: Term, axes: tuple[int, ...] | None) -> Term:
+    return reductions.reduced(SumOp, x.to("bool").to("int32"), axes)
 
 
-def _moments(ctx: Context) -> tuple[SSAValue, SSAValue]:
-    x = _floating(argument_term(ctx))
-    axes, keep = axes_option(ctx, len(x.shape), "axes"), ctx.flag("keepdims", False)
-    mean = x.mean(*axes)
-    variance = x.apply(VarianceOp, mean, axis=axes, keepdims=keep)
-    return x.apply(MeanOp, axis=axes, keepdims=keep).value, variance.value
-
-
-def _logsumexp(ctx: Context) -> SSAValue:
-    x = _floating(argument_term(ctx))
-    axes = axes_option(ctx, len(x.shape))
-    return log_sum_exp(x, axes, ctx.flag("keepdims", False)).value
-
-
-def _count_nonzero(ctx: Context) -> SSAValue:
-    x = argument_term(ctx)
-    ones = where(x.equal(0.0 if is_float(x.dtype) else 0), 0, Term(ctx, ctx.constant(np.asarray(1, np.int32), "one")))
-    axes = axes_option(ctx, len(x.shape))
-    return ones.apply(SumOp, axis=axes, keepdims=False).value
-
-
-def _arg(op: type[Operator]) -> Row:
-    def convert(ctx: Context) -> SSAValue:
-        x = argument_term(ctx)
-        rank = len(x.shape)
-        if ctx.option("axis") is None:
-            x, axis = x.reshape(prod(x.shape)), 0
-        else:
-            axis = ctx.axis(ctx.int("axis"), rank)
-        return x.apply(op, axis=(axis,), keepdims=ctx.flag("keepdims", False)).to("int32").value
-
-    return Row(convert)
+def _place(op: type[Operator]) -> Row:
+    return declared(partial(reductions.place, op, dtype="int32"), "x", axis=Int(None), keepdims=Flag(False))
 
 
 def _running(op: type[Operator]) -> Row:
-    def convert(ctx: Context) -> SSAValue:
-        x = argument_term(ctx)
+    def computed(ctx: Context, x: Term, axis: int | None) -> Term:
         x = x.to("int32") if x.dtype.kind == "b" else x
         dtype = dtype_option(ctx)
-        x = x if dtype is None else x.to(dtype)
-        if ctx.option("axis") is None:
-            return x.reshape(prod(x.shape)).apply(op, axis=0).value
-        return x.apply(op, axis=ctx.axis(ctx.int("axis"), len(x.shape))).value
+        return reductions.running(op, x if dtype is None else x.to(dtype), axis)
 
-    return Row(convert)
+    return declared(computed, "x", axis=Int(None))
 
 
-def _sort(ctx: Context) -> SSAValue:
-    x = argument_term(ctx)
-    return x.apply(SortOp, axis=ctx.axis(ctx.int("axis", -1), len(x.shape))).value
+def _sort(x: Term, axis: int) -> Term:
+    return x.apply(SortOp, axis=axis_of(x, axis))
 
 
-def _argsort(ctx: Context) -> SSAValue:
-    x = argument_term(ctx)
-    return x.apply(ArgsortOp, axis=ctx.axis(ctx.int("axis", -1), len(x.shape)), dtype="int32").value
-
-
-def _top_k(ctx: Context) -> tuple[SSAValue, ...]:
-    return ctx.emit_all(TopKOp, ctx.data(0, "x"), k=ctx.int("k", least=1), axis=-1, ret_type="both", dtype="int32")
+def _argsort(x: Term, axis: int) -> Term:
+    return x.apply(ArgsortOp, axis=axis_of(x, axis), dtype="int32")
 
 
 def _matmul(ctx: Context) -> SSAValue:
@@ -173,7 +126,7 @@ def _outer(ctx: Context) -> SSAValue:
 
 def _normalize(ctx: Context) -> SSAValue:
     """Divided by the norm along axes."""
-    x = _floating(argument_term(ctx))
+    x = argument_term(ctx, floats=True)
     order, epsilon = ctx.option("order", 2), ctx.option("epsilon")
     axes = axes_option(ctx, len(x.shape))
     least = 1e-7 if epsilon is None else ctx.float("epsilon")
@@ -187,17 +140,16 @@ def _normalize(ctx: Context) -> SSAValue:
     return (x / maximum(norm, least)).value
 
 
-def _norm(ctx: Context) -> SSAValue:
-    """The Euclidean norm, that of sums, or the greatest, along an axis."""
-    x = _floating(argument_term(ctx))
-    axes, keep = axes_option(ctx, len(x.shape)), ctx.flag("keepdims", False)
+def _norm(ctx: Context, x: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
+    """The Euclidean norm, or along an axis that of sums."""
+    along_one = len(reductions.axes_of(x, axes)) == 1
     match ctx.option("ord"):
         case None | "fro":
-            return root((x * x).apply(SumOp, axis=axes, keepdims=keep)).value
-        case 2 if len(axes) == 1:
-            return root((x * x).apply(SumOp, axis=axes, keepdims=keep)).value
-        case 1 if len(axes) == 1:
-            return absolute(x).apply(SumOp, axis=axes, keepdims=keep).value
+            return reductions.norm_2(floating(x), axes, keepdims)
+        case 2 if along_one:
+            return reductions.norm_2(floating(x), axes, keepdims)
+        case 1 if along_one:
+            return reductions.norm_1(floating(x), axes, keepdims)
         case other:
             ctx.fail("ord 1 or 2 along an axis, or fro", repr(other))
 
@@ -219,38 +171,34 @@ def _attention(ctx: Context) -> SSAValue:
     return ctx.emit(TransposeOp, weighted(ctx, scores.compute(), value), axes=(0, 2, 1, 3))
 
 
-def _mean(ctx: Context) -> SSAValue:
-    return _over(ctx, MeanOp, _floating(argument_term(ctx))).value
-
-
 TABLE: dict[str, Row] = {
     "All": _reduced(AllOp, _truth),
     "Amax": _reduced(MaxOp),
     "Amin": _reduced(MinOp),
     "Any": _reduced(AnyOp, _truth),
-    "Argmax": _arg(ArgMaxOp),
-    "Argmin": _arg(ArgMinOp),
-    "Argsort": Row(_argsort),
-    "CountNonzero": Row(_count_nonzero),
+    "Argmax": _place(ArgMaxOp),
+    "Argmin": _place(ArgMinOp),
+    "Argsort": declared(_argsort, "x", axis=Int(-1)),
+    "CountNonzero": declared(_count_nonzero, "x", axes=Ints(None, name="axis")),
     "Cumprod": _running(CumprodOp),
     "Cumsum": _running(CumsumOp),
     "Dot": Row(_dot),
     "DotProductAttention": Row(_attention),
     "Einsum": Row(_einsum),
-    "Logsumexp": Row(_logsumexp),
+    "Logsumexp": _over(reductions.log_sum_exp, floating),
     "Matmul": Row(_matmul),
     "Max": _reduced(MaxOp),
-    "Mean": Row(_mean),
+    "Mean": _reduced(MeanOp, floating),
     "Min": _reduced(MinOp),
-    "Moments": Row(_moments),
-    "Norm": Row(_norm),
+    "Moments": _over(reductions.moments, floating, "axes"),
+    "Norm": declared(_norm, "x", axes=Ints(None, name="axis"), keepdims=Flag(False)),
     "Normalize": Row(_normalize),
     "Outer": Row(_outer),
     "Prod": _reduced(ProdOp, _summable),
-    "Sort": Row(_sort),
-    "Std": Row(lambda ctx: root(_variance(ctx)).value),
+    "Sort": declared(_sort, "x", axis=Int(-1)),
+    "Std": _over(reductions.deviation, floating),
     "Sum": _reduced(SumOp, _summable),
     "Tensordot": Row(_tensordot),
-    "TopK": Row(_top_k),
-    "Var": Row(lambda ctx: _variance(ctx).value),
+    "TopK": declared(partial(reductions.top_k, dtype="int32"), "x", k=Int(least=1)),
+    "Var": _over(reductions.variance, floating),
 }

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial
 from math import prod
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay import elementwise as ew
 from ...dialects.relay.cumulative import CumprodOp, CumsumOp
 from ...dialects.relay.operator import Operator
 from ...dialects.relay.rearrange import StackOp
@@ -17,66 +16,54 @@ from ...dialects.relay.reduce import AllOp, MaxOp, MeanOp, MinOp, ProdOp, SumOp
 from ...dialects.relay.sorting import SearchSortedOp, SortOp
 from ...dialects.relay.transform import StridedSliceOp
 from ...dialects.sizes import symbols_of
+from ..importing.attributes import Flag, Int, Ints
 from ..importing.einsum import contraction
 from ..importing.terms import Term, is_nan, where
 from ..importing.terms import sqrt as root
+from ..meanings import reductions
 from .context import Context
-from .operands import argument_term, array_of, axes_option, operands
+from .operands import argument_term, array_of, axes_option, floating, operands
 from .operations_shape import permuted
-from .rows import Row
+from .rows import Row, declared
+
+_AXES = Ints(None, name="axis")
 
 
-def _numbers(x: Term, other: float) -> Term:
-    """The term with another number for what is none."""
-    return where(x.apply(ew.IsNanOp), other, x)
+def _of_numbers(function: Callable[..., Term]) -> Row:
+    def computed(x: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
+        return function(floating(x), axes=axes, keepdims=keepdims)
+
+    return declared(computed, "x", axes=_AXES, keepdims=Flag(False))
 
 
-def _reduced(op: type[Operator], other: float) -> Row:
-    """A reduction of the numbers alone, of which `other` is neutral; of none there is no extreme."""
-
-    def convert(ctx: Context) -> SSAValue:
-        x = argument_term(ctx, floats=True)
-        axes = axes_option(ctx, len(x.shape))
-        keep = ctx.flag("keepdims", False)
-        result = _numbers(x, other).apply(op, axis=axes, keepdims=keep)
-        if op in (MaxOp, MinOp):
-            result = where(is_nan(x).apply(AllOp, axis=axes, keepdims=keep), np.nan, result)
-        return result.value
-
-    return Row(convert)
+def _reduced(op: type[Operator], neutral: float) -> Row:
+    return _of_numbers(partial(reductions.of_numbers, op, neutral=neutral))
 
 
-def _running(op: type[Operator], other: float) -> Row:
-    def convert(ctx: Context) -> SSAValue:
-        x = _numbers(argument_term(ctx, floats=True), other)
-        if ctx.option("axis") is None:
-            return x.reshape(prod(x.shape)).apply(op, axis=0).value
-        return x.apply(op, axis=ctx.axis(ctx.int("axis"), len(x.shape))).value
+def _extreme(op: type[Operator], neutral: float) -> Row:
+    """The largest or smallest number; of none it is NaN."""
 
-    return Row(convert)
+    def computed(x: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
+        none = reductions.reduced(AllOp, is_nan(x), axes, keepdims)
+        return where(none, np.nan, reductions.of_numbers(op, x, neutral, axes, keepdims))
 
-
-def _mean_of_numbers(x: Term, axes: tuple[int, ...], keep: bool) -> Term:
-    some = where(x.apply(ew.IsNanOp), 0.0, x.apply(ew.OnesLikeOp))
-    return _numbers(x, 0.0).apply(SumOp, axis=axes, keepdims=keep) / some.apply(SumOp, axis=axes, keepdims=keep)
+    return _of_numbers(computed)
 
 
-def _nan_mean(ctx: Context) -> SSAValue:
-    x = argument_term(ctx, floats=True)
-    return _mean_of_numbers(x, axes_option(ctx, len(x.shape)), ctx.flag("keepdims", False)).value
+def _running(op: type[Operator], neutral: float) -> Row:
+    def computed(x: Term, axis: int | None) -> Term:
+        x = floating(x)
+        return reductions.running(op, where(is_nan(x), neutral, x), axis)
+
+    return declared(computed, "x", axis=Int(None))
 
 
-def _nan_variance(ctx: Context) -> Term:
-    x = argument_term(ctx, floats=True)
-    axes = axes_option(ctx, len(x.shape))
-    off = x - _mean_of_numbers(x, axes, True)
-    return _mean_of_numbers(off * off, axes, ctx.flag("keepdims", False))
+def _deviation_of_numbers(x: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
+    return root(reductions.variance_of_numbers(x, axes, keepdims))
 
 
-def _range(ctx: Context) -> SSAValue:
-    x = argument_term(ctx)
-    axes, keep = axes_option(ctx, len(x.shape)), ctx.flag("keepdims", False)
-    return (x.apply(MaxOp, axis=axes, keepdims=keep) - x.apply(MinOp, axis=axes, keepdims=keep)).value
+def _range(x: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
+    return reductions.reduced(MaxOp, x, axes, keepdims) - reductions.reduced(MinOp, x, axes, keepdims)
 
 
 def _quantile(points: Callable[[Context], list[float] | float]) -> Row:
@@ -147,18 +134,12 @@ def _average(ctx: Context) -> SSAValue:
     return (total / (weights + x * 0.0).apply(SumOp, axis=axes, keepdims=False)).value
 
 
-def _differences(ctx: Context) -> SSAValue:
+def _differences(x: Term, axis: int, n: int) -> Term:
     """Each element less the one before it."""
-    x = argument_term(ctx, 0, "a")
-    axis = ctx.axis(ctx.int("axis", -1), len(x.shape))
-    for _ in range(ctx.int("n", 1, least=1)):
-        extent = x.shape[axis]
-        later, earlier = (
-            x.apply(StridedSliceOp, begin=(begin,), end=(end,), axes=(axis,))
-            for begin, end in ((1, extent), (0, extent - 1))
-        )
-        x = later - earlier
-    return x.value
+    for _ in range(n):
+        before, after = reductions.neighbours(x, axis)
+        x = after - before
+    return x
 
 
 def _found(ctx: Context, edges: Term, x: Term, right: bool) -> SSAValue:
@@ -181,10 +162,8 @@ def _trapezoid(ctx: Context) -> SSAValue:
         ctx.fail("points at equal distances", "x")
     y = argument_term(ctx, 0, "y", floats=True)
     axis = ctx.axis(ctx.int("axis", -1), len(y.shape))
-    extent = y.shape[axis]
-    ends = [y.apply(StridedSliceOp, begin=(b,), end=(e,), axes=(axis,)) for b, e in ((1, extent), (0, extent - 1))]
-    total = reduce(lambda a, b: a + b, ends).apply(SumOp, axis=(axis,), keepdims=False)
-    return (total * (ctx.float("dx", 1.0) / 2)).value
+    before, after = reductions.neighbours(y, axis)
+    return ((after + before).apply(SumOp, axis=(axis,), keepdims=False) * (ctx.float("dx", 1.0) / 2)).value
 
 
 def _inner(ctx: Context) -> SSAValue:
@@ -203,21 +182,21 @@ def _vdot(ctx: Context) -> SSAValue:
 
 TABLE: dict[str, Row] = {
     "Average": Row(_average),
-    "Diff": Row(_differences),
+    "Diff": declared(_differences, "a", axis=Int(-1), n=Int(1, least=1)),
     "Digitize": Row(_digitize),
     "Inner": Row(_inner),
     "Median": _quantile(lambda ctx: 0.5),
     "Nancumprod": _running(CumprodOp, 1.0),
     "Nancumsum": _running(CumsumOp, 0.0),
-    "Nanmax": _reduced(MaxOp, -np.inf),
-    "Nanmean": Row(_nan_mean),
-    "Nanmin": _reduced(MinOp, np.inf),
+    "Nanmax": _extreme(MaxOp, -np.inf),
+    "Nanmean": _of_numbers(reductions.mean_of_numbers),
+    "Nanmin": _extreme(MinOp, np.inf),
     "Nanprod": _reduced(ProdOp, 1.0),
-    "Nanstd": Row(lambda ctx: root(_nan_variance(ctx)).value),
+    "Nanstd": _of_numbers(_deviation_of_numbers),
     "Nansum": _reduced(SumOp, 0.0),
-    "Nanvar": Row(lambda ctx: _nan_variance(ctx).value),
+    "Nanvar": _of_numbers(reductions.variance_of_numbers),
     "Percentile": _quantile(_points(100)),
-    "Ptp": Row(_range),
+    "Ptp": declared(_range, "x", axes=_AXES, keepdims=Flag(False)),
     "Quantile": _quantile(_points(1)),
     "SearchSorted": Row(_search),
     "Trapezoid": Row(_trapezoid),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..importing.converter import Converter, Result
+from ..importing.rows import Function, row
 from .context import Config, Context
 from .masks import UNMASKED, Masks
 from .weights import Variables
@@ -41,6 +43,11 @@ class Row(Converter[Context]):
     """The masks that it reads and gives."""
     carried: Callable[[Config], Carried | None] = _forgets
     """The states that a layer keeps, by its configuration; None where each call begins anew."""
+
+
+def declared(function: Function, inputs: str, **attributes: Any) -> Row:
+    """Return the row of an operation without variables, as `row` declares it."""
+    return Row(row(function, inputs, **attributes).convert)
 
 
 class _Every(dict[str, str]):

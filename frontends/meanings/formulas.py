@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import log as logarithm
 from math import pi
 
-from ...dialects.relay import division, elementwise, logic, reduce
+from ...dialects.relay import division, elementwise, logic
 from ...dialects.relay.numerics import is_float
 from ...dialects.relay.operator import Operator
 from ..importing.terms import Term, copysign, exp, is_nan, log, log1p, maximum, minimum, once, where
@@ -25,14 +24,6 @@ def log_add_exp2(a: Term, b: Term) -> Term:
     larger, smaller = maximum(a, b), minimum(a, b)
     both = larger + log1p(exp((smaller - larger) * logarithm(2))) * (1 / logarithm(2))
     return where(a.equal(b), larger + 1.0, both)
-
-
-def log_sum_exp(x: Term, axes: Sequence[int] | None, keepdims: bool) -> Term:
-    """log of the sum of exp(x) over axes, None for all, of summands that are at most 1."""
-    largest = x.apply(reduce.MaxOp, axis=axes, keepdims=True)
-    offset = where(largest.apply(elementwise.IsFiniteOp), largest, 0.0)
-    total = log(exp(x - offset).apply(reduce.SumOp, axis=axes, keepdims=keepdims))
-    return total + (offset if keepdims else offset.reshape(*total.shape))
 
 
 @once

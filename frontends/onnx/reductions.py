@@ -1,91 +1,69 @@
-"""Reductions over axes: of what each element contributes, and what becomes of the result."""
+"""Reductions over axes, the places of extremes, and sums and products of all that comes before."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
-from xdsl.ir import SSAValue
-
-from ...dialects.relay import elementwise as ew
 from ...dialects.relay import reduce
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.cumulative import CumprodOp, CumsumOp, Cumulative
+from ..importing.attributes import Flag, Int
 from ..importing.converter import Converter
-from ..importing.terms import Term, absolute, exp, log, sqrt, term, wide_term
-from ..meanings.formulas import log_sum_exp
+from ..importing.rows import row
+from ..importing.terms import Term
+from ..meanings import reductions
 from .context import Context
 
-_Function = Callable[[Term], Term]
+_KEEPDIMS = Flag(True, others=False)
 
 
-def _itself(x: Term) -> Term:
-    return x
+def _over(function: Callable[..., Term], since: int = 18, wide: bool = False) -> Converter[Context]:
+    """The row of a reduction whose axes are an input from opset `since` on.
+
+    wide: roots and logarithms of integers are of float64, and rounded towards zero.
+    """
+
+    def computed(ctx: Context, x: Term, keepdims: bool, noop: bool) -> Term:
+        axes = ctx.ints_since(since, "axes", 1) or (() if noop else None)
+        number = x.to("float64") if wide and x.dtype.kind in "iu" else x
+        return function(number, axes, keepdims).to(x.dtype)
+
+    return row(computed, "data", keepdims=_KEEPDIMS, noop=Flag(False, name="noop_with_empty_axes", others=False))
 
 
-def _square(x: Term) -> Term:
-    return x * x
+def _plain(op: type[reduce.Reduce], since: int = 18) -> Converter[Context]:
+    return _over(partial(reductions.reduced, op), since)
 
 
-@dataclass(frozen=True)
-class Reduction:
-    """`after` of the reduction of `before` of the elements; whose axes are an input from opset `since` on."""
-
-    op: type[Operator] = reduce.SumOp
-    before: _Function = _itself
-    after: _Function = _itself
-    since: int = 18
-
-    def __call__(self, ctx: Context) -> SSAValue:
-        own = ctx.dtype(0)
-        plain = self.before is _itself and self.after is _itself
-        data = term(ctx, 0) if plain else wide_term(ctx, 0)
-        if own.kind in "iu" and self.after is not _itself:
-            # Roots and logarithms are of floats, and rounded towards zero.
-            data = data.to("float64")
-        axes, noop = ctx.ints_since(self.since, "axes", 1), ctx.is_one("noop_with_empty_axes")
-        keepdims = ctx.is_one("keepdims", True)
-        if noop and not axes:
-            same = self.after(self.before(data)).to(own)
-            return same.value if same.value is not ctx.value(0) else ctx.emit(ew.CopyOp, same.value)
-        return self.reduced(data, axes or None, keepdims).to(own).value
-
-    def reduced(self, data: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
-        return self.after(self.before(data).apply(self.op, axis=axes, keepdims=keepdims))
+def _place(op: type[reduce.Reduce]) -> Converter[Context]:
+    return row(
+        partial(reductions.place, op),
+        "data",
+        axis=Int(0),
+        keepdims=_KEEPDIMS,
+        last=Flag(False, name="select_last_index"),
+    )
 
 
-class LogSumExp(Reduction):
-    """One that is computed as a whole, so that nothing overflows on the way."""
-
-    def reduced(self, data: Term, axes: tuple[int, ...] | None, keepdims: bool) -> Term:
-        return log_sum_exp(data, axes, keepdims)
-
-
-def arg_reduction(op: type[Operator]) -> Converter[Context]:
-    """The converter of the place of an extreme along an axis, an int64."""
-
-    def convert(ctx: Context) -> SSAValue:
-        found = term(ctx, 0).apply(
-            op,
-            axis=[ctx.int("axis", 0)],
-            keepdims=ctx.is_one("keepdims", True),
-            select_last_index=ctx.flag("select_last_index"),
-        )
-        return found.to("int64").value
-
-    return Converter(convert)
+def _running(op: type[Cumulative]) -> Converter[Context]:
+    """The row of a sum or product along an axis, which is an input."""
+    run = partial(reductions.running, op)
+    return row(run, "x axis:size", exclusive=Flag(False, others=None), reverse=Flag(False, others=None))
 
 
 TABLE = {
-    "ArgMax": arg_reduction(reduce.ArgMaxOp),
-    "ArgMin": arg_reduction(reduce.ArgMinOp),
-    "ReduceL1": Converter(Reduction(before=absolute)),
-    "ReduceL2": Converter(Reduction(before=_square, after=sqrt)),
-    "ReduceLogSum": Converter(Reduction(after=log)),
-    "ReduceLogSumExp": Converter(LogSumExp(before=exp, after=log)),
-    "ReduceMax": Converter(Reduction(reduce.MaxOp)),
-    "ReduceMean": Converter(Reduction(reduce.MeanOp)),
-    "ReduceMin": Converter(Reduction(reduce.MinOp)),
-    "ReduceProd": Converter(Reduction(reduce.ProdOp)),
-    "ReduceSum": Converter(Reduction(since=13)),
-    "ReduceSumSquare": Converter(Reduction(before=_square)),
+    "ArgMax": _place(reduce.ArgMaxOp),
+    "ArgMin": _place(reduce.ArgMinOp),
+    "CumProd": _running(CumprodOp),
+    "CumSum": _running(CumsumOp),
+    "ReduceL1": _over(reductions.norm_1),
+    "ReduceL2": _over(reductions.norm_2, wide=True),
+    "ReduceLogSum": _over(reductions.log_of_sum, wide=True),
+    "ReduceLogSumExp": _over(reductions.log_sum_exp, wide=True),
+    "ReduceMax": _plain(reduce.MaxOp),
+    "ReduceMean": _plain(reduce.MeanOp),
+    "ReduceMin": _plain(reduce.MinOp),
+    "ReduceProd": _plain(reduce.ProdOp),
+    "ReduceSum": _plain(reduce.SumOp, since=13),
+    "ReduceSumSquare": _over(reductions.sum_of_squares),
 }

@@ -12,6 +12,7 @@ from ...dialects.relay.operator import Operator
 from ...support.dtypes import limits
 from ..importing.converter import Converter
 from ..importing.products import reshaped
+from ..meanings.reductions import reduced
 from .context import Context
 from .known import counts_along, uniform
 
@@ -53,8 +54,7 @@ def _reduce(ctx: Context) -> SSAValue | tuple[SSAValue, ...]:
         ctx.fail("one operand, or values with their places", f"{len(ctx.inputs) // 2} and {ctx.node.body_text}")
     reduction, op = operator_of(ctx, "a reduction")
     axes = ctx.axes("dimensions", len(ctx.shape(0)))
-    data = ctx.value(0)
-    result = ctx.emit(reduction, data, axis=axes, keepdims=False) if axes else ctx.emit(ew.CopyOp, data)
+    result = reduced(reduction, ctx.term(0), axes).value
     start = uniform(ctx, 1)
     if start is not None and start == neutral(ctx.node.body, ctx.dtype(0)):
         return result

@@ -15,10 +15,10 @@ from ...support.dtypes import limits
 from ..importing.converter import Converter
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, term, where
+from ..meanings.reductions import reduced
 from .context import Context
 from .fixed_point import activation_range, centred, factor, out_scale, saturated, scale_of, shifted_product
 from .quantized_quotients import softmax_of_16_bits
-from .reductions import reduced
 from .windows import image_of, pool, pooling_window
 
 
@@ -70,6 +70,11 @@ def average_pool_2d(ctx: Context) -> SSAValue:
     return ctx.emit(ew.CastOp, _activated(ctx, mean.value), dtype=ctx.out().type.lower())
 
 
+def _total(ctx: Context) -> Term:
+    """The sum above the zero point, over the axes in input 1."""
+    return reduced(reduce.SumOp, centred(ctx, 0), ctx.known_ints(1, "axes"), ctx.flag("KeepDims"))
+
+
 def _count(ctx: Context) -> int:
     shape = ctx.shape(0)
     return int(np.prod([shape[axis] for axis in ctx.axes(1, len(shape))]))
@@ -77,7 +82,7 @@ def _count(ctx: Context) -> int:
 
 def mean(ctx: Context) -> SSAValue:
     """Sums above the zero point, times a factor that has their number in it."""
-    total = Term(ctx, reduced(ctx, reduce.SumOp, centred(ctx, 0).value))
+    total = _total(ctx)
     multiplier, shift = factor(scale_of(ctx, 0) / out_scale(ctx))
     return _rescaled(ctx, total, *divided_factor(multiplier, shift, _count(ctx)))
 
@@ -95,7 +100,7 @@ def _rescaled(ctx: Context, total: Term, multiplier: int, shift: int, rounding: 
 
 
 def sum_(ctx: Context) -> SSAValue:
-    total = Term(ctx, reduced(ctx, reduce.SumOp, centred(ctx, 0).value))
+    total = _total(ctx)
     return _rescaled(ctx, total, *factor(scale_of(ctx, 0) / out_scale(ctx)), rounding="UPWARD")
 
 

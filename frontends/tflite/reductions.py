@@ -2,72 +2,61 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay import elementwise as ew
 from ...dialects.relay import reduce
 from ...dialects.relay.cumulative import CumsumOp
 from ...dialects.relay.operator import Operator
-from ...dialects.relay.sorting import TopKOp
+from ..importing.attributes import Flag, Int
 from ..importing.converter import Converter
-from ..importing.tensor import dtype_of
+from ..importing.rows import row
+from ..importing.terms import Term
+from ..meanings import reductions
 from .context import Context
 from .values import DTYPES
 
 
-def _reduction(op: type[Operator]) -> Converter[Context]:
-    return Converter(lambda ctx: reduced(ctx, op, ctx.value(0)))
-
-
-def reduced(ctx: Context, op: type[Operator], value: SSAValue) -> SSAValue:
-    """Over the axes in input 1."""
-    axes = ctx.axes(1, len(ctx.shape(0)))
-    if not axes:
-        return ctx.emit(ew.CopyOp, value)
-    return ctx.emit(op, value, axis=axes, keepdims=bool(ctx.flag("KeepDims")))
+def _over(op: type[Operator]) -> Converter[Context]:
+    return row(partial(reductions.reduced, op), "input axes:ints", keepdims=Flag(False, name="KeepDims"))
 
 
 _PLACES = {2: "int32", 4: "int64"}
 """The element types of positions, by their numbers in options."""
 
 
+def _place(op: type[Operator], ctx: Context, x: Term, axis: int, stated: int) -> Term:
+    dtype = DTYPES.get(ctx.out().type, np.dtype(np.int32)).name
+    if _PLACES.get(stated, dtype) != dtype:
+        ctx.fail(f"an output of {_PLACES[stated]}, as the options say", dtype)
+    return reductions.place(op, x, axis, dtype=dtype)
+
+
 def _extreme(op: type[Operator]) -> Converter[Context]:
-    def convert(ctx: Context) -> SSAValue:
-        (axis,) = ctx.known_ints(1, "an axis") or (0,)
-        result = ctx.emit(op, ctx.value(0), axis=[ctx.axis(axis, len(ctx.shape(0)))])
-        dtype = DTYPES.get(ctx.out().type, np.dtype(np.int32)).name
-        stated = _PLACES.get(ctx.int("OutputType", 0), dtype)
-        if stated != dtype:
-            ctx.fail(f"an output of {stated}, as the options say", dtype)
-        return result if dtype_of(result).name == dtype else ctx.emit(ew.CastOp, result, dtype=dtype)
-
-    return Converter(convert)
+    return row(partial(_place, op), "input axis:size", stated=Int(0, name="OutputType"))
 
 
-def cumsum(ctx: Context) -> SSAValue:
-    (axis,) = ctx.known_ints(1, "an axis") or (0,)
-    axis = ctx.axis(axis, len(ctx.shape(0)))
-    exclusive, backwards = bool(ctx.flag("Exclusive")), bool(ctx.flag("Reverse"))
-    return ctx.emit(CumsumOp, ctx.value(0), axis=axis, exclusive=exclusive, reverse=backwards)
-
-
-def topk(ctx: Context) -> tuple[SSAValue, ...]:
-    (k,) = ctx.known_ints(1, "a number of elements") or (1,)
-    dtype = DTYPES.get(ctx.out(1).type, np.dtype(np.int32)).name
-    return ctx.emit_all(TopKOp, ctx.value(0), k=k, axis=-1, ret_type="both", dtype=dtype)
+def _top_k(ctx: Context, x: Term, k: int) -> tuple[SSAValue, ...]:
+    return reductions.top_k(x, k, DTYPES.get(ctx.out(1).type, np.dtype(np.int32)))
 
 
 TABLE = {
     "ARG_MAX": _extreme(reduce.ArgMaxOp),
     "ARG_MIN": _extreme(reduce.ArgMinOp),
-    "CUMSUM": Converter(cumsum),
-    "MEAN": _reduction(reduce.MeanOp),
-    "REDUCE_ALL": _reduction(reduce.AllOp),
-    "REDUCE_ANY": _reduction(reduce.AnyOp),
-    "REDUCE_MAX": _reduction(reduce.MaxOp),
-    "REDUCE_MIN": _reduction(reduce.MinOp),
-    "REDUCE_PROD": _reduction(reduce.ProdOp),
-    "SUM": _reduction(reduce.SumOp),
-    "TOPK_V2": Converter(topk),
+    "CUMSUM": row(
+        partial(reductions.running, CumsumOp),
+        "input axis:size",
+        exclusive=Flag(False, name="Exclusive"),
+        reverse=Flag(False, name="Reverse"),
+    ),
+    "MEAN": _over(reduce.MeanOp),
+    "REDUCE_ALL": _over(reduce.AllOp),
+    "REDUCE_ANY": _over(reduce.AnyOp),
+    "REDUCE_MAX": _over(reduce.MaxOp),
+    "REDUCE_MIN": _over(reduce.MinOp),
+    "REDUCE_PROD": _over(reduce.ProdOp),
+    "SUM": _over(reduce.SumOp),
+    "TOPK_V2": row(_top_k, "input k:size"),
 }

@@ -17,16 +17,18 @@ from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.sorting import TopKOp
 from ...dialects.relay.transform import SqueezeOp, TakeOp, TransposeOp
 from ...dialects.sizes import Size
+from ..importing.attributes import Element
 from ..importing.converter import Converter
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, copysign, log, where
 from ..meanings import formulas
 from ..meanings.activations import log_sigmoid
+from ..meanings.reductions import Axes, mean_of_numbers, neighbours, of_numbers, reduced
 from ..meanings.special_functions import erf_inverse, erfc
 from .context import Context
 from .elementwise import of_floats, of_two
 from .promotion import FLOAT, LONG, kind_of, operand
-from .reductions import axes_of
+from .reductions import over
 from .shaping import cut, shaped
 
 _WIDE = np.dtype(np.float64)
@@ -74,23 +76,16 @@ def _log_sigmoid(ctx: Context) -> tuple[SSAValue, ...]:
 # Statistics.
 
 
-def _nan_reduced(mean: bool) -> Converter[Context]:
-    def convert(ctx: Context) -> SSAValue:
-        x = ctx.term("self")
-        own = x.dtype if kind_of(x.dtype) == 2 else LONG
-        dtype = ctx.element("dtype", own)
-        assert dtype is not None
-        x = x.to(FLOAT) if kind_of(dtype) == 2 and dtype.itemsize < 4 else x.to(dtype)
-        axes, keepdims = axes_of(ctx, len(x.shape)), ctx.flag("keepdim")
-        if kind_of(dtype) < 2:
-            return x.apply(SumOp, axis=axes, keepdims=keepdims).value
-        missing = x.apply(ew.IsNanOp)
-        total = where(missing, 0.0, x).apply(SumOp, axis=axes, keepdims=keepdims)
-        if mean:
-            total = total / missing.apply(ew.LogicalNotOp).to(x.dtype).apply(SumOp, axis=axes, keepdims=keepdims)
-        return total.to(dtype).value
+def _of_numbers(function: Callable[..., Term]) -> Converter[Context]:
+    """Of integers plain sums, of int64."""
 
-    return Converter(convert)
+    def computed(x: Term, axes: Axes, keepdims: bool, dtype: np.dtype[Any] | None) -> Term:
+        dtype = dtype or (x.dtype if kind_of(x.dtype) == 2 else LONG)
+        if kind_of(dtype) < 2:
+            return reduced(SumOp, x.to(dtype), axes, keepdims)
+        return function(x.to(dtype), axes=axes, keepdims=keepdims)
+
+    return over(computed, dtype=Element(None))
 
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "nearest", "midpoint")
@@ -163,17 +158,13 @@ def _trapezoid(ctx: Context) -> SSAValue:
     y = ctx.term("y")
     axis = ctx.axis("dim", len(y.shape), -1)
 
-    def steps(x: Term, along: int) -> tuple[Term, Term]:
-        extent = x.shape[along]
-        return Term(ctx, cut(ctx, x.value, along, 0, extent - 1)), Term(ctx, cut(ctx, x.value, along, 1, extent))
-
     y = y if kind_of(y.dtype) == 2 else y.to(FLOAT)
-    before, after = steps(y, axis)
+    before, after = neighbours(y, axis)
     total = before + after
     if ctx.given("x"):
         x = ctx.term("x")
         along = axis if len(x.shape) == len(y.shape) else 0
-        first, second = steps(x, along)
+        first, second = neighbours(x, along)
         width = second - first
         if len(x.shape) == 1:
             width = width.reshape(width.shape[0], *(1,) * (len(y.shape) - 1 - axis))
@@ -247,8 +238,8 @@ def _logspace(ctx: Context) -> Any:
 
 
 TABLE: dict[str, Converter[Context]] = {
-    **{f"aten.nansum.{form}": _nan_reduced(mean=False) for form in ("default",)},
-    **{f"aten.nanmean.{form}": _nan_reduced(mean=True) for form in ("default",)},
+    "aten.nansum.default": _of_numbers(partial(of_numbers, SumOp, neutral=0.0)),
+    "aten.nanmean.default": _of_numbers(mean_of_numbers),
     **{f"aten.float_power.{form}": Converter(_float_power) for form in ("Scalar", "Tensor_Scalar", "Tensor_Tensor")},
     **{
         f"aten.special_xlog1py.{form}": of_two(partial(formulas.times_log1p, nan=True), floats=True)

@@ -264,6 +264,11 @@ TABLE = [
               note="an empty list of axes is all of them"),
     _picked("argmax", np.argmax, "ArgMax", "ARG_MAX", "Argmax"),
     _picked("argmin", np.argmin, "ArgMin", "ARG_MIN", "Argmin"),
+    Meaning("argmax_of_all", lambda x, keepdims: np.argmax(x, keepdims=keepdims),
+            [Case(f"block{' kept' * keepdims}", [BLOCK], {"keepdims": keepdims}) for keepdims in (False, True)], {
+            "torch": lambda net, x, keepdims: net("aten.argmax.default", self=x, keepdim=keepdims),
+            "keras": lambda net, x, keepdims: net("Argmax", x, axis=None, keepdims=keepdims)},
+            dtypes={"keras": "int32"}),
     Meaning("argmax_last", lambda x: 3 - np.argmax(x[:, ::-1], 1), [Case("ties", [TIES[[0, 2, 3]]])],
             {"onnx": lambda net, x: net("ArgMax", x, axis=1, keepdims=0, select_last_index=1)}),
     _scanned("cumsum", np.cumsum, "aten.cumsum.default", "Cumsum", "Cumsum",
