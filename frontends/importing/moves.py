@@ -14,7 +14,8 @@ from ...dialects.relay.indexing import GatherNdOp
 from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.sizes import Size, SizeExpr, symbols_of
 from .context import Context
-from .tensor import shape_of
+from .tensor import Tensor, shape_of
+from .terms import Term, constant
 
 
 def reshape_to(ctx: Context, wanted: Sequence[int]) -> SSAValue:
@@ -28,6 +29,17 @@ def reshape_to(ctx: Context, wanted: Sequence[int]) -> SSAValue:
     if prod(wanted) != prod(old) or any(extent < 0 for extent in wanted):
         ctx.fail(f"a shape of {prod(old)} elements", str(list(wanted)))
     return ctx.emit(ReshapeOp, ctx.value(0), newshape=wanted, allowzero=1 * (0 in wanted))
+
+
+def arranged(ctx: Context, tensor: Tensor, axes: Sequence[int] = (), shape: Sequence[int] | None = None) -> Term:
+    """A weight, its axes in another order, then in a shape: of a known one its numbers, which stay that tensor's."""
+    if tensor.array is None or tensor.symbolic or not (axes or shape):
+        x = Term(ctx, tensor.materialise(ctx.builder, ctx.module))
+        x = x.apply(TransposeOp, axes=axes) if axes else x
+        return x if shape is None else x.reshape(*shape)
+    array = tensor.array.transpose(axes) if axes else tensor.array
+    with ctx.builder.located(tensor.location):
+        return constant(ctx, np.ascontiguousarray(array if shape is None else array.reshape(shape)), tensor.name)
 
 
 def transpose(ctx: Context) -> SSAValue:

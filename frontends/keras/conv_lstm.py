@@ -16,7 +16,7 @@ from ..importing.tensor import shape_of
 from ..importing.terms import Term, where
 from .activations import activated
 from .context import Config, Context
-from .convolution import convolved, image_of, window_of
+from .convolution import convolved, image_of, layer_window, window_of
 from .masks import Masks
 from .rows import Row
 from .weights import Variables
@@ -92,13 +92,11 @@ def _inputs(ctx: Context, data: SSAValue, rank: int) -> SSAValue:
     batch, time, *rest = shape_of(data)
     if symbols_of(time):
         ctx.fail("a known number of steps", str(time))
-    filters, size = ctx.int("filters", least=1), ctx.ints("kernel_size", count=rank, least=1)
+    filters = ctx.int("filters", least=1)
     flat = reshaped(ctx, data, (batch * time, *rest))
     image, channels = image_of(ctx, flat, rank)
-    window = window_of(
-        ctx, image, size, ctx.ints("strides", count=rank, least=1), ctx.ints("dilation_rate", count=rank, least=1)
-    )
-    result = convolved(ctx, flat, "cell.kernel", (*size, channels, GATES * filters), window, 1)
+    window = layer_window(ctx, image)
+    result = convolved(ctx, flat, "cell.kernel", (*window.kernel, channels, GATES * filters), window, 1)
     if ctx.has_weight("cell.bias"):
         axis = 1 if ctx.channels_first() else rank + 1
         result = ctx.emit(BiasAddOp, result, ctx.weight("cell.bias", (GATES * filters,)), axis=axis)

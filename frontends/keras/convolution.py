@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.convolution import Conv1DOp, Conv2DOp, Conv3DOp
-from ...dialects.relay.convolution_transpose import Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp
 from ...dialects.relay.matmul import BiasAddOp
-from ...dialects.relay.operator import Operator
 from ...dialects.relay.pooling import SPATIAL
 from ..importing.tensor import shape_of
-from ..importing.window import Sizes, Window, same_padding
+from ..importing.terms import Term
+from ..meanings import windows
+from ..meanings.windows import Sizes, Window
 from .activations import activated
 from .context import Context
 from .rows import Row, own
-
-CONV: Mapping[int, type[Operator]] = {1: Conv1DOp, 2: Conv2DOp, 3: Conv3DOp}
-CONV_TRANSPOSE: Mapping[int, type[Operator]] = {1: Conv1DTransposeOp, 2: Conv2DTransposeOp, 3: Conv3DTransposeOp}
 
 
 def image_of(ctx: Context, data: SSAValue, rank: int) -> tuple[Sizes, int]:
@@ -38,17 +34,16 @@ def window_of(
     ctx: Context, image: Sizes, kernel: Sizes, strides: Sizes, dilation: Sizes, padding: str | None = None
 ) -> Window:
     """A window; `same` puts an odd element of padding after, `causal` all of it before."""
-    rank, nothing = len(image), (0,) * len(image)
-    match padding or ctx.choice("padding", ("valid", "same", *(("causal",) if rank == 1 else ())), "valid"):
-        case "same":
-            total = same_padding(image, strides, dilation, kernel)
-            before = tuple(n // 2 for n in total)
-            return Window(kernel, strides, dilation, before, tuple(n - b for n, b in zip(total, before, strict=True)))
-        case "causal":
-            before = tuple(d * (k - 1) for d, k in zip(dilation, kernel, strict=True))
-            return Window(kernel, strides, dilation, before, nothing)
-        case _:
-            return Window(kernel, strides, dilation, nothing, nothing)
+    allowed = ("valid", "same", "causal") if len(image) == 1 else ("valid", "same")
+    return Window.padded(padding or ctx.choice("padding", allowed, "valid"), image, kernel, strides, dilation)
+
+
+def layer_window(ctx: Context, image: Sizes) -> Window:
+    """The window that a layer states."""
+    size, strides, dilation = (
+        ctx.ints(name, count=len(image), least=1) for name in ("kernel_size", "strides", "dilation_rate")
+    )
+    return window_of(ctx, image, size, strides, dilation)
 
 
 def with_bias(ctx: Context, result: SSAValue, channels: int) -> SSAValue:
@@ -89,27 +84,14 @@ def convolved(
         weight = ctx.arranged(name, kernel, tuple(order), shape)
     else:
         weight, layout = ctx.weight(name, kernel), f"{letters}IO"
-    return convolution(ctx, data, weight, window, groups, outputs, layout)
-
-
-def convolution(
-    ctx: Context, data: SSAValue, weight: SSAValue, window: Window, groups: int, channels: int, kernel_layout: str
-) -> SSAValue:
-    """nn.conv1d, 2d or 3d of a weight in a layout, to so many channels."""
-    rank = len(window.kernel)
-    return ctx.emit(
-        CONV[rank],
-        data,
-        weight,
-        strides=window.strides,
-        padding=window.padding,
-        dilation=window.dilation,
+    result = windows.conv(
+        *(Term(ctx, data), Term(ctx, weight), window),
         groups=groups,
-        channels=channels,
-        kernel_size=window.kernel,
-        data_layout=layout_of(ctx, rank),
-        kernel_layout=kernel_layout,
+        channels=outputs,
+        layout=layout_of(ctx, rank),
+        kernel_layout=layout,
     )
+    return result.value
 
 
 def conv(rank: int) -> Callable[[Context], SSAValue]:
@@ -118,11 +100,8 @@ def conv(rank: int) -> Callable[[Context], SSAValue]:
         image, channels = image_of(ctx, data, rank)
         if channels % groups or filters % groups:
             ctx.fail(f"channels and filters that {groups} groups share", f"{channels} and {filters}")
-        size = ctx.ints("kernel_size", count=rank, least=1)
-        window = window_of(
-            ctx, image, size, ctx.ints("strides", count=rank, least=1), ctx.ints("dilation_rate", count=rank, least=1)
-        )
-        kernel = (*size, channels // groups, filters)
+        window = layer_window(ctx, image)
+        kernel = (*window.kernel, channels // groups, filters)
         return with_bias(ctx, convolved(ctx, data, "kernel", kernel, window, groups), filters)
 
     return convert
@@ -132,11 +111,10 @@ def depthwise_conv(rank: int) -> Callable[[Context], SSAValue]:
     def convert(ctx: Context) -> SSAValue:
         data, multiplier = ctx.data(), ctx.int("depth_multiplier", 1, least=1)
         image, channels = image_of(ctx, data, rank)
-        size = ctx.ints("kernel_size", count=rank, least=1)
-        window = window_of(
-            ctx, image, size, ctx.ints("strides", count=rank, least=1), ctx.ints("dilation_rate", count=rank, least=1)
+        window = layer_window(ctx, image)
+        result = convolved(
+            ctx, data, "kernel", (*window.kernel, channels, multiplier), window, channels, depthwise=True
         )
-        result = convolved(ctx, data, "kernel", (*size, channels, multiplier), window, channels, depthwise=True)
         return with_bias(ctx, result, channels * multiplier)
 
     return convert
@@ -148,11 +126,8 @@ def separable_conv(rank: int) -> Callable[[Context], SSAValue]:
     def convert(ctx: Context) -> SSAValue:
         data, multiplier, filters = ctx.data(), ctx.int("depth_multiplier", 1, least=1), ctx.int("filters", least=1)
         image, channels = image_of(ctx, data, rank)
-        size, ones = ctx.ints("kernel_size", count=rank, least=1), (1,) * rank
-        window = window_of(
-            ctx, image, size, ctx.ints("strides", count=rank, least=1), ctx.ints("dilation_rate", count=rank, least=1)
-        )
-        kernel = (*size, channels, multiplier)
+        window, ones = layer_window(ctx, image), (1,) * rank
+        kernel = (*window.kernel, channels, multiplier)
         spread = convolved(ctx, data, "depthwise_kernel", kernel, window, channels, depthwise=True)
         point = Window(ones, ones, ones, (0,) * rank, (0,) * rank)
         mixed = convolved(ctx, spread, "pointwise_kernel", (*ones, channels * multiplier, filters), point, 1)
@@ -173,22 +148,16 @@ def conv_transpose(rank: int) -> Callable[[Context], SSAValue]:
         same = ctx.choice("padding", ("valid", "same"), "valid") == "same"
         rows = (_cut(k, s, d, n, same) for k, s, d, n in zip(size, strides, dilation, wanted, strict=True))
         before, after, more = zip(*rows, strict=True)
-        letters = SPATIAL[rank]
         kernel = (*size, filters, channels)
-        result = ctx.emit(
-            CONV_TRANSPOSE[rank],
-            data,
-            ctx.arranged("kernel", kernel, (rank + 1, rank, *range(rank))),
-            strides=strides,
-            padding=(*before, *after),
-            output_padding=more,
-            dilation=dilation,
+        result = windows.conv_transpose(
+            Term(ctx, data),
+            Term(ctx, ctx.arranged("kernel", kernel, (rank + 1, rank, *range(rank)))),
+            Window(size, strides, dilation, before, after),
+            more,
             channels=filters,
-            kernel_size=size,
-            data_layout=layout_of(ctx, rank),
-            kernel_layout=f"IO{letters}",
+            layout=layout_of(ctx, rank),
         )
-        return with_bias(ctx, result, filters)
+        return with_bias(ctx, result.value, filters)
 
     return convert
 

@@ -16,8 +16,9 @@ from ..importing.products import reshaped
 from ..importing.tensor import shape_of
 from ..importing.terms import Term, once
 from ..meanings import norms
+from ..meanings.windows import conv
 from .context import Context
-from .convolution import CONV, convolution, image_of, layout_of, window_of
+from .convolution import image_of, layout_of, window_of
 from .images import resized
 from .normalization import axes_of, scaled_norm
 from .operands import argument_term, operands
@@ -31,7 +32,7 @@ ByRank: TypeAlias = "Mapping[int, type[Operator]]"
 def _rank(ctx: Context) -> int:
     """The spatial axes of the input."""
     rank = len(shape_of(ctx.data(0, "inputs"))) - 2
-    if rank not in CONV:
+    if rank not in (1, 2, 3):
         ctx.fail("an input of 3 to 5 dimensions", f"shape {list(shape_of(ctx.data(0, 'inputs')))}")
     return rank
 
@@ -63,7 +64,14 @@ def _convolved(ctx: Context, data: SSAValue, kernel: SSAValue, depthwise: bool, 
         ctx.fail(f"a kernel for {channels} channels", f"shape {list(shape_of(kernel))}")
     strides, dilation = (ones, ones) if point else (_sizes(ctx, "strides", rank), _sizes(ctx, "dilation_rate", rank))
     window = window_of(ctx, image, tuple(size), strides, dilation, "valid" if point else None)
-    return convolution(ctx, data, weight, window, groups, outputs, layout)
+    result = conv(
+        *(Term(ctx, data), Term(ctx, weight), window),
+        groups=groups,
+        channels=outputs,
+        layout=layout_of(ctx, rank),
+        kernel_layout=layout,
+    )
+    return result.value
 
 
 def _sizes(ctx: Context, name: str, rank: int) -> tuple[int, ...]:

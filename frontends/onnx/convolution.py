@@ -2,156 +2,134 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import cast
 
-from onnx import NodeProto, helper
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.convolution_transpose import Conv1DTransposeOp, Conv2DTransposeOp, Conv3DTransposeOp
-from ...dialects.relay.elementwise import AddOp, ClipOp, LeakyReluOp, MultiplyOp, ReluOp, SigmoidOp, TanhOp
-from ...dialects.relay.nn import BiasAddOp, Conv1DOp, Conv2DOp, Conv3DOp
-from ...dialects.relay.operator import Operator
-from ...dialects.relay.window_indices import DeformableConv2DOp
-from ..importing.converter import Converter, convert_all_parts
+from ...dialects.relay import elementwise as ew
+from ...dialects.sizes import size_max
+from ..importing.attributes import Floats, Int, Ints, Word
+from ..importing.rows import row
+from ..importing.terms import Term
+from ..meanings import activations, windows
+from ..meanings.windows import Sizes, biased, halves, window_back
 from .context import Context
-from .window import Sizes, explicit_pads, halves, image_of, positive, window
-
-CONV: Mapping[int, type[Operator]] = {1: Conv1DOp, 2: Conv2DOp, 3: Conv3DOp}
-CONV_TRANSPOSE: Mapping[int, type[Operator]] = {1: Conv1DTransposeOp, 2: Conv2DTransposeOp, 3: Conv3DTransposeOp}
+from .window import auto_pad, explicit_pads, image_of, steps, window
 
 
-def _kernel(ctx: Context, image: Sizes, names: str) -> Sizes:
+def _kernel(ctx: Context, image: Sizes, weight: Term, names: str = "outputs, inputs") -> Sizes:
     """The spatial extents of the weight, which `kernel_shape` may repeat."""
-    weight = ctx.shape(1)
-    if len(weight) != len(image) + 2:
-        ctx.fail(f"a {len(image) + 2}-d weight ({names}, height, width)", f"shape {list(weight)}")
-    kernel = weight[2:]
+    if len(weight.shape) != len(image) + 2:
+        ctx.fail(f"a {len(image) + 2}-d weight ({names}, height, width)", f"shape {list(weight.shape)}")
+    kernel = weight.shape[2:]
     if (given := ctx.ints("kernel_shape", None)) is not None and given != kernel:
         ctx.fail(f"kernel_shape {list(kernel)} as the weight has", str(list(given)))
     return kernel
 
 
-def conv(ctx: Context) -> SSAValue:
-    """nn.conv1d, 2d or 3d, then nn.bias_add if there is a bias."""
+def conv(ctx: Context, x: Term, weight: Term, bias: Term | None, group: int) -> Term:
     image = image_of(ctx)
-    found = window(ctx, image, _kernel(ctx, image, "outputs, inputs"))
-    result = ctx.emit(
-        CONV[len(image)],
-        ctx.value(0),
-        ctx.value(1),
-        strides=found.strides,
-        padding=found.padding,
-        dilation=found.dilation,
-        groups=ctx.int("group", 1),
-    )
-    return _with_bias(ctx, result)
+    return biased(windows.conv(x, weight, window(ctx, image, _kernel(ctx, image, weight)), groups=group), bias)
 
 
-def _with_bias(ctx: Context, result: SSAValue, index: int = 2) -> SSAValue:
-    return ctx.emit(BiasAddOp, result, ctx.value(index)) if ctx.has(index) else result
-
-
-def fused_conv(ctx: Context) -> SSAValue:
-    """`conv`, plus input 3 if there is one, then an activation."""
-    result = conv(ctx)
-    if ctx.has(3):
-        result = ctx.emit(AddOp, result, ctx.value(3))
-    kind, numbers = ctx.word("activation", ""), list(ctx.floats("activation_params", None) or ())
-    match kind, len(numbers):
+def fused_conv(
+    ctx: Context,
+    x: Term,
+    weight: Term,
+    bias: Term | None,
+    addend: Term | None,
+    group: int,
+    activation: str,
+    activation_params: tuple[float, ...],
+) -> Term:
+    """`conv`, plus another input if there is one, then an activation."""
+    result = conv(ctx, x, weight, bias, group)
+    result = result if addend is None else result + addend
+    match activation, activation_params:
         case "", _:
             return result
         case "Relu", _:
-            return ctx.emit(ReluOp, result)
+            return activations.relu(result)
         case "Sigmoid", _:
-            return ctx.emit(SigmoidOp, result)
+            return result.apply(ew.SigmoidOp)
         case "Tanh", _:
-            return ctx.emit(TanhOp, result)
-        case "LeakyRelu", 1:
-            return ctx.emit(LeakyReluOp, result, alpha=numbers[0])
-        case "Clip", 2:
-            return ctx.emit(ClipOp, result, a_min=numbers[0], a_max=numbers[1])
-        case "HardSigmoid", 2:
-            line = ctx.emit(MultiplyOp, result, ctx.scalar(numbers[0], result))
-            line = ctx.emit(AddOp, line, ctx.scalar(numbers[1], result))
-            return ctx.emit(ClipOp, line, a_min=0.0, a_max=1.0)
+            return result.apply(ew.TanhOp)
+        case "LeakyRelu", (alpha,):
+            return activations.leaky_relu(result, alpha)
+        case "Clip", (low, high):
+            return result.clip(low, high)
+        case "HardSigmoid", (alpha, beta):
+            return activations.hard_sigmoid(result, alpha, beta)
         case _:
-            ctx.fail("activation Relu, Sigmoid, Tanh, LeakyRelu, Clip or HardSigmoid", f"{kind} {numbers}")
+            expected = "activation Relu, Sigmoid, Tanh, LeakyRelu, Clip or HardSigmoid"
+            ctx.fail(expected, f"{activation} {list(activation_params)}")
 
 
-def conv_transpose(ctx: Context) -> SSAValue:
-    """nn.conv1d_transpose, 2d or 3d, then nn.bias_add if there is a bias.
+def conv_transpose(
+    ctx: Context,
+    x: Term,
+    weight: Term,
+    bias: Term | None,
+    group: int,
+    output_shape: tuple[int, ...] | None = None,
+    pads: tuple[Sizes, Sizes] | None = None,
+) -> Term:
+    """A given `output_shape`, or SAME, says how much padding there is; where that is less than none, the result grows.
 
-    A given `output_shape`, or SAME, says how much padding there is; where that is less than none, the result grows.
+    pads: those before and after, where they are no attribute.
     """
     image = image_of(ctx)
-    rank, kernel = len(image), _kernel(ctx, image, "inputs, outputs")
-    strides, dilation = positive(ctx, "strides", rank, 1), positive(ctx, "dilations", rank, 1)
-    more = ctx.ints("output_padding", None) or (0,) * rank
-    if len(more) != rank or min(more) < 0:
-        ctx.fail(f"{rank} non-negative numbers as 'output_padding'", str(list(more)))
-    mode, wanted = ctx.word("auto_pad", "NOTSET") or "NOTSET", ctx.ints("output_shape", None)
-    if mode not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
-        ctx.fail("auto_pad NOTSET, SAME_UPPER, SAME_LOWER or VALID", mode)
-    if wanted is None and mode.startswith("SAME"):
-        wanted = tuple(extent * s for extent, s in zip(image, strides, strict=True))
-    if wanted is not None:
-        wanted = wanted[-rank:]
+    rank, kernel = len(image), _kernel(ctx, image, weight, "inputs, outputs")
+    strides, dilation = steps(ctx, rank)
+    more, mode = ctx.ints("output_padding", 0, count=rank, least=0), auto_pad(ctx)
+    if output_shape is None and mode.startswith("same"):
+        output_shape = tuple(extent * s for extent, s in zip(image, strides, strict=True))
+    if output_shape is not None:
+        wanted = output_shape[-rank:]
         columns = zip(image, kernel, strides, dilation, more, wanted, strict=True)
         surplus = [(extent - 1) * s + d * (k - 1) + 1 + m - out for extent, k, s, d, m, out in columns]
-        before, after = halves([max(0, n) for n in surplus], mode)
-        more = tuple(m + max(0, -n) for m, n in zip(more, surplus, strict=True))
+        before, _ = halves([cast(int, size_max(n, 0)) for n in surplus], lower=mode != "same")
+        sliding, more = window_back(wanted, image, kernel, strides, dilation, before)
     else:
-        before, after = explicit_pads(ctx, rank) if mode == "NOTSET" else ((0,) * rank,) * 2
-    result = ctx.emit(
-        CONV_TRANSPOSE[rank],
-        ctx.value(0),
-        ctx.value(1),
-        strides=strides,
-        output_padding=more,
-        padding=(*before, *after),
-        dilation=dilation,
-        groups=ctx.int("group", 1),
-    )
-    return _with_bias(ctx, result)
+        before, after = (pads or explicit_pads(ctx, rank)) if mode == "explicit" else ((0,) * rank,) * 2
+        sliding = windows.Window(kernel, strides, dilation, before, after)
+    return biased(windows.conv_transpose(x, weight, sliding, more, groups=group), bias)
 
 
-def conv_transpose_with_pads(ctx: Context) -> SSAValue:
-    """`conv_transpose`, whose pads are input 2."""
-    node = NodeProto()
-    node.CopyFrom(ctx.node)
-    if ctx.has(2):
-        node.attribute.append(helper.make_attribute("pads", ctx.known_ints(2, "pads")))
-    bias = ctx.tensor(3) if ctx.has(3) else None
-    return convert_all_parts(conv_transpose, ctx.with_inputs([ctx.tensor(0), ctx.tensor(1), bias], node=node))
+def conv_transpose_with_pads(
+    ctx: Context, x: Term, weight: Term, pads: Sizes | None, bias: Term | None, group: int, output_shape: Sizes | None
+) -> Term:
+    """`conv_transpose`, whose pads are an input."""
+    rank = len(x.shape) - 2
+    if pads is not None and (len(pads) != 2 * rank or min(pads, default=0) < 0):
+        ctx.fail(f"{2 * rank} non-negative numbers as 'pads'", str(list(pads)))
+    sides = None if pads is None else (pads[:rank], pads[rank:])
+    return conv_transpose(ctx, x, weight, bias, group, output_shape, sides)
 
 
-def deform_conv(ctx: Context) -> SSAValue:
-    """nn.deformable_conv2d, then nn.bias_add if there is a bias."""
+def deform_conv(
+    ctx: Context,
+    x: Term,
+    weight: Term,
+    offset: Term,
+    bias: Term | None,
+    mask: Term | None,
+    group: int,
+    offset_group: int,
+) -> Term:
     image = image_of(ctx)
     if len(image) != 2:
-        ctx.fail("a 4-d input (batch, channels, height, width)", f"shape {list(ctx.shape(0))}")
-    found = window(ctx, image, _kernel(ctx, image, "outputs, inputs"))
-    result = ctx.emit(
-        DeformableConv2DOp,
-        ctx.value(0),
-        ctx.value(2),
-        ctx.value(1),
-        ctx.value(4) if ctx.has(4) else None,
-        strides=found.strides,
-        padding=found.padding,
-        dilation=found.dilation,
-        deformable_groups=ctx.int("offset_group", 1),
-        groups=ctx.int("group", 1),
-    )
-    return _with_bias(ctx, result, 3)
+        ctx.fail("a 4-d input (batch, channels, height, width)", f"shape {list(x.shape)}")
+    sliding = window(ctx, image, _kernel(ctx, image, weight))
+    return biased(windows.deformable_conv(x, offset, weight, mask, sliding, group, offset_group), bias)
 
 
 TABLE = {
-    "Conv": Converter(conv),
-    "ConvTranspose": Converter(conv_transpose),
-    "DeformConv": Converter(deform_conv),
+    "Conv": row(conv, "X W B?", group=Int(1)),
+    "ConvTranspose": row(conv_transpose, "X W B?", group=Int(1), output_shape=Ints(None)),
+    "DeformConv": row(deform_conv, "X W offset B? mask?", group=Int(1), offset_group=Int(1)),
 }
 MICROSOFT = {
-    "ConvTransposeWithDynamicPads": Converter(conv_transpose_with_pads),
-    "FusedConv": Converter(fused_conv),
+    "ConvTransposeWithDynamicPads": row(
+        conv_transpose_with_pads, "X W Pads:ints? B?", group=Int(1), output_shape=Ints(None)
+    ),
+    "FusedConv": row(fused_conv, "X W B? Z?", group=Int(1), activation=Word(""), activation_params=Floats(())),
 }

@@ -25,12 +25,13 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.scatter import ScatterElementsOp
 from ...dialects.relay.transform import MaxOp, MeanOp, PadOp, ReshapeOp, SumOp, TransposeOp
 from ...dialects.relay.window_indices import MaxPoolWithArgmaxOp
-from ...dialects.sizes import proves, same, same_shape
+from ...dialects.sizes import proves, same, same_shape, symbols_of
 from ..importing.converter import Converter, convert_all_parts
 from ..importing.tensor import Tensor
+from ..meanings.windows import Sizes, Window
 from .context import Context
 from .known import filled_value
-from .window import Sizes, Window, explicit_pads, image_of, positive, window
+from .window import explicit_pads, image_of, window
 
 ByRank = Mapping[int, type[Operator]]
 MAX_POOL: ByRank = {1: MaxPool1DOp, 2: MaxPool2DOp, 3: MaxPool3DOp}
@@ -42,12 +43,32 @@ def _window(ctx: Context) -> tuple[Sizes, Window, Sizes]:
     image = image_of(ctx)
     # Beside another auto_pad than NOTSET, onnxruntime's poolings do not look at pads.
     ctx.ignore("pads")
-    found = window(ctx, image, positive(ctx, "kernel_shape", len(image)))
+    found = window(ctx, image, ctx.ints("kernel_shape", count=len(image), least=1))
     spans = [d * (size - 1) + 1 for d, size in zip(found.dilation, found.kernel, strict=True)]
     if any(proves(pad, ">=", span) for pad, span in zip(found.before + found.after, spans + spans, strict=True)):
         # A window of padding only has no element.
         ctx.fail(f"pads smaller than the window, {spans}", str([*found.before, *found.after]))
-    return image, found, found.outgrowth(image) if ctx.is_one("ceil_mode") else found.shortfall(ctx, image)
+    return image, found, found.outgrowth(image) if ctx.is_one("ceil_mode") else _shortfall(ctx, found, image)
+
+
+def _shortfall(ctx: Context, window: Window, image: Sizes) -> Sizes:
+    """Return how far the only window of each axis reaches beyond a padded image that is smaller.
+
+    There is one where less than a stride is missing, as onnxruntime divides towards zero; else there is none. An
+    image of symbolic size has to be as large as a window, which the program asks of every call.
+    """
+
+    def missing(axis: int) -> int:
+        span = window.dilation[axis] * (window.kernel[axis] - 1) + 1
+        lack = span - (image[axis] + window.before[axis] + window.after[axis])
+        if proves(lack, "<=", 0):
+            return 0
+        if symbols_of(lack):
+            ctx.require(-lack)
+            return 0
+        return lack if lack < window.strides[axis] else 0
+
+    return tuple(missing(axis) for axis in range(len(image)))
 
 
 def _padded(ctx: Context, data: SSAValue, before: Sizes, after: Sizes) -> SSAValue:
@@ -174,7 +195,7 @@ def max_unpool(ctx: Context) -> SSAValue:
     shape = ctx.shape(0)
     image = image_of(ctx)
     rank = len(image)
-    kernel, strides = positive(ctx, "kernel_shape", rank), positive(ctx, "strides", rank, 1)
+    kernel, strides = ctx.ints("kernel_shape", count=rank, least=1), ctx.ints("strides", 1, count=rank, least=1)
     before, after = explicit_pads(ctx, rank)
     columns = zip(image, kernel, strides, before, after, strict=True)
     whole = (*shape[:2], *((extent - 1) * s + k - a - b for extent, k, s, a, b in columns))

@@ -10,8 +10,9 @@ from ...dialects.relay.elementwise import AddOp, CastOp
 from ...dialects.relay.qnn_products import Conv2DOp
 from ...dialects.relay.transform import ExpandDimsOp, PadOp, ReshapeOp, SqueezeOp, StridedSliceOp, TransposeOp
 from ..importing.tensor import dtype_of, shape_of
+from ..meanings.windows import Window
 from .context import Context
-from .window import Window, window
+from .window import window
 
 
 def convolution(

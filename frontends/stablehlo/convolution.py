@@ -7,24 +7,14 @@ from typing import cast
 
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.convolution import Conv1DOp, Conv2DOp, Conv3DOp
-from ...dialects.relay.operator import Operator
+from ...dialects.relay.pooling import SPATIAL
 from ...dialects.relay.rearrange import ReverseOp
-from ...dialects.relay.transform import TransposeOp
 from ..importing.converter import Converter
-from ..importing.tensor import shape_of
 from ..importing.terms import Term
+from ..meanings import windows
+from ..meanings.windows import Window, moved
 from .context import Context
 from .shaping import padded
-
-CONV: dict[int, type[Operator]] = {1: Conv1DOp, 2: Conv2DOp, 3: Conv3DOp}
-_SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
-
-
-def _moved(ctx: Context, value: SSAValue, labels: Sequence[str], wanted: Sequence[str]) -> SSAValue:
-    """A value whose axes have labels, with them in the wanted order."""
-    axes = [labels.index(label) for label in wanted]
-    return value if axes == list(range(len(axes))) else ctx.emit(TransposeOp, value, axes=axes)
 
 
 def _labels(ctx: Context) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -44,7 +34,7 @@ def _labels(ctx: Context) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, 
 
 def _convolution(ctx: Context) -> SSAValue:
     rank = len(ctx.shape(0)) - 2
-    if rank not in CONV or len(ctx.shape(1)) != rank + 2:
+    if rank not in windows.CONV or len(ctx.shape(1)) != rank + 2:
         ctx.fail("data and a kernel of 3 to 5 dimensions", f"shapes {list(ctx.shape(0))} and {list(ctx.shape(1))}")
     data_labels, kernel_labels, result_labels = _labels(ctx)
     strides, dilation, apart = (
@@ -60,13 +50,13 @@ def _convolution(ctx: Context) -> SSAValue:
     names = [str(axis) for axis in range(rank)]
     # Where channels stand decides the layout; other axes go where that layout has them.
     last = data_labels.index("f") > data_labels.index("0")
-    wanted = ["b", *names, "f"] if last else ["b", "f", *names]
-    data = _moved(ctx, ctx.value(0), data_labels, wanted)
-    kernel_wanted = [*names, "i", "o"] if last else ["o", "i", *names]
-    kernel = _moved(ctx, ctx.value(1), kernel_labels, kernel_wanted)
+    wanted = ("b", *names, "f") if last else ("b", "f", *names)
+    data = moved(ctx.term(0), data_labels, wanted)
+    kernel_wanted = (*names, "i", "o") if last else ("o", "i", *names)
+    kernel = moved(ctx.term(1), kernel_labels, kernel_wanted)
     if any(reversal):
         flipped = [kernel_wanted.index(names[axis]) for axis in range(rank) if reversal[axis]]
-        kernel = ctx.emit(ReverseOp, kernel, axis=flipped)
+        kernel = kernel.apply(ReverseOp, axis=flipped)
     low, high = list(edges[0::2]), list(edges[1::2])
     if any(n != 1 for n in apart) or min(edges, default=0) < 0:
         spatial = [wanted.index(name) for name in names]
@@ -74,26 +64,22 @@ def _convolution(ctx: Context) -> SSAValue:
         def everywhere(numbers: Sequence[int]) -> list[int]:
             return [numbers[spatial.index(axis)] if axis in spatial else 0 for axis in range(rank + 2)]
 
-        zero = ctx.scalar(0, data)
-        data = padded(ctx, data, zero, everywhere(low), everywhere(high), everywhere([n - 1 for n in apart]))
+        inner = everywhere([n - 1 for n in apart])
+        data = Term(ctx, padded(ctx, data.value, data.number(0).value, everywhere(low), everywhere(high), inner))
         low, high = [0] * rank, [0] * rank
     wide = ctx.result_dtype()
-    data, kernel = (Term(ctx, value).to(wide).value for value in (data, kernel))
-    letters = _SPATIAL[rank]
-    result = ctx.emit(
-        CONV[rank],
-        data,
-        kernel,
-        strides=strides,
-        padding=[*low, *high],
-        dilation=dilation,
+    size = tuple(kernel.shape[kernel_wanted.index(name)] for name in names)
+    letters = SPATIAL[rank]
+    result = windows.conv(
+        data.to(wide),
+        kernel.to(wide),
+        Window(size, strides, dilation, tuple(low), tuple(high)),
         groups=groups,
-        channels=shape_of(kernel)[kernel_wanted.index("o")],
-        kernel_size=[shape_of(kernel)[kernel_wanted.index(name)] for name in names],
-        data_layout=f"N{letters}C" if last else f"NC{letters}",
-        kernel_layout=f"{letters}IO" if last else f"OI{letters}",
+        channels=kernel.shape[kernel_wanted.index("o")],
+        layout=f"N{letters}C" if last else "",
+        kernel_layout=f"{letters}IO" if last else "",
     )
-    return _moved(ctx, result, wanted, result_labels)
+    return moved(result, wanted, result_labels).value
 
 
 TABLE: dict[str, Converter[Context]] = {"convolution": Converter(_convolution)}

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.transform import TransposeOp
-from ..importing.window import Sizes, Window, same_padding
+from ..meanings.windows import Sizes, Window
 from .context import Context
 
 _LONGEST = (1 << 15) - 1
@@ -51,18 +47,13 @@ def numbers(ctx: Context, name: str, layout: str) -> Sizes:
 def window(ctx: Context, layout: str, image: Sizes, kernel: Sizes, *, dilations: str = "dilations") -> Window:
     """The window of a node; SAME padding puts an odd element after."""
     strides, dilation = numbers(ctx, "strides", layout), numbers(ctx, dilations, layout)
-    match ctx.word("padding", ""):
-        case "SAME":
-            total = same_padding(image, strides, dilation, kernel)
-        case "VALID":
-            total = [0] * len(kernel)
-        case "EXPLICIT":
-            before, after = explicit(ctx, layout)
-            return Window(kernel, strides, dilation, before, after)
-        case other:
-            ctx.fail("padding SAME, VALID or EXPLICIT", repr(other))
-    before = tuple(n // 2 for n in total)
-    return Window(kernel, strides, dilation, before, tuple(n - b for n, b in zip(total, before, strict=True)))
+    if (mode := padding_of(ctx)) == "EXPLICIT":
+        return Window(kernel, strides, dilation, *explicit(ctx, layout))
+    return Window.padded(mode.lower(), image, kernel, strides, dilation)
+
+
+def padding_of(ctx: Context) -> str:
+    return ctx.word("padding", among=("SAME", "VALID", "EXPLICIT"))
 
 
 def explicit(ctx: Context, layout: str) -> tuple[Sizes, Sizes]:
@@ -75,17 +66,3 @@ def explicit(ctx: Context, layout: str) -> tuple[Sizes, Sizes]:
         ctx.fail("paddings of 0 along images and channels", str(list(pads)))
     inside = [(before, after) for letter, before, after in pairs if letter not in "NC"]
     return tuple(before for before, _ in inside), tuple(after for _, after in inside)
-
-
-def ordered(ctx: Context, index: int, axes: Sequence[int]) -> SSAValue:
-    """Input `index` with its axes in another order: of a known one its numbers, which stay that tensor's."""
-    tensor = ctx.tensor(index)
-    if tensor.array is None or tensor.symbolic:
-        return ctx.emit(TransposeOp, ctx.value(index), axes=axes)
-    with ctx.builder.located(tensor.location):
-        return ctx.constant(np.ascontiguousarray(tensor.array.transpose(axes)), tensor.name)
-
-
-def moved(ctx: Context, value: SSAValue, source: str, target: str) -> SSAValue:
-    """A value in another layout."""
-    return value if source == target else ctx.emit(TransposeOp, value, axes=[source.index(axis) for axis in target])

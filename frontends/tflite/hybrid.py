@@ -12,11 +12,10 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay import reduce
-from ...dialects.relay.nn import BiasAddOp, Conv2DOp
+from ...dialects.relay.nn import BiasAddOp
 from ...dialects.relay.qnn_products import Conv2DOp as QnnConv2DOp
 from ...dialects.relay.qnn_products import DenseOp as QnnDenseOp
 from ..importing.converter import Converter
-from ..importing.tensor import shape_of
 from ..importing.terms import Term, absolute, term, where
 from .activations import fused
 from .context import Context
@@ -75,7 +74,7 @@ def fully_connected(ctx: Context) -> SSAValue:
     return shaped_back(ctx, fused(ctx, result))
 
 
-def _convolution(of: Callable[..., SSAValue], axis: int) -> Converter[Context]:
+def _convolution(of: Callable[..., Term], axis: int) -> Converter[Context]:
     """Each image on its own scale: around 0 for weights of one scale, else with a zero point."""
 
     def convert(ctx: Context) -> SSAValue:
@@ -85,14 +84,14 @@ def _convolution(of: Callable[..., SSAValue], axis: int) -> Converter[Context]:
         rows = term(ctx, 0).reshape(shape[0], int(np.prod(shape[1:])))
         if axis == 0 and len(ctx.quantization(1).scale) != ctx.shape(1)[axis]:
             steps, scale = symmetric(rows)
-            none, one = ctx.number(0, "int32"), ctx.number(1, "float32")
-            total = of(ctx, QnnConv2DOp, steps.reshape(*shape).value, none, none, one, one)
+            none, one = (Term(ctx, ctx.number(at, dtype)) for at, dtype in enumerate(("int32", "float32")))
+            total = of(ctx, steps.reshape(*shape), none, none, one, one, op=QnnConv2DOp)
         else:
             steps, scale, zero = asymmetric(rows)
-            total = of(ctx, Conv2DOp, (steps - zero.to("int32")).reshape(*shape).value)
+            total = of(ctx, (steps - zero.to("int32")).reshape(*shape))
         scale = scale.reshape(shape[0], 1, 1, 1)
-        result = Term(ctx, total).to("float32") * scale * _scales(ctx, len(shape_of(total)))
-        return fused(ctx, with_bias(ctx, result.value))
+        result = total.to("float32") * scale * _scales(ctx, len(total.shape))
+        return fused(ctx, with_bias(ctx, result).value)
 
     return Converter(convert)
 

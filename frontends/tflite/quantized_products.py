@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay import elementwise as ew
-from ...dialects.relay.nn import BatchMatmulOp, BiasAddOp, Conv2DOp, DenseOp
+from ...dialects.relay.nn import BatchMatmulOp, BiasAddOp, DenseOp
 from ...dialects.relay.numerics import AnyArray
 from ...dialects.relay.qnn_products import BatchMatmulOp as QnnBatchMatmulOp
 from ...dialects.relay.qnn_products import Conv2DOp as QnnConv2DOp
@@ -18,7 +18,7 @@ from ...dialects.relay.transform import BroadcastToOp
 from ..importing.converter import Converter
 from ..importing.products import reshaped, transposed
 from ..importing.tensor import dtype_of, shape_of
-from ..importing.terms import Term
+from ..importing.terms import Term, term
 from .context import Context
 from .fixed_point import activation_range, centred, multiplied, multiplied_wide, out_scale, saturated, scale_of
 from .products import rows_of, shaped_back
@@ -108,13 +108,13 @@ def depthwise_conv_2d(ctx: Context) -> SSAValue:
     return finished(ctx, _convolution(ctx, depthwise_conv2d), 2, _factors(ctx))
 
 
-def _convolution(ctx: Context, of: Callable[..., SSAValue]) -> SSAValue:
+def _convolution(ctx: Context, of: Callable[..., Term]) -> SSAValue:
     """The sums of a convolution: of int64, where 32 bits may not hold them."""
     if ctx.info(1).type != "UINT8" and ctx.quantization(1).zero_point.any():
         ctx.fail("weights whose zero points are 0", str(ctx.quantization(1).zero_point.tolist()))
     if _small(ctx, 0, 1):
-        return of(ctx, QnnConv2DOp, ctx.value(0), *parameters(ctx))
-    return of(ctx, Conv2DOp, centred(ctx, 0, "int64").value)
+        return of(ctx, term(ctx, 0), *(Term(ctx, number) for number in parameters(ctx)), op=QnnConv2DOp).value
+    return of(ctx, centred(ctx, 0, "int64")).value
 
 
 def fully_connected(ctx: Context) -> SSAValue:
@@ -160,10 +160,10 @@ def transpose_conv(ctx: Context) -> SSAValue:
     """Of int32 (of int64 where the data has 16 bits)."""
     dtype = "int32" if _small(ctx, 1, 2) else "int64"
     data = centred(ctx, 2, dtype)
-    weight = Term(ctx, ordered(ctx, 1, 3, 0, 1, 2)).to(dtype)
+    weight = ordered(ctx, 1, 3, 0, 1, 2).to(dtype)
     if zero_point := int(ctx.quantization(1).zero_point[0]):
         weight = weight - zero_point
-    return finished(ctx, convolved_back(ctx, data.value, weight.value), 3, per_output(ctx, 2, 1))
+    return finished(ctx, convolved_back(ctx, data, weight).value, 3, per_output(ctx, 2, 1))
 
 
 QUANTIZED = {

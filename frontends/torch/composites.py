@@ -13,7 +13,6 @@ from xdsl.ir import SSAValue
 from ...dialects.relay import elementwise as ew
 from ...dialects.relay.linear_algebra import DetOp, InverseOp
 from ...dialects.relay.logic import LeftShiftOp, NotEqualOp, RightShiftOp
-from ...dialects.relay.pooling import AdaptiveMaxPool1DOp, AdaptiveMaxPool2DOp, AdaptiveMaxPool3DOp
 from ...dialects.relay.reduce import SumOp
 from ...dialects.relay.sampling import AffineGridOp
 from ...dialects.relay.sorting import TopKOp, UniqueOp
@@ -26,8 +25,9 @@ from ..importing.tensor import shape_of
 from ..importing.terms import Term, log, maximum, minimum, once, sigmoid, sqrt, tanh
 from ..meanings.activations import hard_shrink, soft_shrink
 from ..meanings.formulas import log_add_exp, step
+from ..meanings.pools import ADAPTIVE_MAX, adaptive_pool
+from ..meanings.windows import with_batch, without_batch
 from .context import Context
-from .convolution import with_batch, without_batch
 from .elementwise import of_two
 from .products import linear
 from .promotion import common_type, floating, operand
@@ -92,12 +92,11 @@ def _split(ctx: Context, value: SSAValue, count: int) -> list[Term]:
 
 
 def _adaptive_max(rank: int) -> Converter[Context]:
-    ops = {1: AdaptiveMaxPool1DOp, 2: AdaptiveMaxPool2DOp, 3: AdaptiveMaxPool3DOp}
-
     def convert(ctx: Context) -> tuple[SSAValue, ...]:
         """The values; indices are no operator's here, and asked for by few."""
-        data, added = with_batch(ctx, "self", rank)
-        return (without_batch(ctx, ctx.emit(ops[rank], data, output_size=ctx.ints("output_size", count=rank)), added),)
+        data, added = with_batch(ctx.term("self"), rank)
+        result = adaptive_pool(ADAPTIVE_MAX, data, ctx.ints("output_size", count=rank))
+        return (without_batch(result, added).value,)
 
     return Converter(convert)
 
@@ -132,7 +131,8 @@ def _column_stack(axis: int, rank: int) -> Converter[Context]:
 
 def _im2col(ctx: Context) -> SSAValue:
     """Windows (n, c, h, w) as columns (n, c * taps, windows)."""
-    data, added = with_batch(ctx, "self", 2)
+    image, added = with_batch(ctx.term("self"), 2)
+    data = image.value
     kernel, dilation = ctx.ints("kernel_size", count=2), ctx.ints("dilation", count=2)
     pads, strides = ctx.ints("padding", count=2), ctx.ints("stride", count=2)
     if any(pads):
@@ -148,7 +148,8 @@ def _im2col(ctx: Context) -> SSAValue:
             tap = ctx.emit(StridedSliceOp, data, begin=begin, end=end, strides=strides, axes=(2, 3))
             taps.append(shaped(ctx, tap, (batch, channels, 1, rows * columns)))
     whole = ctx.emit(ConcatenateOp, *taps, axis=2) if len(taps) > 1 else taps[0]
-    return without_batch(ctx, shaped(ctx, whole, (batch, channels * prod(kernel), rows * columns)), added)
+    columns_of = Term(ctx, shaped(ctx, whole, (batch, channels * prod(kernel), rows * columns)))
+    return without_batch(columns_of, added).value
 
 
 def _col2im(ctx: Context) -> SSAValue:

@@ -337,7 +337,7 @@ OPERATORS = [
         13,
         "(float[1,3,8,8] x, float[4,3,3,3] w)",
         "y = Conv <strides = [1]> (x, w)",
-        "two positive numbers as",
+        "2 positive numbers as",
     ),
     (
         13,
