@@ -21,7 +21,7 @@ from ..importing.terms import Term, axis_of
 from ..meanings import reductions
 from ..meanings.reductions import Axes
 from .context import Context
-from .promotion import BOOL, LONG, floating, kind_of
+from .promotion import BOOL, FLOAT, LONG, floating, kind_of
 
 _KEEPDIMS = Flag(False, name="keepdim")
 
@@ -51,7 +51,8 @@ def _mean(x: Term, axes: Axes, keepdims: bool, dtype: np.dtype[Any] | None) -> T
     dtype = dtype or x.dtype
     if kind_of(dtype) < 2:
         x.ctx.fail("floats", dtype.name)
-    return reductions.reduced(reduce.MeanOp, x.to(dtype), axes, keepdims)
+    number = x.to(FLOAT if dtype.itemsize < 4 else dtype)  # a wider operand is not rounded before
+    return reductions.reduced(reduce.MeanOp, number, axes, keepdims).to(dtype)
 
 
 def _ordered(x: Term) -> Term:

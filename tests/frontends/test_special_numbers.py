@@ -18,7 +18,7 @@ import whence
 from whence.dialects.relay import elementwise as ew
 from whence.frontends.importing.converter import Converter
 from whence.frontends.importing.terms import Term, term
-from whence.frontends.meanings import activations, formulas, special_functions
+from whence.frontends.meanings import activations, formulas, reductions, special_functions
 from whence.frontends.onnx.context import Context
 from whence.frontends.onnx.convert import DOMAINS
 
@@ -125,7 +125,7 @@ def test_formulas_are_what_numpy_says(monkeypatch: pytest.MonkeyPatch, table: di
 
 def test_a_logarithm_of_sums_of_infinities(monkeypatch: pytest.MonkeyPatch):
     x = rows("float32")
-    table = {"sum": (partial(formulas.log_sum_exp, axes=[-1], keepdims=False), None)}
+    table = {"sum": (partial(reductions.log_sum_exp, axes=[-1], keepdims=False), None)}
     with np.errstate(all="ignore"):
         expected = np.logaddexp.reduce(x, -1)
     assert not len(departures(computed(monkeypatch, table, [x])["sum"], [expected], lost=1.0))

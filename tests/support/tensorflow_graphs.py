@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def _set(attribute: Any, value: Any) -> None:
             attribute.type = NUMBERS[value]
         case str():
             attribute.s = value.encode()
-        case list() if any(isinstance(item, float) for item in value):
+        case list() if any(isinstance(item, float) for item in cast("list[object]", value)):
             attribute.list.f.extend(value)
         case list():
             attribute.list.i.extend(value)

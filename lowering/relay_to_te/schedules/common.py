@@ -69,9 +69,12 @@ def shape_of(read: te.ReadOp) -> tuple[Size, ...]:
 
 
 def operand(stage: Stage, number: int) -> Access:
-    """The tensor that a stage reads as one of its operands; one that is all of them is read once."""
-    reads = stage.compute.reads
-    return Access(reads[min(number, len(reads) - 1)].tensor, ())
+    """The tensor that a stage reads as one of its operands; one that is all of them is read once.
+
+    A stage whose operands are numbers reads none: its result stands for them.
+    """
+    reads = [read.tensor for read in stage.compute.reads] or [stage.compute.result]
+    return Access(reads[min(number, len(reads) - 1)], ())
 
 
 class Scheduling:
