@@ -17,7 +17,7 @@ from ...dialects.relay.operator import Operator
 from ...dialects.relay.reduce import MaxOp, MeanOp, SumOp, VarianceOp
 from ...dialects.relay.sorting import TopKOp
 from ...dialects.relay.transform import StridedSliceOp
-from ...dialects.sizes import Size
+from ...dialects.sizes import Size, proves, same
 from ..importing.terms import Term, absolute, axis_of, constant, exp, is_nan, log, once, sqrt, where
 
 Axes = Sequence[int] | None
@@ -157,6 +157,20 @@ def neighbours(x: Term, axis: int) -> tuple[Term, Term]:
     return before, after
 
 
-def top_k(x: Term, k: int, dtype: str | np.dtype[np.generic]) -> tuple[SSAValue, ...]:
-    """The k largest elements along the last axis, in order, and their places."""
-    return x.ctx.emit_all(TopKOp, x.value, k=k, axis=-1, ret_type="both", dtype=np.dtype(dtype).name)
+def top_k(
+    x: Term, k: int, axis: int = -1, largest: bool = True, *, dtype: str | np.dtype[np.generic]
+) -> tuple[SSAValue, ...]:
+    """The k largest elements along an axis, or the least, in order, and their places; k is from 0 to their number."""
+    ctx, at = x.ctx, axis_of(x, axis)
+    extent = x.shape[at] if x.shape else 1
+    if proves(k, "<", 0) or proves(k, ">", extent):
+        ctx.fail(f"k from 0 to {extent}", str(k))
+    ctx.require_least(extent, k, f"whether there are {k} of {extent} elements")
+    if not x.shape:
+        return x.apply(ew.CopyOp).value, ctx.constant(np.zeros((), dtype), "places")
+    kind = np.dtype(dtype).name
+    if not same(k, 0):
+        return ctx.emit_all(TopKOp, x.value, k=k, axis=at, ret_type="both", is_ascend=not largest, dtype=kind)
+    # A k of 0 is all elements for the operator.
+    none = x.apply(StridedSliceOp, begin=[0], end=[0], strides=[1], axes=[at])
+    return none.value, none.to(kind).value

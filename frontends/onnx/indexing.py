@@ -9,7 +9,6 @@ from xdsl.ir import SSAValue
 
 from ...dialects.relay.elementwise import CastOp
 from ...dialects.relay.indexing import ArgwhereOp, GatherNdOp, GatherOp, OneHotOp, ReverseSequenceOp
-from ...dialects.relay.operator import Operator
 from ...dialects.relay.scatter import ScatterElementsOp, ScatterNdOp, TensorScatterOp
 from ...dialects.relay.transform import ReshapeOp, StridedSliceOp, TakeOp, TransposeOp
 from ...dialects.sizes import holds_zero
@@ -90,18 +89,10 @@ def reverse_sequence(ctx: Context) -> SSAValue:
     return ctx.emit(ReverseSequenceOp, ctx.value(0), ctx.value(1), seq_axis=time, batch_axis=batch)
 
 
-def emit_all(ctx: Context, op: type[Operator], *operands: SSAValue, **attributes: bool | int | str) -> list[SSAValue]:
-    """All results of an operator."""
-    first = ctx.emit(op, *operands, **attributes)
-    owner = first.owner
-    assert isinstance(owner, Operator)
-    return list(owner.results)
-
-
 def nonzero(ctx: Context) -> Narrowed:
     """The points, one in each column; a scalar counts as a vector."""
     data = ctx.value(0) if ctx.shape(0) else ctx.emit(ReshapeOp, ctx.value(0), newshape=(1,))
-    points, number = emit_all(ctx, ArgwhereOp, data)
+    points, number = ctx.emit_all(ArgwhereOp, data)
     return Narrowed(ctx.emit(TransposeOp, points, axes=(1, 0)), number, axis=1)
 
 
@@ -116,7 +107,7 @@ def compress(ctx: Context) -> Narrowed:
     condition, extent = ctx.value(1), shape_of(data)[axis]
     if shape_of(condition)[0] > extent:
         condition = ctx.emit(StridedSliceOp, condition, begin=(0,), end=(extent,), strides=(1,))
-    points, number = emit_all(ctx, ArgwhereOp, condition)
+    points, number = ctx.emit_all(ArgwhereOp, condition)
     places = ctx.emit(ReshapeOp, points, newshape=shape_of(points)[:1])
     return Narrowed(ctx.emit(TakeOp, data, places, axis=axis), number, axis)
 

@@ -17,7 +17,6 @@ from ..importing.edges import with_edges
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term, places, where
 from .context import Context
-from .indexing import emit_all
 from .known import filled_value
 from .shaping import axis_of
 
@@ -77,7 +76,7 @@ def dft(ctx: Context) -> SSAValue:
         parts.append(_zeros(ctx, parts[0]))
     if inverse and onesided:
         parts = _two_sided(ctx, parts, length)
-    found = emit_all(ctx, DftOp, *parts, inverse=inverse)
+    found = ctx.emit_all(DftOp, *parts, inverse=inverse)
     if onesided:
         found = found[:1] if inverse else [_fitted(ctx, part, length // 2 + 1) for part in found]
     return ctx.emit(StackOp, *(ctx.emit(TransposeOp, part, axes=back) for part in found), axis=-1)
@@ -142,7 +141,7 @@ def stft(ctx: Context) -> SSAValue:
     else:
         positions = (places(ctx, count, 2) * step + places(ctx, length, 2, 1)).value
     frames = [ctx.emit(MultiplyOp, ctx.emit(TakeOp, part, positions, axis=1), window) for part in parts]
-    spectrum = emit_all(ctx, DftOp, *frames)
+    spectrum = ctx.emit_all(DftOp, *frames)
     return ctx.emit(StackOp, *(_fitted(ctx, p, length // 2 + 1 if onesided else length) for p in spectrum), axis=-1)
 
 

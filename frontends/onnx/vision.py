@@ -12,7 +12,6 @@ from ...dialects.relay.vision import AllClassNonMaxSuppressionOp, RoiAlignOp, Ro
 from ..importing.converter import Converter, Narrowed
 from ..importing.tensor import dtype_of
 from .context import Context
-from .indexing import emit_all
 
 
 def roi_align(ctx: Context) -> SSAValue:
@@ -48,8 +47,7 @@ def non_max_suppression(ctx: Context) -> Narrowed:
     """vision.all_class_non_max_suppression."""
     most = ctx.known(2) if ctx.has(2) else np.zeros(1, np.int64)
     bound = -1 if most is None else int(most.reshape(-1)[0])
-    points, number = emit_all(
-        ctx,
+    points, number = ctx.emit_all(
         AllClassNonMaxSuppressionOp,
         ctx.value(0),
         ctx.value(1),

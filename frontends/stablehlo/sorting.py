@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from xdsl.ir import SSAValue
 
 from ...dialects.relay.indexing import GatherOp
 from ...dialects.relay.sorting import ArgsortOp, TopKOp
-from ...dialects.sizes import decide
+from ..importing.attributes import Int
 from ..importing.converter import Converter
+from ..importing.rows import row
 from ..importing.terms import Term
+from ..meanings.reductions import top_k
 from .context import Context
 
 
@@ -44,13 +48,7 @@ def _numbers(ctx: Context, index: int) -> Term:
     return data.to("int8") if data.dtype == np.bool_ else data
 
 
-def _top_k(ctx: Context) -> tuple[SSAValue, ...]:
-    """The greatest along the last axis, with their places."""
-    k = ctx.int("k")
-    shape = ctx.shape(0)
-    if k < 1 or not shape or decide(k, "<=", shape[-1]) is False:
-        ctx.fail(f"a number of elements from 1 to that of the last axis of {list(shape)}", str(k))
-    return ctx.emit_all(TopKOp, ctx.value(0), k=k, axis=len(shape) - 1, is_ascend=False, dtype="int32")
-
-
-TABLE: dict[str, Converter[Context]] = {"sort": Converter(_sort), "top_k": Converter(_top_k)}
+TABLE: dict[str, Converter[Context]] = {
+    "sort": Converter(_sort),
+    "top_k": row(partial(top_k, dtype="int32"), "operand", k=Int()),
+}

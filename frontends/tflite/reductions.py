@@ -39,7 +39,7 @@ def _extreme(op: type[Operator]) -> Converter[Context]:
 
 
 def _top_k(ctx: Context, x: Term, k: int) -> tuple[SSAValue, ...]:
-    return reductions.top_k(x, k, DTYPES.get(ctx.out(1).type, np.dtype(np.int32)))
+    return reductions.top_k(x, k, dtype=DTYPES.get(ctx.out(1).type, np.dtype(np.int32)))
 
 
 TABLE = {

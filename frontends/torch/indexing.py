@@ -244,8 +244,11 @@ def _masked_select(ctx: Context) -> Narrowed:
 
 
 def _nonzero(ctx: Context) -> Narrowed:
+    """The points, one in each row; that of a scalar has no coordinates."""
     data = ctx.of("self") if ctx.shape_of("self") else shaped(ctx, ctx.of("self"), (1,))
     points, number = ctx.emit_all(ArgwhereOp, data)
+    if not ctx.shape_of("self"):
+        points = ctx.emit(StridedSliceOp, points, begin=[0], end=[0], strides=[1], axes=[1])
     return Narrowed(points, number, 0)
 
 

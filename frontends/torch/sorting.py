@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import cast
 
@@ -11,28 +12,18 @@ from xdsl.ir import SSAValue
 from ...dialects.relay.elementwise import CopyOp, LogicalNotOp
 from ...dialects.relay.reduce import AnyOp
 from ...dialects.relay.sorting import ArgsortOp, SearchSortedOp, TopKOp
-from ...dialects.sizes import Size, same
+from ...dialects.sizes import Size
+from ..importing.attributes import Flag, Int
 from ..importing.converter import Converter
+from ..importing.rows import row
 from ..importing.tensor import shape_of
 from ..importing.terms import Term
+from ..meanings import reductions
 from .context import Context
 from .promotion import BOOL, common_type, operand
 from .shaping import shaped
 
 _STABLE = {"stable": "each sort is"}
-
-
-def _topk(ctx: Context) -> tuple[SSAValue, ...]:
-    """topk; what is wanted unsorted may be sorted."""
-    data, k = ctx.of("self"), ctx.int("k")
-    shape = shape_of(data)
-    if not shape:
-        return ctx.emit(CopyOp, data), ctx.constant(np.zeros((), np.int64), "places")
-    axis = ctx.axis("dim", len(shape), -1)
-    ctx.require_least(shape[axis], k, f"whether there are {k} of {shape[axis]} elements")
-    if same(k, 0) or not isinstance(cast(Size, k), int):
-        ctx.fail("a number of elements of at least 1, known at import", str(k))
-    return ctx.emit_all(TopKOp, data, k=k, axis=axis, is_ascend=not ctx.flag("largest", True), dtype="int64")
 
 
 def _sort(ctx: Context) -> tuple[SSAValue, ...]:
@@ -100,5 +91,12 @@ TABLE: dict[str, Converter[Context]] = {
     "aten.searchsorted.Tensor": Converter(_searchsorted),
     "aten.sort.default": Converter(_sort),
     "aten.sort.stable": Converter(_sort, unread=_STABLE),
-    "aten.topk.default": Converter(_topk, unread={"sorted": "what is sorted is right, too"}),
+    "aten.topk.default": row(
+        partial(reductions.top_k, dtype="int64"),
+        "self",
+        unread={"sorted": "what is sorted is right, too"},
+        k=Int(),
+        axis=Int(-1, name="dim"),
+        largest=Flag(True),
+    ),
 }

@@ -178,7 +178,8 @@ def _top(x: Array, k: int, largest: bool) -> tuple[Array, Array]:
 
 
 _TOPS = [Case("ties", [_TIES], {"k": 3, "largest": True}), Case("infinities", [_ENDLESS], {"k": 5, "largest": True}),
-         Case("least", [_ENDLESS], {"k": 2, "largest": False})]  # fmt: skip
+         Case("least", [_ENDLESS], {"k": 2, "largest": False}),
+         Case("none", [_TIES], {"k": 0, "largest": True})]  # fmt: skip
 
 
 def _first(index: int, name: str, **fields: Any) -> Meaning:
