@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from special_numbers import Array, rows
 
+from meanings.formats.torch import DType
 from meanings.meaning import Case, Meaning, Spelling
 
 _RNG = np.random.default_rng(3)
@@ -210,6 +211,10 @@ TABLE = [
               torch=aten("prod.dim_int", True), keras="Prod", tensorflow="Prod", stablehlo=stablehlo("multiply", 1)),
     reduction("mean", numpy(np.mean), [*SPECIAL, *BLOCKS], unsigned=True, onnx="ReduceMean", tflite="MEAN",
               torch="mean.dim", keras="Mean", tensorflow="Mean"),
+    Meaning("mean_in_halves", lambda x: np.mean(x.astype(np.float64), 0).astype(np.float16),
+            [Case("wider than halves", [np.array([70000, -69000], np.float32)])], {
+        "torch": lambda net, x: net("aten.mean.default", self=x, dtype=DType("float16")),
+    }, note="no element is rounded before the sum"),
     reduction("max", numpy(np.max), [*SPECIAL, *BLOCKS, EMPTY[1], over(INTEGERS, 1)], unsigned=True, onnx="ReduceMax",
               tflite="REDUCE_MAX", torch="amax", keras="Max", tensorflow="Max",
               ways={"keras amax": keras("Amax"), "torch with places": aten("max.dim", True, results=2)},
