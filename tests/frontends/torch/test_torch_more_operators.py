@@ -279,3 +279,14 @@ def test_dropout_of_attention_in_training_is_refused():
     program = torch.export.export(Attention().train(), (numbers(1, 2, 3, 4),))
     with pytest.raises(FrontendError, match="dropout in training mode"):
         from_exported_program(program)
+
+
+@pytest.mark.parametrize("number", [1.5, 0.0])
+def test_the_points_of_a_scalar_have_no_coordinates(number: float):
+    class Points(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.nonzero(x)
+
+    x = torch.tensor(number)
+    (points,) = whence.compile(torch.export.export(Points(), (x,))).run(x.numpy())
+    assert points.shape == tuple(torch.nonzero(x).shape)

@@ -206,10 +206,6 @@ _SORTED = [Case("ties", [_TIES]), Case("infinities", [_ENDLESS]), Case("NaN", [n
 _CHOICE = [Case("equal shapes", [X > 0, X, X * 2]), Case("broadcast", [X[0] > 0, X, X[:, :1] * 2])]
 
 TABLE = [
-    Meaning("points_of_a_scalar", lambda x: np.zeros((int(x != 0), 0), np.int64),
-            [Case("a number", [np.array(1.5, np.float32)]), Case("zero", [np.array(0, np.float32)])], {
-        "torch": lambda net, x: net("aten.nonzero.default", self=x),
-    }, note="a point without coordinates, or none"),
     Meaning("gather", lambda x, i, axis: np.take(x, i, axis), [*_gathers("int32", False), *_gathers("int64", False)], {
         "onnx": lambda net, x, i, axis: net("Gather", x, i, axis=axis),
         "tflite": lambda net, x, i, axis: net("GATHER", x, i, axis=axis, batchDims=0),
