@@ -53,8 +53,8 @@ def test_conv_with_bias_is_conv2d_then_bias_add():
     module = from_onnx(model)
     assert ops_of(module) == [
         ("constant", ("conv2d.w",)),
-        ("nn.conv2d", ("conv2d",)),
         ("constant", ("conv2d.b",)),
+        ("nn.conv2d", ("conv2d",)),
         ("nn.bias_add", ("conv2d",)),
         ("return", ("conv2d",)),
     ]
