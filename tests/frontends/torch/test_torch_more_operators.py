@@ -288,5 +288,5 @@ def test_the_points_of_a_scalar_have_no_coordinates(number: float):
             return torch.nonzero(x)
 
     x = torch.tensor(number)
-    points = whence.compile(torch.export.export(Points(), (x,)))(x.numpy())
+    points: Any = whence.compile(torch.export.export(Points(), (x,)))(x.numpy())
     assert points.shape == tuple(torch.nonzero(x).shape)
