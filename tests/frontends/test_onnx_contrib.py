@@ -88,6 +88,9 @@ def test_pads():
     image, weight, bias = floats(1, 4, 5, 6), floats(4, 2, 3, 3), floats(4)
     options: Arguments = {"strides": [2, 2], "group": 2, "output_padding": [1, 1], "known": [2]}
     check("ConvTransposeWithDynamicPads", image, weight, np.array([1, 0, 1, 2]), bias, **options, rtol=1e-4, atol=1e-5)
+    # Of the same extents the padding follows, whatever pads say.
+    same: Arguments = {"strides": [2, 2], "group": 2, "auto_pad": "SAME_UPPER", "known": [2]}
+    check("ConvTransposeWithDynamicPads", image, weight, np.array([1, 0, 1, 2]), bias, **same, rtol=1e-4, atol=1e-5)
 
 
 def _blocks(shape: Sequence[int], axis: int, block: int) -> list[int]:
