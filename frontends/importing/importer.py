@@ -35,6 +35,7 @@ from .names import value_name
 from .node import node_of
 from .python_calls import LibraryCall, python_call
 from .results import Results, Stated, check_results
+from .rows import declaration_of
 from .tensor import Tensor, Undecided
 
 MOST_SPLICED = 1 << 16
@@ -275,12 +276,18 @@ class Importer:
         form, node = self.source.format, node_of(step)
         stated = form.stated(self.source, step, context, self.tensors)
         if (custom := self.source.custom_ops.find(form.operator_names(node))) is not None:
-            return python_call(context, custom, form.python_call(step, context, stated))
+            call = form.python_call(step, context, stated)
+            return python_call(context, custom, call.completed(custom.function, self._defaults(context, node)))
         check = None if form.check_types is None else form.check_types(context)
         results = self._computed(step, context, form.converter(self.source, node), stated)
         if check is not None:
             check(results)
         return results
+
+    def _defaults(self, context: Context, node: Any) -> Mapping[str, Any]:
+        """The attributes that a node leaves out, where the row of its operator says what they are then."""
+        declaration = declaration_of(self.source.format.converter(self.source, node))
+        return {} if declaration is None else declaration.defaults(context)
 
     def _computed(
         self, step: Step, context: Context, converter: Converter[Any] | None, stated: Sequence[Stated]

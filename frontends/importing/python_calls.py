@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -47,6 +47,13 @@ class PythonCall:
         """Return the numbers of the inputs that go in, each once."""
         return list(dict.fromkeys(number for argument in self.arguments for number in _numbers(argument)))
 
+    def completed(self, function: Function, defaults: Mapping[str, Any]) -> PythonCall:
+        """Return the call with defaults for those attributes that it lacks and that a function has parameters for."""
+        by_name = bool(self.names) and takes(function, self.names)
+        free = parameters_of(function)[0 if by_name else len(self.arguments) :]
+        lacking = {name: value for name, value in defaults.items() if name in free}
+        return replace(self, attributes=lacking | dict(self.attributes))
+
     def bound(self, function: Function, attributes: Mapping[str, Any]) -> Function:
         """Return what calls a function with what `inputs` stand for."""
         order = {number: at for at, number in enumerate(self.inputs())}
@@ -81,14 +88,19 @@ def _numbers(argument: Argument) -> Iterator[int]:
             yield from _numbers(item)
 
 
-def takes(function: Function, names: Iterable[str]) -> bool:
-    """Return whether a function has parameters of these names."""
+def parameters_of(function: Function) -> list[str]:
+    """Return the names of a function's parameters, in order; of builtin functions none are known."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return False
+        return []
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return all(name in parameters and parameters[name].kind in kinds for name in names)
+    return [name for name, parameter in parameters.items() if parameter.kind in kinds]
+
+
+def takes(function: Function, names: Iterable[str]) -> bool:
+    """Return whether a function has parameters of these names."""
+    return set(names) <= set(parameters_of(function))
 
 
 def python_call(ctx: Context, custom: CustomOp, call: PythonCall, compiler: str = PYTHON) -> tuple[SSAValue, ...]:

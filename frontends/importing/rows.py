@@ -25,7 +25,7 @@ from inspect import signature
 from typing import Any, TypeAlias
 
 from ...dialects.relay.operator import Operator
-from .attributes import Attribute
+from .attributes import REQUIRED, Attribute
 from .context import Context
 from .converter import Converter, Result
 from .terms import Term
@@ -97,6 +97,22 @@ class Declaration:
     def of_context(self) -> bool:
         """True if the function's first parameter is the context, `ctx`."""
         return next(iter(signature(self.function).parameters), "") == "ctx"
+
+
+    def defaults(self, ctx: Context) -> Mapping[str, Any]:
+        """Return the attributes that a node may leave out and does, by their names in the format."""
+        named = {attribute.name or parameter: attribute for parameter, attribute in self.attributes.items()}
+        return {
+            name: attribute.read(ctx, name)
+            for name, attribute in named.items()
+            if attribute.default is not REQUIRED and ctx.stated(name) is None
+        }
+
+
+def declaration_of(converter: Converter[Any] | None) -> Declaration | None:
+    """Return what a row declares; None where there is no row, or one that reads nodes by itself."""
+    convert = None if converter is None else converter.convert
+    return convert if isinstance(convert, Declaration) else None
 
 
 def _plain(result: Term | Result) -> Result:

@@ -67,7 +67,7 @@ def _label(model: Model, name: str, node: Node) -> str:
 
 
 def _converter(model: Model, node: Node) -> Converter[Context] | None:
-    return CONVERTERS[node.op_type]
+    return CONVERTERS.get(node.op_type)
 
 
 def _operator_names(node: Node) -> tuple[str, str]:

@@ -87,6 +87,20 @@ def test_a_function_wins_over_a_row_a_function_of_the_model_and_folding():
     np.testing.assert_allclose(exe(X), 7 * X, rtol=1e-6)
 
 
+def test_a_function_in_the_place_of_a_row_gets_its_defaults():
+    """Those of the operator, not of the function; only where the function has a parameter for them."""
+
+    def leaky(x: Array, alpha: float = 7.0) -> Array:
+        return np.where(x > 0, x, np.float32(alpha) * x)
+
+    for stated, alpha in (("", 0.01), ("<alpha = 0.5>", 0.5)):
+        net = model(f"y = LeakyRelu {stated} (x)")
+        exe = whence.compile(net, custom_ops={"LeakyRelu": leaky})
+        np.testing.assert_allclose(exe(X), np.where(X > 0, X, alpha * X), rtol=1e-6)
+    exe = whence.compile(model("y = LeakyRelu (x)"), custom_ops={"LeakyRelu": lambda alpha: alpha + 1})
+    np.testing.assert_array_equal(exe(X), X + 1)
+
+
 def test_several_results_and_what_is_left_out():
     body = "[parts] a, y = mine.Parts (x, , w) [sum] s = ReduceSum (a)"
     source = model(body)
