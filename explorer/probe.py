@@ -13,6 +13,8 @@ from ..lowering.llvm_to_native.link import link
 from ..lowering.llvm_to_native.target import Target
 
 _SECONDS = 0.02
+_LEAST = 1e-5
+"""The CPU seconds that are told apart: on some machines the clock stands still for the length of a call."""
 _ROUNDS = 7
 _LOADS = 8
 _BYTES = 1 << 20, 256 << 20
@@ -86,8 +88,10 @@ class Probe:
     def _timed(self, function: Callable[[int, int], None], count: int) -> float:
         """Return the least CPU seconds of a call, of some calls."""
         best, end = float("inf"), time.thread_time() + _SECONDS
-        while time.thread_time() < end:
-            start = time.thread_time()
-            function(self._data.ctypes.data, count)
-            best = min(best, time.thread_time() - start)
+        while (start := time.thread_time()) < end:
+            calls = elapsed = 0
+            while elapsed < _LEAST:
+                function(self._data.ctypes.data, count)
+                calls, elapsed = calls + 1, time.thread_time() - start
+            best = min(best, elapsed / calls)
         return best

@@ -98,7 +98,6 @@ class Declaration:
         """True if the function's first parameter is the context, `ctx`."""
         return next(iter(signature(self.function).parameters), "") == "ctx"
 
-
     def defaults(self, ctx: Context) -> Mapping[str, Any]:
         """Return the attributes that a node may leave out and does, by their names in the format."""
         named = {attribute.name or parameter: attribute for parameter, attribute in self.attributes.items()}

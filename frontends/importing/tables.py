@@ -56,6 +56,10 @@ class Rows(Mapping[str, RowT], Generic[RowT]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def of_operators(self) -> Iterator[tuple[str, RowT]]:
+        """The rows of operators that a model can have, by name: all but those that no module has."""
+        return ((name, row) for name, row in self.items() if name not in self._own)
+
     def module_of(self, name: str) -> str | None:
         """Return the module whose table has a row, by its name in the package; None where none has."""
         if name not in self._homes and name not in self._own:

@@ -18,6 +18,7 @@ from whence.cli import (
     explore,
     graph,
     memory,
+    operators,
     profile,
     report,
     run,
@@ -74,6 +75,7 @@ def parser() -> Parser:
         tir,
         graph,
         memory,
+        operators,
         cache,
         completion,
     ):
