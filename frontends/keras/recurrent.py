@@ -6,21 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from xdsl.ir import SSAValue
 
-from ...dialects.relay.creation import ZerosOp
-from ...dialects.relay.matmul import BiasAddOp, DenseOp
-from ...dialects.relay.operator import Operator
 from ...dialects.relay.rearrange import ReverseOp
-from ...dialects.relay.recurrent import GRUOp, LSTMOp, RNNOp
-from ...dialects.relay.transform import PadOp, StridedSliceOp, TransposeOp
-from ...dialects.sizes import same, same_shape, symbols_of
-from ...support.dtypes import Array
-from ..importing.products import reshaped
-from ..importing.recurrent_weights import padded_units, panels
+from ...dialects.sizes import same, same_shape
 from ..importing.tensor import dtype_of, shape_of
 from ..importing.terms import Term
+from ..meanings.recurrent import GRU, LSTM, RNN, Direction, Kind, swapped
 from .activations import function_of
 from .context import Config, Context
 from .masked_steps import MaskedSteps
@@ -31,21 +23,24 @@ from .weights import Variables
 
 
 @dataclass(frozen=True)
-class Kind:
+class CellKind:
     """A kind of cell."""
 
-    op: type[Operator]
-    order: tuple[int, ...]
-    """The gates of the operator, by their places in Keras."""
+    kind: Kind
+    gates: str
+    """In the order of Keras."""
     functions: tuple[str, ...]
     """The options that name the activations, as the operator takes them."""
-    states: int = 1
+
+    @property
+    def states(self) -> int:
+        return self.kind.states
 
 
 KINDS = {
-    "SimpleRNN": Kind(RNNOp, (0,), ("activation",)),
-    "GRU": Kind(GRUOp, (0, 1, 2), ("recurrent_activation", "activation")),
-    "LSTM": Kind(LSTMOp, (0, 3, 1, 2), ("recurrent_activation", "activation", "activation"), 2),
+    "SimpleRNN": CellKind(RNN, "h", ("activation",)),
+    "GRU": CellKind(GRU, "zrh", ("recurrent_activation", "activation")),
+    "LSTM": CellKind(LSTM, "ifco", ("recurrent_activation", "activation", "activation")),
 }
 _DEFAULTS = {"activation": "tanh", "recurrent_activation": "sigmoid"}
 _SPELLED = {name: name.replace("_", "") for name in ("relu", "sigmoid", "softplus", "softsign", "tanh")}
@@ -56,12 +51,7 @@ class Cell:
     """A cell that goes along a sequence: one direction of a layer. The context's weights are those of the cell."""
 
     ctx: Context
-    kind: Kind
-
-    def __post_init__(self) -> None:
-        self.units = self.ctx.int("units", least=1)
-        self.padded = padded_units(self.units)
-        self.gates = len(self.kind.order)
+    kind: CellKind
 
     def activations(self) -> str:
         """The functions, as the operators spell them."""
@@ -88,93 +78,31 @@ class Cell:
                     self.ctx.fail(wanted, repr(entry)[:60])
         return " ".join(spelled)
 
-    def grown(self, array: Array) -> Array:
-        """Columns (.., gates * units) in the operator's order of gates, with zeros for the units too many."""
-        apart = array.reshape(*array.shape[:-1], self.gates, self.units)[..., list(self.kind.order), :]
-        widths = [(0, 0)] * (apart.ndim - 1) + [(0, self.padded - self.units)]
-        return np.pad(apart, widths).reshape(*array.shape[:-1], self.gates * self.padded)
-
-    def projected(self, data: SSAValue) -> SSAValue:
-        """The products of all steps' input (time, batch, features), with the biases."""
-        ctx = self.ctx
-        time, batch, features = shape_of(data)
-        columns = self.gates * self.units
-        kernel = self.grown(ctx.numbers("kernel", (features, columns)))
-        weight = ctx.of_weight("kernel", np.ascontiguousarray(kernel.T))
-        product = ctx.emit(DenseOp, reshaped(ctx, data, (time * batch, features)), weight)
+    def direction(self, features: int, reverse: bool) -> Direction:
+        ctx, kind, units = self.ctx, self.kind.kind, self.ctx.int("units", least=1)
+        columns, biases = len(kind.gates) * units, list[Term]()
+        resets_after = kind is GRU and ctx.flag("reset_after", ctx.node.major >= 3)
         if ctx.has_weight("bias"):
-            own, _ = self.biases()
-            product = ctx.emit(BiasAddOp, product, ctx.of_weight("bias", self.grown(own)))
-        return reshaped(ctx, product, (time, batch, self.gates * self.padded))
+            numbers = ctx.numbers("bias", (2, columns) if resets_after else (columns,))
+            biases = [Term(ctx, ctx.of_weight("bias", bias)) for bias in numbers.reshape(-1, columns)]
+        return Direction(
+            kind,
+            Term(ctx, ctx.arranged("kernel", (features, columns), (1, 0))),
+            Term(ctx, ctx.arranged("recurrent_kernel", (units, columns), (1, 0))),
+            *biases,
+            gates=self.kind.gates,
+            reverse=reverse,
+            activations=self.activations(),
+            options={"linear_before_reset": resets_after} if kind is GRU else {},
+        )
 
-    def biases(self) -> tuple[Array, Array]:
-        """The bias of the input's product, and that of the hidden gate's product with the state (of a GRU)."""
-        ctx, columns = self.ctx, self.gates * self.units
-        nothing = np.zeros(self.units, np.float32)
-        if not self.resets_after:
-            return ctx.numbers("bias", (columns,)), nothing
-        of_input, of_state = ctx.numbers("bias", (2, columns))
-        # The hidden gate's bias of the state's product is not added before the reset gate is known.
-        hidden = of_state[2 * self.units :]
-        return of_input + np.concatenate([of_state[: 2 * self.units], np.zeros_like(hidden)]), hidden
-
-    @property
-    def resets_after(self) -> bool:
-        return self.kind.op is GRUOp and self.ctx.flag("reset_after", self.ctx.node.major >= 3)
-
-    def packed(self) -> SSAValue:
-        """The recurrent weights in panels (units / block, hidden, gates, block)."""
-        ctx = self.ctx
-        rows = self.grown(ctx.numbers("recurrent_kernel", (self.units, self.gates * self.units)))
-        weight = ctx.of_weight("recurrent_kernel", np.ascontiguousarray(rows.T))
-        with ctx.builder.located(ctx.tensor(ctx.weight_place("recurrent_kernel")).location):
-            return panels(ctx, weight, self.gates, self.padded)
-
-    def initial(self, entry: SSAValue | None, batch: int, dtype: str) -> SSAValue:
-        """A first state (batch, units); zeros without one."""
-        ctx = self.ctx
-        if entry is not None:
-            if len(shape_of(entry)) != 2 or not same(shape_of(entry)[1], self.units):
-                ctx.fail(f"a first state of {self.units} units", f"shape {list(shape_of(entry))}")
-            if self.padded == self.units:
-                return entry
-            widths = (0, 0, 0, self.padded - self.units)
-            return ctx.emit(PadOp, entry, ctx.scalar(0.0, entry), pad_width=widths)
-        if symbols_of(batch):
-            return ctx.emit(ZerosOp, shape=(batch, self.padded), dtype=dtype)
-        return ctx.constant(np.zeros((batch, self.padded), np.dtype(dtype)), "zeros")
-
-    def run(
-        self,
-        data: SSAValue,
-        states: Sequence[SSAValue] | None,
-        reverse: bool,
-        lengths: SSAValue | None = None,
-    ) -> list[SSAValue]:
+    def run(self, data: Term, states: Sequence[Term], reverse: bool, lengths: Term | None) -> tuple[Term, ...]:
         """All steps of `data` (time, batch, features): the results (time, batch, units), then the last states."""
-        ctx = self.ctx
-        if states is not None and len(states) != self.kind.states:
-            ctx.fail(f"{self.kind.states} first states", str(len(states)))
-        batch, dtype = shape_of(data)[1], ctx.dtype_name
-        first = [self.initial(None if states is None else states[at], batch, dtype) for at in range(self.kind.states)]
-        operands: list[SSAValue | None] = [self.projected(data), self.packed(), *first]
-        attributes: dict[str, Any] = {"reverse": reverse, "activations": self.activations()}
-        if self.kind.op is GRUOp:
-            _, hidden = self.biases() if ctx.has_weight("bias") else (None, np.zeros(self.units, np.float32))
-            grown = np.pad(hidden, (0, self.padded - self.units))
-            own = ctx.of_weight("bias", grown) if self.resets_after and ctx.has_weight("bias") else None
-            operands.append(own or ctx.constant(grown.astype(np.dtype(dtype)), "zeros"))
-            attributes["linear_before_reset"] = self.resets_after
-        if self.kind.op is LSTMOp:
-            operands.append(None)
-        results = ctx.emit_all(self.kind.op, *operands, lengths, **attributes)
-        if self.padded == self.units:
-            return list(results)
-        return [self._cut(result) for result in results]
-
-    def _cut(self, value: SSAValue) -> SSAValue:
-        axis = len(shape_of(value)) - 1
-        return self.ctx.emit(StridedSliceOp, value, begin=(0,), end=(self.units,), axes=(axis,))
+        layer = self.direction(data.shape[2], reverse)
+        for state in states:
+            if len(state.shape) != 2 or not same(state.shape[1], layer.hidden):
+                self.ctx.fail(f"a first state of {layer.hidden} units", f"shape {list(state.shape)}")
+        return layer.run(data, states or [None] * self.kind.states, lengths)
 
 
 def cells_of(ctx: Context) -> list[Cell]:
@@ -218,11 +146,6 @@ def entry_of(nest: Any) -> tuple[str, Config]:
     return name, config
 
 
-def time_first(ctx: Context, value: SSAValue) -> SSAValue:
-    """(batch, time, ..) as (time, batch, ..), or back."""
-    return ctx.emit(TransposeOp, value, axes=(1, 0, *range(2, len(shape_of(value)))))
-
-
 def sequence(
     ctx: Context,
     operands: Sequence[SSAValue],
@@ -243,32 +166,31 @@ def sequence(
     if len(operands) > 1:
         states = operands[1:]
     carried = [ctx.value(at) for at in ctx.node.states]
-    states = states or carried or None
+    begun = [Term(ctx, state) for state in states or carried]
     reverse, every = ctx.flag("go_backwards", False), ctx.flag("return_sequences", False)
     masked = None if mask is None else _masked(ctx, mask, data)
     data = data if masked is None else masked.joined(data)
-    steps, last = time_first(ctx, data), list[SSAValue]()
+    steps, last = swapped(Term(ctx, data)), list[Term]()
     cells = cells_of(ctx)
-    if states is not None and len(states) != sum(cell.kind.states for cell in cells):
-        ctx.fail(f"{sum(cell.kind.states for cell in cells)} first states", str(len(states)))
-    at = 0
+    if begun and len(begun) != sum(cell.kind.states for cell in cells):
+        ctx.fail(f"{sum(cell.kind.states for cell in cells)} first states", str(len(begun)))
+    lengths = None if masked is None else Term(ctx, masked.lengths)
     for cell in cells:
-        entry = None if states is None else states[at : at + cell.kind.states]
-        at += cell.kind.states
-        steps, *own = cell.run(steps, entry, reverse, None if masked is None else masked.lengths)
+        at = len(last)
+        steps, *own = cell.run(steps, begun[at : at + cell.kind.states], reverse, lengths)
         last += own
-    result = last[-cells[-1].kind.states]
+    result = last[-cells[-1].kind.states].value
     zero = ctx.flag("zero_output_for_mask", False)
     if every:
-        result = time_first(ctx, steps)
+        result = swapped(steps).value
         if masked is not None:
             result = masked.apart(result, reverse, zero)
         if reverse and flip:
             result = ctx.emit(ReverseOp, result, axis=(1,))
     elif masked is not None and zero:
         result = masked.at_end(result, reverse)
-    kept = [Term(ctx, state).to(dtype_of(was)).value for state, was in zip(last, carried, strict=bool(carried))]
-    return [result, *(last if ctx.flag("return_state", False) else ()), *kept]
+    kept = [state.to(dtype_of(was)).value for state, was in zip(last, carried, strict=bool(carried))]
+    return [result, *((state.value for state in last) if ctx.flag("return_state", False) else ()), *kept]
 
 
 def recurrent(ctx: Context) -> tuple[SSAValue, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from xdsl.ir import SSAValue
 
@@ -199,14 +198,14 @@ def _recurrent_weights(ctx: Context, index: int, scale: int) -> Tensor:
     return Tensor(ctx.tensor(index).name, value=ctx.emit(TransposeOp, real, axes=(0, 2, 1)))
 
 
-def dynamic_quantize_lstm(ctx: Context) -> tuple[Result, ...]:
+def dynamic_quantize_lstm(ctx: Context) -> Result | tuple[Result, ...]:
     """LSTM on the real numbers that the weights stand for: the input is quantised for the range of all steps that
     any sequence has, and states for the range of each row, step by step."""
     data, scale, start = dynamic_quantize(ctx, _within_longest(ctx))
     inputs = [ctx.input(index) for index in range(8)]
     inputs[0] = Tensor(ctx.tensor(0).name, value=ctx.emit(DequantizeOp, data, scale, start))
     inputs[1], inputs[2] = _recurrent_weights(ctx, 1, 8), _recurrent_weights(ctx, 2, 10)
-    return convert_all_parts(partial(lstm, quantized_state=True), ctx.with_inputs(inputs))
+    return lstm(quantized_state=True).apply(ctx.with_inputs(inputs))
 
 
 def _within_longest(ctx: Context) -> SSAValue:

@@ -2,63 +2,70 @@
 
 from __future__ import annotations
 
-from xdsl.ir import SSAValue
-
-from ...dialects.relay.transform import ConcatenateOp, StridedSliceOp
+from ...dialects.relay.transform import ConcatenateOp
 from ..importing import products
-from ..importing.converter import Converter
-from ..importing.terms import Term, sigmoid, tanh, term
-from .context import Context
+from ..importing.attributes import Flag, Float
+from ..importing.rows import row
+from ..importing.terms import Term, sigmoid, tanh
+from ..meanings.recurrent import cut
 
 
-def _product(ctx: Context, left: Term, right: Term, weights: int, bias: int) -> Term:
+def _product(left: Term, right: Term, weights: Term, bias: Term) -> Term:
     """Two parts of rows beside each other, times weights, and a bias."""
-    rows = ctx.emit(ConcatenateOp, [left.value, right.value], axis=1)
-    return Term(ctx, products.dense(ctx, rows, ctx.value(weights), False)) + term(ctx, bias)
+    rows = left.ctx.emit(ConcatenateOp, [left.value, right.value], axis=1)
+    return Term(left.ctx, products.dense(left.ctx, rows, weights.value, False)) + bias
 
 
-def _gates(ctx: Context, whole: Term, count: int) -> list[Term]:
+def _gates(whole: Term, count: int) -> list[Term]:
     units = whole.shape[1] // count
-    return [
-        Term(ctx, ctx.emit(StridedSliceOp, whole.value, begin=(k * units,), end=(k * units + units,), axes=(1,)))
-        for k in range(count)
-    ]
+    return [cut(whole, at * units, (at + 1) * units, 1) for at in range(count)]
 
 
-def lstm_cell(ctx: Context) -> tuple[SSAValue, ...]:
-    """Inputs: x, cell and state before, weights, three peepholes, a bias; gates: input, cell, forget, output.
+def lstm_cell(
+    x: Term,
+    before: Term,
+    state: Term,
+    weights: Term,
+    of_input: Term,
+    of_forget: Term,
+    of_output: Term,
+    bias: Term,
+    forget_bias: float,
+    cell_clip: float,
+    use_peephole: bool,
+) -> tuple[Term, ...]:
+    """Gates: input, cell, forget, output; the first, third and fourth have peepholes.
 
     Results: input gate, cell, forget gate, output gate, candidate, the cell's tanh, state.
     """
-    before = term(ctx, 1)
-    i, candidate, f, o = _gates(ctx, _product(ctx, term(ctx, 0), term(ctx, 2), 3, 7), 4)
-    peephole = ctx.flag("use_peephole")
-    if peephole:
-        i, f = i + before * term(ctx, 4), f + before * term(ctx, 5)
-    i, f, candidate = sigmoid(i), sigmoid(f + ctx.float("forget_bias", 1.0)), tanh(candidate)
+    i, candidate, f, o = _gates(_product(x, state, weights, bias), 4)
+    if use_peephole:
+        i, f = i + before * of_input, f + before * of_forget
+    i, f, candidate = sigmoid(i), sigmoid(f + forget_bias), tanh(candidate)
     cell = candidate * i + before * f
-    if (bound := ctx.float("cell_clip", 3.0)) > 0:
-        cell = cell.clip(-bound, bound)
-    o = sigmoid(o + cell * term(ctx, 6) if peephole else o)
+    if cell_clip > 0:
+        cell = cell.clip(-cell_clip, cell_clip)
+    o = sigmoid(o + cell * of_output if use_peephole else o)
     bent = tanh(cell)
-    return tuple(part.value for part in (i, cell, f, o, candidate, bent, bent * o))
+    return i, cell, f, o, candidate, bent, bent * o
 
 
-def gru_cell(ctx: Context) -> tuple[SSAValue, ...]:
-    """Inputs: x, the state before, weights of the gates and of the candidate, and biases of both.
+def gru_cell(
+    x: Term, before: Term, of_gates: Term, of_candidate: Term, gate_bias: Term, candidate_bias: Term
+) -> tuple[Term, ...]:
+    """Results: reset gate, update gate, candidate, state."""
+    r, u = _gates(sigmoid(_product(x, before, of_gates, gate_bias)), 2)
+    candidate = tanh(_product(x, r * before, of_candidate, candidate_bias))
+    return r, u, candidate, u * before + (-u + 1.0) * candidate
 
-    Results: reset gate, update gate, candidate, state.
-    """
-    x, before = term(ctx, 0), term(ctx, 1)
-    r, u = _gates(ctx, sigmoid(_product(ctx, x, before, 2, 4)), 2)
-    candidate = tanh(_product(ctx, x, r * before, 3, 5))
-    state = u * before + (-u + 1.0) * candidate
-    return r.value, u.value, candidate.value, state.value
-
-
-_PEEPHOLES: dict[str, str] = dict.fromkeys(("wci", "wcf", "wco"), "read with use_peephole only")
 
 TABLE = {
-    "GRUBlockCell": Converter(gru_cell),
-    "LSTMBlockCell": Converter(lstm_cell, unread=_PEEPHOLES),
+    "GRUBlockCell": row(gru_cell, "x h_prev w_ru w_c b_ru b_c"),
+    "LSTMBlockCell": row(
+        lstm_cell,
+        "x cs_prev h_prev w wci wcf wco b",
+        forget_bias=Float(1.0),
+        cell_clip=Float(3.0),
+        use_peephole=Flag(False),
+    ),
 }
